@@ -12,6 +12,7 @@ SIMULATED = {
     "star4-twin": ("topologies/star4-twin.yaml", 2),
     "star4-twin-out-of-band": ("topologies/star4-twin-out-of-band.yaml", 1),
     "star4-drift": ("topologies/star4-drift.yaml", 2),
+    "star4-trains": ("topologies/star4-trains.yaml", 2),
     "combiner": ("topologies/combiner.yaml", 2),
     "agile": ("experiments/agile-capacity/agile.yaml", 1),
 }

@@ -6,7 +6,7 @@ use slotwise_scenario::Scenario;
 use crate::api::{FabricOptions, HostMode};
 use crate::fabric::Fabric;
 use crate::faults::Faults;
-use crate::invariants::Invariants;
+use crate::invariants::{Invariant, Invariants};
 use crate::kind::{KINDS, Plan};
 use crate::traffic::Traffic;
 
@@ -23,7 +23,9 @@ impl Fabric {
         };
         let mut fabric = Fabric::bare(options);
         let kinds = || KINDS.iter().filter(|kind| (kind.is_in)(scenario));
-        fabric.invariants = Invariants::of(kinds().flat_map(|kind| kind.checks.iter().copied()));
+        let of_trains = scenario.aggregation.iter().map(|_| Invariant::SPLIT);
+        let checks = kinds().flat_map(|kind| kind.checks.iter().copied());
+        fabric.invariants = Invariants::of(checks.chain(of_trains));
         for kind in kinds() {
             (kind.build)(&mut fabric, &plan);
         }

@@ -20,6 +20,10 @@ struct Waiting {
     arrived_ns: u64,
     /// From then on it is of no use.
     until_ns: u64,
+    /// Bytes of what leaves together, this frame and those of its train behind it.
+    run_bytes: u64,
+    /// Frames of that.
+    run_frames: u64,
 }
 
 #[derive(Default)]
@@ -49,13 +53,15 @@ impl Queue {
     /// The first time from `now_ns` on at which the head may leave, as things stand.
     fn departure_ns(&self, now_ns: u64, fibre_bps: u64) -> Option<u64> {
         let head = self.waiting.front()?;
-        let bytes = head.packet.frame.len() as u64;
+        let bytes = head.run_bytes;
         let earliest_ns = self.pacer.next_ns(now_ns);
         if self.granted_bytes >= bytes {
             return Some(earliest_ns);
         }
         let start_ns = earliest_ns.max(self.open_ns);
-        let end_ns = start_ns.checked_add(transmission_ns(bytes, fibre_bps))?;
+        // The time of each frame is rounded up.
+        let rounding_ns = head.run_frames - 1;
+        let end_ns = start_ns.checked_add(transmission_ns(bytes, fibre_bps) + rounding_ns)?;
         (end_ns <= self.close_ns).then_some(start_ns)
     }
 }
@@ -148,6 +154,8 @@ pub(crate) struct LineCard {
     max_frame_bytes: u64,
     busy_until_ns: u64,
     served: usize,
+    /// The queue whose train has begun to leave, and the rate then: its other frames come next, at that rate, which may have changed.
+    under_way: Option<(usize, u64)>,
 }
 
 impl LineCard {
@@ -163,6 +171,7 @@ impl LineCard {
             max_frame_bytes,
             busy_until_ns: 0,
             served: 0,
+            under_way: None,
         }
     }
 
@@ -237,7 +246,49 @@ impl LineCard {
             packet,
             arrived_ns: now_ns,
             until_ns,
+            run_bytes: bytes,
+            run_frames: 1,
         });
+        Ok(())
+    }
+
+    /// Takes the frames of a train into a VOQ, which leave together in one slot, or gives all of them back with the reason.
+    pub(crate) fn enqueue_train(
+        &mut self,
+        now_ns: u64,
+        voq: u16,
+        frames: Vec<Packet>,
+    ) -> Result<(), (DropCause, Vec<Packet>)> {
+        let Some(index) = self.index(voq).filter(|index| *index < self.voqs()) else {
+            return Err((DropCause::NoSuchQueue, frames));
+        };
+        let queue = &mut self.queues[index];
+        let lengths: Vec<u64> = frames.iter().map(|packet| packet.frame.len() as u64).collect();
+        let mut run_bytes: u64 = lengths.iter().sum();
+        if queue.backlog_bytes + run_bytes > self.limit_bytes {
+            queue.dropped_packets += lengths.len() as u64;
+            for _ in &lengths {
+                queue.meter.dropped();
+            }
+            return Err((DropCause::QueueFull, frames));
+        }
+        let mut run_frames = lengths.len() as u64;
+        for (packet, bytes) in frames.into_iter().zip(lengths) {
+            queue.meter.arrived(now_ns, queue.backlog_bytes, bytes);
+            queue.demand.arrived(now_ns, queue.backlog_bytes);
+            queue.backlog_bytes += bytes;
+            queue.arrived_bytes += bytes;
+            queue.waiting.push_back(Waiting {
+                packet,
+                arrived_ns: now_ns,
+                until_ns: u64::MAX,
+                run_bytes,
+                run_frames,
+            });
+            run_bytes -= bytes;
+            run_frames -= 1;
+        }
+        self.filled.set(index, !queue.waiting.is_empty());
         Ok(())
     }
 
@@ -326,6 +377,11 @@ impl LineCard {
             return Next::At(self.busy_until_ns);
         }
         let voqs = self.voqs();
+        if let Some((index, begun_bps)) = self.under_way.take()
+            && self.queues[index].departure_ns(now_ns, begun_bps) == Some(now_ns)
+        {
+            return self.send(now_ns, index, begun_bps);
+        }
         let mut earliest: Option<u64> = None;
         for mut turn in [voqs..voqs + 1, self.served + 1..voqs, 0..voqs.min(self.served + 1)] {
             while let Some(index) = self.filled.first_in_both(&self.allowed, turn.clone()) {
@@ -349,9 +405,10 @@ impl LineCard {
         }
         let number = self.number(index);
         let queue = &mut self.queues[index];
-        let Some(Waiting { packet, .. }) = queue.waiting.pop_front() else {
+        let Some(Waiting { packet, run_frames, .. }) = queue.waiting.pop_front() else {
             return Next::Idle;
         };
+        self.under_way = (run_frames > 1).then_some((index, fibre_bps));
         self.filled.set(index, !queue.waiting.is_empty());
         let bytes = packet.frame.len() as u64;
         queue.meter.sent(now_ns, queue.backlog_bytes, bytes);
@@ -421,6 +478,7 @@ impl LineCard {
 
     /// Shuts all gates and gives back what waits.
     pub(crate) fn reset(&mut self) -> Vec<Frame> {
+        self.under_way = None;
         (self.filled, self.allowed) = (QueueSet::of(self.queues.len()), QueueSet::of(self.queues.len()));
         let empty = |queue: &mut Queue| {
             let timers = queue.timers.take();

@@ -11,6 +11,7 @@ use crate::address::Endpoint;
 use crate::clocks;
 use crate::faults;
 use crate::model::{Scenario, Signaling, Traffic, TrafficKind};
+use crate::ops::Scheme;
 use crate::optics;
 use crate::out_of_band;
 use crate::own::SECTIONS;
@@ -36,6 +37,7 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
         clocks::check(scenario, r);
         out_of_band::check(scenario, r);
         queues(scenario, r);
+        aggregation(scenario, r);
     }
     let is_sound = r.problems.is_empty();
     SECTIONS.iter().for_each(|section| (section.check)(scenario, r));
@@ -150,6 +152,34 @@ fn carries_packets(scenario: &Scenario, core: u16, rate_bps: u64, place: String,
             );
         }
     }
+}
+
+/// What edges of a star that make trains cannot have beside them yet.
+fn aggregation(scenario: &Scenario, r: &mut Reader) {
+    let Some(aggregation) = &scenario.aggregation else {
+        return;
+    };
+    let mut refuse = |is_there: bool, key: &str, reason: &str, expected: &str| {
+        if is_there {
+            r.report(format!("/aggregation{key}"), reason, expected);
+        }
+    };
+    let scheme = "edges of a star have a queue for each edge, not by class or flow";
+    refuse(aggregation.scheme != Scheme::Full, "/scheme", scheme, "none or full");
+    refuse(
+        scenario.has_xcp(),
+        "",
+        "XCP reckons with queues of packets",
+        "no XCP beside it",
+    );
+    refuse(
+        scenario.cores.len() > 1,
+        "",
+        "several stars share demand by flow",
+        "one core",
+    );
+    let invited = "line cards of edges that join by invitation keep another guard";
+    refuse(scenario.joins_by_invitation(), "", invited, "no clocks beside it");
 }
 
 fn queues(scenario: &Scenario, r: &mut Reader) {

@@ -4,7 +4,7 @@
 use crate::address::Endpoint;
 use crate::clocks::Clocks;
 use crate::faults::Faults;
-use crate::ops::Ops;
+use crate::ops::{Aggregation, Ops};
 use crate::optics::Optics;
 use crate::own_scheduler::OwnScheduler;
 use crate::ring::Ring;
@@ -27,6 +27,8 @@ pub struct Scenario {
     pub edges: Vec<Edge>,
     /// Queues of line cards and access links.
     pub queues: Queues,
+    /// How edges of the star make trains; `None`: each packet travels by itself.
+    pub aggregation: Option<Aggregation>,
     /// Hosts and their access links.
     pub hosts: Hosts,
     /// Controller and commit protocol.

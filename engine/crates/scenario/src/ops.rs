@@ -12,6 +12,7 @@ use slotwise_wire::{Ethernet, Ipv4, Label, MAX_CORES, Optical, PORT_OPTICAL_BASE
 use crate::address::Device;
 use crate::model::Scenario;
 use crate::own::{OwnNodes, Section};
+pub(crate) use features::aggregation;
 pub use features::{Aggregation, IngressBuffer, Macroflows, OpsClass, OpsMatch, Scheme, TrainTimer};
 
 const LABEL_BYTES: u64 = Label::SIZE as u64;

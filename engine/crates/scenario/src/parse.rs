@@ -20,7 +20,7 @@ use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
 use crate::routed::{self, GROUPS, Metric, Routed};
 use crate::scheduler::SchedulerChoice;
-use crate::{MAX_FILE_BYTES, check, own_scheduler, scheduler, sources};
+use crate::{MAX_FILE_BYTES, check, ops, own_scheduler, scheduler, sources};
 
 /// Bytes of a file.
 pub(crate) const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
@@ -83,6 +83,7 @@ const STAR_KEYS: &[&str] = &[
     "cores",
     "edges",
     "queues",
+    "aggregation",
     "clocks",
     "optics",
     "schedulers",
@@ -152,6 +153,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
             .map(|(v, p)| edge(r, v, p))
             .collect(),
         queues: if parts.star { queues(r, &fields) } else { Queues::NONE },
+        aggregation: None,
         hosts: if parts.star {
             hosts(r, &fields, parts)
         } else {
@@ -169,6 +171,11 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         faults: faults(r, &fields),
         schedulers,
     };
+    if parts.star {
+        let fibres = scenario.edges.iter().flat_map(|edge| &edge.fibres);
+        let rate_bps = fibres.map(|fibre| fibre.rate_bps).min().unwrap_or(0);
+        scenario.aggregation = ops::aggregation(r, &fields, &[], rate_bps);
+    }
     if let Some(section) = parts.own {
         (section.read)(r, &fields, &mut scenario);
     }

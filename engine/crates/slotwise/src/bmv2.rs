@@ -43,6 +43,11 @@ pub enum TargetError {
         /// The scenario's.
         slot_ns: u64,
     },
+    /// Edges of a star whose cards ask for the VOQ of a train and wait for it.
+    #[error(
+        "/aggregation: cards of a star's edges ask BMv2 where each train waits, and its answer has been tried in no slot; expected no 'aggregation', or its scheme 'none', as in topologies/star3-bmv2.yaml"
+    )]
+    TrainsInStar,
     /// Edges of optical packet switches whose cards ask for labels and wait for them.
     #[error(
         "/ops: edges that make trains, hold them back or choose among outputs ask BMv2 for each label, which answers too late; expected no 'aggregation', no 'macroflows', no 'ingress.trains' and no fibres between edges, as in topologies/mesh4-bmv2.yaml"
@@ -99,6 +104,9 @@ pub fn check(network: &Network, program: Option<&Path>, first_port: u16) -> Resu
     let slot_ns = network.scenario.frame.slot_ns;
     if network.scenario.has_star() && slot_ns < SHORTEST_SLOT_NS {
         return Err(TargetError::ShortSlot { slot_ns }.into());
+    }
+    if network.scenario.aggregation.is_some() {
+        return Err(TargetError::TrainsInStar.into());
     }
     if let Some(ops) = &network.scenario.ops
         && (0..ops.edges.len() as u16).any(|edge| ops.has_train_card(edge))
@@ -324,6 +332,27 @@ mod tests {
             "{reason}"
         );
         let reason = check(&star(10_000_000), Some(nowhere), 0).unwrap_err().to_string();
+        assert!(
+            reason.contains("/nonexistent/simple_switch_grpc: not found"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn a_star_with_trains_is_refused_before_a_missing_program() {
+        let nowhere = Path::new("/nonexistent/simple_switch_grpc");
+        let with = |aggregation: &str| {
+            let text = include_str!("../../../../topologies/star3-bmv2.yaml");
+            let text = text.replacen("\nhosts:", &format!("\naggregation: {aggregation}\nhosts:"), 1);
+            let scenario = Scenario::parse(text.as_bytes()).unwrap();
+            check(&Network { scenario }, Some(nowhere), 0).unwrap_err().to_string()
+        };
+        let reason = with("{scheme: full, interval_ns: 20000000}");
+        assert!(
+            reason.starts_with("/aggregation: ") && reason.contains("star3-bmv2.yaml"),
+            "{reason}"
+        );
+        let reason = with("{scheme: none}");
         assert!(
             reason.contains("/nonexistent/simple_switch_grpc: not found"),
             "{reason}"

@@ -159,6 +159,14 @@ impl Aggregation {
         open.is_some_and(|open| open.train.frames.len() >= MOST_FRAMES)
     }
 
+    /// Bytes of the open train of a queue, as links count them.
+    pub(crate) fn open_bytes(&self, queue: u16) -> u64 {
+        let queue = self.queues.get(usize::from(queue));
+        queue
+            .and_then(|queue| queue.open.as_ref())
+            .map_or(0, |open| open.train.bytes)
+    }
+
     /// When the next train is due, as things stand.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         self.due.first().map(|(due_ns, _)| *due_ns)

@@ -28,7 +28,7 @@ pub(super) fn read(frame: &[u8]) -> Option<InLight> {
 }
 
 /// A train is closed.
-pub(super) fn train_tick(port: u16, tick: &TrainTick) -> [u8; HEADER + TrainTick::SIZE] {
+pub(crate) fn train_tick(port: u16, tick: &TrainTick) -> [u8; HEADER + TrainTick::SIZE] {
     let mut message = [0; HEADER + TrainTick::SIZE];
     message[..HEADER].copy_from_slice(&message::header(port, LineCardKind::TrainTick));
     message[HEADER..].copy_from_slice(&tick.encode());
@@ -55,7 +55,7 @@ pub(super) fn train_sent(port: u16, begins: Option<(u8, u64)>) -> [u8; HEADER + 
 }
 
 /// P4's answer to a train tick, with the label if there is a good one.
-pub(super) fn train_label(message: &ToCard) -> Option<(TrainLabel, Option<Label>)> {
+pub(crate) fn train_label(message: &ToCard) -> Option<(TrainLabel, Option<Label>)> {
     let content = message.content(LineCardKind::TrainLabel)?;
     let answer = TrainLabel::decode(content)?;
     let label = Label::decode(&content[TrainLabel::SIZE..]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What networks of optical packet switches have: the cards of their fibres, what is on its way, and what is checked and measured of it.
 
-mod aggregation;
+pub(crate) mod aggregation;
 mod build;
 mod cards;
 mod direct;
@@ -10,12 +10,12 @@ mod edge_trains;
 mod entrance;
 mod macroflows;
 mod measure;
-mod message;
+pub(crate) mod message;
 mod probes;
 mod resequencer;
 mod switch_card;
-mod train;
-mod train_card;
+pub(crate) mod train;
+pub(crate) mod train_card;
 mod train_queue;
 mod watch;
 

@@ -30,8 +30,8 @@ impl Train {
         self.bytes += bytes;
     }
 
-    /// Puts a label before the first frame, and the part that it is into each one. Frames have Ethernet and optical headers.
-    pub(crate) fn put_label(&mut self, label: &Label) {
+    /// Puts into each frame the part that it is. Frames have Ethernet and optical headers, and no label.
+    pub(crate) fn mark(&mut self) {
         let last = self.frames.len().saturating_sub(1);
         for (place, packet) in self.frames.iter_mut().enumerate() {
             let part = match place {
@@ -42,6 +42,11 @@ impl Train {
             };
             packet.frame[PART] = part.into();
         }
+    }
+
+    /// Puts a label before the first frame, and the part that it is into each one.
+    pub(crate) fn put_label(&mut self, label: &Label) {
+        self.mark();
         if let Some(first) = self.frames.first_mut() {
             let at = Ethernet::SIZE;
             first.frame.splice(at..at, label.encode());

@@ -140,20 +140,41 @@ impl TrainCard {
         tick
     }
 
+    /// The train that an answer is about, the oldest of its queue, if it has as many packets and `fits`.
+    fn take_asked(&mut self, answer: &TrainLabel, fits: impl Fn(&Train) -> bool) -> Option<Closed> {
+        let place = self.asked.iter().position(|asked| asked.queue == answer.queue)?;
+        let train = &self.asked[place].train;
+        let is_meant = usize::from(answer.packets) == train.frames.len() && fits(train);
+        is_meant.then(|| self.asked.remove(place))
+    }
+
+    /// P4's answer in a star, where trains have no label: the train, with its parts, and the VOQ that it is for. What does not fit
+    /// the train that it is about changes nothing.
+    pub(crate) fn answer_in_star(&mut self, answer: &TrainLabel) -> Result<(u16, Train), DropCause> {
+        let voq = u16::try_from(answer.tag).map_err(|_| DropCause::Malformed)?;
+        let asked = self.take_asked(answer, |_| answer.flags == 0);
+        let Closed { mut train, .. } = asked.ok_or(DropCause::Malformed)?;
+        self.let_go(train.bytes);
+        train.mark();
+        Ok((voq, train))
+    }
+
+    /// Bytes of the open train of a queue, as links count them.
+    pub(crate) fn open_bytes(&self, queue: u16) -> u64 {
+        let aggregation = self.aggregation.as_ref();
+        aggregation.map_or(0, |aggregation| aggregation.open_bytes(queue))
+    }
+
     /// P4's answer. What does not fit the train that it is about, the oldest of its queue, changes nothing.
     pub(crate) fn answer(&mut self, answer: &TrainLabel, label: Option<&Label>) -> Result<Answer, DropCause> {
-        let place = self.asked.iter().position(|asked| asked.queue == answer.queue);
-        let place = place.filter(|place| {
-            let train = &self.asked[*place].train;
-            let packets = train.frames.len();
-            let is_refused = answer.flags & TRAIN_REFUSED != 0;
+        let is_refused = answer.flags & TRAIN_REFUSED != 0;
+        let asked = self.take_asked(answer, |train| {
             let describes_it = label.is_some_and(|label| {
                 let length = train.bytes + Label::SIZE as u64;
-                (u64::from(label.length), usize::from(label.packets)) == (length, packets)
+                (u64::from(label.length), usize::from(label.packets)) == (length, train.frames.len())
             });
-            usize::from(answer.packets) == packets && (is_refused || describes_it)
+            is_refused || describes_it
         });
-        let asked = place.map(|place| self.asked.remove(place));
         let Closed { queue, mut train, .. } = asked.ok_or(DropCause::Malformed)?;
         let Some(label) = label.filter(|_| answer.flags & TRAIN_REFUSED == 0) else {
             self.let_go(train.bytes);

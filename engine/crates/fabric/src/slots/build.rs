@@ -5,6 +5,7 @@ use slotwise_scenario::{Device, Edge as EdgeOfScenario, Fibre, HostId, Scenario,
 use slotwise_wire::{Ethernet, PORT_CORE_CONTROL};
 
 use super::cards::{CONTROL, CONTROL_ENDS, LINE_CARD, output};
+use super::trains::StarTrains;
 use super::{AT_CORE, AT_EDGE, CORE, Card, Core, EDGE, Edge, Star, SyncError};
 use crate::access::Host;
 use crate::build::NS_PER_MS;
@@ -107,6 +108,7 @@ impl Fabric {
             edge,
             core: fibre.core,
             queues: LineCard::new(voqs, limit_bytes, scenario.wire_mtu_bytes()),
+            trains: StarTrains::of(scenario, edge, fibre),
             wake_ns: None,
             report_slot: u64::from(scenario.signaling_slot(edge)),
             first_slot_ticks: scenario.first_slot_ticks(fibre.core, edge),

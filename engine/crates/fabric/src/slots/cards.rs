@@ -13,14 +13,17 @@ use crate::packet::{Frame, Packet};
 
 /// Line cards of edges, by fibre.
 pub(super) static LINE_CARD: Discipline = Discipline {
-    obey: |fabric, card, message| {
-        let control = message.flow_control();
-        control.is_some_and(|control| {
+    obey: |fabric, card, message| match message.flow_control() {
+        Some(control) => {
             fabric.apply_to_card(card, control, message.bytes());
             true
-        })
+        }
+        None => fabric.take_train_answer(card, message),
     },
-    timer: Fabric::card_timer,
+    timer: |fabric, card| {
+        fabric.card_timer(card);
+        fabric.close_due_trains(card);
+    },
     wake: Fabric::card_wakes,
     ..Discipline::new("line card", Fabric::enqueue)
 };
@@ -93,6 +96,9 @@ impl Fabric {
     pub(crate) fn enqueue(&mut self, card: usize, frame: Frame, origin: Origin) {
         let born_ns = origin.born_ns();
         let packet = Packet { frame, born_ns };
+        let Some(packet) = self.join_star_train(card, packet) else {
+            return;
+        };
         let queues = &mut self.star.cards[card].queues;
         let queued = match origin {
             Origin::Tick { until_ns } => queues.enqueue_until(self.now_ns, packet, until_ns),

@@ -3,6 +3,7 @@
 
 use slotwise_scenario::Device;
 
+use super::trains::StarTrains;
 use crate::drops::{DropCause, Place};
 use crate::fabric::Fabric;
 
@@ -35,7 +36,8 @@ impl Fabric {
     fn reset_edge(&mut self, edge: u16) {
         for card in self.star.cards.iter_mut().filter(|card| card.edge == edge) {
             let place = Place::LineCard { edge, core: card.core };
-            for frame in card.queues.reset() {
+            let open = card.trains.as_mut().map_or_else(Vec::new, StarTrains::take_all);
+            for frame in card.queues.reset().into_iter().chain(open) {
                 self.drops.add(place, DropCause::PipelineReplaced, frame.len());
                 self.pool.give_back(frame);
             }

@@ -68,6 +68,7 @@ impl Fabric {
     pub(crate) fn send_into_fibre(&mut self, card: usize, queue: u16, mut packet: Packet, duration_ns: u64) {
         let (edge, core) = (self.star.cards[card].edge, self.star.cards[card].core);
         self.stamp(card, &mut packet.frame, self.now_ns, false);
+        self.watch_train(card, &packet.frame);
         let (from, to) = (Device::Edge(edge), Device::Core(core));
         self.capture(CapturePoint::Fibre { from, to }, &packet.frame);
         // The signaling queue is no VOQ and has no record.

@@ -12,6 +12,7 @@ mod numbering;
 mod synchronization;
 mod telemetry;
 mod ticks;
+mod trains;
 mod view;
 mod wellness;
 
@@ -32,6 +33,7 @@ pub use synchronization::SyncError;
 pub(crate) use synchronization::TimeDifference;
 pub(crate) use telemetry::Telemetry;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
+use trains::StarTrains;
 pub(crate) use wellness::Watch;
 
 /// Stars.
@@ -206,6 +208,8 @@ pub(crate) struct Card {
     pub(crate) edge: u16,
     pub(crate) core: u16,
     pub(crate) queues: LineCard,
+    /// Where edges make trains.
+    pub(crate) trains: Option<StarTrains>,
     pub(crate) wake_ns: Option<u64>,
     /// The slot of a frame before which it reports its queues.
     pub(crate) report_slot: u64,

@@ -111,7 +111,7 @@ pub struct Macroflows {
     pub satisfied: bool,
 }
 
-pub(super) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], rate_bps: u64) -> Option<Aggregation> {
+pub(crate) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], rate_bps: u64) -> Option<Aggregation> {
     let value = r.optional(parent, "aggregation")?;
     let keys = ["scheme", "interval_ns", "size_bytes", "timer", "dither", "edges"];
     let fields = r.fields(value, parent.pointer("aggregation"), &keys);

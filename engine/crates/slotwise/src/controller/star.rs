@@ -74,6 +74,9 @@ fn network(scenario: &Scenario, fabric: &Fabric, timestamps: Timestamps) -> Valu
     if let Some(xcp_bps) = scenario.controller.xcp_bps {
         network["xcp_bps"] = xcp_bps.into();
     }
+    if let Some(aggregation) = &scenario.aggregation {
+        network["aggregation"] = json!({"size_bytes": aggregation.size_bytes});
+    }
     network
 }
 

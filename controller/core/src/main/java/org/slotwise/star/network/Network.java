@@ -35,6 +35,9 @@ public final class Network {
     /** Largest tolerance for timestamps: one second. */
     public static final long MAX_TIMESTAMP_TOLERANCE_NS = 1_000_000_000L;
 
+    /** Most IP bytes of a train. */
+    public static final long MAX_TRAIN_BYTES = 8_000_000L;
+
     private static final BigInteger XCP_RATE_PER_BYTE_PER_NS = BigInteger.valueOf(16_000_000_000L);
 
     private final FramePlan frame;
@@ -50,6 +53,7 @@ public final class Network {
     private final boolean xcp;
     private final boolean byInvitation;
     private final OptionalLong xcpBps;
+    private final OptionalLong trainBytes;
     private final long timestampToleranceNs;
     private final Map<EdgeId, Integer> indexes = new HashMap<>();
 
@@ -71,6 +75,14 @@ public final class Network {
     public Network(FramePlan frame, TimestampUnit timestampUnit, List<Core> cores, List<Edge> edges,
             int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation,
             long timestampToleranceNs) {
+        this(frame, timestampUnit, cores, edges, beaconHoldFrames, mtu, xcp, xcpBps, byInvitation, timestampToleranceNs,
+                OptionalLong.empty());
+    }
+
+    /** The same where edges may make trains of packets, of {@code trainBytes} IP bytes at most: of one core, without XCP and invitations. */
+    public Network(FramePlan frame, TimestampUnit timestampUnit, List<Core> cores, List<Edge> edges,
+            int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation,
+            long timestampToleranceNs, OptionalLong trainBytes) {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
         this.cores = sorted(cores);
@@ -91,6 +103,14 @@ public final class Network {
         this.xcpBps = xcpBps;
         if (xcpBps.isPresent()) {
             Ranges.check("xcp_bps", xcpBps.getAsLong(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
+        }
+        this.trainBytes = trainBytes;
+        if (trainBytes.isPresent()) {
+            Ranges.check("aggregation.size_bytes", trainBytes.getAsLong(), 1, MAX_TRAIN_BYTES);
+            if (xcp || byInvitation || cores.size() > 1) {
+                throw new InvalidNetworkException("aggregation",
+                        "edges of a star make trains where there is one core, no XCP and no membership by invitation");
+            }
         }
         this.timestampToleranceNs =
                 Ranges.check("timestamp_tolerance_ns", timestampToleranceNs, 0, MAX_TIMESTAMP_TOLERANCE_NS);
@@ -129,6 +149,7 @@ public final class Network {
         this.mtu = whole.mtu;
         this.xcp = whole.xcp;
         this.xcpBps = whole.xcpBps;
+        this.trainBytes = whole.trainBytes;
         this.byInvitation = whole.byInvitation;
         this.timestampToleranceNs = whole.timestampToleranceNs;
     }
@@ -369,6 +390,11 @@ public final class Network {
     /** Capacity that XCP reckons with for every VOQ, bit/s (plain XCP); empty: that of the slots granted (XCP-CL). */
     public OptionalLong xcpBps() {
         return xcpBps;
+    }
+
+    /** IP bytes of a train at most, but for one of a single packet; empty: packets travel by themselves. */
+    public OptionalLong trainBytes() {
+        return trainBytes;
     }
 
     /** How far apart a switch may stamp two packets that came at once, ns. */

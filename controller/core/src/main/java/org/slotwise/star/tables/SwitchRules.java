@@ -32,6 +32,8 @@ public final class SwitchRules {
     static final String IPV4_ROUTE = "ipv4_route";
     static final String VOQ = "voq";
     static final String VOQ_SHARE = "voq_share";
+    static final String AGGREGATION = "aggregation";
+    static final String TRAIN_QUEUE = "train_queue";
     static final String SLOT_SCHEDULE = "slot_schedule";
     static final String SIGNALING = "signaling";
     static final String MEMBERSHIP = "membership";
@@ -85,6 +87,7 @@ public final class SwitchRules {
                 if (other != edge) {
                     rules.add(voq(other).action("enqueue")
                             .param(QUEUE, network.queue(other)).param(PORT, edge.fibre().port()).build());
+                    network.trainBytes().ifPresent(bytes -> addTrains(rules, network.queue(other), bytes));
                 }
             }
         }
@@ -197,7 +200,7 @@ public final class SwitchRules {
 
     /** Whether the entry belongs to a table that this controller fills and that has no banks. */
     public static boolean isFixed(TableEntry entry) {
-        boolean unbanked = List.of(IPV4_ROUTE, VOQ, VOQ_SHARE, XCP_OUTPUT, EDGE_PARAMS, MEMBERSHIP).contains(entry.table());
+        boolean unbanked = List.of(IPV4_ROUTE, VOQ, VOQ_SHARE, AGGREGATION, TRAIN_QUEUE, XCP_OUTPUT, EDGE_PARAMS, MEMBERSHIP).contains(entry.table());
         return unbanked && !entry.isDefault() || isMessage(entry);
     }
 
@@ -278,6 +281,12 @@ public final class SwitchRules {
 
     static void addRoutes(List<TableEntry> rules, Edge at, Edge home) {
         home.hosts().forEach(host -> rules.add(route(at, home, host)));
+    }
+
+    /** Packets of a queue become trains, which wait in the VOQ of the same number. */
+    private static void addTrains(List<TableEntry> rules, int queue, long sizeBytes) {
+        rules.add(TableEntry.in(AGGREGATION).exact(QUEUE, queue).action("aggregate").param("size_bytes", sizeBytes).build());
+        rules.add(TableEntry.in(TRAIN_QUEUE).exact(QUEUE, queue).action("set_star_train").param("voq", queue).build());
     }
 
     static TableEntry.Builder voq(Edge destination) {

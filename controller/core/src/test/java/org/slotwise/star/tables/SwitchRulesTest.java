@@ -121,6 +121,17 @@ class SwitchRulesTest {
     }
 
     @Test
+    void edgesThatMakeTrainsAreToldWhereTheseWait() {
+        Network trains = new Network(star.frame(), star.timestampUnit(), star.cores(), star.edges(), 1, 1450, false,
+                OptionalLong.empty(), false, 0, OptionalLong.of(4400));
+        List<String> fixed = text(new SwitchRules(trains).fixedRules(star.edges().get(1))).stream()
+                .filter(rule -> rule.contains("aggregat") || rule.contains("train")).collect(Collectors.toList());
+        assertEquals(List.of(
+                "aggregation[queue=0] -> aggregate{size_bytes=4400}", "train_queue[queue=0] -> set_star_train{voq=0}",
+                "aggregation[queue=2] -> aggregate{size_bytes=4400}", "train_queue[queue=2] -> set_star_train{voq=2}"), fixed);
+    }
+
+    @Test
     void coreTimingForgivesWhatTimestampsMayBeOff() {
         assertEquals("core_params[] -> set_core_params{guard=4, slot=256, time_per_byte_q16=0}", coreTiming(6_000));
         assertEquals("core_params[] -> set_core_params{guard=0, slot=1000250, time_per_byte_q16=0}",

@@ -45,7 +45,7 @@ public final class NetworkCodec {
 
     private Network network(JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "timestamp_tolerance_ns", "cores", "edges",
-                "scheduler", "beacon_hold_frames", "mtu", "xcp", "xcp_bps", "membership");
+                "scheduler", "beacon_hold_frames", "mtu", "xcp", "xcp_bps", "membership", "aggregation");
         List<Core> cores = new ArrayList<>();
         for (JsonNode core : fields.array("cores")) {
             cores.add(core(fields.place("cores[" + cores.size() + "]"), core));
@@ -59,7 +59,7 @@ public final class NetworkCodec {
                 cores, edges,
                 (int) fields.integer("beacon_hold_frames", Limits.MIN_BEACON_HOLD_FRAMES, Limits.MAX_BEACON_HOLD_FRAMES),
                 (int) fields.integer("mtu", Limits.MIN_MTU, Limits.MAX_MTU), xcp(fields), xcpBps(fields),
-                byInvitation(fields), tolerance(fields));
+                byInvitation(fields), tolerance(fields), trainBytes(fields));
     }
 
     private static boolean xcp(JsonFields fields) throws InvalidJsonException {
@@ -85,6 +85,15 @@ public final class NetworkCodec {
     private static OptionalLong xcpBps(JsonFields fields) throws InvalidJsonException {
         return fields.optional("xcp_bps").isPresent()
                 ? OptionalLong.of(fields.integer("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS)) : OptionalLong.empty();
+    }
+
+    private static OptionalLong trainBytes(JsonFields fields) throws InvalidJsonException {
+        Optional<JsonNode> value = fields.optional("aggregation");
+        if (value.isEmpty()) {
+            return OptionalLong.empty();
+        }
+        JsonFields aggregation = JsonFields.of(fields.place("aggregation"), value.get(), "size_bytes");
+        return OptionalLong.of(aggregation.integer("size_bytes", 1, Network.MAX_TRAIN_BYTES));
     }
 
     private static long tolerance(JsonFields fields) throws InvalidJsonException {
