@@ -4,7 +4,8 @@
 mod support;
 
 use slotwise_fabric::{ControlMessage, DropCause, Fabric, HostMode, Invariant, Place};
-use slotwise_scenario::{Device, HostId, LinkChange, Scenario};
+use slotwise_p4::{KeyField, TableEntry};
+use slotwise_scenario::{Device, HostId, LinkChange, Scenario, optical_port};
 use slotwise_wire::{DropReason, Ethernet, Optical, OpticalKind, PORT_CPU, PORT_SELF, PacketIn};
 use support::*;
 
@@ -158,6 +159,105 @@ fn a_train_that_has_begun_to_leave_keeps_its_rate() {
     fabric.run_until(slot_ns + 10 * scenario.frame.frame_ns());
     assert_eq!(arrived(&mut fabric).len(), 3);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+}
+
+/// Trains of a queue of its own, for what waits in this VOQ.
+fn add_trains(fabric: &mut Fabric, queue: u64, voq: u64) {
+    let pipeline = fabric.pipeline_mut(Device::Edge(FROM.edge).id()).unwrap();
+    let aggregate = entry(&[queue], "EdgeIngress.aggregate", &[SIZE_BYTES]);
+    insert(pipeline, "EdgeIngress.aggregation", aggregate);
+    let train = entry(&[queue], "EdgeIngress.set_star_train", &[voq]);
+    insert(pipeline, "EdgeIngress.train_queue", train);
+}
+
+/// Sends packets of 300, 301 .. IP bytes, the odd ones as `odd` makes them; gives what arrives, as even ones and odd ones.
+fn even_and_odd(
+    scenario: &Scenario,
+    fabric: &mut Fabric,
+    odd: impl Fn(usize) -> (HostId, Vec<u8>),
+) -> (Vec<usize>, [Vec<usize>; 2]) {
+    let first_ns = scenario.epoch_ns() + 4 * scenario.frame.frame_ns();
+    for packet in 0..SENT {
+        let at_ns = first_ns + packet * 40_000;
+        fabric.run_until(at_ns);
+        let ip_bytes = 300 + packet as usize;
+        let (from, frame) = match packet % 2 {
+            0 => (FROM, host_frame(FROM, TO, ip_bytes)),
+            _ => odd(ip_bytes),
+        };
+        fabric
+            .inject_host(at_ns, Device::Edge(from.edge), from.access_port(), &frame)
+            .unwrap();
+    }
+    fabric.run_until(first_ns + 40 * scenario.frame.frame_ns());
+    let arrived: Vec<usize> = arrived(fabric).into_iter().map(|(bytes, _)| bytes).collect();
+    let of = |rest: usize| arrived.iter().copied().filter(|bytes| bytes % 2 == rest).collect();
+    let parts = [of(0), of(1)];
+    (arrived, parts)
+}
+
+/// Each kind is in order, and they have come in trains of their own: more than one of a kind in a row.
+fn assert_apart((arrived, parts): (Vec<usize>, [Vec<usize>; 2]), fabric: &Fabric) {
+    let sent = |rest: usize| {
+        (300..300 + SENT as usize)
+            .filter(|bytes| bytes % 2 == rest)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(parts, [sent(0), sent(1)]);
+    let changes = arrived.windows(2).filter(|pair| pair[0] % 2 != pair[1] % 2).count();
+    assert!(changes < arrived.len() / 2, "{arrived:?}");
+    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert_eq!(fabric.drops().iter().count(), 0);
+}
+
+#[test]
+fn classes_have_trains_of_their_own_that_share_the_voq() {
+    const CLASS: u64 = 1;
+    const DSCP: u8 = 46;
+    let scenario = in_band(300_000, SIZE_BYTES);
+    let mut fabric = with_trains(&scenario, &granted(&scenario), SIZE_BYTES);
+    let voq = u64::from(scenario.voq(0, TO.edge));
+    let queue = scenario.edges.len() as u64 + voq;
+    let pipeline = fabric.pipeline_mut(Device::Edge(FROM.edge).id()).unwrap();
+    let key = [(u64::from(DSCP), 0x3f), (0, 0), (0, 0), (0, 0), (0, 0)].map(|(value, mask)| KeyField::Ternary {
+        value: bits(value),
+        mask: bits(mask),
+    });
+    let class = TableEntry {
+        key: key.to_vec(),
+        priority: 1,
+        action: call("EdgeIngress.set_class", &[CLASS]),
+    };
+    insert(pipeline, "EdgeIngress.traffic_class", class);
+    let args = [queue, u64::from(optical_port(0))];
+    let of_class = entry(&[u64::from(TO.edge), CLASS], "EdgeIngress.enqueue", &args);
+    insert(pipeline, "EdgeIngress.voq", of_class);
+    add_trains(&mut fabric, queue, voq);
+    let marked = |ip_bytes| {
+        let mut frame = host_frame(FROM, TO, ip_bytes);
+        frame[Ethernet::SIZE + 1] = DSCP << 2;
+        (FROM, frame)
+    };
+    let found = even_and_odd(&scenario, &mut fabric, marked);
+    assert_apart(found, &fabric);
+}
+
+#[test]
+fn flows_have_trains_of_their_own_that_share_the_voq() {
+    const OTHER: HostId = HostId { edge: 1, index: 1 };
+    let scenario = in_band(300_000, SIZE_BYTES);
+    let mut fabric = with_trains(&scenario, &granted(&scenario), SIZE_BYTES);
+    let voq = u64::from(scenario.voq(0, TO.edge));
+    let queue = scenario.edges.len() as u64;
+    let ip = |host: HostId| u64::from(host.ip().to_bits());
+    let flow = entry(&[ip(OTHER), ip(TO), 253, 0, 0], "EdgeIngress.set_flow_queue", &[queue]);
+    let pipeline = fabric.pipeline_mut(Device::Edge(FROM.edge).id()).unwrap();
+    insert(pipeline, "EdgeIngress.flow_queue", flow);
+    add_trains(&mut fabric, queue, voq);
+    let found = even_and_odd(&scenario, &mut fabric, |ip_bytes| {
+        (OTHER, host_frame(OTHER, TO, ip_bytes))
+    });
+    assert_apart(found, &fabric);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! ```
 
 use slotwise_scenario::{Device, Fibre, Scenario, optical_port};
-use slotwise_wire::{OpticalKind, PORT_LINECARD, TrainPart};
+use slotwise_wire::{OpticalKind, PORT_LINECARD, SIGNALING_QUEUE, TrainPart};
 
 use super::cards::LINE_CARD;
 use crate::dispatch::Origin;
@@ -54,7 +54,8 @@ impl StarTrains {
         let limit_bytes = scenario.queues.limit_bytes * voqs.len() as u64;
         let most_bytes = u128::from(scenario.frame.open_ns()) * u128::from(fibre.rate_bps) / 8_000_000_000;
         Some(StarTrains {
-            card: TrainCard::new(limit_bytes, Some(Aggregation::new(intervals, voqs.end)), None),
+            // Packets for one edge may join trains of several queues, by class or flow.
+            card: TrainCard::new(limit_bytes, Some(Aggregation::new(intervals, SIGNALING_QUEUE)), None),
             most_bytes: most_bytes.min(MOST_BYTES) as u64,
             most_frame_bytes: scenario.wire_mtu_bytes(),
             tick_ns: None,
