@@ -13,6 +13,7 @@ SIMULATED = {
     "star4-twin-out-of-band": ("topologies/star4-twin-out-of-band.yaml", 1),
     "star4-drift": ("topologies/star4-drift.yaml", 2),
     "star4-trains": ("topologies/star4-trains.yaml", 2),
+    "star-trains-by-class": ("schema/examples/valid/star-trains-by-class.yaml", 0.1),
     "combiner": ("topologies/combiner.yaml", 2),
     "agile": ("experiments/agile-capacity/agile.yaml", 1),
 }

@@ -5,6 +5,7 @@ mod stars;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use slotwise_wire::SIGNALING_QUEUE;
 use slotwise_wire::limits::{ROUTES, SLOTS};
 
 use crate::address::Endpoint;
@@ -38,6 +39,7 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
         out_of_band::check(scenario, r);
         queues(scenario, r);
         aggregation(scenario, r);
+        classes(scenario, r);
     }
     let is_sound = r.problems.is_empty();
     SECTIONS.iter().for_each(|section| (section.check)(scenario, r));
@@ -164,8 +166,13 @@ fn aggregation(scenario: &Scenario, r: &mut Reader) {
             r.report(format!("/aggregation{key}"), reason, expected);
         }
     };
-    let scheme = "edges of a star have a queue for each edge, not by class or flow";
-    refuse(aggregation.scheme != Scheme::Full, "/scheme", scheme, "none or full");
+    let scheme = "edges of a star are not told its flows";
+    refuse(
+        aggregation.scheme == Scheme::Flow,
+        "/scheme",
+        scheme,
+        "none, full or class",
+    );
     refuse(
         scenario.has_xcp(),
         "",
@@ -180,6 +187,48 @@ fn aggregation(scenario: &Scenario, r: &mut Reader) {
     );
     let invited = "line cards of edges that join by invitation keep another guard";
     refuse(scenario.joins_by_invitation(), "", invited, "no clocks beside it");
+}
+
+/// Classes of a star are there for its trains: each edge has a queue for each class and edge.
+fn classes(scenario: &Scenario, r: &mut Reader) {
+    let classes = &scenario.classes;
+    let by_class = scenario.aggregation.as_ref();
+    let by_class = by_class.is_some_and(|aggregation| aggregation.scheme == Scheme::Class);
+    if by_class && classes.is_empty() {
+        r.report(
+            "/aggregation/scheme".into(),
+            "there are no classes",
+            "'classes' beside it",
+        );
+    }
+    if !by_class && !classes.is_empty() {
+        r.report(
+            "/classes".into(),
+            "only trains by class ask for classes",
+            "an aggregation by class",
+        );
+    }
+    for (index, class) in classes.iter().enumerate() {
+        let before = &classes[..index];
+        if before.iter().any(|other| other.class == class.class) {
+            let reason = format!("second class {}", class.class);
+            r.report(format!("/classes/{index}/class"), reason, "each class once");
+        }
+        if before.iter().any(|other| other.matches == class.matches) {
+            let reason = "an earlier class has the same match";
+            r.report(format!("/classes/{index}/match"), reason, "one of its own");
+        }
+    }
+    let highest = classes.iter().map(|class| usize::from(class.class)).max().unwrap_or(0);
+    let queues = scenario.edges.len() * (highest + 1);
+    let most = usize::from(SIGNALING_QUEUE);
+    if queues > most {
+        r.report(
+            "/classes".into(),
+            format!("{queues} queues of edges and classes"),
+            format!("at most {most}"),
+        );
+    }
 }
 
 fn queues(scenario: &Scenario, r: &mut Reader) {

@@ -4,7 +4,7 @@
 use crate::address::Endpoint;
 use crate::clocks::Clocks;
 use crate::faults::Faults;
-use crate::ops::{Aggregation, Ops};
+use crate::ops::{Aggregation, Ops, OpsClass};
 use crate::optics::Optics;
 use crate::own_scheduler::OwnScheduler;
 use crate::ring::Ring;
@@ -29,6 +29,8 @@ pub struct Scenario {
     pub queues: Queues,
     /// How edges of the star make trains; `None`: each packet travels by itself.
     pub aggregation: Option<Aggregation>,
+    /// Classes that have trains of their own in the star, without wavelengths and weights; none but by scheme class.
+    pub classes: Vec<OpsClass>,
     /// Hosts and their access links.
     pub hosts: Hosts,
     /// Controller and commit protocol.

@@ -84,6 +84,7 @@ const STAR_KEYS: &[&str] = &[
     "edges",
     "queues",
     "aggregation",
+    "classes",
     "clocks",
     "optics",
     "schedulers",
@@ -154,6 +155,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
             .collect(),
         queues: if parts.star { queues(r, &fields) } else { Queues::NONE },
         aggregation: None,
+        classes: Vec::new(),
         hosts: if parts.star {
             hosts(r, &fields, parts)
         } else {
@@ -175,6 +177,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         let fibres = scenario.edges.iter().flat_map(|edge| &edge.fibres);
         let rate_bps = fibres.map(|fibre| fibre.rate_bps).min().unwrap_or(0);
         scenario.aggregation = ops::aggregation(r, &fields, &[], rate_bps);
+        scenario.classes = ops::star_classes(r, &fields);
     }
     if let Some(section) = parts.own {
         (section.read)(r, &fields, &mut scenario);

@@ -16,6 +16,7 @@ const BUFFER_BYTES: RangeInclusive<u64> = 1..=1 << 40;
 const TRAINS: RangeInclusive<u64> = 0..=254;
 const CLASSES: RangeInclusive<usize> = 0..=7;
 const CLASS: RangeInclusive<u64> = 0..=7;
+const STAR_CLASS: RangeInclusive<u64> = 1..=7;
 const WAVELENGTH: RangeInclusive<u64> = 0..=7;
 /// A byte's part of a tag, 1 / weight in 1/65536, is a number of 32 bits over 0.
 const MOST_WEIGHT: f64 = 1000.0;
@@ -186,6 +187,22 @@ pub(super) fn classes(r: &mut Reader, parent: &Fields) -> Vec<OpsClass> {
         .into_iter()
         .map(|(value, pointer)| class(r, value, pointer))
         .collect()
+}
+
+/// Those of a star, which are for its trains only.
+pub(crate) fn star_classes(r: &mut Reader, parent: &Fields) -> Vec<OpsClass> {
+    let elements = r.optional_list(parent, "classes", CLASSES);
+    let read = |(value, pointer): (&Value, String)| {
+        let fields = r.fields(value, pointer, &["class", "match"]);
+        let class = r.integer(&fields, "class", STAR_CLASS) as u8;
+        OpsClass {
+            class,
+            matches: matches(r, &fields, class),
+            wavelength: 0,
+            weight: 1.0,
+        }
+    };
+    elements.into_iter().map(read).collect()
 }
 
 fn class(r: &mut Reader, value: &Value, pointer: String) -> OpsClass {

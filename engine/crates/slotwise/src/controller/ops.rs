@@ -127,12 +127,18 @@ fn aggregation(ops: &Ops) -> Value {
 
 fn class(class: &OpsClass) -> Value {
     let mut document = json!({"class": class.class, "wavelength": class.wavelength, "weight": class.weight});
-    match class.matches {
-        Some(OpsMatch::Dscp(dscp)) => document["match"] = json!({"dscp": dscp}),
-        Some(OpsMatch::Acknowledgements) => document["match"] = json!({"acknowledgements": true}),
-        None => {}
+    if let Some(matches) = matches(class) {
+        document["match"] = matches;
     }
     document
+}
+
+/// What has a class.
+pub(super) fn matches(class: &OpsClass) -> Option<Value> {
+    class.matches.map(|matches| match matches {
+        OpsMatch::Dscp(dscp) => json!({"dscp": dscp}),
+        OpsMatch::Acknowledgements => json!({"acknowledgements": true}),
+    })
 }
 
 /// Fibres of an edge that lead to other edges, the first choice first.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use slotwise_fabric::Fabric;
 use slotwise_scenario::{Device, HostId, MacAddress, Scenario, edge_mac, optical_port};
 
-use super::{App, Timestamps, choice_json, routes};
+use super::{App, Timestamps, choice_json, ops, routes};
 
 /// The application.
 pub(super) static APP: App = App {
@@ -76,6 +76,11 @@ fn network(scenario: &Scenario, fabric: &Fabric, timestamps: Timestamps) -> Valu
     }
     if let Some(aggregation) = &scenario.aggregation {
         network["aggregation"] = json!({"size_bytes": aggregation.size_bytes});
+        if !scenario.classes.is_empty() {
+            let classes = scenario.classes.iter();
+            let classes = classes.map(|class| json!({"class": class.class, "match": ops::matches(class)}));
+            network["aggregation"]["classes"] = classes.collect();
+        }
     }
     network
 }

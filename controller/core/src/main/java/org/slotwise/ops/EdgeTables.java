@@ -19,7 +19,6 @@ final class EdgeTables {
     static final String FIBRES = "fibre_params";
     static final String INGRESS = "ingress_params";
     static final String ROUTE = "ipv4_route";
-    static final String CLASS = "traffic_class";
     static final String VOQ = "voq";
     static final String AGGREGATION = "aggregation";
     static final String FLOW_QUEUE = "flow_queue";
@@ -27,10 +26,9 @@ final class EdgeTables {
     static final String WEIGHT = "train_weight";
     static final String MACROFLOW = "macroflow";
     static final String AGENT = "xcp_output";
-    static final List<String> ALL = List.of(PARAMS, FIBRES, INGRESS, ROUTE, CLASS, VOQ, AGGREGATION, FLOW_QUEUE, TRAIN_QUEUE, WEIGHT,
+    static final List<String> ALL = List.of(PARAMS, FIBRES, INGRESS, ROUTE, OpsClass.TABLE, VOQ, AGGREGATION, FLOW_QUEUE, TRAIN_QUEUE, WEIGHT,
             MACROFLOW, AGENT, OpsTables.XCP_PARAMS);
     private static final int IPV4_BITS = 32;
-    private static final int DSCP_BITS = (1 << 6) - 1;
     /** Of trains that packets of all classes share. */
     private static final int SHARED_CLASS = 0;
     private static final int NO_PORT = 0;
@@ -75,7 +73,7 @@ final class EdgeTables {
         List<TableEntry> entries = new ArrayList<>();
         addParams(own, entries);
         addRoutes(own, entries);
-        addClasses(entries);
+        entries.addAll(OpsClass.entries(traffic.ordered()));
         addQueues(own, entries, ways);
         if (isFair(own)) {
             weights.forEach((number, weight) -> entries.add(TableEntry.in(WEIGHT).exact("class", number).action("set_weight")
@@ -116,19 +114,6 @@ final class EdgeTables {
                 entries.add(edge == own ? entry.action("to_host").param("port", host.port()).param("mac", host.mac().value()).build()
                         : entry.action("to_edge").param("edge", edge.number()).build());
             }
-        }
-    }
-
-    /** Of several that match, the first one has the highest priority. */
-    private void addClasses(List<TableEntry> entries) {
-        int priority = traffic.ordered().size();
-        for (OpsClass each : traffic.ordered()) {
-            if (each.number() != 0) {
-                Match match = each.isOfAcknowledgements() ? Match.ternary("acknowledgement", 1, 1)
-                        : Match.ternary("dscp", each.dscp().orElseThrow(), DSCP_BITS);
-                entries.add(TableEntry.in(CLASS).match(match).priority(priority).action("set_class").param("traffic_class", each.number()).build());
-            }
-            priority--;
         }
     }
 

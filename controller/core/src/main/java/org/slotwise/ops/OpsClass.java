@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.ops;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalInt;
+import org.slotwise.control.tables.Match;
+import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ranges;
 
@@ -17,6 +21,10 @@ public final class OpsClass {
     public static final double MAX_WEIGHT = 1000;
     /** Of a class that says nothing else. */
     public static final double PLAIN_WEIGHT = 1;
+
+    /** The table that classifies what hosts send. */
+    public static final String TABLE = "traffic_class";
+    private static final int DSCP_BITS = (1 << 6) - 1;
 
     private final int number;
     private final OptionalInt dscp;
@@ -53,6 +61,21 @@ public final class OpsClass {
         if (number != 0 && dscp.isEmpty() && !acknowledgements) {
             throw new InvalidNetworkException("match", "a class above 0 needs a 'dscp' or 'acknowledgements'");
         }
+    }
+
+    /** What classifies packets of hosts: of several that match, the first one has the highest priority. */
+    public static List<TableEntry> entries(List<OpsClass> ordered) {
+        List<TableEntry> entries = new ArrayList<>();
+        int priority = ordered.size();
+        for (OpsClass each : ordered) {
+            if (each.number() != 0) {
+                Match match = each.isOfAcknowledgements() ? Match.ternary("acknowledgement", 1, 1)
+                        : Match.ternary("dscp", each.dscp().orElseThrow(), DSCP_BITS);
+                entries.add(TableEntry.in(TABLE).match(match).priority(priority).action("set_class").param("traffic_class", each.number()).build());
+            }
+            priority--;
+        }
+        return entries;
     }
 
     /** Whether a class can have such a weight. */

@@ -58,7 +58,7 @@ class EdgeTablesTest {
     void withoutTrainsNothingIsPutTogether() {
         OpsNetwork network = Meshes.triangle().build();
         for (String table : List.of(EdgeTables.AGGREGATION, EdgeTables.TRAIN_QUEUE, EdgeTables.FLOW_QUEUE, EdgeTables.INGRESS, EdgeTables.WEIGHT,
-                EdgeTables.MACROFLOW, EdgeTables.AGENT, EdgeTables.CLASS)) {
+                EdgeTables.MACROFLOW, EdgeTables.AGENT, OpsClass.TABLE)) {
             assertEquals(List.of(), of(network, table));
         }
     }
@@ -74,7 +74,7 @@ class EdgeTablesTest {
     @Test
     void classesMatchInTheirOrder() {
         assertEquals(List.of("traffic_class[acknowledgement=1&1]@2 -> set_class{traffic_class=2}", "traffic_class[dscp=46&63]@1 -> set_class{traffic_class=1}"),
-                of(by(Scheme.CLASS), EdgeTables.CLASS));
+                of(by(Scheme.CLASS), OpsClass.TABLE));
     }
 
     @Test

@@ -19,6 +19,7 @@ import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.control.topology.Ranges;
 import org.slotwise.control.topology.TimestampUnit;
+import org.slotwise.ops.OpsClass;
 import org.slotwise.wire.EthernetHeader;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.OpticalHeader;
@@ -54,6 +55,7 @@ public final class Network {
     private final boolean byInvitation;
     private final OptionalLong xcpBps;
     private final OptionalLong trainBytes;
+    private final List<OpsClass> trainClasses;
     private final long timestampToleranceNs;
     private final Map<EdgeId, Integer> indexes = new HashMap<>();
 
@@ -76,13 +78,16 @@ public final class Network {
             int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation,
             long timestampToleranceNs) {
         this(frame, timestampUnit, cores, edges, beaconHoldFrames, mtu, xcp, xcpBps, byInvitation, timestampToleranceNs,
-                OptionalLong.empty());
+                OptionalLong.empty(), List.of());
     }
 
-    /** The same where edges may make trains of packets, of {@code trainBytes} IP bytes at most: of one core, without XCP and invitations. */
+    /**
+     * The same where edges may make trains of packets, of {@code trainBytes} IP bytes at most: of one core, without XCP and invitations.
+     * Those of {@code trainClasses} have trains of their own; of several that match a packet the first one counts.
+     */
     public Network(FramePlan frame, TimestampUnit timestampUnit, List<Core> cores, List<Edge> edges,
             int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation,
-            long timestampToleranceNs, OptionalLong trainBytes) {
+            long timestampToleranceNs, OptionalLong trainBytes, List<OpsClass> trainClasses) {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
         this.cores = sorted(cores);
@@ -105,6 +110,7 @@ public final class Network {
             Ranges.check("xcp_bps", xcpBps.getAsLong(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
         }
         this.trainBytes = trainBytes;
+        this.trainClasses = List.copyOf(trainClasses);
         if (trainBytes.isPresent()) {
             Ranges.check("aggregation.size_bytes", trainBytes.getAsLong(), 1, MAX_TRAIN_BYTES);
             if (xcp || byInvitation || cores.size() > 1) {
@@ -122,6 +128,7 @@ public final class Network {
         for (int i = 0; i < sorted.size(); i++) {
             indexes.put(sorted.get(i).id(), i);
         }
+        checkTrainClasses();
         checkMasters(cores);
         checkMasterPorts(cores, edges);
         this.allEdges = sorted.size();
@@ -150,8 +157,22 @@ public final class Network {
         this.xcp = whole.xcp;
         this.xcpBps = whole.xcpBps;
         this.trainBytes = whole.trainBytes;
+        this.trainClasses = whole.trainClasses;
         this.byInvitation = whole.byInvitation;
         this.timestampToleranceNs = whole.timestampToleranceNs;
+    }
+
+    private void checkTrainClasses() {
+        Set<Integer> numbers = new HashSet<>();
+        for (OpsClass each : trainClasses) {
+            if (trainBytes.isEmpty() || each.number() == 0 || !numbers.add(each.number())) {
+                throw new InvalidNetworkException("aggregation.classes", "classes of trains have numbers of their own above 0, got "
+                        + each.number());
+            }
+            for (Edge edge : edges) {
+                Ranges.check("aggregation.classes", trainQueue(edge, each.number()), 0, WireConstants.SIGNALING_QUEUE - 1L);
+            }
+        }
     }
 
     private static List<Core> sorted(List<Core> cores) {
@@ -395,6 +416,16 @@ public final class Network {
     /** IP bytes of a train at most, but for one of a single packet; empty: packets travel by themselves. */
     public OptionalLong trainBytes() {
         return trainBytes;
+    }
+
+    /** Classes that have trains of their own, the one that counts first first. */
+    public List<OpsClass> trainClasses() {
+        return trainClasses;
+    }
+
+    /** The queue in which packets of a class become trains, which wait in the VOQ of their edge; for class 0 it has the same number. */
+    public int trainQueue(Edge destination, int trafficClass) {
+        return trafficClass * (lastQueue() + 1) + queue(destination);
     }
 
     /** How far apart a switch may stamp two packets that came at once, ns. */

@@ -8,6 +8,7 @@ import java.util.Set;
 import org.slotwise.control.tables.Match;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.topology.Host;
+import org.slotwise.ops.OpsClass;
 import org.slotwise.star.network.Core;
 import org.slotwise.star.network.Edge;
 import org.slotwise.star.network.EdgeId;
@@ -87,9 +88,10 @@ public final class SwitchRules {
                 if (other != edge) {
                     rules.add(voq(other).action("enqueue")
                             .param(QUEUE, network.queue(other)).param(PORT, edge.fibre().port()).build());
-                    network.trainBytes().ifPresent(bytes -> addTrains(rules, network.queue(other), bytes));
+                    network.trainBytes().ifPresent(bytes -> addTrains(rules, edge, other, bytes));
                 }
             }
+            rules.addAll(OpsClass.entries(network.trainClasses()));
         }
         addSignalingMessages(rules, edge, withoutBeacon);
         if (network.byInvitation()) {
@@ -200,7 +202,8 @@ public final class SwitchRules {
 
     /** Whether the entry belongs to a table that this controller fills and that has no banks. */
     public static boolean isFixed(TableEntry entry) {
-        boolean unbanked = List.of(IPV4_ROUTE, VOQ, VOQ_SHARE, AGGREGATION, TRAIN_QUEUE, XCP_OUTPUT, EDGE_PARAMS, MEMBERSHIP).contains(entry.table());
+        boolean unbanked = List.of(IPV4_ROUTE, OpsClass.TABLE, VOQ, VOQ_SHARE, AGGREGATION, TRAIN_QUEUE, XCP_OUTPUT, EDGE_PARAMS, MEMBERSHIP)
+                .contains(entry.table());
         return unbanked && !entry.isDefault() || isMessage(entry);
     }
 
@@ -283,10 +286,20 @@ public final class SwitchRules {
         home.hosts().forEach(host -> rules.add(route(at, home, host)));
     }
 
-    /** Packets of a queue become trains, which wait in the VOQ of the same number. */
-    private static void addTrains(List<TableEntry> rules, int queue, long sizeBytes) {
+    /** Packets of a queue become trains, those of each class by themselves; all for an edge wait in its VOQ. */
+    private void addTrains(List<TableEntry> rules, Edge edge, Edge other, long sizeBytes) {
+        addTrains(rules, network.queue(other), network.queue(other), sizeBytes);
+        for (OpsClass each : network.trainClasses()) {
+            int queue = network.trainQueue(other, each.number());
+            rules.add(TableEntry.in(VOQ).exact("dst_edge", other.id().value()).exact("class", each.number()).action("enqueue")
+                    .param(QUEUE, queue).param(PORT, edge.fibre().port()).build());
+            addTrains(rules, queue, network.queue(other), sizeBytes);
+        }
+    }
+
+    private static void addTrains(List<TableEntry> rules, int queue, int voq, long sizeBytes) {
         rules.add(TableEntry.in(AGGREGATION).exact(QUEUE, queue).action("aggregate").param("size_bytes", sizeBytes).build());
-        rules.add(TableEntry.in(TRAIN_QUEUE).exact(QUEUE, queue).action("set_star_train").param("voq", queue).build());
+        rules.add(TableEntry.in(TRAIN_QUEUE).exact(QUEUE, queue).action("set_star_train").param("voq", voq).build());
     }
 
     static TableEntry.Builder voq(Edge destination) {

@@ -3,15 +3,19 @@ package org.slotwise.star.tables;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.control.tables.TableEntry;
+import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.TimestampUnit;
+import org.slotwise.ops.OpsClass;
 import org.slotwise.star.Networks;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
@@ -123,12 +127,34 @@ class SwitchRulesTest {
     @Test
     void edgesThatMakeTrainsAreToldWhereTheseWait() {
         Network trains = new Network(star.frame(), star.timestampUnit(), star.cores(), star.edges(), 1, 1450, false,
-                OptionalLong.empty(), false, 0, OptionalLong.of(4400));
+                OptionalLong.empty(), false, 0, OptionalLong.of(4400), List.of());
         List<String> fixed = text(new SwitchRules(trains).fixedRules(star.edges().get(1))).stream()
                 .filter(rule -> rule.contains("aggregat") || rule.contains("train")).collect(Collectors.toList());
         assertEquals(List.of(
                 "aggregation[queue=0] -> aggregate{size_bytes=4400}", "train_queue[queue=0] -> set_star_train{voq=0}",
                 "aggregation[queue=2] -> aggregate{size_bytes=4400}", "train_queue[queue=2] -> set_star_train{voq=2}"), fixed);
+    }
+
+    @Test
+    void classesHaveTrainsOfTheirOwnThatWaitInTheQueueOfTheirEdge() {
+        List<OpsClass> classes = List.of(new OpsClass(2, OptionalInt.empty(), true, 0, OpsClass.PLAIN_WEIGHT),
+                new OpsClass(1, OptionalInt.of(46), false, 0, OpsClass.PLAIN_WEIGHT));
+        Network trains = new Network(star.frame(), star.timestampUnit(), star.cores(), star.edges(), 1, 1450, false,
+                OptionalLong.empty(), false, 0, OptionalLong.of(4400), classes);
+        int queues = star.edges().size();
+        List<TableEntry> rules = new SwitchRules(trains).fixedRules(star.edges().get(1));
+        assertTrue(rules.stream().filter(rule -> rule.table().equals("traffic_class")).allMatch(SwitchRules::isFixed));
+        List<String> fixed = text(rules);
+        for (String rule : List.of("train_queue[queue=0] -> set_star_train{voq=0}",
+                "train_queue[queue=" + queues + "] -> set_star_train{voq=0}",
+                "train_queue[queue=" + 2 * queues + "] -> set_star_train{voq=0}",
+                "aggregation[queue=" + (queues + 2) + "] -> aggregate{size_bytes=4400}",
+                "train_queue[queue=" + (2 * queues + 2) + "] -> set_star_train{voq=2}")) {
+            assertTrue(fixed.contains(rule), rule + " of " + fixed);
+        }
+        assertEquals(2, fixed.stream().filter(rule -> rule.startsWith("traffic_class[") && rule.contains("set_class")).count(), fixed.toString());
+        assertThrows(InvalidNetworkException.class, () -> new Network(star.frame(), star.timestampUnit(), star.cores(), star.edges(), 1, 1450,
+                false, OptionalLong.empty(), false, 0, OptionalLong.empty(), classes));
     }
 
     @Test

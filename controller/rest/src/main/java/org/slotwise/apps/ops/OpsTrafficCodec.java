@@ -29,9 +29,6 @@ final class OpsTrafficCodec {
     private static final String SIZE = "size_bytes";
     private static final String EDGES = "edges";
     private static final String TRAINS = "trains";
-    private static final String MATCH = "match";
-    private static final String DSCP = "dscp";
-    private static final String ACKNOWLEDGEMENTS = "acknowledgements";
 
     private OpsTrafficCodec() {
     }
@@ -98,22 +95,9 @@ final class OpsTrafficCodec {
         List<OpsClass> classes = new ArrayList<>();
         for (JsonNode each : elements(network, CLASSES, 0, OpsClass.MAX_CLASS + 1)) {
             String place = network.place(CLASSES + "[" + classes.size() + "]");
-            JsonFields fields = JsonFields.of(place, each, "class", MATCH, "wavelength", "weight");
-            OptionalInt dscp = OptionalInt.empty();
-            boolean acknowledgements = false;
-            Optional<JsonNode> match = fields.optional(MATCH);
-            if (match.isPresent()) {
-                JsonFields one = JsonFields.of(fields.place(MATCH), match.get(), DSCP, ACKNOWLEDGEMENTS);
-                dscp = one.optional(DSCP).isEmpty() ? dscp : OptionalInt.of((int) one.integer(DSCP, 0, OpsClass.MAX_DSCP));
-                acknowledgements = one.optional(ACKNOWLEDGEMENTS).isPresent() && one.flag(ACKNOWLEDGEMENTS);
-            }
-            try {
-                classes.add(new OpsClass((int) fields.integer("class", 0, OpsClass.MAX_CLASS), dscp, acknowledgements,
-                        (int) fields.integer("wavelength", 0, OpsSettings.MAX_WAVELENGTHS - 1L),
-                        fields.number("weight", OpsClass.MIN_WEIGHT, OpsClass.MAX_WEIGHT)));
-            } catch (InvalidNetworkException e) {
-                throw InvalidJsonException.within(place, e);
-            }
+            JsonFields fields = JsonFields.of(place, each, "class", "match", "wavelength", "weight");
+            classes.add(ClassCodec.read(place, fields, (int) fields.integer("wavelength", 0, OpsSettings.MAX_WAVELENGTHS - 1L),
+                    fields.number("weight", OpsClass.MIN_WEIGHT, OpsClass.MAX_WEIGHT)));
         }
         return classes;
     }

@@ -7,12 +7,14 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import org.slotwise.apps.ops.ClassCodec;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.control.topology.TimestampUnit;
+import org.slotwise.ops.OpsClass;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.star.network.Core;
@@ -59,7 +61,7 @@ public final class NetworkCodec {
                 cores, edges,
                 (int) fields.integer("beacon_hold_frames", Limits.MIN_BEACON_HOLD_FRAMES, Limits.MAX_BEACON_HOLD_FRAMES),
                 (int) fields.integer("mtu", Limits.MIN_MTU, Limits.MAX_MTU), xcp(fields), xcpBps(fields),
-                byInvitation(fields), tolerance(fields), trainBytes(fields));
+                byInvitation(fields), tolerance(fields), trainBytes(fields), trainClasses(fields));
     }
 
     private static boolean xcp(JsonFields fields) throws InvalidJsonException {
@@ -92,8 +94,25 @@ public final class NetworkCodec {
         if (value.isEmpty()) {
             return OptionalLong.empty();
         }
-        JsonFields aggregation = JsonFields.of(fields.place("aggregation"), value.get(), "size_bytes");
-        return OptionalLong.of(aggregation.integer("size_bytes", 1, Network.MAX_TRAIN_BYTES));
+        return OptionalLong.of(aggregation(fields, value.get()).integer("size_bytes", 1, Network.MAX_TRAIN_BYTES));
+    }
+
+    private static JsonFields aggregation(JsonFields fields, JsonNode value) throws InvalidJsonException {
+        return JsonFields.of(fields.place("aggregation"), value, "size_bytes", "classes");
+    }
+
+    private static List<OpsClass> trainClasses(JsonFields fields) throws InvalidJsonException {
+        List<OpsClass> classes = new ArrayList<>();
+        Optional<JsonNode> value = fields.optional("aggregation");
+        if (value.isEmpty() || aggregation(fields, value.get()).optional("classes").isEmpty()) {
+            return classes;
+        }
+        JsonFields aggregation = aggregation(fields, value.get());
+        for (JsonNode each : aggregation.array("classes")) {
+            String place = aggregation.place("classes[" + classes.size() + "]");
+            classes.add(ClassCodec.read(place, JsonFields.of(place, each, "class", "match"), 0, OpsClass.PLAIN_WEIGHT));
+        }
+        return classes;
     }
 
     private static long tolerance(JsonFields fields) throws InvalidJsonException {
