@@ -27,6 +27,7 @@ mod links;
 mod live;
 mod lockstep;
 mod machine;
+mod manual;
 mod measured;
 mod neighbours;
 mod netcfg;
@@ -45,6 +46,7 @@ mod reproduce;
 mod rest;
 mod run;
 mod run_directory;
+mod scenarios;
 mod shares;
 mod simulate;
 mod stf;
@@ -55,7 +57,8 @@ mod xfer;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::notes::{note, printable};
 use crate::run::RunError;
@@ -72,6 +75,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run a scenario on the wall clock, with real Linux hosts (needs root)
+    #[command(visible_alias = "run")]
     Emulate(emulate::EmulateArgs),
     /// Run a scenario in virtual time, with the same controller; the same seed gives the same report
     Simulate(simulate::SimulateArgs),
@@ -79,7 +83,8 @@ enum Command {
     Reproduce(reproduce::ReproduceArgs),
     /// Say whether a scenario file can be run, and if not, everything that is wrong with it
     Check {
-        /// Scenario file (YAML; schema/scenario.schema.json)
+        /// Scenario file (YAML; schema/scenario.schema.json), or a name that `slotwise list` has
+        #[arg(value_parser = scenarios::located)]
         scenario: PathBuf,
         /// Write what its controller is told of the network, for one of your own (JSON; schema/network.schema.json)
         #[arg(long, value_name = "FILE")]
@@ -90,6 +95,18 @@ enum Command {
         /// What runs the P4 programs, and stamps packets
         #[arg(long, value_enum, default_value_t = emulate::Target::Engine)]
         target: emulate::Target,
+    },
+    /// List scenarios, experiments and examples by name
+    List,
+    /// Write the completion of this command for a shell to standard output
+    Completion {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write manual pages of this command, and of each command in it, into a directory
+    Man {
+        /// The directory, which is made if need be
+        directory: PathBuf,
     },
     /// Run a line card as a process, between the interfaces of a P4 switch and a link (needs root)
     #[command(subcommand)]
@@ -150,6 +167,18 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
                     outputs::write_json(file, &netcfg::of(&fabric, &told, *target, emulate::PORTS.0))?;
                 }
             }
+            ExitCode::SUCCESS
+        }
+        Command::List => {
+            scenarios::list()?;
+            ExitCode::SUCCESS
+        }
+        Command::Completion { shell } => {
+            manual::completion(&Cli::command(), *shell)?;
+            ExitCode::SUCCESS
+        }
+        Command::Man { directory } => {
+            manual::pages(&Cli::command(), directory)?;
             ExitCode::SUCCESS
         }
         Command::Card(card) => {

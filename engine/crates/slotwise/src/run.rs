@@ -30,7 +30,8 @@ use crate::shares;
 /// Arguments of a run.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RunArgs {
-    /// Scenario file (YAML; schema/scenario.schema.json).
+    /// Scenario file (YAML; schema/scenario.schema.json), or a name that `slotwise list` has.
+    #[arg(value_parser = crate::scenarios::located)]
     pub scenario: PathBuf,
     /// Write the report as JSON (schema/report.schema.json).
     #[arg(long, value_name = "FILE")]

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Scenarios, experiments and examples of the installation, by name: `slotwise list`, and names where commands take scenario files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use slotwise_scenario::{MAX_FILE_BYTES, Scenario};
+
+use crate::home::Home;
+use crate::notes::{printable, say};
+use crate::run::RunError;
+
+/// Longest description that is listed, in characters.
+const LONGEST_TITLE: usize = 100;
+
+/// Something with a name.
+#[derive(Debug, PartialEq, Eq)]
+struct Named {
+    /// `star4`, or with the experiment in which a file lies, `faults/combined`.
+    name: String,
+    path: PathBuf,
+}
+
+/// Prints what there is, a line each: name, and the beginning of what its file says of itself.
+pub fn list() -> Result<(), RunError> {
+    let home = Home::find()?;
+    let found = scenarios(&home);
+    let experiments = directories(&home.experiments());
+    let examples = files(&home.topologies().join("examples"), "py", "");
+    let parts = [
+        ("scenarios, for emulate, simulate and check", found),
+        ("experiments, for reproduce", experiments),
+        ("examples in Python", examples),
+    ];
+    for (number, (title, entries)) in parts.iter().enumerate() {
+        let gap = if number > 0 { "\n" } else { "" };
+        say!("{gap}{title}:");
+        for Named { name, path } in entries {
+            say!("  {name:34} {}", printable(&title_of(path)));
+        }
+    }
+    Ok(())
+}
+
+/// A scenario file as an argument: a path, or the name of one of the installation's. A file that is there is taken first; a path
+/// that nothing is at is left to whoever opens it.
+pub fn located(argument: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(argument);
+    let is_path = path.extension().is_some() || path.is_absolute() || argument.starts_with('.');
+    if is_path || path.exists() {
+        return Ok(path);
+    }
+    let known = Home::find().map_or_else(|_| Vec::new(), |home| scenarios(&home));
+    let nearest = known
+        .iter()
+        .min_by_key(|named| strsim::damerau_levenshtein(&named.name, argument));
+    match known.iter().find(|named| named.name == argument) {
+        Some(named) => Ok(named.path.clone()),
+        None => Err(format!(
+            "no such file or scenario; expected a file, or a name of those that `slotwise list` has{}",
+            nearest.map_or_else(String::new, |named| format!("; the nearest is '{}'", named.name))
+        )),
+    }
+}
+
+/// All files that are scenarios, by name.
+fn scenarios(home: &Home) -> Vec<Named> {
+    let mut found = files(&home.topologies(), "yaml", "");
+    let mut directories: Vec<PathBuf> = entries(&home.experiments()).filter(|path| path.is_dir()).collect();
+    directories.sort();
+    for path in directories {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            continue;
+        };
+        let inside = files(&path, "yaml", &format!("{name}/"));
+        // Some are tables for an experiment.
+        found.extend(inside.into_iter().filter(|named| is_scenario(&named.path)));
+    }
+    found
+}
+
+fn is_scenario(path: &Path) -> bool {
+    let is_short = fs::metadata(path).is_ok_and(|metadata| metadata.len() <= MAX_FILE_BYTES as u64);
+    is_short && fs::read(path).is_ok_and(|text| Scenario::parse(&text).is_ok())
+}
+
+/// The `experiment.yaml` of each directory in a directory that has one, in the order of their names.
+fn directories(directory: &Path) -> Vec<Named> {
+    let mut found: Vec<Named> = entries(directory)
+        .map(|path| path.join("experiment.yaml"))
+        .filter(|path| path.is_file())
+        .filter_map(|path| {
+            let name = path.parent()?.file_name()?.to_str()?.to_owned();
+            Some(Named { name, path })
+        })
+        .collect();
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found
+}
+
+/// Files of a directory with this extension, in the order of their names, which begin with `prefix`.
+fn files(directory: &Path, extension: &str, prefix: &str) -> Vec<Named> {
+    let mut found: Vec<Named> = entries(directory)
+        .filter(|path| path.is_file() && path.extension().is_some_and(|found| found == extension))
+        .filter_map(|path| {
+            let name = format!("{prefix}{}", path.file_stem()?.to_str()?);
+            Some(Named { name, path })
+        })
+        .collect();
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
+}
+
+/// What a file says of itself: its `title`, or else its first comment or docstring, up to the end of the sentence.
+fn title_of(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let title = text.lines().find_map(|line| line.strip_prefix("title: "));
+    let said = title.map_or_else(|| opening(&text), str::to_owned);
+    match said.char_indices().nth(LONGEST_TITLE) {
+        Some((end, _)) => format!("{} ...", &said[..end]),
+        None => said,
+    }
+}
+
+/// The first sentence of the comments or the docstring with which a text begins.
+fn opening(text: &str) -> String {
+    let mut said = String::new();
+    let lines = text.lines().map(str::trim);
+    let lines = lines.skip_while(|line| line.starts_with("#!") || line.starts_with("# SPDX"));
+    for line in lines {
+        let is_docstring = line.starts_with("\"\"\"");
+        let Some(rest) = line.strip_prefix("\"\"\"").or_else(|| line.strip_prefix('#')) else {
+            break;
+        };
+        let rest = rest.trim_end_matches("\"\"\"").trim();
+        let gap = if said.is_empty() { "" } else { " " };
+        let until = format!("{said}{gap}{rest}");
+        if let Some((sentence, _)) = until.split_once(". ").or_else(|| until.split_once(": `")) {
+            return sentence.to_owned();
+        }
+        said = until;
+        if is_docstring {
+            break;
+        }
+    }
+    said.trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_says_what_it_is_in_its_first_sentence() {
+        for (text, said) in [
+            (
+                "# SPDX-License-Identifier: x\n# A star\n# of four. And more.\nname: x\n",
+                "A star of four",
+            ),
+            ("# The main job.\nname: x\n", "The main job"),
+            (
+                "#!/x\n# SPDX-License-Identifier: x\n\"\"\"A star: `run it`.\"\"\"\nimport x\n",
+                "A star",
+            ),
+            ("#!/x\n\"\"\"A file over XCP.\n\nMore.\n\"\"\"\n", "A file over XCP"),
+            ("name: x\n# A comment\n", ""),
+            ("", ""),
+        ] {
+            assert_eq!(opening(text), said, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_name_of_a_scenario_is_of_one_file_that_says_what_it_is() {
+        let home = Home::find().unwrap();
+        let found = scenarios(&home);
+        let mut names: Vec<&str> = found.iter().map(|named| named.name.as_str()).collect();
+        for name in ["star4", "ring8", "faults/combined"] {
+            assert!(names.contains(&name), "{name}: {names:?}");
+        }
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), found.len());
+        for named in found.iter().chain(&directories(&home.experiments())) {
+            assert!(!title_of(&named.path).is_empty(), "{named:?}");
+        }
+    }
+
+    #[test]
+    fn tables_of_experiments_are_no_scenarios() {
+        let home = Home::find().unwrap();
+        let found = scenarios(&home);
+        assert!(
+            found.iter().all(|named| !named.path.ends_with("experiment.yaml")),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn names_and_paths_are_told_apart() {
+        assert!(located("star4").unwrap().ends_with("topologies/star4.yaml"));
+        assert!(
+            located("faults/combined")
+                .unwrap()
+                .ends_with("experiments/faults/combined.yaml")
+        );
+        // Whoever opens it says that it is not there.
+        for path in ["star4.yaml", "/star4", "./star4"] {
+            assert_eq!(located(path), Ok(PathBuf::from(path)));
+        }
+        let refusal = located("star44").unwrap_err();
+        assert!(refusal.contains("slotwise list"), "{refusal}");
+        assert!(refusal.ends_with("the nearest is 'star4'"), "{refusal}");
+        // A file, or a directory, that is there is no name.
+        assert_eq!(located("src"), Ok(PathBuf::from("src")));
+    }
+}
