@@ -9,6 +9,8 @@ from slotwise.errors import SlotwiseError
 MARK = Path("schema", "scenario.schema.json")
 """What makes a directory a home."""
 BUILT = Path("engine", "target", "release", "slotwise")
+INSTALLED = Path("share", "slotwise")
+"""Where an installation has its files, laid out like a clone, below its prefix; its command is in `bin` there."""
 
 
 class CommandNotFound(SlotwiseError):
@@ -20,8 +22,8 @@ class HomeNotFound(SlotwiseError):
 
 
 def root() -> Path:
-    """$SLOTWISE_HOME; or the clone that this package is in; or the one that `slotwise` on the PATH, or else the working
-    directory, is in. Raises HomeNotFound."""
+    """$SLOTWISE_HOME; or the clone or installation that this package is in; or the one that `slotwise` on the PATH, or else the
+    working directory, is in. Raises HomeNotFound."""
     named = os.environ.get("SLOTWISE_HOME")
     if named:
         if not (Path(named) / MARK).is_file():
@@ -31,8 +33,9 @@ def root() -> Path:
     starts = [Path(__file__).resolve(), *([Path(on_path).resolve()] if on_path else []), Path.cwd() / "here"]
     for start in starts:
         for directory in start.parents:
-            if (directory / MARK).is_file():
-                return directory
+            for home in (directory, directory / INSTALLED):
+                if (home / MARK).is_file():
+                    return home
     raise HomeNotFound(
         f"no {MARK} above {', '.join(str(start.parent) for start in starts)}: set SLOTWISE_HOME to a clone of Slotwise, "
         "or put its `slotwise` on the PATH"
@@ -45,8 +48,8 @@ def scenario_schema() -> Path:
 
 
 def slotwise_command() -> str:
-    """Path of the `slotwise` command: $SLOTWISE_COMMAND, the home's release build, or the one on the PATH. Raises
-    CommandNotFound."""
+    """Path of the `slotwise` command: $SLOTWISE_COMMAND, the home's release build or the installation's, or the one on the PATH.
+    Raises CommandNotFound."""
     named = os.environ.get("SLOTWISE_COMMAND")
     if named:
         if shutil.which(named) is None:
@@ -54,9 +57,10 @@ def slotwise_command() -> str:
         return named
     on_path = shutil.which("slotwise")
     try:
-        built = root() / BUILT
+        home = root()
     except HomeNotFound as error:
         raise CommandNotFound(str(error)) from error
+    built = home.parents[1] / "bin" / "slotwise" if home.parts[-2:] == INSTALLED.parts else home / BUILT
     if built.exists():
         return str(built)
     if on_path:

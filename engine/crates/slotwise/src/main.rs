@@ -36,6 +36,7 @@ mod networks;
 mod notes;
 mod outputs;
 mod per_star;
+mod picture;
 mod port_news;
 mod portcard;
 mod program_files;
@@ -85,7 +86,7 @@ enum Command {
     Check {
         /// Scenario file (YAML; schema/scenario.schema.json), or a name that `slotwise list` has
         #[arg(value_parser = scenarios::located)]
-        scenario: PathBuf,
+        scenario: scenarios::Located,
         /// Write what its controller is told of the network, for one of your own (JSON; schema/network.schema.json)
         #[arg(long, value_name = "FILE")]
         network: Option<PathBuf>,
@@ -156,7 +157,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             netcfg,
             target,
         } => {
-            let loaded = run::load(scenario)?;
+            let loaded = run::load(&scenario.path)?;
             if network.is_some() || netcfg.is_some() {
                 let fabric = loaded.empty_fabric();
                 let told = loaded.controller(&fabric, *target == emulate::Target::Bmv2).network;

@@ -13,6 +13,14 @@ use crate::run::RunError;
 /// Longest description that is listed, in characters.
 const LONGEST_TITLE: usize = 100;
 
+/// A scenario file that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    pub path: PathBuf,
+    /// The name by which it was asked for, if not by its path.
+    pub name: Option<String>,
+}
+
 /// Something with a name.
 #[derive(Debug, PartialEq, Eq)]
 struct Named {
@@ -44,18 +52,21 @@ pub fn list() -> Result<(), RunError> {
 
 /// A scenario file as an argument: a path, or the name of one of the installation's. A file that is there is taken first; a path
 /// that nothing is at is left to whoever opens it.
-pub fn located(argument: &str) -> Result<PathBuf, String> {
+pub fn located(argument: &str) -> Result<Located, String> {
     let path = PathBuf::from(argument);
     let is_path = path.extension().is_some() || path.is_absolute() || argument.starts_with('.');
     if is_path || path.exists() {
-        return Ok(path);
+        return Ok(Located { path, name: None });
     }
     let known = Home::find().map_or_else(|_| Vec::new(), |home| scenarios(&home));
     let nearest = known
         .iter()
         .min_by_key(|named| strsim::damerau_levenshtein(&named.name, argument));
     match known.iter().find(|named| named.name == argument) {
-        Some(named) => Ok(named.path.clone()),
+        Some(named) => Ok(Located {
+            path: named.path.clone(),
+            name: Some(named.name.clone()),
+        }),
         None => Err(format!(
             "no such file or scenario; expected a file, or a name of those that `slotwise list` has{}",
             nearest.map_or_else(String::new, |named| format!("; the nearest is '{}'", named.name))
@@ -203,20 +214,28 @@ mod tests {
 
     #[test]
     fn names_and_paths_are_told_apart() {
-        assert!(located("star4").unwrap().ends_with("topologies/star4.yaml"));
-        assert!(
-            located("faults/combined")
-                .unwrap()
-                .ends_with("experiments/faults/combined.yaml")
-        );
+        for (name, path) in [
+            ("star4", "topologies/star4.yaml"),
+            ("faults/combined", "experiments/faults/combined.yaml"),
+        ] {
+            let found = located(name).unwrap();
+            assert!(found.path.ends_with(path), "{found:?}");
+            assert_eq!(found.name.as_deref(), Some(name));
+        }
         // Whoever opens it says that it is not there.
         for path in ["star4.yaml", "/star4", "./star4"] {
-            assert_eq!(located(path), Ok(PathBuf::from(path)));
+            assert_eq!(
+                located(path),
+                Ok(Located {
+                    path: path.into(),
+                    name: None
+                })
+            );
         }
         let refusal = located("star44").unwrap_err();
         assert!(refusal.contains("slotwise list"), "{refusal}");
         assert!(refusal.ends_with("the nearest is 'star4'"), "{refusal}");
         // A file, or a directory, that is there is no name.
-        assert_eq!(located("src"), Ok(PathBuf::from("src")));
+        assert_eq!(located("src").unwrap().name, None);
     }
 }

@@ -78,7 +78,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         session.rest
     );
     let report = run_network(args, &network.scenario, session, programs, &interrupts)?;
-    Ok(run.finish(&report))
+    Ok(run.finish(&home, &report))
 }
 
 /// Digests of the programs in use, by name.

@@ -122,6 +122,6 @@ impl Emulation<'_> {
         };
         let recording = recorder.map(RoutedRecorder::finish).unwrap_or_default();
         let report = report(&self.network.scenario, &fabric, gathered, &recording);
-        Ok(self.args.finish(&report))
+        Ok(self.args.finish(&self.home, &report))
     }
 }

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What `emulate` and `simulate` are asked for, and what they leave.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use slotwise_fabric::{CaptureFilter, Capturing, Fabric, LONGEST_SNAPLEN};
+use slotwise_scenario::MAX_FILE_BYTES;
+
+use super::RunError;
+use crate::controller::Addresses;
+use crate::home::Home;
+use crate::network::Network;
+use crate::notes::{note, printable, say};
+use crate::outputs;
+use crate::picture;
+use crate::report::Report;
+use crate::scenarios::Located;
+
+/// Where results of scenarios by name go, below the working directory.
+const RESULTS: &str = "run";
+
+/// Arguments of a run.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RunArgs {
+    /// Scenario file (YAML; schema/scenario.schema.json), or a name that `slotwise list` has.
+    #[arg(value_parser = crate::scenarios::located)]
+    pub scenario: Located,
+    /// Write report.json and picture.png into this directory. For a scenario by name it is run/NAME, unless this or --report says where.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the report as JSON (schema/report.schema.json).
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Seed of every random choice, instead of the scenario's.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Scheduler to begin with, instead of the scenario's: its name, or as in a scenario '{name: fair, settings: {order: contiguous}}'.
+    #[arg(long, value_name = "NAME")]
+    pub scheduler: Option<String>,
+    /// Stretch or shorten the phases so that they take this long together.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub duration: Option<u64>,
+    /// Capture every fibre and port into this directory (pcap, nanoseconds).
+    #[arg(long, value_name = "DIR")]
+    pub pcap: Option<PathBuf>,
+    /// Capture only frames of these places and kinds: patterns of captures' names such as edge0-* and core0-edge?, and host, data,
+    /// signaling, linecard, with commas between. A frame must fit a pattern, if there is one, and a kind, if there is one.
+    #[arg(long, value_name = "TERMS", requires = "pcap")]
+    pub pcap_filter: Option<String>,
+    /// Bytes of each captured frame that are kept.
+    #[arg(long, value_name = "BYTES", requires = "pcap", default_value_t = LONGEST_SNAPLEN, value_parser = clap::value_parser!(u32).range(1..=i64::from(LONGEST_SNAPLEN)))]
+    pub snaplen: u32,
+    /// Port of the engine's P4Runtime server on 127.0.0.1; 0 lets the system choose. Unless given, emulate and simulate serve
+    /// their own controller only, or emulate an external one at 9559. With it, others may control emulate, and read from simulate.
+    #[arg(long, value_name = "PORT")]
+    pub p4runtime_port: Option<u16>,
+    /// Port of the controller's REST server on 127.0.0.1; 0 lets the system choose. Unless given, emulate has 8181 and simulate 0.
+    #[arg(long, value_name = "PORT")]
+    pub rest_port: Option<u16>,
+    /// End as by SIGINT when standard input ends: a program that holds its other end takes the run with it, however that program ends.
+    #[arg(long)]
+    pub until_input_ends: bool,
+}
+
+/// Reads seconds, with a fraction, as milliseconds.
+fn seconds(text: &str) -> Result<u64, String> {
+    const LONGEST_S: f64 = 1e6;
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= LONGEST_S => Ok((value * 1e3).round() as u64),
+        _ => Err(format!("expected seconds, more than 0 and at most {LONGEST_S}")),
+    }
+}
+
+/// The scenario of a file, all of it checked.
+pub fn load(path: &Path) -> Result<Network, RunError> {
+    let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let mut text = Vec::new();
+    let file = File::open(path).map_err(|error| at(&error))?;
+    file.take(MAX_FILE_BYTES as u64 + 1)
+        .read_to_end(&mut text)
+        .map_err(|error| at(&error))?;
+    Ok(Network::parse(&text).map_err(|error| format!("{}:\n{error}", path.display()))?)
+}
+
+impl RunArgs {
+    /// The scenario with the arguments' seed, scheduler and duration.
+    pub fn load(&self) -> Result<Network, RunError> {
+        let mut network = load(&self.scenario.path)?;
+        if let Some(text) = &self.scheduler {
+            if !network.scenario.has_star() {
+                return Err("--scheduler: routers have none; expected a star".into());
+            }
+            let scenario = network.scenario.with_scheduler(text);
+            let scenario = scenario.map_err(|error| format!("--scheduler:\n{error}"))?;
+            network = Network { scenario };
+        }
+        if let Some(total_ms) = self.duration {
+            network = network.scaled_to(total_ms)?;
+        }
+        if let Some(seed) = self.seed {
+            network.scenario.seed = seed;
+        }
+        let file = std::path::absolute(&self.scenario.path)?;
+        let directory = file.parent().unwrap_or(Path::new("/"));
+        for own in &mut network.scenario.schedulers {
+            own.resolve(directory);
+        }
+        self.filter(&network)?;
+        Ok(network)
+    }
+
+    fn filter(&self, network: &Network) -> Result<CaptureFilter, RunError> {
+        let parse = |text: &String| CaptureFilter::parse(text, &network.empty_fabric().capture_points());
+        let filter = self.pcap_filter.as_ref().map(parse).transpose();
+        Ok(filter
+            .map_err(|error| format!("--pcap-filter: {error}"))?
+            .unwrap_or_default())
+    }
+
+    /// Where the servers listen, on loopback: at the ports asked for, or at those of P4Runtime and REST given here.
+    pub fn addresses(&self, (p4runtime, rest): (u16, u16)) -> Addresses {
+        let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Addresses {
+            p4runtime: loopback(self.p4runtime_port.unwrap_or(p4runtime)),
+            rest: loopback(self.rest_port.unwrap_or(rest)),
+            own: BTreeMap::new(),
+            token: None,
+        }
+    }
+
+    /// The directory for report and picture.
+    fn out(&self) -> Option<PathBuf> {
+        let by_name = || {
+            let name = self.scenario.name.as_ref().filter(|_| self.report.is_none())?;
+            Some(Path::new(RESULTS).join(name))
+        };
+        self.out.clone().or_else(by_name)
+    }
+
+    /// Looks whether what the run is to leave can be written.
+    pub fn check_outputs(&self) -> Result<(), RunError> {
+        if let Some(directory) = self.out() {
+            outputs::check_directory("--out", &directory)?;
+        }
+        if let Some(path) = &self.report {
+            outputs::check_file("--report", path)?;
+        }
+        if let Some(directory) = &self.pcap {
+            outputs::check_directory("--pcap", directory)?;
+        }
+        Ok(())
+    }
+
+    /// Captures in the directory asked for.
+    pub fn captures(&self, network: &Network) -> Result<Option<Capturing>, RunError> {
+        let Some(directory) = &self.pcap else {
+            return Ok(None);
+        };
+        Ok(Some(Capturing {
+            open: outputs::captures(directory)?,
+            filter: self.filter(network)?,
+            snaplen: self.snaplen,
+        }))
+    }
+
+    /// Ends the captures; says which ended early.
+    pub fn finish_captures(&self, fabric: &mut Fabric) -> Vec<String> {
+        let failures = fabric.finish_captures();
+        self.pcap
+            .as_deref()
+            .map_or_else(Vec::new, |directory| outputs::capture_notes(directory, &failures))
+    }
+
+    /// Prints the summary, writes the report and its picture where they were asked for, and says whether all was well.
+    pub fn finish(&self, home: &Home, report: &Report) -> bool {
+        // Whoever does not read it may know by the exit status.
+        say!("{}", report.summary().trim_end());
+        let asked = self.report.as_ref().map(|path| outputs::write_json(path, report));
+        let kept = self.out().map(|directory| {
+            let file = directory.join("report.json");
+            let drawn_in = directory.join("picture.png");
+            outputs::write_json(&file, report)?;
+            // The report is the result, and can be drawn later.
+            match picture::draw(home, &file, &drawn_in) {
+                Ok(()) => say!("results      {}, {}", file.display(), drawn_in.display()),
+                Err(reason) => say!("results      {}; no picture: {}", file.display(), printable(&reason)),
+            }
+            Ok(())
+        });
+        let failures: Vec<String> = [asked, kept].into_iter().flatten().filter_map(Result::err).collect();
+        for reason in &failures {
+            note!("slotwise: {}", printable(reason));
+        }
+        report.verdict.ok && failures.is_empty()
+    }
+}
+
+/// Why a port, which `option` chooses, cannot be listened on, before anything is started.
+pub fn check_free(address: SocketAddr, what: &str, option: &str) -> Result<(), RunError> {
+    match std::net::TcpListener::bind(address) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!(
+            "{what}: cannot listen on {address}: {error}; is another run there? {option} chooses another port, 0 any that is free"
+        )
+        .into()),
+    }
+}
