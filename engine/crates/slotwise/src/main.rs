@@ -14,6 +14,7 @@ mod commands;
 mod control_meter;
 mod controller;
 mod devices;
+mod dissector;
 mod emulate;
 mod executor;
 mod facts;
@@ -104,6 +105,8 @@ enum Command {
         /// The shell
         shell: Shell,
     },
+    /// Write the Wireshark dissector of all of Slotwise's headers to standard output (Lua)
+    Dissector,
     /// Write manual pages of this command, and of each command in it, into a directory
     Man {
         /// The directory, which is made if need be
@@ -176,6 +179,10 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         }
         Command::Completion { shell } => {
             manual::completion(&Cli::command(), *shell)?;
+            ExitCode::SUCCESS
+        }
+        Command::Dissector => {
+            dissector::print()?;
             ExitCode::SUCCESS
         }
         Command::Man { directory } => {
