@@ -145,7 +145,10 @@ pub struct ConfigError {
 
 impl ConfigError {
     /// Refuses a value outside `range`.
-    pub(crate) fn check(setting: &'static str, found: u64, range: std::ops::RangeInclusive<u64>) -> Result<(), Self> {
+    ///
+    /// # Errors
+    /// That one, with the range.
+    pub fn check(setting: &'static str, found: u64, range: std::ops::RangeInclusive<u64>) -> Result<(), Self> {
         if range.contains(&found) {
             return Ok(());
         }

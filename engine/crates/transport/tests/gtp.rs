@@ -25,6 +25,7 @@ fn config(capacity_bps: u64, seed: u64) -> HostConfig {
         rule: Rule::default(),
         steps: Steps::default(),
         packet_bytes: 1500,
+        catch_up_ns: 1000,
         seed,
     }
 }

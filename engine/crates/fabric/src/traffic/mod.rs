@@ -480,6 +480,7 @@ fn gtp_host(scenario: &Scenario, party: Party, (seed, host): (u64, usize)) -> Ho
         rule: settings.rule,
         steps: settings.steps,
         packet_bytes: scenario.routed.packet_bytes as u16,
+        catch_up_ns: 1000,
         seed: random.random(),
     }
 }

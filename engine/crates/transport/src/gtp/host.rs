@@ -31,6 +31,8 @@ pub struct HostConfig {
     pub steps: Steps,
     /// Largest IP packet that it sends, 128 to 9000 bytes.
     pub packet_bytes: u16,
+    /// How far a source may be behind its schedule and still make up for it, at most 10 ms: what a clock that wakes late needs.
+    pub catch_up_ns: u64,
     /// Of who is first among equals.
     pub seed: u64,
 }
@@ -39,6 +41,7 @@ impl HostConfig {
     fn check(&self) -> Result<(), ConfigError> {
         ConfigError::check("capacity_bps", self.capacity_bps, 1..=10_000_000_000_000)?;
         ConfigError::check("interval_ns", self.interval_ns, 1_000_000..=10_000_000_000)?;
+        ConfigError::check("catch_up_ns", self.catch_up_ns, 0..=10_000_000)?;
         ConfigError::check("packet_bytes", self.packet_bytes.into(), 128..=9000)
     }
 }
@@ -197,15 +200,21 @@ impl<S: Source, K: Sink> Host<S, K> {
             self.stats.malformed += 1;
             return false;
         };
-        let Ok((number, message)) = Message::decode(datagram.payload) else {
+        self.handle_message(now_ns, (datagram.destination, datagram.source), datagram.payload)
+    }
+
+    /// Takes the payload of a datagram between `(local, remote)`, for who has other packets than [`Host::handle_packet`].
+    pub fn handle_message(
+        &mut self,
+        now_ns: u64,
+        (local, remote): (SocketAddrV4, SocketAddrV4),
+        payload: &[u8],
+    ) -> bool {
+        let Ok((number, message)) = Message::decode(payload) else {
             self.stats.malformed += 1;
             return false;
         };
-        let key = SessionKey {
-            local: datagram.destination,
-            remote: datagram.source,
-            number,
-        };
+        let key = SessionKey { local, remote, number };
         if matches!(message, Message::Data(..)) {
             return self.take_data(now_ns, key, &message);
         }
@@ -269,21 +278,35 @@ impl<S: Source, K: Sink> Host<S, K> {
     pub fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
         out.clear();
         out.resize(DATAGRAM_HEADER_BYTES, 0);
+        match self.poll_message(now_ns, out) {
+            Some(key) => {
+                datagram::seal(out, key.local, key.remote);
+                Some(out.len())
+            }
+            None => {
+                out.clear();
+                None
+            }
+        }
+    }
+
+    /// Appends the payload of the next datagram to `out`; gives whose it is. Instead of [`Host::poll_transmit`].
+    pub fn poll_message(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<SessionKey> {
         let interval_ns = self.config.interval_ns;
+        let pace = (interval_ns, self.config.catch_up_ns);
         while let Some(&(role, key)) = self.news.front() {
-            let of = (key.number, interval_ns);
             let wrote = match role {
                 Role::Sink => {
                     let sink = self.sinks.get_mut(&key).filter(|sink| sink.has_news());
-                    sink.is_some_and(|sink| sink.transmit(now_ns, of, out))
+                    sink.is_some_and(|sink| sink.transmit(now_ns, (key.number, interval_ns), out))
                 }
                 Role::Source => {
                     let source = self.sources.get_mut(&key).filter(|source| source.answers());
-                    source.is_some_and(|source| source.transmit(now_ns, of, out))
+                    source.is_some_and(|source| source.transmit(now_ns, (key.number, pace), out))
                 }
             };
             if wrote {
-                return Some(seal(out, &key));
+                return Some(key);
             }
             self.news.pop_front();
         }
@@ -291,17 +314,16 @@ impl<S: Source, K: Sink> Host<S, K> {
             && due_ns <= now_ns
         {
             let source = self.sources.get_mut(&key);
-            let wrote = source.is_some_and(|source| source.transmit(now_ns, (key.number, interval_ns), out));
+            let wrote = source.is_some_and(|source| source.transmit(now_ns, (key.number, pace), out));
             self.schedule(now_ns, key);
             if wrote {
-                return Some(seal(out, &key));
+                return Some(key);
             }
             // Due, and nothing came: what it may send has changed since, and so has its place.
             if self.due.first() == Some(&(due_ns, key)) {
                 break;
             }
         }
-        out.clear();
         None
     }
 
@@ -353,11 +375,6 @@ impl<S: Source, K: Sink> Host<S, K> {
     pub fn poll_event(&mut self) -> Option<(SessionKey, Event)> {
         self.events.pop_front()
     }
-}
-
-fn seal(out: &mut [u8], key: &SessionKey) -> usize {
-    datagram::seal(out, key.local, key.remote);
-    out.len()
 }
 
 fn check_key(key: &SessionKey, is_there: bool) -> Result<(), ConfigError> {

@@ -11,8 +11,6 @@ use crate::ranges::RangeSet;
 
 /// Parts of a nanosecond in which departures are kept, so that they do not drift.
 const PARTS: u128 = 1 << 16;
-/// How far a source may be behind its schedule and still make up for it.
-const CATCH_UP_NS: u64 = 1000;
 /// A grant that is said to hold longer holds so long.
 const MAX_LIFETIME_NS: u64 = 60_000_000_000;
 /// A grant holds for so many intervals of its sink; afterwards the rate halves each interval.
@@ -226,8 +224,13 @@ impl<S: Source> SourceSession<S> {
         Some(last + u128::from(bytes) * 8_000_000_000 * PARTS / u128::from(rate_bps))
     }
 
-    /// Appends what is to be sent now; false if nothing is.
-    pub(super) fn transmit(&mut self, now_ns: u64, (session, interval_ns): (u32, u64), out: &mut Vec<u8>) -> bool {
+    /// Appends what is to be sent now; false if nothing is. Times are the host's interval, and how far it may be behind and make up for it.
+    pub(super) fn transmit(
+        &mut self,
+        now_ns: u64,
+        (session, (interval_ns, catch_up_ns)): (u32, (u64, u64)),
+        out: &mut Vec<u8>,
+    ) -> bool {
         if std::mem::take(&mut self.answers_end) {
             let received_bytes = 0;
             Message::End { received_bytes }.encode(session, out);
@@ -265,7 +268,7 @@ impl<S: Source> SourceSession<S> {
         out.resize(header + bytes as usize, 0);
         self.content.read(data.offset, &mut out[header..]);
 
-        let earliest = u128::from(now_ns.saturating_sub(CATCH_UP_NS)) * PARTS;
+        let earliest = u128::from(now_ns.saturating_sub(catch_up_ns)) * PARTS;
         let due = self.due(self.rate_bps(now_ns));
         let left = due.map_or(u128::from(now_ns) * PARTS, |due| due.max(earliest));
         self.last = Some((left, packet_bytes));

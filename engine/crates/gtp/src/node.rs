@@ -1,0 +1,668 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One socket's sessions: channels, what is said of files, and GTP's host beneath.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+
+use slotwise_lambda::{Rule, Steps};
+use slotwise_transport::ConfigError;
+use slotwise_transport::content::{Sink, Source};
+use slotwise_transport::gtp::message::{MAX_SESSION, Request};
+use slotwise_transport::gtp::{Host, HostConfig, HostStats, Offer, SessionKey, SinkConfig, SinkStats, SourceStats};
+
+use crate::control::{Control, Digest, IS_GTP, MAX_NAME_BYTES, Reason, Verdict};
+use crate::key::Key;
+use crate::packet::SEAL_BYTES;
+use crate::peers::{PeerStats, Peers, Taken};
+
+/// Transfers of one channel at a time.
+const MAX_TRANSFERS: usize = 64;
+/// How often what is due beside packets is looked for.
+const TICK_NS: u64 = 100_000_000;
+/// Who asked asks again when it has heard nothing for so long.
+const AGAIN_NS: u64 = 1_000_000_000;
+/// Times that the end of a transfer is said without an answer.
+const MAX_DONE: u32 = 20;
+/// All sessions are of this end.
+const LOCAL: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
+
+/// Settings of a [`Node`].
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    /// What all sessions of one direction share, b/s of IP packets, protection included, 10^4 to 10^12.
+    pub capacity_bps: u64,
+    /// Time between calculations, 1 ms to 10 s; above the largest round-trip time.
+    pub interval_ns: u64,
+    /// How the capacity is shared.
+    pub rule: Rule,
+    /// How fast sessions rise.
+    pub steps: Steps,
+    /// Largest IPv4 packet, 256 to 9000 bytes.
+    pub packet_bytes: u16,
+    /// How far sending may be behind and make up for it, at most 10 ms: what goes out at once.
+    pub catch_up_ns: u64,
+    /// Whether others may open channels.
+    pub answers: bool,
+    /// A peer of which nothing is heard for so long is lost.
+    pub patience_ns: u64,
+    /// Random, known to nobody else: of cookies, of channel numbers, of who is first among equals.
+    pub secret: [u8; 32],
+}
+
+/// A transfer of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransferId {
+    /// This end's number of the channel.
+    pub channel: u32,
+    /// Chosen by who opened the channel.
+    pub number: u32,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A channel that this end asked for is open.
+    Opened(u32),
+    /// A channel is no more, nor are its transfers: nothing was heard for too long.
+    Lost {
+        /// Which.
+        channel: u32,
+        /// Who was there.
+        address: SocketAddr,
+        /// Whether it said anything at all: if it did and the channel never opened, the keys differ.
+        answered: bool,
+    },
+    /// The other end wants a file: answer with [`Node::offer`] or [`Node::refuse`].
+    Wanted {
+        /// Which transfer.
+        id: TransferId,
+        /// As it came.
+        name: String,
+    },
+    /// The other end has a file, asked for or not: answer with [`Node::take`] or [`Node::refuse`].
+    Offered {
+        /// Which transfer.
+        id: TransferId,
+        /// As it came; empty if it was asked for.
+        name: String,
+        /// Its length.
+        bytes: u64,
+        /// Its SHA-256.
+        digest: Digest,
+    },
+    /// All bytes are here: compare them and call [`Node::conclude`].
+    Received(TransferId),
+    /// A transfer is over.
+    Ended(TransferId, Ended),
+}
+
+/// How a transfer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The sink said this.
+    Done(Verdict),
+    /// The other end does not do it.
+    Refused(Reason),
+}
+
+/// What does not go.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NodeError {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// No such transfer, or it is beyond that.
+    #[error("transfer {0:?} is not there, or beyond that")]
+    Transfer(TransferId),
+    /// The channel is not open, or has too many transfers.
+    #[error("channel {0} is not open, or has 64 transfers")]
+    Channel(u32),
+    /// A name that cannot be sent.
+    #[error("the name has {0} bytes; it must have 1 to 1024")]
+    Name(usize),
+}
+
+/// What both ends count of a transfer; each has one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransferStats {
+    /// Where bytes come from.
+    pub source: Option<SourceStats>,
+    /// Where they go.
+    pub sink: Option<SinkStats>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It was asked for.
+    Asking,
+    /// The caller is asked.
+    Deciding,
+    Sending,
+    Receiving,
+    /// The caller compares.
+    Checking,
+    /// The end was said so often, and is not heard yet.
+    Concluding(Verdict, u32),
+}
+
+struct Transfer {
+    /// Whether this end asks.
+    is_own: bool,
+    is_sink: bool,
+    stage: Stage,
+    name: String,
+    /// Of the file, once they are known.
+    entry: Option<(u64, Digest)>,
+    /// Most bytes in a data message.
+    block_bytes: u16,
+    /// When it last said something by itself.
+    said_ns: u64,
+}
+
+/// All sessions of one socket.
+pub struct Node<S, K> {
+    peers: Peers,
+    host: Host<S, K>,
+    transfers: BTreeMap<TransferId, Transfer>,
+    /// Datagrams of handshakes.
+    answers: VecDeque<(SocketAddr, Vec<u8>)>,
+    /// Messages to be sealed.
+    controls: VecDeque<(u32, Vec<u8>)>,
+    events: VecDeque<Event>,
+    tick_ns: u64,
+    next_number: u32,
+    /// What was opened, or is to be sealed.
+    message: Vec<u8>,
+    /// Messages that mean nothing, of peers that have the key.
+    meaningless: u64,
+}
+
+fn session(id: TransferId) -> SessionKey {
+    SessionKey {
+        local: LOCAL,
+        remote: remote(id.channel),
+        number: id.number,
+    }
+}
+
+/// Stands for a channel at GTP's host, which tells sessions apart by addresses: theirs may be alike.
+fn remote(channel: u32) -> SocketAddrV4 {
+    SocketAddrV4::new(Ipv4Addr::from(channel), 0)
+}
+
+impl<S: Source, K: Sink> Node<S, K> {
+    /// A node without peers.
+    ///
+    /// # Errors
+    /// When a setting is out of its range.
+    pub fn new(config: &NodeConfig, key: Key) -> Result<Node<S, K>, NodeError> {
+        ConfigError::check("packet_bytes", config.packet_bytes.into(), 256..=9000)?;
+        ConfigError::check("capacity_bps", config.capacity_bps, 10_000..=1_000_000_000_000)?;
+        ConfigError::check("patience_ns", config.patience_ns, 1_000_000_000..=3_600_000_000_000)?;
+        let packet_bytes = config.packet_bytes - (SEAL_BYTES as u16 + 1);
+        let host = HostConfig {
+            // GTP's host knows nothing of what protection adds.
+            capacity_bps: config.capacity_bps * u64::from(packet_bytes) / u64::from(config.packet_bytes),
+            interval_ns: config.interval_ns,
+            phase_ns: 0,
+            rule: config.rule,
+            steps: config.steps,
+            packet_bytes,
+            catch_up_ns: config.catch_up_ns,
+            seed: u64::from_be_bytes(std::array::from_fn(|at| config.secret[at])),
+        };
+        Ok(Node {
+            peers: Peers::new(key, &config.secret, config.answers, config.patience_ns),
+            host: Host::new(host)?,
+            transfers: BTreeMap::new(),
+            answers: VecDeque::new(),
+            controls: VecDeque::new(),
+            events: VecDeque::new(),
+            tick_ns: 0,
+            next_number: 0,
+            message: Vec::new(),
+            meaningless: 0,
+        })
+    }
+
+    /// Asks for a channel to the node at `address`; [`Event::Opened`] or [`Event::Lost`] comes of it. `nonce` is random, for this handshake.
+    pub fn connect(&mut self, now_ns: u64, address: SocketAddr, nonce: [u8; 16]) -> u32 {
+        self.tick_ns = self.tick_ns.min(now_ns);
+        self.peers.connect(now_ns, address, nonce)
+    }
+
+    /// Forgets a channel and its transfers, without a word.
+    pub fn close(&mut self, channel: u32) {
+        self.peers.remove(channel);
+        let ids = self.transfers.keys().filter(|id| id.channel == channel);
+        for id in ids.copied().collect::<Vec<_>>() {
+            self.remove(id);
+        }
+    }
+
+    fn remove(&mut self, id: TransferId) {
+        self.transfers.remove(&id);
+        self.host.remove(&session(id));
+    }
+
+    fn add(&mut self, now_ns: u64, channel: u32, name: &str, is_sink: bool) -> Result<TransferId, NodeError> {
+        if !(1..=MAX_NAME_BYTES).contains(&name.len()) {
+            return Err(NodeError::Name(name.len()));
+        }
+        if !self.peers.is_live(channel) || !self.has_room(channel) {
+            return Err(NodeError::Channel(channel));
+        }
+        let number = self.next_number & MAX_SESSION;
+        self.next_number = number + 1;
+        let id = TransferId { channel, number };
+        let transfer = Transfer {
+            is_own: true,
+            is_sink,
+            stage: Stage::Asking,
+            name: name.into(),
+            entry: None,
+            block_bytes: self.host.block_bytes(),
+            said_ns: now_ns,
+        };
+        self.transfers.insert(id, transfer);
+        Ok(id)
+    }
+
+    fn has_room(&self, channel: u32) -> bool {
+        let number = |number| TransferId { channel, number };
+        self.transfers.range(number(0)..=number(u32::MAX)).count() < MAX_TRANSFERS
+    }
+
+    /// Asks for a file over an open channel.
+    ///
+    /// # Errors
+    /// When the channel is not open or full, or the name has not 1 to 1024 bytes.
+    pub fn get(&mut self, now_ns: u64, channel: u32, name: &str) -> Result<TransferId, NodeError> {
+        let id = self.add(now_ns, channel, name, true)?;
+        self.ask(id);
+        Ok(id)
+    }
+
+    /// Offers a file over an open channel.
+    ///
+    /// # Errors
+    /// As those of [`Node::get`].
+    pub fn put(
+        &mut self,
+        now_ns: u64,
+        (channel, name): (u32, &str),
+        (bytes, digest): (u64, Digest),
+        content: S,
+    ) -> Result<TransferId, NodeError> {
+        let id = self.add(now_ns, channel, name, false)?;
+        self.serve(id, (bytes, digest), content)?;
+        self.ask(id);
+        Ok(id)
+    }
+
+    /// Lets the other end ask for the bytes of a file.
+    fn serve(&mut self, id: TransferId, (bytes, digest): (u64, Digest), content: S) -> Result<(), NodeError> {
+        let offer = Offer {
+            length: Some(bytes),
+            ..Offer::default()
+        };
+        self.host.offer(session(id), offer, content)?;
+        let transfer = self.transfers.get_mut(&id).ok_or(NodeError::Transfer(id))?;
+        transfer.entry = Some((bytes, digest));
+        Ok(())
+    }
+
+    /// Says what this end wants, again or for the first time.
+    fn ask(&mut self, id: TransferId) {
+        let Some(transfer) = self.transfers.get(&id) else {
+            return;
+        };
+        let mut message = Vec::new();
+        let control = match (transfer.is_sink, transfer.entry) {
+            (false, Some((bytes, digest))) => Control::Put {
+                block_bytes: transfer.block_bytes,
+                bytes,
+                digest,
+                name: &transfer.name,
+            },
+            _ => Control::Get { name: &transfer.name },
+        };
+        control.encode(id.number, &mut message);
+        self.controls.push_back((id.channel, message));
+    }
+
+    fn say(&mut self, id: TransferId, control: Control) {
+        let mut message = Vec::new();
+        control.encode(id.number, &mut message);
+        self.controls.push_back((id.channel, message));
+    }
+
+    fn at(&mut self, id: TransferId, is_sink: bool, stages: &[Stage]) -> Result<&mut Transfer, NodeError> {
+        let transfer = self
+            .transfers
+            .get_mut(&id)
+            .filter(|transfer| transfer.is_sink == is_sink);
+        transfer
+            .filter(|transfer| stages.contains(&transfer.stage))
+            .ok_or(NodeError::Transfer(id))
+    }
+
+    /// Answers [`Event::Wanted`] with a file.
+    ///
+    /// # Errors
+    /// When the transfer is no more, or was answered.
+    pub fn offer(&mut self, id: TransferId, entry: (u64, Digest), content: S) -> Result<(), NodeError> {
+        self.at(id, false, &[Stage::Deciding])?.stage = Stage::Sending;
+        self.serve(id, entry, content)?;
+        self.say_state(id);
+        Ok(())
+    }
+
+    /// Answers [`Event::Offered`]: the first `offset` bytes are here, others go to `content`.
+    ///
+    /// # Errors
+    /// When the transfer is no more or was answered, or the file is shorter.
+    pub fn take(&mut self, now_ns: u64, id: TransferId, offset: u64, content: K) -> Result<(), NodeError> {
+        let transfer = self.at(id, true, &[Stage::Deciding])?;
+        let bytes = transfer.entry.map_or(0, |(bytes, _)| bytes);
+        ConfigError::check("offset", offset, 0..=bytes)?;
+        let block_bytes = transfer.block_bytes;
+        if offset == bytes {
+            transfer.stage = Stage::Checking;
+            self.events.push_back(Event::Received(id));
+            return Ok(());
+        }
+        transfer.stage = Stage::Receiving;
+        let request = Request {
+            block_bytes,
+            offset,
+            length: bytes - offset,
+            wanted_bps: 0,
+        };
+        self.host
+            .request(now_ns, session(id), SinkConfig { request, steps: None }, content)?;
+        self.say_state(id);
+        Ok(())
+    }
+
+    /// Answers [`Event::Wanted`] or [`Event::Offered`]: no.
+    pub fn refuse(&mut self, id: TransferId, reason: Reason) {
+        if self.transfers.contains_key(&id) {
+            self.remove(id);
+            self.say(id, Control::No { reason });
+        }
+    }
+
+    /// Answers [`Event::Received`].
+    ///
+    /// # Errors
+    /// When the transfer is no more, or was answered.
+    pub fn conclude(&mut self, now_ns: u64, id: TransferId, verdict: Verdict) -> Result<(), NodeError> {
+        let transfer = self.at(id, true, &[Stage::Checking])?;
+        transfer.stage = Stage::Concluding(verdict, 0);
+        transfer.said_ns = now_ns;
+        self.say_state(id);
+        Ok(())
+    }
+
+    /// Says what has become of a transfer, as an answer to who asks for it.
+    fn say_state(&mut self, id: TransferId) {
+        let Some(transfer) = self.transfers.get(&id) else {
+            return;
+        };
+        let control = match (transfer.stage, transfer.entry) {
+            (Stage::Sending, Some((bytes, digest))) if !transfer.is_own => Control::Have {
+                block_bytes: transfer.block_bytes,
+                bytes,
+                digest,
+            },
+            (Stage::Concluding(verdict, _), _) => Control::Done { verdict },
+            (Stage::Receiving, _) if !transfer.is_own => Control::Take { offset: 0 },
+            _ if transfer.is_own => return,
+            _ => Control::Wait,
+        };
+        self.say(id, control);
+    }
+
+    /// Takes a datagram.
+    pub fn handle_datagram(&mut self, now_ns: u64, from: SocketAddr, datagram: &[u8]) {
+        let mut message = std::mem::take(&mut self.message);
+        match self
+            .peers
+            .handle(now_ns, from, datagram, (&mut self.answers, &mut message))
+        {
+            Taken::Nothing => {}
+            Taken::Opened(channel) => self.events.push_back(Event::Opened(channel)),
+            Taken::Message(channel) if message.first() == Some(&IS_GTP) => {
+                self.host
+                    .handle_message(now_ns, (LOCAL, remote(channel)), &message[1..]);
+                while let Some((key, _)) = self.host.poll_event() {
+                    let number = key.number;
+                    let channel = u32::from(*key.remote.ip());
+                    self.finished(TransferId { channel, number });
+                }
+            }
+            Taken::Message(channel) => match Control::decode(&message) {
+                Ok((number, control)) if number <= MAX_SESSION => {
+                    self.on_control(now_ns, TransferId { channel, number }, control);
+                }
+                _ => self.meaningless += 1,
+            },
+        }
+        self.message = message;
+        self.tick_ns = self.tick_ns.min(now_ns + TICK_NS);
+    }
+
+    fn finished(&mut self, id: TransferId) {
+        if let Ok(transfer) = self.at(id, true, &[Stage::Receiving]) {
+            transfer.stage = Stage::Checking;
+            self.events.push_back(Event::Received(id));
+        }
+    }
+
+    fn on_control(&mut self, now_ns: u64, id: TransferId, control: Control) {
+        match control {
+            Control::Get { name } => self.on_request(now_ns, id, name, None),
+            Control::Put {
+                block_bytes,
+                bytes,
+                digest,
+                name,
+            } => self.on_request(now_ns, id, name, Some((block_bytes, (bytes, digest)))),
+            Control::Wait => {}
+            Control::Have {
+                block_bytes,
+                bytes,
+                digest,
+            } => {
+                if let Ok(transfer) = self.at(id, true, &[Stage::Asking]) {
+                    transfer.stage = Stage::Deciding;
+                    transfer.entry = Some((bytes, digest));
+                    transfer.block_bytes = transfer.block_bytes.min(block_bytes);
+                    let name = String::new();
+                    self.events.push_back(Event::Offered {
+                        id,
+                        name,
+                        bytes,
+                        digest,
+                    });
+                }
+            }
+            Control::Take { .. } => {
+                if let Ok(transfer) = self.at(id, false, &[Stage::Asking]) {
+                    transfer.stage = Stage::Sending;
+                }
+            }
+            Control::No { reason } => {
+                let is_asked = self.transfers.get(&id).is_some_and(|transfer| transfer.is_own);
+                if is_asked {
+                    self.end(id, Ended::Refused(reason));
+                }
+            }
+            Control::Done { verdict } => {
+                self.say(id, Control::Heard);
+                if self.transfers.get(&id).is_some_and(|transfer| !transfer.is_sink) {
+                    self.end(id, Ended::Done(verdict));
+                }
+            }
+            Control::Heard => {
+                if let Some(Stage::Concluding(verdict, _)) = self.transfers.get(&id).map(|transfer| transfer.stage) {
+                    self.end(id, Ended::Done(verdict));
+                }
+            }
+        }
+    }
+
+    /// The other end asks for the first time, or again.
+    fn on_request(&mut self, now_ns: u64, id: TransferId, name: &str, file: Option<(u16, (u64, Digest))>) {
+        if self.transfers.contains_key(&id) {
+            return self.say_state(id);
+        }
+        if !self.has_room(id.channel) {
+            let reason = Reason::Busy;
+            return self.say(id, Control::No { reason });
+        }
+        let own = self.host.block_bytes();
+        let transfer = Transfer {
+            is_own: false,
+            is_sink: file.is_some(),
+            stage: Stage::Deciding,
+            name: name.into(),
+            entry: file.map(|(_, entry)| entry),
+            block_bytes: file.map_or(own, |(theirs, _)| own.min(theirs)),
+            said_ns: now_ns,
+        };
+        self.transfers.insert(id, transfer);
+        let name = name.into();
+        self.events.push_back(match file {
+            Some((_, (bytes, digest))) => Event::Offered {
+                id,
+                name,
+                bytes,
+                digest,
+            },
+            None => Event::Wanted { id, name },
+        });
+    }
+
+    /// A transfer is over; what was counted of it goes with the event.
+    fn end(&mut self, id: TransferId, ended: Ended) {
+        self.transfers.remove(&id);
+        self.events.push_back(Event::Ended(id, ended));
+    }
+
+    /// What was counted of a transfer, until [`Node::forget`].
+    pub fn transfer_stats(&self, id: TransferId) -> TransferStats {
+        TransferStats {
+            source: self.host.source_stats(&session(id)),
+            sink: self.host.sink_stats(&session(id)),
+        }
+    }
+
+    /// Where a sink's bytes go.
+    pub fn content(&self, id: TransferId) -> Option<&K> {
+        self.host.content(&session(id))
+    }
+
+    /// After [`Event::Ended`].
+    pub fn forget(&mut self, id: TransferId) {
+        self.host.remove(&session(id));
+    }
+
+    /// Datagrams that changed nothing.
+    pub fn peer_stats(&self) -> PeerStats {
+        self.peers.stats
+    }
+
+    /// Messages of peers with the key that changed nothing, and those that mean nothing.
+    pub fn message_stats(&self) -> (HostStats, u64) {
+        (self.host.stats(), self.meaningless)
+    }
+
+    /// Writes the next datagram into `out`, which it clears; gives where it goes.
+    pub fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<SocketAddr> {
+        out.clear();
+        if let Some((to, datagram)) = self.answers.pop_front() {
+            out.extend(datagram);
+            return Some(to);
+        }
+        while let Some((channel, message)) = self.controls.pop_front() {
+            if let Some(to) = self.peers.seal(channel, &message, out) {
+                return Some(to);
+            }
+        }
+        loop {
+            self.message.clear();
+            self.message.push(IS_GTP);
+            let key = self.host.poll_message(now_ns, &mut self.message)?;
+            let channel = u32::from(*key.remote.ip());
+            if let Some(to) = self.peers.seal(channel, &self.message, out) {
+                return Some(to);
+            }
+            // A channel that is no more has no sessions.
+            self.host.remove(&key);
+        }
+    }
+
+    /// What happened since the last call, oldest first.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When [`Node::handle_timeout`] wants to be called, ns; maybe in the past.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        let tick_ns = (!self.peers.is_empty()).then_some(self.tick_ns);
+        [tick_ns, self.host.poll_timeout()].into_iter().flatten().min()
+    }
+
+    /// Does what is due at `now_ns`; nothing if nothing is.
+    pub fn handle_timeout(&mut self, now_ns: u64) {
+        self.host.handle_timeout(now_ns);
+        if self.peers.is_empty() || now_ns < self.tick_ns {
+            return;
+        }
+        self.tick_ns = now_ns + TICK_NS;
+        for channel in self.peers.tick(now_ns, &mut self.answers) {
+            if let Some(address) = self.peers.address(channel) {
+                let answered = self.peers.is_answered(channel);
+                self.close(channel);
+                self.events.push_back(Event::Lost {
+                    channel,
+                    address,
+                    answered,
+                });
+            }
+        }
+        for id in self.transfers.keys().copied().collect::<Vec<_>>() {
+            self.tick(now_ns, id);
+        }
+    }
+
+    /// Says again what may have been lost.
+    fn tick(&mut self, now_ns: u64, id: TransferId) {
+        let heard_ns = self.peers.heard_ns(id.channel).unwrap_or(now_ns);
+        let Some(transfer) = self.transfers.get_mut(&id) else {
+            return;
+        };
+        let since_ns = now_ns.saturating_sub(transfer.said_ns);
+        match &mut transfer.stage {
+            Stage::Concluding(verdict, said) => {
+                *said += 1;
+                let verdict = *verdict;
+                // Whoever does not answer has heard it, or is gone.
+                if *said > MAX_DONE {
+                    return self.end(id, Ended::Done(verdict));
+                }
+                self.say(id, Control::Done { verdict });
+            }
+            _ if transfer.is_own && since_ns >= AGAIN_NS => {
+                let is_silent = now_ns.saturating_sub(heard_ns) >= AGAIN_NS;
+                if is_silent || transfer.stage == Stage::Asking {
+                    transfer.said_ns = now_ns;
+                    self.ask(id);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Who may speak: handshakes, and the channels that came of them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+
+use crate::channel::{Asking, Channel, answer};
+use crate::cookie::Cookies;
+use crate::key::Key;
+use crate::packet::{Cookie, NOISE_ACCEPT_BYTES, NOISE_OPEN_BYTES, Nonce, Packet};
+
+/// Channels that are answered and not yet used.
+const MAX_HALF_OPEN: usize = 64;
+/// Channels that are in use.
+const MAX_CHANNELS: usize = 256;
+/// How long a channel may be answered and not used.
+const HALF_OPEN_NS: u64 = 5_000_000_000;
+/// Time between tries of a handshake.
+const RETRY_NS: u64 = 500_000_000;
+
+/// Datagrams that changed nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerStats {
+    /// None of ours.
+    pub malformed: u64,
+    /// Of a channel that is not here, or from another address.
+    pub unclaimed: u64,
+    /// Forged, of another key, or here before.
+    pub refused: u64,
+    /// Without a cookie that holds.
+    pub without_cookie: u64,
+    /// There were too many channels.
+    pub without_room: u64,
+}
+
+enum State {
+    /// It asks for a cookie.
+    Hello,
+    /// It has one, and has said the first message.
+    Opening(Option<Asking>, Box<[u8; NOISE_OPEN_BYTES]>, Cookie),
+    /// It has answered, and not heard yet that the other has the keys.
+    Answered(Box<Channel>, Box<[u8; NOISE_ACCEPT_BYTES]>),
+    Live(Box<Channel>),
+}
+
+struct Peer {
+    address: SocketAddr,
+    /// The channel of who asked, which with address and nonce is one handshake.
+    asked: (u32, Nonce),
+    state: State,
+    /// When something authentic came last; before, when it began.
+    heard_ns: u64,
+    /// When to try again.
+    retry_ns: u64,
+}
+
+/// What became of a datagram.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Nothing more.
+    Nothing,
+    /// This end asked for the channel, and may use it.
+    Opened(u32),
+    /// A message of this channel is in the buffer.
+    Message(u32),
+}
+
+/// All peers of a node.
+pub(crate) struct Peers {
+    key: Key,
+    cookies: Cookies,
+    /// Whether others may open channels.
+    answers: bool,
+    patience_ns: u64,
+    peers: BTreeMap<u32, Peer>,
+    next_channel: u32,
+    pub(crate) stats: PeerStats,
+}
+
+impl Peers {
+    pub(crate) fn new(key: Key, secret: &[u8; 32], answers: bool, patience_ns: u64) -> Peers {
+        Peers {
+            key,
+            cookies: Cookies::new(secret),
+            answers,
+            patience_ns,
+            peers: BTreeMap::new(),
+            // Not to be guessed by who does not see the packets.
+            next_channel: u32::from_be_bytes([secret[28], secret[29], secret[30], secret[31]]),
+            stats: PeerStats::default(),
+        }
+    }
+
+    fn free_channel(&mut self) -> u32 {
+        while self.peers.contains_key(&self.next_channel) {
+            self.next_channel = self.next_channel.wrapping_add(1);
+        }
+        let channel = self.next_channel;
+        self.next_channel = channel.wrapping_add(1);
+        channel
+    }
+
+    /// Begins a handshake.
+    pub(crate) fn connect(&mut self, now_ns: u64, address: SocketAddr, nonce: Nonce) -> u32 {
+        let channel = self.free_channel();
+        let peer = Peer {
+            address,
+            asked: (channel, nonce),
+            state: State::Hello,
+            heard_ns: now_ns,
+            retry_ns: now_ns,
+        };
+        self.peers.insert(channel, peer);
+        channel
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.peers.is_empty()
+    }
+
+    pub(crate) fn is_live(&self, channel: u32) -> bool {
+        let peer = self.peers.get(&channel);
+        peer.is_some_and(|peer| matches!(peer.state, State::Live(_)))
+    }
+
+    /// Whether it has been told a cookie, so that somebody is there.
+    pub(crate) fn is_answered(&self, channel: u32) -> bool {
+        let peer = self.peers.get(&channel);
+        peer.is_some_and(|peer| !matches!(peer.state, State::Hello))
+    }
+
+    pub(crate) fn address(&self, channel: u32) -> Option<SocketAddr> {
+        self.peers.get(&channel).map(|peer| peer.address)
+    }
+
+    pub(crate) fn heard_ns(&self, channel: u32) -> Option<u64> {
+        self.peers.get(&channel).map(|peer| peer.heard_ns)
+    }
+
+    pub(crate) fn remove(&mut self, channel: u32) {
+        self.peers.remove(&channel);
+    }
+
+    /// Seals a message; gives where it goes. `None` if the channel is not live.
+    pub(crate) fn seal(&mut self, channel: u32, message: &[u8], out: &mut Vec<u8>) -> Option<SocketAddr> {
+        let peer = self.peers.get_mut(&channel)?;
+        let State::Live(keys) = &mut peer.state else {
+            return None;
+        };
+        keys.seal(message, out).then_some(peer.address)
+    }
+
+    /// Takes a datagram. Answers go to `out`, at most one and never longer than what came; what was sealed to `message`.
+    pub(crate) fn handle(
+        &mut self,
+        now_ns: u64,
+        from: SocketAddr,
+        bytes: &[u8],
+        (out, message): (&mut VecDeque<(SocketAddr, Vec<u8>)>, &mut Vec<u8>),
+    ) -> Taken {
+        let Ok(packet) = Packet::decode(bytes) else {
+            self.stats.malformed += 1;
+            return Taken::Nothing;
+        };
+        let mut say = |packet: Packet| {
+            let mut datagram = Vec::new();
+            packet.encode(&mut datagram);
+            debug_assert!(datagram.len() <= bytes.len() || matches!(packet, Packet::Open { .. }));
+            out.push_back((from, datagram));
+        };
+        match packet {
+            Packet::Hello { channel, nonce } => {
+                if !self.answers {
+                    self.stats.unclaimed += 1;
+                    return Taken::Nothing;
+                }
+                let cookie = self.cookies.make(now_ns, from, channel, &nonce);
+                say(Packet::Cookie { channel, cookie });
+            }
+            Packet::Cookie { channel, cookie } => {
+                let key = &self.key;
+                let asks = |peer: &&mut Peer| peer.address == from && matches!(peer.state, State::Hello);
+                let Some(peer) = self.peers.get_mut(&channel).filter(asks) else {
+                    self.stats.unclaimed += 1;
+                    return Taken::Nothing;
+                };
+                let nonce = peer.asked.1;
+                let Some((asking, noise)) = Asking::new(key, channel, &nonce) else {
+                    return Taken::Nothing;
+                };
+                say(Packet::Open {
+                    channel,
+                    nonce,
+                    cookie,
+                    noise: &noise,
+                });
+                peer.state = State::Opening(Some(asking), Box::new(noise), cookie);
+                peer.retry_ns = now_ns + RETRY_NS;
+            }
+            Packet::Open {
+                channel,
+                nonce,
+                cookie,
+                noise,
+            } => {
+                if !self.answers {
+                    self.stats.unclaimed += 1;
+                    return Taken::Nothing;
+                }
+                if !self.cookies.is_right(now_ns, from, channel, (&nonce, &cookie)) {
+                    self.stats.without_cookie += 1;
+                    return Taken::Nothing;
+                }
+                if let Some(answer) = self.answer(now_ns, from, (channel, nonce), noise) {
+                    say(Packet::Accept {
+                        channel,
+                        noise: &answer,
+                    });
+                }
+            }
+            Packet::Accept { channel, noise } => return self.finish(now_ns, from, channel, noise),
+            Packet::Sealed { channel, number, body } => {
+                return self.open(now_ns, from, (channel, number, body), message);
+            }
+        }
+        Taken::Nothing
+    }
+
+    /// Who asks has a cookie: the answer, if it has the key too.
+    fn answer(
+        &mut self,
+        now_ns: u64,
+        from: SocketAddr,
+        asked: (u32, Nonce),
+        first: &[u8; NOISE_OPEN_BYTES],
+    ) -> Option<[u8; NOISE_ACCEPT_BYTES]> {
+        let same = |peer: &&Peer| peer.address == from && peer.asked == asked;
+        if let Some(peer) = self.peers.values().find(same) {
+            // The answer was lost; of a channel in use it is an old one that comes again.
+            if let State::Answered(_, answer) = &peer.state {
+                return Some(**answer);
+            }
+            self.stats.refused += 1;
+            return None;
+        }
+        let half_open = self
+            .peers
+            .iter()
+            .filter(|(_, peer)| matches!(peer.state, State::Answered(..)));
+        let oldest = half_open
+            .clone()
+            .min_by_key(|(_, peer)| peer.heard_ns)
+            .map(|(channel, _)| *channel);
+        let half_open = half_open.count();
+        if self.peers.len() - half_open >= MAX_CHANNELS {
+            self.stats.without_room += 1;
+            return None;
+        }
+        let own = self.free_channel();
+        let Some((channel, message)) = answer(&self.key, (asked.0, &asked.1), first, own) else {
+            self.stats.refused += 1;
+            return None;
+        };
+        if let (Some(oldest), true) = (oldest, half_open >= MAX_HALF_OPEN) {
+            self.peers.remove(&oldest);
+            self.stats.without_room += 1;
+        }
+        let peer = Peer {
+            address: from,
+            asked,
+            state: State::Answered(Box::new(channel), Box::new(message)),
+            heard_ns: now_ns,
+            retry_ns: u64::MAX,
+        };
+        self.peers.insert(own, peer);
+        Some(message)
+    }
+
+    fn finish(&mut self, now_ns: u64, from: SocketAddr, channel: u32, noise: &[u8; NOISE_ACCEPT_BYTES]) -> Taken {
+        let peer = self.peers.get_mut(&channel).filter(|peer| peer.address == from);
+        let Some(Peer {
+            state: state @ State::Opening(..),
+            heard_ns,
+            ..
+        }) = peer
+        else {
+            self.stats.unclaimed += 1;
+            return Taken::Nothing;
+        };
+        let State::Opening(asking, ..) = state else {
+            return Taken::Nothing;
+        };
+        match asking.take().map(|asking| asking.finish(noise)) {
+            Some(Ok(keys)) => {
+                *state = State::Live(Box::new(keys));
+                *heard_ns = now_ns;
+                Taken::Opened(channel)
+            }
+            Some(Err(again)) => {
+                *asking = Some(again);
+                self.stats.refused += 1;
+                Taken::Nothing
+            }
+            None => Taken::Nothing,
+        }
+    }
+
+    fn open(
+        &mut self,
+        now_ns: u64,
+        from: SocketAddr,
+        (channel, number, body): (u32, u64, &[u8]),
+        message: &mut Vec<u8>,
+    ) -> Taken {
+        let peer = self.peers.get_mut(&channel).filter(|peer| peer.address == from);
+        let Some(peer) = peer else {
+            self.stats.unclaimed += 1;
+            return Taken::Nothing;
+        };
+        let (State::Answered(keys, _) | State::Live(keys)) = &mut peer.state else {
+            self.stats.unclaimed += 1;
+            return Taken::Nothing;
+        };
+        if !keys.open(number, body, message) {
+            self.stats.refused += 1;
+            return Taken::Nothing;
+        }
+        peer.heard_ns = now_ns;
+        if let State::Answered(..) = peer.state
+            && let State::Answered(keys, _) = std::mem::replace(&mut peer.state, State::Hello)
+        {
+            peer.state = State::Live(keys);
+        }
+        Taken::Message(channel)
+    }
+
+    /// Tries handshakes again, into `out`, and gives the channels that are over: of which nothing was heard for too long.
+    pub(crate) fn tick(&mut self, now_ns: u64, out: &mut VecDeque<(SocketAddr, Vec<u8>)>) -> Vec<u32> {
+        for (channel, peer) in &mut self.peers {
+            if peer.retry_ns > now_ns {
+                continue;
+            }
+            let (channel, nonce) = (*channel, peer.asked.1);
+            let packet = match &peer.state {
+                State::Hello => Packet::Hello { channel, nonce },
+                State::Opening(_, noise, cookie) => Packet::Open {
+                    channel,
+                    nonce,
+                    cookie: *cookie,
+                    noise,
+                },
+                State::Answered(..) | State::Live(_) => continue,
+            };
+            let mut datagram = Vec::new();
+            packet.encode(&mut datagram);
+            out.push_back((peer.address, datagram));
+            peer.retry_ns = now_ns + RETRY_NS;
+        }
+        let is_over = |peer: &Peer| {
+            let patience_ns = match peer.state {
+                State::Answered(..) => HALF_OPEN_NS,
+                _ => self.patience_ns,
+            };
+            now_ns.saturating_sub(peer.heard_ns) >= patience_ns
+        };
+        let over = self.peers.iter().filter(|(_, peer)| is_over(peer));
+        over.map(|(channel, _)| *channel).collect()
+    }
+}
