@@ -6,7 +6,7 @@
 //! ```
 //!
 //! One thread owns a [`Ports`]; any thread may hold a [`Waker`]. Beside them, [`RawIpSocket`] sends and receives IPv4 packets of one
-//! protocol as a host does.
+//! protocol as a host does, and [`UdpPort`] many datagrams at once.
 
 mod batch;
 mod clock;
@@ -16,12 +16,14 @@ mod offload;
 mod packet_socket;
 mod ports;
 mod raw_ip;
+mod udp;
 mod wait;
 
 pub use clock::WallClock;
 pub use cpu::{CpuPlan, ThreadUse, be_ordinary, be_realtime, fix_fabric_cpu, keep_off, lost_shares};
 pub use ports::{Opened, Opener, PortError, Ports, Renewal, Senders, Waker, WhenFull};
 pub use raw_ip::{RawIpError, RawIpSocket, Sent};
+pub use udp::{Batch, UdpPort};
 
 /// Longest frame that a port carries, Ethernet header included.
 pub const MAX_FRAME_BYTES: usize = 16 * 1024;
