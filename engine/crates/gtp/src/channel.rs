@@ -25,7 +25,7 @@ fn prologue(channel: u32, nonce: &Nonce) -> Vec<u8> {
 }
 
 /// The handshake of who asks, until it is answered.
-pub(crate) struct Asking(HandshakeState);
+pub(crate) struct Asking(Box<HandshakeState>);
 
 impl Asking {
     /// Begins, with the first message.
@@ -33,7 +33,7 @@ impl Asking {
         let mut state = builder(key, &prologue(channel, nonce)).build_initiator().ok()?;
         let mut message = [0; NOISE_OPEN_BYTES];
         let length = state.write_message(&[], &mut message).ok()?;
-        (length == message.len()).then_some((Asking(state), message))
+        (length == message.len()).then_some((Asking(Box::new(state)), message))
     }
 
     /// Takes the answer; gives the channel, or itself again if the answer is not from who has the key.

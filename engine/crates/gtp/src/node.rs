@@ -231,6 +231,11 @@ impl<S: Source, K: Sink> Node<S, K> {
         self.peers.connect(now_ns, address, nonce)
     }
 
+    /// Where a channel leads.
+    pub fn address(&self, channel: u32) -> Option<SocketAddr> {
+        self.peers.address(channel)
+    }
+
     /// Forgets a channel and its transfers, without a word.
     pub fn close(&mut self, channel: u32) {
         self.peers.remove(channel);

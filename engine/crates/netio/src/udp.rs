@@ -92,8 +92,12 @@ impl UdpPort {
             (false, state.send_buffer_size((&socket).into())?),
         ] {
             match is_receive {
-                true if bytes < SOCKET_BUFFER_BYTES => state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER_BYTES)?,
-                false if bytes < SOCKET_BUFFER_BYTES => state.set_send_buffer_size((&socket).into(), SOCKET_BUFFER_BYTES)?,
+                true if bytes < SOCKET_BUFFER_BYTES => {
+                    state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER_BYTES)?
+                }
+                false if bytes < SOCKET_BUFFER_BYTES => {
+                    state.set_send_buffer_size((&socket).into(), SOCKET_BUFFER_BYTES)?
+                }
                 _ => {}
             }
         }
@@ -156,7 +160,9 @@ impl UdpPort {
         });
         let filled = match self.state.recv((&self.socket).into(), &mut slices, &mut metas) {
             Ok(filled) => filled,
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => return Ok(0),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                return Ok(0);
+            }
             Err(error) => return Err(error),
         };
         let mut datagrams = 0;
@@ -235,7 +241,8 @@ mod tests {
         }
         let mut came = Vec::new();
         while came.len() < datagrams.len() {
-            to.wait(false, [from.socket.as_fd(); 2], Some(Duration::from_secs(5))).unwrap();
+            to.wait(false, [from.socket.as_fd(); 2], Some(Duration::from_secs(5)))
+                .unwrap();
             let count = to.receive(|sender, datagram| {
                 assert_eq!(sender, from.local().unwrap());
                 came.push(datagram.to_vec());

@@ -19,6 +19,7 @@ mod emulate;
 mod executor;
 mod facts;
 mod faults;
+mod gtp;
 mod home;
 mod interrupts;
 mod isolate;
@@ -115,6 +116,7 @@ enum Command {
     /// Run a line card as a process, between the interfaces of a P4 switch and a link (needs root)
     #[command(subcommand)]
     Card(card::Card),
+    Gtp(gtp::Args),
     Stf(stf::Args),
     Switch(Box<switch::Args>),
     Xfer(xfer::Args),
@@ -193,6 +195,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             card::run(card)?;
             ExitCode::SUCCESS
         }
+        Command::Gtp(args) => verdict(gtp::run(args)?),
         Command::Linecard(args) => {
             card::renamed("linecard", "gates");
             linecard::run(args)?;

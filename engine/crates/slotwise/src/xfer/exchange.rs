@@ -3,7 +3,7 @@
 
 use std::io;
 use std::net::Ipv4Addr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -30,6 +30,11 @@ impl Stop {
         signal_hook::low_level::pipe::register(SIGINT, signal.try_clone()?)?;
         signal_hook::low_level::pipe::register(SIGTERM, signal)?;
         Ok(Stop(stop))
+    }
+
+    /// To be waited for.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 
     pub fn is_requested(&self) -> bool {
@@ -102,7 +107,7 @@ impl Exchange<'_> {
             };
             let timeout = wake_ns.map(|wake_ns| Duration::from_nanos(wake_ns.saturating_sub(now_ns)));
             self.socket
-                .wait(outgoing.is_waiting, self.stop.0.as_fd(), timeout)
+                .wait(outgoing.is_waiting, self.stop.descriptor(), timeout)
                 .map_err(XferError::Socket)?;
             self.receive(role, &mut incoming)?;
             role.stack().handle_timeout(self.clock.now_ns());

@@ -2,7 +2,7 @@
 //! What the two ends of a transfer say to each other beside the file: an offer before it, an answer on a connection of
 //! its own. Layouts are in docs/transports.md, "xfer". Numbers are big-endian.
 
-use std::fmt;
+pub use slotwise_gtp::Digest;
 
 const OFFER_MAGIC: [u8; 4] = *b"SWXO";
 const ANSWER_MAGIC: [u8; 4] = *b"SWXA";
@@ -10,22 +10,6 @@ const VERSION: u8 = 1;
 
 /// Drawn by the sender for one transfer; who does not see its packets cannot answer for the receiver.
 pub type TransferId = [u8; 16];
-
-/// A SHA-256.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Digest(pub [u8; 32]);
-
-impl fmt::Display for Digest {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, out)
-    }
-}
 
 /// A message that is not one of ours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -25,8 +25,10 @@ use std::time::Duration;
 use slotwise_netio::RawIpSocket;
 use slotwise_transport::xcp;
 
-use self::content::{FileSource, Hashing};
-use self::exchange::{Exchange, Stop};
+use self::content::FileSource;
+pub use self::content::Hashing;
+use self::exchange::Exchange;
+pub use self::exchange::Stop;
 use self::message::{Digest, Offer};
 use self::receive::{ReceiveConfig, ReceiveSide};
 use self::report::{Ending, Report};
@@ -220,7 +222,7 @@ fn read(path: &Path, stop: &Stop) -> Result<(File, u64, Digest), XferError> {
 }
 
 /// Random bytes that nobody can guess.
-fn draw<const N: usize>() -> io::Result<[u8; N]> {
+pub fn draw<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes)

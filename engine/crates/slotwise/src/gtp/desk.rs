@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The files of a node's transfers: what comes, what goes, and what became of each.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::sync::Arc;
+
+use slotwise_gtp::{Digest, Ended, Event, Node, Reason, TransferId, Verdict};
+
+use super::hasher::Hasher;
+use super::report::{Counts, Report};
+use super::store::{Directory, DiskSink, DiskSource, Part};
+
+/// Bytes that come between two notes of how many are here.
+const SAVE_BYTES: u64 = 16 << 20;
+
+/// GTP with files at its ends.
+pub type FileNode = Node<DiskSource, DiskSink>;
+
+/// Where what others send goes.
+pub enum Taking {
+    /// Nowhere: they are refused.
+    Nothing,
+    /// Under their names into the directory, if they are no longer than that.
+    Files {
+        /// Longest file.
+        max_bytes: u64,
+    },
+}
+
+/// What the caller is to know.
+pub enum News {
+    /// A channel that was asked for is open.
+    Opened(u32),
+    /// A channel is no more; whether anybody was there.
+    Lost { answered: bool },
+    /// A transfer is over.
+    Ended(Box<Report>),
+}
+
+enum Content {
+    /// To be hashed before it is offered.
+    Hashing(Arc<File>),
+    Sending(Digest),
+    /// Asked for here: its place is known, and not yet what it is.
+    Asked,
+    Receiving(Box<Part>),
+    /// Received: to be compared.
+    Comparing(Box<Part>),
+    /// What was compared is here, and the other end is told.
+    Compared(Digest),
+}
+
+struct Entry {
+    name: String,
+    peer: String,
+    content: Content,
+    bytes: u64,
+    /// Bytes that were here before.
+    resumed: u64,
+    began_ns: u64,
+    /// When the last byte was here.
+    ended_ns: Option<u64>,
+}
+
+/// All transfers' files.
+pub struct Desk {
+    pub hasher: Hasher,
+    directory: Directory,
+    taking: Taking,
+    /// Whether files of the directory may be had.
+    gives: bool,
+    entries: BTreeMap<TransferId, Entry>,
+    /// The name in the directory for what was asked for.
+    wanted: Option<String>,
+}
+
+impl Desk {
+    /// Of who serves a directory.
+    pub fn serving(hasher: Hasher, directory: Directory, taking: Taking) -> Desk {
+        Desk {
+            hasher,
+            directory,
+            taking,
+            gives: true,
+            entries: BTreeMap::new(),
+            wanted: None,
+        }
+    }
+
+    /// Of who asks for one file, to be `name` in the directory, or sends one.
+    pub fn asking(hasher: Hasher, directory: Directory, name: String) -> Desk {
+        Desk {
+            gives: false,
+            wanted: Some(name),
+            ..Desk::serving(hasher, directory, Taking::Nothing)
+        }
+    }
+
+    fn entry(name: &str, peer: &str, now_ns: u64, content: Content) -> Entry {
+        Entry {
+            name: name.into(),
+            peer: peer.into(),
+            content,
+            bytes: 0,
+            resumed: 0,
+            began_ns: now_ns,
+            ended_ns: None,
+        }
+    }
+
+    /// This end asks for a file.
+    pub fn asked(&mut self, now_ns: u64, id: TransferId, (name, peer): (&str, &str)) {
+        self.entries.insert(id, Desk::entry(name, peer, now_ns, Content::Asked));
+    }
+
+    /// This end sends a file, which is hashed.
+    pub fn sends(&mut self, now_ns: u64, id: TransferId, (name, peer): (&str, &str), (bytes, digest): (u64, Digest)) {
+        let entry = Desk::entry(name, peer, now_ns, Content::Sending(digest));
+        self.entries.insert(id, Entry { bytes, ..entry });
+    }
+
+    /// Takes what happened at the node.
+    pub fn on_event(&mut self, now_ns: u64, node: &mut FileNode, event: Event) -> Option<News> {
+        match event {
+            Event::Opened(channel) => return Some(News::Opened(channel)),
+            Event::Lost { channel, answered, .. } => {
+                self.entries.retain(|id, _| id.channel != channel);
+                return Some(News::Lost { answered });
+            }
+            Event::Wanted { id, name } => self.on_wanted(now_ns, node, id, &name),
+            Event::Offered {
+                id,
+                name,
+                bytes,
+                digest,
+            } => {
+                if let Err(reason) = self.on_offered(now_ns, node, id, (&name, bytes, digest)) {
+                    node.refuse(id, reason);
+                    return self.ended(now_ns, node, id, Ended::Refused(reason));
+                }
+            }
+            Event::Received(id) => self.on_received(now_ns, node, id),
+            Event::Ended(id, ended) => return self.ended(now_ns, node, id, ended),
+        }
+        None
+    }
+
+    fn peer(node: &FileNode, id: TransferId) -> String {
+        node.address(id.channel)
+            .map_or_else(String::new, |address| address.to_string())
+    }
+
+    fn on_wanted(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId, name: &str) {
+        let file = match self.gives {
+            true => self.directory.read(name),
+            false => Err(Reason::Missing),
+        };
+        match file {
+            Ok((file, bytes)) => {
+                let file = Arc::new(file);
+                self.hasher.add(id, Arc::clone(&file), bytes);
+                let entry = Desk::entry(name, &Desk::peer(node, id), now_ns, Content::Hashing(file));
+                self.entries.insert(id, Entry { bytes, ..entry });
+            }
+            Err(reason) => node.refuse(id, reason),
+        }
+    }
+
+    fn on_offered(
+        &mut self,
+        now_ns: u64,
+        node: &mut FileNode,
+        id: TransferId,
+        (name, bytes, digest): (&str, u64, Digest),
+    ) -> Result<(), Reason> {
+        let place = match (self.entries.get(&id), &self.wanted, &self.taking) {
+            (Some(_), Some(wanted), _) => wanted.clone(),
+            (None, _, Taking::Files { max_bytes }) if bytes <= *max_bytes => name.to_owned(),
+            (None, _, Taking::Files { .. }) => return Err(Reason::TooLong),
+            _ => return Err(Reason::Forbidden),
+        };
+        let part = self.directory.receive(&place, bytes, digest)?;
+        let peer = Desk::peer(node, id);
+        let entry = self.entries.entry(id);
+        let entry = entry.or_insert_with(|| Desk::entry(name, &peer, now_ns, Content::Asked));
+        entry.bytes = bytes;
+        entry.resumed = part.here();
+        entry.began_ns = now_ns;
+        let taken = node.take(now_ns, id, part.here(), part.sink());
+        entry.content = Content::Receiving(Box::new(part));
+        taken.map_err(|_| Reason::Storage)
+    }
+
+    fn on_received(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId) {
+        let Some(entry) = self.entries.get_mut(&id) else { return };
+        entry.ended_ns = Some(now_ns);
+        let content = std::mem::replace(&mut entry.content, Content::Asked);
+        let Content::Receiving(mut part) = content else { return };
+        let failed = node.content(id).is_some_and(|sink| sink.error().is_some());
+        if failed || part.save(part.bytes()).is_err() {
+            self.conclude(now_ns, node, id, Verdict::Storage);
+            return;
+        }
+        self.hasher.add(id, part.file(), part.bytes());
+        entry.content = Content::Comparing(part);
+    }
+
+    /// The node knows of each transfer that this has; one that it has forgotten meanwhile needs no answer.
+    fn conclude(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId, verdict: Verdict) {
+        let _ = node.conclude(now_ns, id, verdict);
+    }
+
+    /// Takes what was hashed.
+    pub fn on_hashed(&mut self, now_ns: u64, node: &mut FileNode) {
+        while let Some((id, result)) = self.hasher.done() {
+            let Some(entry) = self.entries.get_mut(&id) else {
+                continue;
+            };
+            let content = std::mem::replace(&mut entry.content, Content::Asked);
+            match (content, result) {
+                (Content::Hashing(file), Ok(digest)) => {
+                    entry.content = Content::Sending(digest);
+                    entry.began_ns = now_ns;
+                    let offered = node.offer(id, (entry.bytes, digest), DiskSource(file));
+                    if offered.is_err() {
+                        self.entries.remove(&id);
+                    }
+                }
+                (Content::Hashing(_), Err(_)) => {
+                    self.entries.remove(&id);
+                    node.refuse(id, Reason::Storage);
+                }
+                (Content::Comparing(part), result) => {
+                    let verdict = match result {
+                        Err(_) => Verdict::Storage,
+                        Ok(digest) => {
+                            entry.content = Content::Compared(digest);
+                            kept(*part, digest)
+                        }
+                    };
+                    self.conclude(now_ns, node, id, verdict);
+                }
+                (other, _) => entry.content = other,
+            }
+        }
+    }
+
+    /// Notes how much is here of what comes.
+    pub fn save(&mut self, node: &FileNode, all: bool) {
+        for (id, entry) in &mut self.entries {
+            let Content::Receiving(part) = &mut entry.content else {
+                continue;
+            };
+            let Some(stats) = node.transfer_stats(*id).sink else {
+                continue;
+            };
+            let here = entry.resumed + stats.in_order_bytes;
+            let failed = node.content(*id).is_some_and(|sink| sink.error().is_some());
+            if !failed && (here >= part.here() + SAVE_BYTES || all && here > part.here()) {
+                // What cannot be noted is sent again.
+                let _ = part.save(here);
+            }
+        }
+    }
+
+    /// What came or went so far: its name, bytes that are done, bytes in all.
+    pub fn progress<'a>(&'a self, node: &'a FileNode) -> impl Iterator<Item = (&'a str, u64, u64)> {
+        self.entries.iter().map(|(id, entry)| {
+            let stats = node.transfer_stats(*id);
+            let source = stats.source.map_or(0, |source| source.bytes);
+            let done = entry.resumed + stats.sink.map_or(source, |sink| sink.received_bytes);
+            (entry.name.as_str(), done, entry.bytes)
+        })
+    }
+
+    fn ended(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId, ended: Ended) -> Option<News> {
+        let stats = node.transfer_stats(id);
+        node.forget(id);
+        let entry = self.entries.remove(&id)?;
+        let digest = match entry.content {
+            Content::Sending(digest) | Content::Compared(digest) => Some(digest),
+            _ => None,
+        };
+        let counts = Counts {
+            name: entry.name,
+            peer: entry.peer,
+            bytes: entry.bytes,
+            resumed_bytes: entry.resumed,
+            duration_ns: entry.ended_ns.unwrap_or(now_ns).saturating_sub(entry.began_ns),
+            digest,
+            stats,
+        };
+        Some(News::Ended(Box::new(Report::new(&counts, ended))))
+    }
+}
+
+/// Gives a part its name if it is what it should be.
+fn kept(part: Part, digest: Digest) -> Verdict {
+    if !part.is(digest) {
+        part.discard();
+        return Verdict::Differs;
+    }
+    match part.keep() {
+        Ok(()) => Verdict::Whole,
+        Err(_) => Verdict::Storage,
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Drives a node by the wall clock over a UDP socket.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use slotwise_netio::{Batch, Sent, UdpPort, WallClock};
+
+use super::GtpError;
+use super::desk::{Desk, FileNode, News};
+use crate::notes::note;
+use crate::xfer::Stop;
+
+/// Datagrams sent or received before the other direction gets its turn.
+const BURST: usize = 512;
+/// What is due within so long leaves together: a timer a packet would be a wake-up each few microseconds.
+const TOGETHER_NS: u64 = 250_000;
+/// How far sending may be behind: what a machine with other work needs.
+pub const CATCH_UP_NS: u64 = 1_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A node, its socket, its clock and its files.
+pub struct Drive {
+    pub node: FileNode,
+    pub desk: Desk,
+    pub clock: WallClock,
+    port: UdpPort,
+    batch: Batch,
+    /// A datagram that had no place in the batch.
+    next: Option<(SocketAddr, Vec<u8>)>,
+    waits_to_send: bool,
+    pub socket_errors: u64,
+    shows: bool,
+}
+
+impl Drive {
+    pub fn new(node: FileNode, desk: Desk, port: UdpPort, shows: bool) -> Drive {
+        Drive {
+            node,
+            desk,
+            clock: WallClock::start(),
+            port,
+            batch: Batch::default(),
+            next: None,
+            waits_to_send: false,
+            socket_errors: 0,
+            shows,
+        }
+    }
+
+    /// Until something happens that is news, or until somebody stops it.
+    ///
+    /// # Errors
+    /// [`GtpError::Interrupted`], or what the socket said.
+    pub fn run<T>(
+        &mut self,
+        stop: &Stop,
+        mut on_news: impl FnMut(&mut Drive, News) -> Option<T>,
+    ) -> Result<T, GtpError> {
+        let mut shown = (self.clock.now_ns(), 0);
+        loop {
+            if stop.is_requested() {
+                self.desk.save(&self.node, true);
+                return Err(GtpError::Interrupted);
+            }
+            let sent_all = self.send()?;
+            let now_ns = self.clock.now_ns();
+            self.desk.on_hashed(now_ns, &mut self.node);
+            while let Some(event) = self.node.poll_event() {
+                let news = self.desk.on_event(now_ns, &mut self.node, event);
+                if let Some(result) = news.and_then(|news| on_news(self, news)) {
+                    // The last word, if the socket takes it.
+                    self.send()?;
+                    return Ok(result);
+                }
+            }
+            if now_ns >= shown.0 + SECOND_NS {
+                shown = self.show(shown, now_ns);
+                self.desk.save(&self.node, false);
+            }
+            let due_ns = self.node.poll_timeout();
+            let wake_ns = match due_ns {
+                _ if !sent_all && !self.waits_to_send => Some(now_ns),
+                Some(due_ns) => Some(due_ns.max(now_ns + TOGETHER_NS)),
+                None => None,
+            };
+            let timeout = wake_ns.map(|wake_ns| Duration::from_nanos(wake_ns.saturating_sub(now_ns)));
+            let others = [stop.descriptor(), self.desk.hasher.descriptor()];
+            self.port
+                .wait(self.waits_to_send, others, timeout)
+                .map_err(GtpError::Socket)?;
+            self.receive();
+            self.node.handle_timeout(self.clock.now_ns());
+        }
+    }
+
+    /// Sends until there is nothing, or no room, or the other direction's turn; true if there is nothing.
+    fn send(&mut self) -> Result<bool, GtpError> {
+        let mut datagram = Vec::new();
+        let mut sent = 0;
+        while sent < BURST {
+            if !self.waits_to_send {
+                self.fill(&mut datagram);
+            }
+            if self.batch.is_empty() {
+                return Ok(true);
+            }
+            sent += self.batch.len();
+            match self.port.send(&self.batch) {
+                Ok(Sent::Taken) => {}
+                Ok(Sent::Busy) => {
+                    self.waits_to_send = true;
+                    return Ok(false);
+                }
+                Err(error) if error.raw_os_error() == Some(nix::errno::Errno::EMSGSIZE as i32) => {
+                    return Err(GtpError::PacketTooLong);
+                }
+                // To the protocol it is a loss.
+                Err(_) => self.socket_errors += 1,
+            }
+            self.waits_to_send = false;
+            self.batch.clear();
+        }
+        Ok(false)
+    }
+
+    fn fill(&mut self, datagram: &mut Vec<u8>) {
+        let most = self.port.max_batch();
+        let now_ns = self.clock.now_ns();
+        if let Some((to, datagram)) = self.next.take() {
+            self.batch.push(to, &datagram, most);
+        }
+        while let Some(to) = self.node.poll_transmit(now_ns, datagram) {
+            if !self.batch.push(to, datagram, most) {
+                self.next = Some((to, std::mem::take(datagram)));
+                return;
+            }
+        }
+    }
+
+    fn receive(&mut self) {
+        let mut received = 0;
+        while received < BURST {
+            let (node, now_ns) = (&mut self.node, self.clock.now_ns());
+            match self
+                .port
+                .receive(|from, datagram| node.handle_datagram(now_ns, from, datagram))
+            {
+                Ok(0) => return,
+                Ok(count) => received += count,
+                Err(_) => {
+                    self.socket_errors += 1;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// How far transfers are, and since when: time and bytes.
+    fn show(&self, (then_ns, before): (u64, u64), now_ns: u64) -> (u64, u64) {
+        let (done, all, count) = self
+            .desk
+            .progress(&self.node)
+            .fold((0, 0, 0), |(done, all, count), (_, so_far, bytes)| {
+                (done + so_far, all + bytes, count + 1)
+            });
+        if self.shows && count > 0 {
+            let mbps = done.saturating_sub(before) as f64 * 8e3 / (now_ns - then_ns) as f64;
+            note!("slotwise gtp: {done} of {all} bytes of {count} files, {mbps:.0} Mb/s");
+        }
+        (now_ns, done)
+    }
+}
+
+/// Binds a socket.
+pub fn bind(local: SocketAddr) -> Result<UdpPort, GtpError> {
+    UdpPort::bind(local).map_err(|source: io::Error| GtpError::Bind { local, source })
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `slotwise gtp`: files between hosts over GTP, sealed.
+//!
+//! ```text
+//! args -> Drive (socket, clock) <-> Node (pure) ; Desk (files, SHA-256) -> Report
+//! ```
+
+mod desk;
+mod drive;
+mod hasher;
+mod report;
+mod store;
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use slotwise_gtp::{Digest, Key, KeyError, Node, NodeConfig, NodeError};
+use slotwise_lambda::{Crowd, KnifeEdge, Rule, Start, Steps};
+use zeroize::Zeroizing;
+
+use self::desk::{Desk, News, Taking};
+use self::drive::Drive;
+use self::hasher::Hasher;
+use self::report::Report;
+use self::store::{Directory, DiskSource};
+use crate::notes::{note, say};
+use crate::run::RunError;
+use crate::xfer::{Hashing, Stop, draw};
+
+const DEFAULT_PORT: u16 = 5254;
+/// A key file is no longer.
+const MAX_KEY_FILE_BYTES: u64 = 4096;
+
+/// Move files between hosts over GTP: receiver-driven UDP whose rates the receiving host shares fairly, authenticated and encrypted
+///
+/// Both ends have the same key file. Prints a report in JSON; the exit status is 0 only if the file arrived whole.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Write a new key to FILE, which must not exist yet and nobody else may read
+    Key {
+        /// The file
+        file: PathBuf,
+    },
+    /// Offer the files of a directory until interrupted; a line of JSON for each transfer
+    Serve(ServeArgs),
+    /// Get a file from a host that runs `slotwise gtp serve`
+    Receive(ReceiveArgs),
+    /// Send a file to a host that runs `slotwise gtp serve --take`
+    Send(SendArgs),
+}
+
+#[derive(clap::Args)]
+struct ServeArgs {
+    /// The directory
+    directory: PathBuf,
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS[:PORT]", default_value = "0.0.0.0")]
+    bind: Place,
+    /// Take files too, under names that are not there yet
+    #[arg(long)]
+    take: bool,
+    /// Longest file that is taken
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 40)]
+    max_bytes: u64,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(clap::Args)]
+struct ReceiveArgs {
+    /// Where the file is
+    #[arg(value_name = "HOST[:PORT]")]
+    host: String,
+    /// Its name below the directory that is served there
+    file: String,
+    /// Name for the file here, which must not be taken; what is there of it from an earlier try is not sent again
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(clap::Args)]
+struct SendArgs {
+    /// The file
+    file: PathBuf,
+    /// Where it goes
+    #[arg(value_name = "HOST[:PORT]")]
+    host: String,
+    /// Name for it below the directory that is served there [default: that of FILE]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(clap::Args)]
+struct CommonArgs {
+    /// The key that both ends have (`slotwise gtp key`)
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// What all transfers of one direction share at this host, b/s of IP packets: at most 90 % of its link
+    #[arg(long, value_name = "BPS", default_value_t = 900_000_000, value_parser = clap::value_parser!(u64).range(10_000..=1_000_000_000_000))]
+    rate_bps: u64,
+    /// Time between calculations of shares; above the longest round-trip time
+    #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    interval_ms: u64,
+    /// Length of full IP packets; no longer than what every link on the way takes
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(300..=9000))]
+    packet_bytes: u16,
+    /// A peer of which nothing is heard for so long is lost
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout_s: u64,
+    /// Do not show progress on standard error
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// `ADDRESS[:PORT]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place(SocketAddr);
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Place, String> {
+        let alone = || {
+            text.parse()
+                .map(|address: IpAddr| SocketAddr::new(address, DEFAULT_PORT))
+        };
+        text.parse()
+            .or_else(|_| alone())
+            .map(Place)
+            .map_err(|_| format!("{text:?} is no IP address or ADDRESS:PORT, e.g. 10.0.0.2:{DEFAULT_PORT}"))
+    }
+}
+
+/// A command did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum GtpError {
+    #[error("interrupted")]
+    Interrupted,
+    #[error("{path}: {source}")]
+    File { path: PathBuf, source: io::Error },
+    #[error("{0}: is no regular file")]
+    NotAFile(PathBuf),
+    #[error("{0}: there is a file of that name already")]
+    Exists(PathBuf),
+    #[error("{0}: names no file")]
+    NoName(PathBuf),
+    #[error("{path}: {source}")]
+    Key { path: PathBuf, source: KeyError },
+    #[error("{path}: others may read it (mode {mode:03o}); it must be its owner's alone: chmod 600")]
+    KeyIsOpen { path: PathBuf, mode: u32 },
+    #[error("{local}: {source}; it must be an address of this host, and the port free")]
+    Bind { local: SocketAddr, source: io::Error },
+    #[error("{host}: {source}; it must be HOST or HOST:PORT")]
+    Host { host: String, source: io::Error },
+    #[error("{peer}: nothing heard for {seconds} s; it must run `slotwise gtp serve`")]
+    Silence { peer: SocketAddr, seconds: u64 },
+    #[error("{peer}: it is there, but does not accept the key; both ends must have the same")]
+    OtherKey { peer: SocketAddr },
+    #[error("packets do not fit the interface; choose a smaller --packet-bytes")]
+    PacketTooLong,
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    #[error("socket: {0}")]
+    Socket(io::Error),
+}
+
+/// Runs a command; true if the transfer succeeded.
+pub fn run(args: &Args) -> Result<bool, RunError> {
+    match &args.command {
+        Command::Key { file } => {
+            write_key(file)?;
+            Ok(true)
+        }
+        Command::Serve(args) => {
+            serve(args)?;
+            Ok(true)
+        }
+        Command::Receive(args) => tell(receive(args)?),
+        Command::Send(args) => tell(send(args)?),
+    }
+}
+
+fn tell(report: Report) -> Result<bool, RunError> {
+    writeln!(io::stdout(), "{}", serde_json::to_string(&report)?)?;
+    if let Some(error) = &report.error {
+        note!("slotwise gtp: {error}");
+    }
+    Ok(report.ok)
+}
+
+fn file_error(path: &Path) -> impl Fn(io::Error) -> GtpError {
+    move |source| GtpError::File {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn write_key(path: &Path) -> Result<(), GtpError> {
+    let key = Key::generate().map_err(|source| GtpError::Key {
+        path: path.to_owned(),
+        source,
+    })?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(file_error(path))?;
+    file.write_all(key.to_text().as_bytes()).map_err(file_error(path))
+}
+
+fn read_key(path: &Path) -> Result<Key, GtpError> {
+    let file = File::open(path).map_err(file_error(path))?;
+    let mode = file.metadata().map_err(file_error(path))?.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        let path = path.to_owned();
+        return Err(GtpError::KeyIsOpen { path, mode });
+    }
+    let mut text = Zeroizing::new(String::new());
+    file.take(MAX_KEY_FILE_BYTES)
+        .read_to_string(&mut text)
+        .map_err(file_error(path))?;
+    Key::parse(&text).map_err(|source| GtpError::Key {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+impl CommonArgs {
+    fn node(&self, answers: bool, is_v6: bool) -> Result<desk::FileNode, GtpError> {
+        let key = read_key(&self.key)?;
+        let config = NodeConfig {
+            capacity_bps: self.rate_bps,
+            interval_ns: self.interval_ms * 1_000_000,
+            rule: Rule {
+                knife_edge: KnifeEdge::Capped,
+                crowd: Crowd::RisesShare,
+                start: Start::FairShare,
+            },
+            steps: Steps::default(),
+            // An IPv6 header has 20 bytes more.
+            packet_bytes: self.packet_bytes - if is_v6 { 20 } else { 0 },
+            catch_up_ns: drive::CATCH_UP_NS,
+            answers,
+            patience_ns: self.timeout_s * 1_000_000_000,
+            secret: draw().map_err(file_error(Path::new("/dev/urandom")))?,
+        };
+        Ok(Node::new(&config, key)?)
+    }
+}
+
+fn serve(args: &ServeArgs) -> Result<(), RunError> {
+    let stop = Stop::on_signal()?;
+    let Place(local) = args.bind;
+    let node = args.common.node(true, local.is_ipv6())?;
+    let directory = Directory::open(&args.directory).map_err(file_error(&args.directory))?;
+    let taking = match args.take {
+        true => Taking::Files {
+            max_bytes: args.max_bytes,
+        },
+        false => Taking::Nothing,
+    };
+    let desk = Desk::serving(Hasher::start()?, directory, taking);
+    let port = drive::bind(local)?;
+    note!("slotwise gtp: serving at {}", port.local()?);
+    let mut drive = Drive::new(node, desk, port, !args.common.quiet);
+    let result: Result<(), GtpError> = drive.run(&stop, |_, news| {
+        if let News::Ended(report) = news
+            && let Ok(text) = serde_json::to_string(&report)
+        {
+            say!("{text}");
+        }
+        None
+    });
+    match result {
+        Err(GtpError::Interrupted) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+fn resolve(host: &str) -> Result<SocketAddr, GtpError> {
+    let failed = |source| GtpError::Host {
+        host: host.into(),
+        source,
+    };
+    if let Ok(Place(place)) = host.parse() {
+        return Ok(place);
+    }
+    let with_port = || (host, DEFAULT_PORT).to_socket_addrs();
+    let mut places = host.to_socket_addrs().or_else(|_| with_port()).map_err(failed)?;
+    places.next().ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
+}
+
+/// Any address and port of this host from which `peer` can be reached.
+fn any(peer: SocketAddr) -> SocketAddr {
+    match peer {
+        SocketAddr::V4(_) => SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0),
+        SocketAddr::V6(_) => SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0),
+    }
+}
+
+/// Where a file is, and its name there.
+fn placed(path: &Path) -> Result<(&Path, String), GtpError> {
+    let no_name = || GtpError::NoName(path.to_owned());
+    let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(no_name)?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    Ok((parent.unwrap_or(Path::new(".")), name.to_owned()))
+}
+
+/// Opens a channel, asks with `ask`, and waits for the end.
+fn exchange(
+    common: &CommonArgs,
+    (peer, stop): (SocketAddr, &Stop),
+    mut drive: Drive,
+    mut ask: impl FnMut(&mut Drive, u32) -> Result<(), NodeError>,
+) -> Result<Report, GtpError> {
+    let nonce = draw().map_err(file_error(Path::new("/dev/urandom")))?;
+    let now_ns = drive.clock.now_ns();
+    drive.node.connect(now_ns, peer, nonce);
+    let mut opened = false;
+    drive.run(stop, |drive, news| match news {
+        News::Opened(channel) => {
+            opened = true;
+            ask(drive, channel).err().map(|error| Err(error.into()))
+        }
+        News::Lost { answered: true, .. } if !opened => Some(Err(GtpError::OtherKey { peer })),
+        News::Lost { .. } => {
+            let seconds = common.timeout_s;
+            Some(Err(GtpError::Silence { peer, seconds }))
+        }
+        News::Ended(report) => Some(Ok(*report)),
+    })?
+}
+
+fn receive(args: &ReceiveArgs) -> Result<Report, RunError> {
+    let stop = Stop::on_signal()?;
+    if args.out.symlink_metadata().is_ok() {
+        return Err(GtpError::Exists(args.out.clone()).into());
+    }
+    let (parent, name) = placed(&args.out)?;
+    let directory = Directory::open(parent).map_err(file_error(parent))?;
+    let peer = resolve(&args.host)?;
+    let node = args.common.node(false, peer.is_ipv6())?;
+    let desk = Desk::asking(Hasher::start()?, directory, name);
+    let drive = Drive::new(node, desk, drive::bind(any(peer))?, !args.common.quiet);
+    Ok(exchange(&args.common, (peer, &stop), drive, |drive, channel| {
+        let now_ns = drive.clock.now_ns();
+        let id = drive.node.get(now_ns, channel, &args.file)?;
+        drive.desk.asked(now_ns, id, (&args.file, &peer.to_string()));
+        Ok(())
+    })?)
+}
+
+fn send(args: &SendArgs) -> Result<Report, RunError> {
+    let stop = Stop::on_signal()?;
+    let (parent, own_name) = placed(&args.file)?;
+    let name = args.name.as_ref().unwrap_or(&own_name);
+    let peer = resolve(&args.host)?;
+    let node = args.common.node(false, peer.is_ipv6())?;
+    let (file, bytes, digest) = read(&args.file, &stop)?;
+    let file = Arc::new(file);
+    let directory = Directory::open(parent).map_err(file_error(parent))?;
+    let desk = Desk::asking(Hasher::start()?, directory, own_name.clone());
+    let drive = Drive::new(node, desk, drive::bind(any(peer))?, !args.common.quiet);
+    Ok(exchange(&args.common, (peer, &stop), drive, |drive, channel| {
+        let now_ns = drive.clock.now_ns();
+        let source = DiskSource(Arc::clone(&file));
+        let id = drive.node.put(now_ns, (channel, name), (bytes, digest), source)?;
+        drive.desk.sends(now_ns, id, (name, &peer.to_string()), (bytes, digest));
+        Ok(())
+    })?)
+}
+
+/// Opens a file and reads it once: length and SHA-256.
+fn read(path: &Path, stop: &Stop) -> Result<(File, u64, Digest), GtpError> {
+    // Before it is opened: that would wait for the other end of a pipe.
+    if !std::fs::metadata(path).map_err(file_error(path))?.is_file() {
+        return Err(GtpError::NotAFile(path.to_owned()));
+    }
+    let file = File::open(path).map_err(file_error(path))?;
+    let bytes = file.metadata().map_err(file_error(path))?.len();
+    let mut hashing = Hashing::default();
+    while !hashing.advance(&file, bytes).map_err(file_error(path))? {
+        if stop.is_requested() {
+            return Err(GtpError::Interrupted);
+        }
+    }
+    Ok((file, bytes, hashing.digest()))
+}

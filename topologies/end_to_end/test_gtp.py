@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files over GTP between two namespaces. Run as test_runs.py is."""
+import hashlib
+import json
+import os
+import signal
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from slotwise import home
+from slotwise.routers import ip, read_until, spawn
+
+SERVER = "10.9.0.1"
+FILE_BYTES = 20_000_000
+
+
+class Pair:
+    """A daemon here, and a host at the other end of a veth."""
+
+    def __init__(self, stack: ExitStack, directory: Path):
+        self.stack = stack
+        self.directory = directory
+        self.served = directory / "served"
+        self.served.mkdir()
+        self.key = self.new_key("key")
+        self.command = str(home.slotwise_command())
+        held = spawn(stack, "unshare", "--net", "sh", "-c", "echo there && exec sleep infinity")
+        self.pid = held.pid
+        assert held.stdout.readline() == "there\n"
+        ip("link", "add", "gtp0", "type", "veth", "peer", "name", "gtp1", "netns", str(self.pid))
+        stack.callback(ip, "link", "del", "gtp0")
+        ip("addr", "add", f"{SERVER}/24", "dev", "gtp0")
+        ip("link", "set", "gtp0", "up")
+        self.there("ip", "addr", "add", "10.9.0.2/24", "dev", "gtp1")
+        self.there("ip", "link", "set", "gtp1", "up")
+
+    def inside(self, *command: str) -> list[str]:
+        """A command for the other host."""
+        return ["nsenter", "-t", str(self.pid), "--net", *command]
+
+    def there(self, *command: str) -> None:
+        """Runs a command at the other host."""
+        subprocess.run(self.inside(*command), check=True)
+
+    def new_key(self, name: str) -> str:
+        """A key file."""
+        path = self.directory / name
+        subprocess.run([home.slotwise_command(), "gtp", "key", path], check=True)
+        assert path.stat().st_mode & 0o777 == 0o600
+        return str(path)
+
+    def serve(self, *options: str) -> subprocess.Popen:
+        """Starts the daemon."""
+        command = [self.command, "gtp", "serve", str(self.served), "--bind", SERVER, "--key", self.key, "--quiet", *options]
+        daemon = spawn(self.stack, *command, stderr=subprocess.STDOUT)
+        read_until(daemon, "serving at")
+        return daemon
+
+    def run(self, *arguments: str, key: str | None = None) -> tuple[dict, int]:
+        """Runs `slotwise gtp` at the other host; its report (empty if there is none) and exit status."""
+        command = self.inside(self.command, "gtp", *arguments, "--key", key or self.key, "--timeout-s", "3")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        report = json.loads(done.stdout) if done.stdout else {"error": done.stderr.strip()}
+        return report, done.returncode
+
+
+@pytest.fixture(name="pair")
+def two_hosts(tmp_path):
+    """Two hosts and a key."""
+    with ExitStack() as stack:
+        yield Pair(stack, tmp_path)
+
+
+def sha256(path: Path) -> str:
+    """Of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_file_goes_both_ways_intact(pair, tmp_path):
+    (pair.served / "deep").mkdir()
+    original = pair.served / "deep" / "file"
+    original.write_bytes(os.urandom(FILE_BYTES))
+    daemon = pair.serve("--take")
+    stored = tmp_path / "stored"
+    report, status = pair.run("receive", SERVER, "deep/file", "--out", str(stored))
+    assert status == 0 and report["ok"], report
+    assert report["role"] == "receive" and report["bytes"] == FILE_BYTES and report["resumed_bytes"] == 0
+    assert report["sha256"] == sha256(original) == sha256(stored)
+    report, status = pair.run("send", str(stored), SERVER, "--name", "back")
+    assert status == 0 and report["ok"] and report["role"] == "send", report
+    assert sha256(pair.served / "back") == sha256(original)
+    daemon.send_signal(signal.SIGINT)
+    lines = [json.loads(line) for line in daemon.communicate(timeout=20)[0].splitlines()]
+    assert daemon.returncode == 0
+    assert [(line["role"], line["ok"], line["sha256"]) for line in lines] == [("send", True, sha256(original)), ("receive", True, sha256(original))]
+    assert sorted(path.name for path in pair.served.iterdir()) == ["back", "deep"]
+
+
+def test_an_empty_file_arrives(pair, tmp_path):
+    (pair.served / "empty").touch()
+    pair.serve()
+    report, status = pair.run("receive", SERVER, "empty", "--out", str(tmp_path / "stored"))
+    assert status == 0 and report["bytes"] == 0, report
+    assert (tmp_path / "stored").stat().st_size == 0
+
+
+def test_a_killed_receiver_goes_on_where_it_was(pair, tmp_path):
+    original = pair.served / "file"
+    original.write_bytes(os.urandom(3 * FILE_BYTES))
+    pair.serve()
+    stored, state = tmp_path / "stored", tmp_path / ".stored.gtp-state"
+    arguments = ["receive", SERVER, "file", "--out", str(stored)]
+    command = pair.inside(pair.command, "gtp", *arguments, "--key", pair.key, "--rate-bps", "100000000")
+    receiver = spawn(pair.stack, *command, stderr=subprocess.STDOUT)
+    # Once a second it says how far it is, and notes it if that is 16 MiB more.
+    read_until(receiver, "of 60000000 bytes")
+    while json.loads(state.read_text())["here"] == 0:
+        read_until(receiver, "of 60000000 bytes")
+    receiver.kill()
+    receiver.wait()
+    assert not stored.exists()
+    here = json.loads(state.read_text())["here"]
+    report, status = pair.run(*arguments)
+    assert status == 0 and report["ok"], report
+    assert report["resumed_bytes"] == here > 0
+    assert sha256(stored) == sha256(original)
+    assert not list(tmp_path.glob(".stored*"))
+
+
+def test_another_key_is_refused(pair, tmp_path):
+    (pair.served / "file").write_bytes(b"secret")
+    pair.serve("--take")
+    other = pair.new_key("other")
+    report, status = pair.run("receive", SERVER, "file", "--out", str(tmp_path / "stored"), key=other)
+    assert status == 1 and "does not accept the key" in report["error"]
+    report, status = pair.run("send", other, SERVER, "--name", "pushed", key=other)
+    assert status == 1 and "does not accept the key" in report["error"]
+    assert not (tmp_path / "stored").exists() and not (pair.served / "pushed").exists()
+
+
+@pytest.mark.parametrize("name", ["../key", "/etc/hostname", "link", "none", "."])
+def test_what_is_not_beneath_the_directory_is_missing(pair, tmp_path, name):
+    (pair.served / "link").symlink_to("../key")
+    pair.serve()
+    report, status = pair.run("receive", SERVER, name, "--out", str(tmp_path / "stored"))
+    assert status == 1 and report["error"] == "refused: there is no such file"
+    assert not (tmp_path / "stored").exists()
+
+
+def test_nothing_is_overwritten_or_taken_uninvited(pair, tmp_path):
+    original = pair.served / "file"
+    original.write_bytes(b"old")
+    daemon = pair.serve()
+    report, status = pair.run("send", pair.key, SERVER, "--name", "new")
+    assert status == 1 and "takes no files" in report["error"]
+    daemon.send_signal(signal.SIGINT)
+    daemon.wait()
+    pair.serve("--take", "--max-bytes", "65")
+    longer = tmp_path / "longer"
+    longer.write_bytes(bytes(66))
+    for sent, name, reason in [(pair.key, "file", "already"), (pair.key, "../out", "takes no files"), (str(longer), "new", "longer")]:
+        report, status = pair.run("send", sent, SERVER, "--name", name)
+        assert status == 1 and reason in report["error"], report
+    assert original.read_bytes() == b"old"
+    assert [path.name for path in pair.served.iterdir()] == ["file"]
