@@ -4,9 +4,11 @@
 //! `engine/fuzz` gives them to libFuzzer, with the corpus that is kept there; this crate's test runs a bounded number of
 //! seeded mutations of the same corpus.
 
+mod gtp;
 mod p4runtime;
 mod programs;
 
+pub use gtp::gtp;
 pub use p4runtime::p4runtime;
 
 use crate::programs::{PROGRAMS, Sink, pipeline, program};
@@ -20,13 +22,14 @@ use std::sync::Arc;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     ("p4_json", p4_json),
     ("p4info", p4info),
     ("stf", stf),
     ("packets", packets),
     ("p4runtime", p4runtime),
     ("scenario", scenario),
+    ("gtp", gtp),
 ];
 
 /// Longest frames that a packet target makes of its input, in bytes.

@@ -117,6 +117,11 @@ fn scenario() {
 }
 
 #[test]
+fn gtp() {
+    run("gtp");
+}
+
+#[test]
 fn every_target_has_a_cargo_fuzz_target() {
     for (name, _) in TARGETS {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../fuzz/fuzz_targets/{name}.rs"));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One socket's sessions: channels, what is said of files, and GTP's host beneath.
 
+mod words;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
@@ -10,6 +12,7 @@ use slotwise_transport::content::{Sink, Source};
 use slotwise_transport::gtp::message::{MAX_SESSION, Request};
 use slotwise_transport::gtp::{Host, HostConfig, HostStats, Offer, SessionKey, SinkConfig, SinkStats, SourceStats};
 
+use self::words::{Stage, Transfer};
 use crate::control::{Control, Digest, IS_GTP, MAX_NAME_BYTES, Reason, Verdict};
 use crate::key::Key;
 use crate::packet::SEAL_BYTES;
@@ -19,10 +22,6 @@ use crate::peers::{PeerStats, Peers, Taken};
 const MAX_TRANSFERS: usize = 64;
 /// How often what is due beside packets is looked for.
 const TICK_NS: u64 = 100_000_000;
-/// Who asked asks again when it has heard nothing for so long.
-const AGAIN_NS: u64 = 1_000_000_000;
-/// Times that the end of a transfer is said without an answer.
-const MAX_DONE: u32 = 20;
 /// All sessions are of this end.
 const LOCAL: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
 
@@ -129,34 +128,6 @@ pub struct TransferStats {
     pub source: Option<SourceStats>,
     /// Where they go.
     pub sink: Option<SinkStats>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// It was asked for.
-    Asking,
-    /// The caller is asked.
-    Deciding,
-    Sending,
-    Receiving,
-    /// The caller compares.
-    Checking,
-    /// The end was said so often, and is not heard yet.
-    Concluding(Verdict, u32),
-}
-
-struct Transfer {
-    /// Whether this end asks.
-    is_own: bool,
-    is_sink: bool,
-    stage: Stage,
-    name: String,
-    /// Of the file, once they are known.
-    entry: Option<(u64, Digest)>,
-    /// Most bytes in a data message.
-    block_bytes: u16,
-    /// When it last said something by itself.
-    said_ns: u64,
 }
 
 /// All sessions of one socket.
@@ -317,31 +288,6 @@ impl<S: Source, K: Sink> Node<S, K> {
         Ok(())
     }
 
-    /// Says what this end wants, again or for the first time.
-    fn ask(&mut self, id: TransferId) {
-        let Some(transfer) = self.transfers.get(&id) else {
-            return;
-        };
-        let mut message = Vec::new();
-        let control = match (transfer.is_sink, transfer.entry) {
-            (false, Some((bytes, digest))) => Control::Put {
-                block_bytes: transfer.block_bytes,
-                bytes,
-                digest,
-                name: &transfer.name,
-            },
-            _ => Control::Get { name: &transfer.name },
-        };
-        control.encode(id.number, &mut message);
-        self.controls.push_back((id.channel, message));
-    }
-
-    fn say(&mut self, id: TransferId, control: Control) {
-        let mut message = Vec::new();
-        control.encode(id.number, &mut message);
-        self.controls.push_back((id.channel, message));
-    }
-
     fn at(&mut self, id: TransferId, is_sink: bool, stages: &[Stage]) -> Result<&mut Transfer, NodeError> {
         let transfer = self
             .transfers
@@ -410,25 +356,6 @@ impl<S: Source, K: Sink> Node<S, K> {
         Ok(())
     }
 
-    /// Says what has become of a transfer, as an answer to who asks for it.
-    fn say_state(&mut self, id: TransferId) {
-        let Some(transfer) = self.transfers.get(&id) else {
-            return;
-        };
-        let control = match (transfer.stage, transfer.entry) {
-            (Stage::Sending, Some((bytes, digest))) if !transfer.is_own => Control::Have {
-                block_bytes: transfer.block_bytes,
-                bytes,
-                digest,
-            },
-            (Stage::Concluding(verdict, _), _) => Control::Done { verdict },
-            (Stage::Receiving, _) if !transfer.is_own => Control::Take { offset: 0 },
-            _ if transfer.is_own => return,
-            _ => Control::Wait,
-        };
-        self.say(id, control);
-    }
-
     /// Takes a datagram.
     pub fn handle_datagram(&mut self, now_ns: u64, from: SocketAddr, datagram: &[u8]) {
         let mut message = std::mem::take(&mut self.message);
@@ -463,91 +390,6 @@ impl<S: Source, K: Sink> Node<S, K> {
             transfer.stage = Stage::Checking;
             self.events.push_back(Event::Received(id));
         }
-    }
-
-    fn on_control(&mut self, now_ns: u64, id: TransferId, control: Control) {
-        match control {
-            Control::Get { name } => self.on_request(now_ns, id, name, None),
-            Control::Put {
-                block_bytes,
-                bytes,
-                digest,
-                name,
-            } => self.on_request(now_ns, id, name, Some((block_bytes, (bytes, digest)))),
-            Control::Wait => {}
-            Control::Have {
-                block_bytes,
-                bytes,
-                digest,
-            } => {
-                if let Ok(transfer) = self.at(id, true, &[Stage::Asking]) {
-                    transfer.stage = Stage::Deciding;
-                    transfer.entry = Some((bytes, digest));
-                    transfer.block_bytes = transfer.block_bytes.min(block_bytes);
-                    let name = String::new();
-                    self.events.push_back(Event::Offered {
-                        id,
-                        name,
-                        bytes,
-                        digest,
-                    });
-                }
-            }
-            Control::Take { .. } => {
-                if let Ok(transfer) = self.at(id, false, &[Stage::Asking]) {
-                    transfer.stage = Stage::Sending;
-                }
-            }
-            Control::No { reason } => {
-                let is_asked = self.transfers.get(&id).is_some_and(|transfer| transfer.is_own);
-                if is_asked {
-                    self.end(id, Ended::Refused(reason));
-                }
-            }
-            Control::Done { verdict } => {
-                self.say(id, Control::Heard);
-                if self.transfers.get(&id).is_some_and(|transfer| !transfer.is_sink) {
-                    self.end(id, Ended::Done(verdict));
-                }
-            }
-            Control::Heard => {
-                if let Some(Stage::Concluding(verdict, _)) = self.transfers.get(&id).map(|transfer| transfer.stage) {
-                    self.end(id, Ended::Done(verdict));
-                }
-            }
-        }
-    }
-
-    /// The other end asks for the first time, or again.
-    fn on_request(&mut self, now_ns: u64, id: TransferId, name: &str, file: Option<(u16, (u64, Digest))>) {
-        if self.transfers.contains_key(&id) {
-            return self.say_state(id);
-        }
-        if !self.has_room(id.channel) {
-            let reason = Reason::Busy;
-            return self.say(id, Control::No { reason });
-        }
-        let own = self.host.block_bytes();
-        let transfer = Transfer {
-            is_own: false,
-            is_sink: file.is_some(),
-            stage: Stage::Deciding,
-            name: name.into(),
-            entry: file.map(|(_, entry)| entry),
-            block_bytes: file.map_or(own, |(theirs, _)| own.min(theirs)),
-            said_ns: now_ns,
-        };
-        self.transfers.insert(id, transfer);
-        let name = name.into();
-        self.events.push_back(match file {
-            Some((_, (bytes, digest))) => Event::Offered {
-                id,
-                name,
-                bytes,
-                digest,
-            },
-            None => Event::Wanted { id, name },
-        });
     }
 
     /// A transfer is over; what was counted of it goes with the event.
@@ -640,34 +482,6 @@ impl<S: Source, K: Sink> Node<S, K> {
         }
         for id in self.transfers.keys().copied().collect::<Vec<_>>() {
             self.tick(now_ns, id);
-        }
-    }
-
-    /// Says again what may have been lost.
-    fn tick(&mut self, now_ns: u64, id: TransferId) {
-        let heard_ns = self.peers.heard_ns(id.channel).unwrap_or(now_ns);
-        let Some(transfer) = self.transfers.get_mut(&id) else {
-            return;
-        };
-        let since_ns = now_ns.saturating_sub(transfer.said_ns);
-        match &mut transfer.stage {
-            Stage::Concluding(verdict, said) => {
-                *said += 1;
-                let verdict = *verdict;
-                // Whoever does not answer has heard it, or is gone.
-                if *said > MAX_DONE {
-                    return self.end(id, Ended::Done(verdict));
-                }
-                self.say(id, Control::Done { verdict });
-            }
-            _ if transfer.is_own && since_ns >= AGAIN_NS => {
-                let is_silent = now_ns.saturating_sub(heard_ns) >= AGAIN_NS;
-                if is_silent || transfer.stage == Stage::Asking {
-                    transfer.said_ns = now_ns;
-                    self.ask(id);
-                }
-            }
-            _ => {}
         }
     }
 }
