@@ -299,7 +299,6 @@ mod tests {
             ".",
             "/",
             "deep/",
-            "none",
             "deep/../deep/file",
             "a\nb",
             ".x.gtp-part",
@@ -308,6 +307,7 @@ mod tests {
             assert_eq!(directory.read(name).unwrap_err(), Reason::Missing, "{name:?}");
             assert!(directory.receive(name, 1, digest()).is_err(), "{name:?}");
         }
+        assert_eq!(directory.read("none").unwrap_err(), Reason::Missing);
         assert_eq!(directory.receive("up/new", 1, digest()).err(), Some(Reason::Forbidden));
         assert_eq!(
             directory.receive("none/new", 1, digest()).err(),

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files between hosts over GTP, with `slotwise gtp` (docs/gtp.md)."""
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from slotwise.errors import SlotwiseError
+from slotwise.home import slotwise_command
+
+# A daemon that is asked to end notes how far its transfers are.
+END_S = 10
+
+
+class GtpError(SlotwiseError):
+    """A command did not do its work; the message is what it said."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one end of a transfer says of it."""
+
+    values: dict
+    """All fields of docs/gtp.md, by their names."""
+
+    @property
+    def bytes(self) -> int:
+        """Length of the file."""
+        return self.values["bytes"]
+
+    @property
+    def sha256(self) -> str:
+        """Of the file, in hexadecimal digits."""
+        return self.values["sha256"]
+
+    @property
+    def goodput_bps(self) -> int:
+        """Bits of the file a second."""
+        return self.values["goodput_bps"]
+
+
+def _options(options: dict) -> list[str]:
+    """`rate_bps=5` is `--rate-bps 5`, `take=True` is `--take`."""
+    words = []
+    for name, value in options.items():
+        if value is False or value is None:
+            continue
+        words.append("--" + name.replace("_", "-"))
+        if value is not True:
+            words.append(str(value))
+    return words
+
+
+def _run(*words, within: list[str]) -> str:
+    """Runs `slotwise gtp WORDS`; what it printed. Raises GtpError, home.CommandNotFound."""
+    command = [*within, slotwise_command(), "gtp", *map(str, words)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"]
+        raise GtpError(said[-1].removeprefix("slotwise gtp: ").removeprefix("slotwise: "))
+    return done.stdout
+
+
+def new_key(file: Path | str) -> None:
+    """Writes a new key to a file, which must not be there yet and only its owner may read. Raises GtpError."""
+    _run("key", file, within=[])
+
+
+def receive(host: str, file: str, out: Path | str, key: Path | str, within: list[str] | None = None, **options) -> Report:
+    """Gets `file` from a host ("10.0.0.1", "name:5254") that serves it. `options` are the command's: rate_bps, interval_ms, packet_bytes, timeout_s. `within`
+    are words before the command, such as those that enter a network namespace. Raises GtpError."""
+    words = ["receive", host, file, "--out", out, "--key", key, "--quiet", *_options(options)]
+    return Report(json.loads(_run(*words, within=within or [])))
+
+
+def send(file: Path | str, host: str, key: Path | str, within: list[str] | None = None, **options) -> Report:
+    """Sends a file to a host that serves with `take`; `name` is what it is called there. Otherwise as `receive`. Raises GtpError."""
+    words = ["send", file, host, "--key", key, "--quiet", *_options(options)]
+    return Report(json.loads(_run(*words, within=within or [])))
+
+
+class Server:
+    """A daemon that offers the files of a directory, as a context manager. `options`: bind, take, max_bytes, and those of `receive`."""
+
+    def __init__(self, directory: Path | str, key: Path | str, within: list[str] | None = None, **options):
+        self._command = [*(within or []), slotwise_command(), "gtp", "serve", str(directory), "--key", str(key), "--quiet", *_options(options)]
+        self._process = None
+        self.address = ""
+        """Where it listens, ADDRESS:PORT, once it does."""
+        self.reports: list[Report] = []
+        """Of all transfers, once it has ended."""
+
+    def __enter__(self) -> "Server":
+        # pylint: disable-next=consider-using-with
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        line = self._process.stderr.readline()
+        if " serving at " not in line:
+            self._process.wait()
+            raise GtpError(line.strip().removeprefix("slotwise: ") or "the daemon said nothing")
+        self.address = line.split()[-1]
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._process.terminate()
+        try:
+            printed = self._process.communicate(timeout=END_S)[0]
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            printed = self._process.communicate()[0]
+        self.reports = [Report(json.loads(line)) for line in printed.splitlines()]
