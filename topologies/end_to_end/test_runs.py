@@ -240,7 +240,7 @@ def test_schedulers_change_in_time(tmp_path):
     assert (change["by"], change["scheduler"]["settings"]["iterations"]) == ("scenario", 7)
 
 
-@pytest.mark.parametrize("option", ["--report", "--pcap", "--columns"])
+@pytest.mark.parametrize("option", ["--report", "--pcap", "--columns", "--events"])
 def test_what_cannot_be_written_is_told_before_anything_starts(option):
     done = slotwise("simulate", SCENARIO, option, "/dev/null/below")
     assert done.returncode == 1 and done.stdout == ""
@@ -339,13 +339,16 @@ def test_traffic_outlives_its_controller(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_interrupted_ends_in_order(number, tmp_path):
     path = tmp_path / "report.json"
-    with Emulation("--report", path) as run:
+    with Emulation("--report", path, "--events", tmp_path / "events.jsonl") as run:
         run.read_until("1/2 uniform")
         descendants = run.descendants()
         run.process.send_signal(number)
         assert run.finish() == 1, run.output
     assert_nothing_is_left(descendants)
     assert "interrupted" in load_report(path)["verdict"]["failures"]
+    events = events_of(tmp_path / "events.jsonl")
+    assert events[0]["command"] == "emulate" and "lateness_p99_ns" in events[1]
+    assert events[-1]["event"] == "end" and "interrupted" in events[-1]["failures"]
 
 
 def test_a_run_that_is_killed_leaves_nothing():
@@ -395,7 +398,75 @@ def test_a_scenario_is_checked_without_a_run(tmp_path):
     path = tmp_path / "bad.yaml"
     path.write_text(re.sub(r"guard_ns: \d+", "guard_ns: 999999999", SCENARIO.read_text()))
     refused = slotwise("check", path)
-    assert refused.returncode == 1 and f"{path}:\n/frame/guard_ns: " in refused.stderr
+    line = path.read_text()[: path.read_text().index("guard_ns: 999999999")].count("\n") + 1
+    assert refused.returncode == 1 and f"{path}:\nline {line}: /frame/guard_ns: " in refused.stderr
+
+
+@pytest.mark.parametrize("kind", ["star", "ring", "ops", "routers"])
+def test_a_scenario_made_anew_is_one_that_runs(kind, tmp_path):
+    path = tmp_path / "mine.yaml"
+    made = slotwise("new", kind, "--name", "mine")
+    assert made.returncode == 0, made.stderr
+    path.write_text(made.stdout)
+    done = slotwise("simulate", path, "--duration", 0.2, "--report", tmp_path / "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert load_report(tmp_path / "report.json")["scenario"] == "mine"
+    refused = slotwise("new", kind, "--seed", "x")
+    assert refused.returncode == 2 and refused.stdout == ""
+    assert "/seed: 'x' is not of type 'integer'" in refused.stderr
+
+
+def events_of(path: Path) -> list[dict]:
+    """Lines of a file of events, each of which fits the schema."""
+    schema = json.loads((ROOT / "schema" / "event.schema.json").read_text())
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    for event in events:
+        jsonschema.validate(event, schema)
+    return events
+
+
+@pytest.mark.parametrize("name", ["star3-short", "routers4"])
+def test_events_say_what_happens_the_same_each_time(name, tmp_path):
+    kept = []
+    for number in range(2):
+        path = tmp_path / f"{number}.jsonl"
+        done = slotwise("simulate", ROOT / "topologies" / f"{name}.yaml", "--duration", 2, "--report", tmp_path / "r.json", "--events", path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        kept.append(path.read_bytes())
+    assert kept[0] == kept[1]
+    events = events_of(path)
+    assert [event["event"] for event in events] == ["start", *["snapshot"] * (len(events) - 2), "end"]
+    assert (events[0]["scenario"], events[-1]["ok"]) == (name, True)
+    last = events[-2]
+    assert last["now_ns"] == last["end_ns"] == 2 * 10**9
+    assert last.get("links") or sum(map(sum, last["goodput_bps"])) > 0
+
+
+def test_events_of_an_experiment_name_each_run(tmp_path):
+    path = tmp_path / "events.jsonl"
+    arguments = ("reproduce", "aapn-control", "--quick", "--only", "table-3.3", "--out", tmp_path, "--events", path)
+    for how in ("done", "was there already"):
+        done = slotwise(*arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        events = events_of(path)
+        runs = [event for event in events if event["event"] == "run"]
+        assert runs and {run["how"] for run in runs} == {how}
+        assert events[-1]["event"] == "end" and Path(events[-1]["report"]).is_file()
+
+
+def test_who_stops_reading_events_stops_nothing(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    command = [SLOTWISE, "simulate", SCENARIO, "--duration", "2", "--report", tmp_path / "r.json", "--events", pipe]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        readable, _, _ = select.select([reader], [], [], PATIENCE_S)
+        assert readable and json.loads(os.read(reader, 4096).splitlines()[0])["event"] == "start"
+        os.close(reader)
+        output, said = run.communicate(timeout=PATIENCE_S)
+    assert run.returncode == 0, output + said
+    assert f"--events {pipe}: cannot be written: " in said and said.count("no more events") == 1
+    assert load_report(tmp_path / "r.json")["verdict"]["ok"]
 
 
 def test_an_unknown_key_is_refused_with_the_nearest_known_one(tmp_path):

@@ -19,7 +19,7 @@ from slotwise.scenario import Problem, ScenarioError
 
 HERE = str(Path(__file__).resolve().parent)
 # As the engine says what is wrong with a scenario: one line a problem, after a line with the file's name.
-PROBLEM = re.compile(r"(/\S*): (.+)")
+PROBLEM = re.compile(r"(?:line [0-9]+: )?(/\S*): (.+)")
 
 
 class RunFailed(SlotwiseError):

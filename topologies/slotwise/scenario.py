@@ -21,6 +21,7 @@ from slotwise import home, limits
 from slotwise.errors import SlotwiseError
 
 MAX_FILE_BYTES = limits.FILE_BYTES[1]
+LINE_WIDTH = 140
 
 
 class Problem(NamedTuple):
@@ -31,7 +32,7 @@ class Problem(NamedTuple):
     reason: str
     """What is wrong and what would be right."""
     place: str = ""
-    """File and line of the program that said so; empty if it comes from a scenario file."""
+    """File and line of the program that said so, or the line of the scenario file; empty if neither is known."""
 
     def __str__(self) -> str:
         return f"{self.pointer or '/'}: {self.reason}" + (f" ({self.place})" if self.place else "")
@@ -186,7 +187,11 @@ def load(path: str | Path) -> dict:
         document = yaml.load(text, _Loader)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
         raise ScenarioError(source, [Problem("", f"not YAML: {error}")]) from error
-    return check(document, source)
+    try:
+        return check(document, source)
+    except ScenarioError as error:
+        lines = dict(_lines(yaml.compose(text, _Loader)))
+        raise ScenarioError(source, [problem._replace(place=_place(problem.pointer, lines)) for problem in error.problems]) from None
 
 
 def check(document: Any, source: str = "scenario") -> dict:
@@ -228,9 +233,18 @@ def placed(document: dict, directory: Path) -> dict:
     return {**document, "schedulers": own}
 
 
-def dump(document: dict) -> str:
-    """A scenario as YAML that says the same to every reader."""
-    return yaml.dump(document, Dumper=_Dumper, sort_keys=False)
+def dump(document: dict, *, compact: bool = False) -> str:
+    """A scenario as YAML that says the same to every reader; `compact` has each list or mapping on one line that fits there."""
+    style = {"Dumper": _CompactDumper, "width": 2 * LINE_WIDTH} if compact else {"Dumper": _Dumper}
+    return yaml.dump(document, sort_keys=False, **style)
+
+
+def value(written: str) -> Any:
+    """What these words are in a scenario: 12, 1.5, true, text, [1, 2], {a: 1}. Raises ValueError."""
+    try:
+        return yaml.load(written, _Loader)
+    except yaml.YAMLError as error:
+        raise ValueError(f"{written!r} is no value as in a scenario: {' '.join(str(error).split())}") from error
 
 
 def schema() -> dict:
@@ -289,6 +303,26 @@ def _pointer(parts: list) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
+def _lines(node: yaml.Node, pointer: str = "") -> Iterator[tuple[str, int]]:
+    """JSON pointer and line, from 1, of each key and element of what was read."""
+    if isinstance(node, yaml.MappingNode):
+        parts = [(_pointer([key.value]), key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
+    elif isinstance(node, yaml.SequenceNode):
+        parts = [(_pointer([index]), value, value) for index, value in enumerate(node.value)]
+    else:
+        return
+    for part, first, value in parts:
+        yield pointer + part, first.start_mark.line + 1
+        yield from _lines(value, pointer + part)
+
+
+def _place(pointer: str, lines: dict[str, int]) -> str:
+    """The line of what is there, or of the nearest place around it."""
+    while pointer and pointer not in lines:
+        pointer = pointer.rpartition("/")[0]
+    return f"line {lines[pointer]}" if pointer else ""
+
+
 # Words that stand for something else than text, as the engine reads them. PyYAML's own are of YAML 1.1, where `no` is a boolean, 1_000
 # an integer and 1e9 a text.
 WORDS = {
@@ -339,6 +373,34 @@ class _Dumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data) -> bool:
         return True
+
+
+class _CompactDumper(_Dumper):
+    """On one line what fits there, but for the document itself."""
+
+    def serialize(self, node):
+        for part in _parts(node):
+            _put_on_lines(part)
+        super().serialize(node)
+
+
+def _parts(node: yaml.Node) -> list[yaml.Node]:
+    """Keys, values and elements."""
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return node.value if isinstance(node, yaml.SequenceNode) else []
+
+
+def _put_on_lines(node: yaml.Node) -> None:
+    if not isinstance(node, yaml.ScalarNode):
+        node.flow_style = _length(node) <= LINE_WIDTH
+    for part in _parts(node):
+        _put_on_lines(part)
+
+
+def _length(node: yaml.Node) -> int:
+    """Characters of a node on one line, about."""
+    return len(node.value) if isinstance(node, yaml.ScalarNode) else sum(2 + _length(part) for part in _parts(node))
 
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_integer)

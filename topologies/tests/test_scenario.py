@@ -160,6 +160,21 @@ def test_unknown_key_names_file_place_and_nearest_key(star):
         scenario.check(star, "mine")
 
 
+def test_every_problem_of_a_file_has_the_line_of_its_key_or_of_what_lacks_it(tmp_path):
+    file = tmp_path / "scenario.yaml"
+    text = (home.root() / "topologies" / "star3-short.yaml").read_text()
+    text = text.replace("slot_ns: 250000", "slot_nss: 250000").replace("    duration_ms: 2000\n", "    duration_ms: x\n", 1)
+    file.write_text(text)
+    lines = text.splitlines()
+    with pytest.raises(ScenarioError) as refusal:
+        scenario.load(file)
+    found = {problem.pointer: problem.place for problem in refusal.value.problems}
+    frame = next(number for number, line in enumerate(lines, 1) if "slot_nss" in line)
+    duration = next(number for number, line in enumerate(lines, 1) if "duration_ms: x" in line)
+    assert found == {"/frame": f"line {frame}", "/frame/slot_nss": f"line {frame}", "/phases/0/duration_ms": f"line {duration}"}
+    assert f"'x' is not of type 'integer' (line {duration})" in str(refusal.value)
+
+
 def test_builders_make_overlaid_stars_and_shared_ports():
     twin = builders.star(edges=5, masters=[0, 2], ports=[0, 1, 2, 3, 3])
     twin["phases"] = [{"name": "silence", "duration_ms": 1, "traffic": []}]

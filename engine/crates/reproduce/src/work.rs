@@ -123,6 +123,8 @@ pub enum Progress {
         run: String,
         /// How it came to its results.
         how: How,
+        /// Its simulated time.
+        ms: u64,
     },
 }
 
@@ -266,6 +268,7 @@ fn work(
                         Ok(how) => report(Progress::Finished {
                             run: format!("{} seed {}", job.run, job.seed),
                             how,
+                            ms: job.setup.duration_ms(),
                         }),
                         Err(error) => {
                             failure

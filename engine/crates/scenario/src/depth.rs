@@ -2,6 +2,7 @@
 //! What a YAML text must not have, found out before it is read: collections nested deeply, which take time with the square of their
 //! depth, aliases, with which a short file could unfold into a huge one, and what readers of YAML take differently, tags and tabs.
 
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use unsafe_libyaml::{
@@ -19,43 +20,35 @@ pub(crate) const MAX_DEPTH: usize = *slotwise_wire::limits::DEPTH.end() as usize
 /// Refuses a text whose collections lie in one another more than [`MAX_DEPTH`] deep, or that has an alias, a tag, or a tab that
 /// stands neither in quotes, nor in a block of text, nor in a comment. What is no YAML from some place on counts up to there.
 pub(crate) fn check_structure(yaml: &[u8]) -> Result<(), ScenarioError> {
-    let mut parser = MaybeUninit::<yaml_parser_t>::uninit();
-    let parser = parser.as_mut_ptr();
-    // SAFETY: the parser is initialized before anything else is done with it, deleted at the end, and never moved; `yaml` outlives it.
-    unsafe {
-        if yaml_parser_initialize(parser).fail {
-            return Ok(());
+    let mut depth = 0;
+    let mut texts = Vec::new();
+    for Event {
+        kind,
+        line,
+        is_tagged,
+        text,
+    } in events(yaml)
+    {
+        if is_tagged {
+            return Err(ScenarioError::Tag { line });
         }
-        yaml_parser_set_input_string(parser, yaml.as_ptr(), yaml.len() as u64);
-        let mut depth = 0;
-        let mut texts = Vec::new();
-        let verdict = loop {
-            let Some(event) = next_event(parser) else {
-                break Ok(());
-            };
-            let Event { kind, line, .. } = event;
-            if event.is_tagged {
-                break Err(ScenarioError::Tag { line });
+        texts.extend(text);
+        match kind {
+            YAML_ALIAS_EVENT => return Err(ScenarioError::Alias { line }),
+            YAML_SEQUENCE_START_EVENT | YAML_MAPPING_START_EVENT if depth == MAX_DEPTH => {
+                return Err(ScenarioError::TooDeep { limit: MAX_DEPTH });
             }
-            texts.extend(event.text);
-            match kind {
-                YAML_ALIAS_EVENT => break Err(ScenarioError::Alias { line }),
-                YAML_SEQUENCE_START_EVENT | YAML_MAPPING_START_EVENT if depth == MAX_DEPTH => {
-                    break Err(ScenarioError::TooDeep { limit: MAX_DEPTH });
-                }
-                YAML_SEQUENCE_START_EVENT | YAML_MAPPING_START_EVENT => depth += 1,
-                YAML_SEQUENCE_END_EVENT | YAML_MAPPING_END_EVENT => depth -= 1,
-                YAML_STREAM_END_EVENT => break Ok(()),
-                _ => {}
-            }
-        };
-        yaml_parser_delete(parser);
-        verdict.and_then(|()| check_tabs(yaml, &texts))
+            YAML_SEQUENCE_START_EVENT | YAML_MAPPING_START_EVENT => depth += 1,
+            YAML_SEQUENCE_END_EVENT | YAML_MAPPING_END_EVENT => depth -= 1,
+            _ => {}
+        }
     }
+    check_tabs(yaml, &texts)
 }
 
-/// Where a text stands, in characters of the file.
-struct Text {
+/// A scalar: what it says, and where it stands, in characters of the file.
+pub(crate) struct Text {
+    pub(crate) value: String,
     start: u64,
     end: u64,
     /// Without quotes, and no block.
@@ -81,13 +74,63 @@ fn check_tabs(yaml: &[u8], texts: &[Text]) -> Result<(), ScenarioError> {
 }
 
 /// What is known of an event.
-struct Event {
-    kind: yaml_event_type_t,
+pub(crate) struct Event {
+    pub(crate) kind: yaml_event_type_t,
     /// From 1.
-    line: u64,
+    pub(crate) line: u64,
     is_tagged: bool,
     /// If it is one.
-    text: Option<Text>,
+    pub(crate) text: Option<Text>,
+}
+
+/// The events of a text up to its end, or to where it is no YAML.
+pub(crate) fn events(yaml: &[u8]) -> Events<'_> {
+    let mut parser = Box::new(MaybeUninit::<yaml_parser_t>::uninit());
+    // SAFETY: the parser is initialized before anything else is done with it, and stays where it is, in its box; `yaml` outlives it.
+    let is_ready = unsafe {
+        let is_ready = !yaml_parser_initialize(parser.as_mut_ptr()).fail;
+        if is_ready {
+            yaml_parser_set_input_string(parser.as_mut_ptr(), yaml.as_ptr(), yaml.len() as u64);
+        }
+        is_ready
+    };
+    Events {
+        parser,
+        is_ready,
+        has_ended: !is_ready,
+        of: PhantomData,
+    }
+}
+
+/// What [`events`] gives.
+pub(crate) struct Events<'text> {
+    parser: Box<MaybeUninit<yaml_parser_t>>,
+    is_ready: bool,
+    has_ended: bool,
+    of: PhantomData<&'text [u8]>,
+}
+
+impl Iterator for Events<'_> {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        if self.has_ended {
+            return None;
+        }
+        // SAFETY: it has not ended, so the parser is initialized and has its input.
+        let event = unsafe { next_event(self.parser.as_mut_ptr()) };
+        self.has_ended = event.as_ref().is_none_or(|event| event.kind == YAML_STREAM_END_EVENT);
+        event
+    }
+}
+
+impl Drop for Events<'_> {
+    fn drop(&mut self) {
+        if self.is_ready {
+            // SAFETY: it was initialized, and is not used any more.
+            unsafe { yaml_parser_delete(self.parser.as_mut_ptr()) };
+        }
+    }
 }
 
 /// The next event; `None` if there is none that can be read.
@@ -115,6 +158,7 @@ unsafe fn next_event(parser: *mut yaml_parser_t) -> Option<Event> {
             line: start.line + 1,
             is_tagged: !tag.is_null(),
             text: is_text.then(|| Text {
+                value: scalar(&*event),
                 start: start.index,
                 end: end.index,
                 is_plain: (*event).data.scalar.style == YAML_PLAIN_SCALAR_STYLE,
@@ -122,6 +166,19 @@ unsafe fn next_event(parser: *mut yaml_parser_t) -> Option<Event> {
         };
         yaml_event_delete(event);
         Some(found)
+    }
+}
+
+/// # Safety
+/// The event is a scalar.
+unsafe fn scalar(event: &yaml_event_t) -> String {
+    // SAFETY: as the caller says; the value is so long, and not null if it is longer than 0.
+    unsafe {
+        let scalar = event.data.scalar;
+        match scalar.length {
+            0 => String::new(),
+            length => String::from_utf8_lossy(std::slice::from_raw_parts(scalar.value, length as usize)).into_owned(),
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod clocks;
 mod depth;
 mod faults;
 mod flows;
+mod lines;
 mod live;
 mod model;
 mod ops;

@@ -3,11 +3,15 @@
 
 use std::fmt;
 
+use crate::lines::locate;
+
 /// One thing that is wrong: where, why, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// JSON pointer to the place in the file, e.g. `/edges/1/fibres/0/rate_bps`; empty for the whole file.
     pub pointer: String,
+    /// Its line in the file, from 1, if it was looked up ([`ScenarioError::located`]) and the file has such a place.
+    pub line: Option<u64>,
     /// What is wrong.
     pub reason: String,
     /// What would be right.
@@ -17,6 +21,9 @@ pub struct Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.pointer.is_empty() { "/" } else { &self.pointer };
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
         write!(f, "{place}: {}; expected {}", self.reason, self.expected)
     }
 }
@@ -64,6 +71,16 @@ pub enum ScenarioError {
     Invalid(Vec<Problem>),
 }
 
+impl ScenarioError {
+    /// The same, with the line of every problem in `yaml`, the text that was read.
+    pub fn located(mut self, yaml: &[u8]) -> ScenarioError {
+        if let ScenarioError::Invalid(problems) = &mut self {
+            locate(yaml, problems);
+        }
+        self
+    }
+}
+
 /// A file may have any number of them, and what it says may be of any length: more than this is counted, or left out.
 const MOST_LINES: usize = 20;
 const LONGEST_LINE: usize = 500;
@@ -89,6 +106,7 @@ mod tests {
     fn a_message_has_a_bounded_length() {
         let problem = |number: usize| Problem {
             pointer: format!("/k{number}"),
+            line: None,
             reason: format!(
                 "unknown key '{}'",
                 "\u{e9}".repeat(if number == 0 { 900_000 } else { 1 })

@@ -37,6 +37,7 @@ impl Reader {
     pub(crate) fn report(&mut self, pointer: String, reason: impl Into<String>, expected: impl Into<String>) {
         self.problems.push(Problem {
             pointer,
+            line: None,
             reason: reason.into(),
             expected: expected.into(),
         });

@@ -33,6 +33,7 @@ use crate::child::{ChildEvent, JsonChild};
 use crate::choices::Choices;
 use crate::commands::{self, CommandError, FibreCommand};
 use crate::controller::{self, Addresses, ControllerError, ControllerPlan};
+use crate::events::Events;
 use crate::home::Home;
 use crate::interrupts::when_input_ends;
 use crate::isolate;
@@ -40,8 +41,8 @@ use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
 use crate::network::Network;
 use crate::notes::say;
-use crate::picture::PYTHON;
 use crate::port_news::{PortBoard, PortNews};
+use crate::python::PYTHON;
 use crate::realtime::{Access, Realtime};
 use crate::run::{PhaseRun, RunArgs, RunError, check_free};
 use crate::run_directory::{MARK, RunDirectory};
@@ -104,6 +105,9 @@ enum Heard {
     Called(Called),
     Signal,
 }
+
+/// The name in reports.
+const COMMAND: &str = "emulate";
 
 /// Runs a scenario. True if all was well. Call with one thread.
 pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
@@ -173,6 +177,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         // Nobody hears it when the run has ended before.
         when_input_ends(move || drop(sender.send(Heard::Signal)))?;
     }
+    let events = args.run.events(COMMAND, &network.scenario)?;
     let directory = RunDirectory::create()?;
     let answers = sender.clone();
     // Nobody hears it when the run has ended before.
@@ -193,6 +198,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         bmv2_program,
         bmv2: None,
         directory: directory.path(),
+        events,
         sender,
         heard,
         failures: Vec::new(),
@@ -251,6 +257,7 @@ struct Emulation<'a> {
     bmv2_program: Option<PathBuf>,
     bmv2: Option<Bmv2>,
     directory: &'a Path,
+    events: Events,
     sender: Sender<Heard>,
     heard: Receiver<Heard>,
     failures: Vec<String>,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The view of a running network: a screen that redraws on a terminal, a line now and then elsewhere.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
 use slotwise_reproduce::routed::LinkPeriod;
+
+use crate::time_left::TimeLeft;
 
 /// A cell of the matrix on screen.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -37,6 +39,26 @@ impl From<LinkPeriod<'_>> for LinkNow {
     }
 }
 
+/// The phase that a run is in.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PhaseNow {
+    /// From 1.
+    pub number: usize,
+    /// How many there are, 0 where there are none.
+    pub of: usize,
+    /// Its name.
+    pub name: String,
+}
+
+impl fmt::Display for PhaseNow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.of {
+            0 => f.pad(""),
+            of => f.pad(&format!("{}/{of} {}", self.number, self.name)),
+        }
+    }
+}
+
 /// What the view shows.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
@@ -44,8 +66,8 @@ pub struct Snapshot {
     pub now_ns: u64,
     /// When the run should end.
     pub end_ns: u64,
-    /// Current phase, e.g. `2/3 hot-pair`.
-    pub phase: String,
+    /// Current phase, shown as `2/3 hot-pair`.
+    pub phase: PhaseNow,
     /// Edges, 0 where there is no star; `pairs` is row-major, edges x edges.
     pub edges: usize,
     /// By source, then destination.
@@ -71,6 +93,7 @@ pub struct LiveView {
     terminal: bool,
     drawn_lines: usize,
     last_line: Option<Instant>,
+    began: Instant,
 }
 
 impl LiveView {
@@ -80,14 +103,16 @@ impl LiveView {
             terminal: std::io::stdout().is_terminal(),
             drawn_lines: 0,
             last_line: None,
+            began: Instant::now(),
         }
     }
 
     /// Shows `snapshot`.
     pub fn show(&mut self, snapshot: &Snapshot) {
         let mut out = std::io::stdout().lock();
+        let left = TimeLeft::after(self.began.elapsed(), snapshot.now_ns, snapshot.end_ns);
         if self.terminal {
-            let screen = render(snapshot);
+            let screen = render(snapshot, left);
             // Cursor up over the last screen, then clear to the end of the display.
             let up = if self.drawn_lines > 0 {
                 format!("\x1b[{}A", self.drawn_lines)
@@ -98,7 +123,7 @@ impl LiveView {
             self.drawn_lines = screen.lines().count();
         } else if self.last_line.is_none_or(|last| last.elapsed() >= LINE_PERIOD) {
             self.last_line = Some(Instant::now());
-            let _ = writeln!(out, "{}", line(snapshot));
+            let _ = writeln!(out, "{}", line(snapshot, left));
         }
         let _ = out.flush();
     }
@@ -110,7 +135,7 @@ impl Default for LiveView {
     }
 }
 
-fn line(s: &Snapshot) -> String {
+fn line(s: &Snapshot, left: Option<TimeLeft>) -> String {
     let mut text = format!("{:6.1} s  {:<14} ", s.now_ns as f64 / 1e9, s.phase);
     if s.edges > 0 {
         let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
@@ -132,7 +157,11 @@ fn line(s: &Snapshot) -> String {
     if let Some(lateness) = s.lateness_p99_ns.filter(|_| s.edges > 0) {
         let _ = write!(text, ", lateness p99 {} us", lateness / 1000);
     }
-    text
+    text + &then(left)
+}
+
+fn then(left: Option<TimeLeft>) -> String {
+    left.map(|left| format!(", {left}")).unwrap_or_default()
 }
 
 fn busiest(s: &Snapshot, count: usize) -> Vec<((usize, usize), PairNow)> {
@@ -158,7 +187,7 @@ fn busiest_links(s: &Snapshot, count: usize) -> Vec<&LinkNow> {
     links
 }
 
-fn render(s: &Snapshot) -> String {
+fn render(s: &Snapshot, left: Option<TimeLeft>) -> String {
     let mut text = String::new();
     let part = if s.end_ns > 0 {
         (s.now_ns as f64 / s.end_ns as f64).min(1.0)
@@ -168,11 +197,12 @@ fn render(s: &Snapshot) -> String {
     let filled = (part * BAR_WIDTH as f64) as usize;
     let _ = writeln!(
         text,
-        "[{}{}] {:5.1} of {:.1} s   phase {}",
+        "[{}{}] {:5.1} of {:.1} s{}   phase {}",
         "#".repeat(filled),
         ".".repeat(BAR_WIDTH - filled),
         s.now_ns as f64 / 1e9,
         s.end_ns as f64 / 1e9,
+        then(left),
         s.phase
     );
     if s.edges > MATRIX_EDGES {
@@ -254,7 +284,11 @@ mod tests {
         Snapshot {
             now_ns: 5_000_000_000,
             end_ns: 20_000_000_000,
-            phase: "2/3 hot-pair".into(),
+            phase: PhaseNow {
+                number: 2,
+                of: 3,
+                name: "hot-pair".into(),
+            },
             edges,
             pairs,
             stars: vec![130e6],
@@ -266,7 +300,7 @@ mod tests {
 
     #[test]
     fn small_networks_show_the_whole_matrix() {
-        let screen = render(&snapshot(4));
+        let screen = render(&snapshot(4), None);
         assert!(
             screen.contains("[##########..............................]   5.0 of 20.0 s   phase 2/3 hot-pair"),
             "{screen}"
@@ -278,19 +312,22 @@ mod tests {
 
     #[test]
     fn large_networks_show_the_busiest_pairs() {
-        let screen = render(&snapshot(30));
+        let screen = render(&snapshot(30), None);
         assert!(screen.contains("edge   1 > 2     14.0 |    130.0"), "{screen}");
         assert_eq!(screen.lines().count(), 2 + BUSIEST + 1);
     }
 
     #[test]
     fn several_stars_are_shown_one_by_one() {
-        let screen = render(&Snapshot {
-            stars: vec![100e6, 30e6],
-            ..snapshot(4)
-        });
+        let screen = render(
+            &Snapshot {
+                stars: vec![100e6, 30e6],
+                ..snapshot(4)
+            },
+            None,
+        );
         assert!(screen.contains("stars, Mb/s: core 0 100.0, core 1 30.0"), "{screen}");
-        assert!(!render(&snapshot(4)).contains("stars"));
+        assert!(!render(&snapshot(4), None).contains("stars"));
     }
 
     #[test]
@@ -307,16 +344,16 @@ mod tests {
             links: vec![link("a-b", 0.25), link("b-c", 0.75)],
             ..snapshot(0)
         };
-        let screen = render(&routers);
+        let screen = render(&routers, None);
         assert!(
             screen.contains("b-c                        75.0 % |      1500\na-b "),
             "{screen}"
         );
         assert!(!screen.contains("Mb/s"), "{screen}");
         assert!(
-            line(&routers).contains("busiest b-c at 75 %, 1500 bytes"),
+            line(&routers, None).contains("busiest b-c at 75 %, 1500 bytes"),
             "{}",
-            line(&routers)
+            line(&routers, None)
         );
     }
 
@@ -330,7 +367,7 @@ mod tests {
             }],
             ..snapshot(4)
         };
-        let screen = render(&mix);
+        let screen = render(&mix, None);
         assert!(screen.contains("14.0 |  130.0"), "{screen}");
         assert!(
             screen.contains("b-c                        75.0 % |      1500\n"),

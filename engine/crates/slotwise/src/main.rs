@@ -16,6 +16,7 @@ mod controller;
 mod devices;
 mod dissector;
 mod emulate;
+mod events;
 mod executor;
 mod facts;
 mod faults;
@@ -43,6 +44,7 @@ mod port_news;
 mod portcard;
 mod program_files;
 mod progress;
+mod python;
 mod realtime;
 mod report;
 mod reproduce;
@@ -55,14 +57,18 @@ mod simulate;
 mod stf;
 mod switch;
 mod switches;
+mod time_left;
 mod xfer;
 
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::home::Home;
 use crate::notes::{note, printable};
 use crate::run::RunError;
 use crate::switch::{CommandLine, Manner};
@@ -101,6 +107,13 @@ enum Command {
     },
     /// List scenarios, experiments and examples by name
     List,
+    /// Write a scenario to begin with to standard output: a star, ring, ops or routers; 'slotwise new ring --help' has the options
+    #[command(disable_help_flag = true)]
+    New {
+        /// Kind and options, as in 'slotwise new ring --stations 12'
+        #[arg(value_name = "KIND [OPTION]", trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Write the completion of this command for a shell to standard output
     Completion {
         /// The shell
@@ -178,6 +191,12 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         Command::List => {
             scenarios::list()?;
             ExitCode::SUCCESS
+        }
+        Command::New { arguments } => {
+            let mut command = python::module(&Home::find()?, "new");
+            // It takes this process's place, with its exit status.
+            let error = command.args(arguments).exec();
+            return Err(format!("cannot start {}: {error}", command.get_program().to_string_lossy()).into());
         }
         Command::Completion { shell } => {
             manual::completion(&Cli::command(), *shell)?;

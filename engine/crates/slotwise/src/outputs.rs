@@ -133,6 +133,21 @@ fn write_into(path: &Path, value: &impl Serialize) -> io::Result<()> {
     Patient(file).write_all(&text)
 }
 
+/// Opens a file for writing from its start, or what is no file, whose reader has [`READER_PATIENCE`] each time.
+///
+/// # Errors
+/// When it cannot be written; nobody is waited for who does not read.
+pub fn stream(option: &str, path: &Path) -> Result<Box<dyn Write + Send>, RunError> {
+    let is_special = fs::metadata(path).is_ok_and(|about| !about.is_file());
+    let opened = if is_special {
+        let file = OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(path);
+        file.map(|file| Box::new(Patient(file)) as Box<dyn Write + Send>)
+    } else {
+        File::create(path).map(|file| Box::new(file) as Box<dyn Write + Send>)
+    };
+    opened.map_err(|error| cannot_write(option, path, &error))
+}
+
 /// A pipe whose reader has [`READER_PATIENCE`] each time.
 struct Patient(File);
 

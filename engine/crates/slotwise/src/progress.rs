@@ -4,7 +4,7 @@
 use slotwise_fabric::FrameRecord;
 use slotwise_scenario::Scenario;
 
-use crate::live::{PairNow, Snapshot};
+use crate::live::{PairNow, PhaseNow, Snapshot};
 use crate::per_star::voqs_between;
 
 /// Sums since the last snapshot.
@@ -12,7 +12,7 @@ pub struct Progress {
     edges: usize,
     voqs: usize,
     frame_ns: u64,
-    phases: Vec<String>,
+    phases: Vec<PhaseNow>,
     frames: u64,
     slots: Vec<u64>,
     bytes: Vec<u64>,
@@ -33,7 +33,11 @@ impl Progress {
                 .phases
                 .iter()
                 .enumerate()
-                .map(|(k, phase)| format!("{}/{count} {}", k + 1, phase.name))
+                .map(|(k, phase)| PhaseNow {
+                    number: k + 1,
+                    of: count,
+                    name: phase.name.clone(),
+                })
                 .collect(),
             frames: 0,
             slots: vec![0; edges * edges],

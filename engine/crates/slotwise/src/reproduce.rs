@@ -4,15 +4,18 @@
 use std::io::{IsTerminal, Write};
 use std::path::{self, Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Instant;
 
 use slotwise_p4::Program;
 use slotwise_reproduce::work::{How, Options, Progress, reproduce};
 
+use crate::events::Events;
 use crate::home::Home;
 use crate::networks::Networks;
 use crate::notes::say;
 use crate::program_files;
 use crate::run::RunError;
+use crate::time_left::TimeLeft;
 
 /// Arguments of `slotwise reproduce`.
 #[derive(Debug, clap::Args)]
@@ -31,6 +34,9 @@ pub struct ReproduceArgs {
     /// Runs at once; as many as there are cores unless given. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
+    /// Write what happens as it happens, a line of JSON each (schema/event.schema.json); a pipe will do, too.
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<PathBuf>,
     /// The routers' program instead of p4src/p4c-out/router.json, with the same tables; its P4Info is FILE.p4info.txtpb beside FILE.json, if
     /// it is there, or else router.p4's.
     #[arg(long, value_name = "FILE")]
@@ -61,9 +67,22 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
         quick: args.quick,
         jobs: args.jobs.map_or(cores, usize::from),
     };
-    let shown = Mutex::new(None);
-    let counts = reproduce(&options, &Networks::new(home), &|progress| show(&shown, &progress))?;
-    say!("\n{counts}: {}", options.results().join("report.html").display());
+    let shown = Mutex::new(Shown {
+        percent: None,
+        began: Instant::now(),
+        done_ms: 0,
+        total_ms: 0,
+        earlier_ms: 0,
+        events: Events::into(args.events.as_deref())?,
+    });
+    let counts = reproduce(&options, &Networks::new(home), &|progress| {
+        let mut shown = shown.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        shown.show(&progress);
+    })?;
+    let report = options.results().join("report.html");
+    say!("\n{counts}: {}", report.display());
+    let mut shown = shown.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    shown.events.judged(&counts, &report);
     Ok(())
 }
 
@@ -94,29 +113,63 @@ fn find(named: &Path, experiments: &Path) -> Result<PathBuf, RunError> {
     .into())
 }
 
-/// One line that is written over on a terminal; else only the runs that are over.
-fn show(last_percent: &Mutex<Option<u64>>, progress: &Progress) {
-    let mut out = std::io::stdout().lock();
-    // What cannot be shown is no reason to stop.
-    let _ = match progress {
-        Progress::Finished { run, how } => {
-            let how = match how {
-                How::Earlier => "was there already".to_owned(),
-                How::Made => "done".to_owned(),
-                How::Again { directory, reason } => format!("done again, since in {} {reason}", directory.display()),
-            };
-            writeln!(out, "\r{run}: {how}          ")
-        }
-        Progress::Simulated(done_ms, total_ms) => {
-            let percent = done_ms * 100 / total_ms.max(&1);
-            let mut last = last_percent.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            if *last == Some(percent) || !out.is_terminal() {
-                return;
+/// How far it is, as it was shown last.
+struct Shown {
+    percent: Option<u64>,
+    began: Instant,
+    done_ms: u64,
+    total_ms: u64,
+    /// Of runs that were there already.
+    earlier_ms: u64,
+    events: Events,
+}
+
+impl Shown {
+    /// One line that is written over on a terminal; else only the runs that are over.
+    fn show(&mut self, progress: &Progress) {
+        let mut out = std::io::stdout().lock();
+        // What cannot be shown is no reason to stop.
+        let _ = match progress {
+            Progress::Finished { run, how, ms } => {
+                self.earlier_ms += if *how == How::Earlier { *ms } else { 0 };
+                let how = match how {
+                    How::Earlier => "was there already".to_owned(),
+                    How::Made => "done".to_owned(),
+                    How::Again { directory, reason } => {
+                        format!("done again, since in {} {reason}", directory.display())
+                    }
+                };
+                self.events.run(run, &how);
+                let far = (!out.is_terminal()).then(|| self.far()).unwrap_or_default();
+                writeln!(out, "\r{run}: {how}{far}                              ")
             }
-            *last = Some(percent);
-            write!(out, "\r{percent} % of {} simulated s ", total_ms / 1000).and_then(|()| out.flush())
-        }
-    };
+            Progress::Simulated(done_ms, total_ms) => {
+                (self.done_ms, self.total_ms) = (*done_ms, *total_ms);
+                let percent = done_ms * 100 / total_ms.max(&1);
+                if self.percent == Some(percent) {
+                    return;
+                }
+                self.percent = Some(percent);
+                self.events.simulated(*done_ms, *total_ms);
+                if !out.is_terminal() {
+                    return;
+                }
+                let of_s = total_ms / 1000;
+                write!(out, "\r{percent} % of {of_s} simulated s{}      ", self.left()).and_then(|()| out.flush())
+            }
+        };
+    }
+
+    fn far(&self) -> String {
+        let percent = self.done_ms * 100 / self.total_ms.max(1);
+        format!(" ({percent} % of {} simulated s{})", self.total_ms / 1000, self.left())
+    }
+
+    fn left(&self) -> String {
+        let made = |ms: u64| ms.saturating_sub(self.earlier_ms);
+        let left = TimeLeft::after(self.began.elapsed(), made(self.done_ms), made(self.total_ms));
+        left.map(|left| format!(", {left}")).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use slotwise_scenario::{FlowGroup, Scenario, Source};
 
 use crate::choices::Choices;
 use crate::controller;
+use crate::events::Events;
 use crate::home::Home;
 use crate::interrupts::Interrupts;
 use crate::live::{LinkNow, LiveView, Snapshot};
@@ -64,6 +65,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     if run.until_input_ends {
         interrupts.listen_to_input()?;
     }
+    let mut events = run.events(COMMAND, &network.scenario)?;
     let fabric = network.fabric(FabricOptions {
         seed: network.scenario.seed,
         host_mode: HostMode::Simulated,
@@ -77,8 +79,8 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         "the controller's REST server is at http://{}/slotwise/v1/",
         session.rest
     );
-    let report = run_network(args, &network.scenario, session, programs, &interrupts)?;
-    Ok(run.finish(&home, &report))
+    let report = run_network(args, &network.scenario, session, programs, (&interrupts, &mut events))?;
+    Ok(run.finish(&home, &report, &mut events))
 }
 
 /// Digests of the programs in use, by name.
@@ -123,7 +125,7 @@ fn run_network(
     scenario: &Scenario,
     session: Session,
     programs: Programs,
-    interrupts: &Interrupts,
+    (interrupts, events): (&Interrupts, &mut Events),
 ) -> Result<Report, RunError> {
     let mut simulation = Simulation {
         scenario,
@@ -134,6 +136,7 @@ fn run_network(
         ),
         session,
         view: LiveView::new(),
+        events,
         progress: Progress::new(scenario),
         frames: Vec::new(),
         phase_bytes: BTreeMap::new(),
@@ -197,6 +200,7 @@ struct Simulation<'a> {
     session: Session,
     recorders: Recorders,
     view: LiveView,
+    events: &'a mut Events,
     progress: Progress,
     frames: Vec<FrameRecord>,
     /// For phases that are over, what each flow had received by their end, in the order of [`Fabric::flow_results`].
@@ -244,11 +248,13 @@ impl Simulation<'_> {
                     .rfind(|&index| self.scenario.phase_ns(index).0 < now_ns)
                     .unwrap_or(0);
                 let links = self.recorders.routed.iter().flat_map(RoutedRecorder::last_links);
-                self.view.show(&Snapshot {
+                let now = Snapshot {
                     links: links.map(LinkNow::from).collect(),
                     violations: invariants(&self.session.fabric).total(),
                     ..self.progress.snapshot(now_ns - start_ns, end_ns - start_ns, phase)
-                });
+                };
+                self.view.show(&now);
+                self.events.snapshot(&now);
             }
         }
         Ok(true)

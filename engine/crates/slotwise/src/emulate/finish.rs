@@ -7,7 +7,7 @@ use serde_json::Value;
 use slotwise_netio::CpuPlan;
 use slotwise_reproduce::routed::RoutedRecorder;
 
-use super::{Emulation, Running};
+use super::{COMMAND, Emulation, Running};
 use crate::lockstep::{unfinished_files, wrong_bytes};
 use crate::neighbours::Neighbours;
 use crate::realtime::Outcome;
@@ -107,7 +107,7 @@ impl Emulation<'_> {
             last.flows.extend(flows.into_iter().map(by_engine));
         }
         let gathered = Gathered {
-            command: "emulate",
+            command: COMMAND,
             phases: std::mem::take(&mut running.phases),
             frames: std::mem::take(&mut running.frames),
             lateness: Some(lateness),
@@ -122,6 +122,6 @@ impl Emulation<'_> {
         };
         let recording = recorder.map(RoutedRecorder::finish).unwrap_or_default();
         let report = report(&self.network.scenario, &fabric, gathered, &recording);
-        Ok(self.args.finish(&self.home, &report))
+        Ok(self.args.finish(&self.home, &report, &mut self.events))
     }
 }

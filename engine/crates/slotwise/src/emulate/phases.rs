@@ -39,7 +39,9 @@ impl Emulation<'_> {
                 if Instant::now() >= next_view {
                     next_view += VIEW_PERIOD;
                     links = running.fabric.last_period().unwrap_or(links);
-                    view.show(&self.snapshot(running, &mut progress, &links, index));
+                    let now = self.snapshot(running, &mut progress, &links, index);
+                    view.show(&now);
+                    self.events.snapshot(&now);
                 }
                 if over {
                     break;

@@ -8,10 +8,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use slotwise_fabric::{CaptureFilter, Capturing, Fabric, LONGEST_SNAPLEN};
-use slotwise_scenario::MAX_FILE_BYTES;
+use slotwise_scenario::{MAX_FILE_BYTES, Scenario};
 
 use super::RunError;
 use crate::controller::Addresses;
+use crate::events::Events;
 use crate::home::Home;
 use crate::network::Network;
 use crate::notes::{note, printable, say};
@@ -35,6 +36,9 @@ pub struct RunArgs {
     /// Write the report as JSON (schema/report.schema.json).
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Write what happens as it happens, a line of JSON each (schema/event.schema.json); a pipe will do, too.
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<PathBuf>,
     /// Seed of every random choice, instead of the scenario's.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -83,7 +87,7 @@ pub fn load(path: &Path) -> Result<Network, RunError> {
     file.take(MAX_FILE_BYTES as u64 + 1)
         .read_to_end(&mut text)
         .map_err(|error| at(&error))?;
-    Ok(Network::parse(&text).map_err(|error| format!("{}:\n{error}", path.display()))?)
+    Ok(Network::parse(&text).map_err(|error| format!("{}:\n{}", path.display(), error.located(&text)))?)
 }
 
 impl RunArgs {
@@ -149,6 +153,9 @@ impl RunArgs {
         if let Some(path) = &self.report {
             outputs::check_file("--report", path)?;
         }
+        if let Some(path) = &self.events {
+            outputs::check_file("--events", path)?;
+        }
         if let Some(directory) = &self.pcap {
             outputs::check_directory("--pcap", directory)?;
         }
@@ -175,8 +182,15 @@ impl RunArgs {
             .map_or_else(Vec::new, |directory| outputs::capture_notes(directory, &failures))
     }
 
+    /// Where events go; the first is there.
+    pub fn events(&self, command: &str, scenario: &Scenario) -> Result<Events, RunError> {
+        let mut events = Events::into(self.events.as_deref())?;
+        events.start(command, scenario);
+        Ok(events)
+    }
+
     /// Prints the summary, writes the report and its picture where they were asked for, and says whether all was well.
-    pub fn finish(&self, home: &Home, report: &Report) -> bool {
+    pub fn finish(&self, home: &Home, report: &Report, events: &mut Events) -> bool {
         // Whoever does not read it may know by the exit status.
         say!("{}", report.summary().trim_end());
         let asked = self.report.as_ref().map(|path| outputs::write_json(path, report));
@@ -195,6 +209,7 @@ impl RunArgs {
         for reason in &failures {
             note!("slotwise: {}", printable(reason));
         }
+        events.end(report);
         report.verdict.ok && failures.is_empty()
     }
 }

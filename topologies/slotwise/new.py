@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`slotwise new KIND [--stations 12 ...]`: a scenario to begin with, on standard output.
+
+The options of a kind are the arguments of its builder (`slotwise.builders`), with what a run needs besides: flows.
+"""
+import argparse
+import inspect
+import json
+import os
+import shlex
+import sys
+from typing import Callable, NamedTuple
+
+from slotwise import builders, scenario
+from slotwise.document import Document
+from slotwise.errors import InvalidArgument, SlotwiseError
+from slotwise.experiment import Star
+from slotwise.mesh import OpsMesh
+from slotwise.network import Network
+from slotwise.ring import Ring
+
+SCHEMA = "schema/scenario.schema.json"
+
+
+def star(**options) -> Star:
+    """TCP between all pairs of hosts of different edges."""
+    return Star(**options).tcp()
+
+
+def ring(**options) -> Ring:
+    """TCP from each station to the one opposite."""
+    made = Ring(**options)
+    return _across(made, "hosts", len(scenario.stations(made.scenario)))
+
+
+def ops(**options) -> OpsMesh:
+    """TCP from each edge to the one opposite."""
+    made = OpsMesh(**options)
+    return _across(made, "hosts", len(scenario.ops_edges(made.scenario)))
+
+
+def routers(
+    count: int = 3,
+    hosts_per_end: int = 2,
+    *,
+    rate_bps: int = 20_000_000,
+    delay_ns: int = 5_000_000,
+    buffer_packets: int = 100,
+    xcp: bool = False,
+    access_rate_bps: int = 100_000_000,
+    access_delay_ns: int = 100_000,
+    seconds: float = 5,
+    seed: int = 1,
+    name: str | None = None,
+) -> Network:
+    """A chain of `count` routers with `hosts_per_end` hosts at both ends, which send TCP, or XCP, from the first to the last."""
+    for argument, value in (("count", count), ("hosts_per_end", hosts_per_end)):
+        if not isinstance(value, int) or value < 1:
+            raise InvalidArgument(f"{argument}: expected a number from 1 on, got {value!r}")
+    if count < 2:
+        raise InvalidArgument(f"count: expected at least two routers, got {count}")
+    names = [f"r{number}" for number in range(count)]
+    made = Network(name or f"routers{count}", seconds=seconds, seed=seed).node(*names)
+    for here, there in zip(names, names[1:]):
+        made.link(here, there, rate_bps=rate_bps, delay_ns=delay_ns, buffer_packets=buffer_packets, xcp_bps=rate_bps if xcp else None)
+    for group, router in (("senders", names[0]), ("receivers", names[-1])):
+        made.hosts(group, router, hosts_per_end, rate_bps=access_rate_bps, delay_ns=access_delay_ns, buffer_packets=1000)
+    return made.tcp("senders", "receivers", name="flows", transport="xcp" if xcp else None)
+
+
+def _across(made: Ring | OpsMesh, prefix: str, count: int) -> Ring | OpsMesh:
+    """With a flow from each group of hosts to the one half way round."""
+    for here in range(count):
+        there = (here + count // 2) % count
+        if here != there:
+            made.tcp(f"{prefix}{here}", f"{prefix}{there}", name=f"{here}-{there}")
+    return made
+
+
+class Kind(NamedTuple):
+    """What can be made anew."""
+
+    builder: Callable
+    """Its arguments are the options."""
+    make: Callable[..., Document]
+    """With traffic."""
+    what: str
+
+
+KINDS = {
+    "star": Kind(builders.star, star, "edges around a photonic core switched in slots"),
+    "ring": Kind(builders.ring, ring, "a packet ring with fair shares"),
+    "ops": Kind(builders.ops, ops, "a mesh of optical packet switches"),
+    "routers": Kind(routers, routers, "a chain of routers with a bottleneck, TCP or XCP"),
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Writes one scenario."""
+    given = sys.argv[1:] if arguments is None else arguments
+    options = vars(_parser().parse_args(given))
+    kind = KINDS[options.pop("kind")]
+    try:
+        made = scenario.check(kind.make(**options).scenario, "slotwise new")
+    except scenario.ScenarioError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except (SlotwiseError, TypeError, ValueError) as error:
+        print(f"slotwise new: {error}", file=sys.stderr)
+        return 2
+    try:
+        sys.stdout.write(text(made, shlex.join(["slotwise", "new", *given]), kind.make.__doc__))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What reads has enough; the interpreter would say so once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+def text(made: dict, command: str, traffic: str) -> str:
+    """A scenario as a file that is meant to be read and changed: with what made it, and a line an edge, link or flow."""
+    # A name may have more than one line.
+    head = [f"Made by `{' '.join(command.split())}`. {traffic.splitlines()[0]}", f"Keys and what they may be: docs/scenario.md, {SCHEMA}."]
+    return "".join(f"# {line}\n" for line in head) + scenario.dump(made, compact=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    """With the builders' arguments as options, which have their defaults from there."""
+    parser = argparse.ArgumentParser(
+        prog="slotwise new", description="Write a scenario to begin with to standard output.", allow_abbrev=False,
+    )
+    kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
+    for name, kind in KINDS.items():
+        of_kind = kinds.add_parser(
+            name, help=kind.what, description=_described(kind), allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        for each in inspect.signature(kind.builder).parameters.values():
+            if each.kind != each.VAR_KEYWORD:
+                _add(of_kind, each)
+    return parser
+
+
+def _described(kind: Kind) -> str:
+    """What the builder says of its arguments, without what it raises, and the flows."""
+    paragraphs = inspect.getdoc(kind.builder).split("\n\n")
+    said = [paragraph for paragraph in paragraphs if not paragraph.startswith("Raises")]
+    if kind.make is not kind.builder:
+        said.append(f"What is written has flows, too: {inspect.getdoc(kind.make)}")
+    return "\n\n".join(said)
+
+
+def _add(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
+    flag = "--" + parameter.name.replace("_", "-")
+    help_text = "unless given, see above" if parameter.default is None else f"{json.dumps(parameter.default)} unless given"
+    is_switch = {"nargs": "?", "const": True} if isinstance(parameter.default, bool) else {}
+    kind = str if parameter.name == "name" else _value
+    parser.add_argument(flag, default=argparse.SUPPRESS, type=kind, metavar="VALUE", help=help_text, **is_switch)
+
+
+def _value(written: str) -> object:
+    try:
+        return scenario.value(written)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
