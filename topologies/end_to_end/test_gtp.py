@@ -107,6 +107,19 @@ def test_an_empty_file_arrives(pair, tmp_path):
     assert (tmp_path / "stored").stat().st_size == 0
 
 
+def killed_when_some_is_here(killed: subprocess.Popen, shows: subprocess.Popen, state: Path) -> int:
+    """Kills a process when the state of what is received has bytes; how many.
+
+    Once a second `shows` says how far it is; the receiver notes it if that is 16 MiB more.
+    """
+    read_until(shows, "of 60000000 bytes")
+    while not state.exists() or not state.stat().st_size or json.loads(state.read_text())["here"] == 0:
+        read_until(shows, "of 60000000 bytes")
+    killed.kill()
+    killed.wait()
+    return json.loads(state.read_text())["here"]
+
+
 def test_a_killed_receiver_goes_on_where_it_was(pair, tmp_path):
     original = pair.served / "file"
     original.write_bytes(os.urandom(3 * FILE_BYTES))
@@ -115,19 +128,32 @@ def test_a_killed_receiver_goes_on_where_it_was(pair, tmp_path):
     arguments = ["receive", SERVER, "file", "--out", str(stored)]
     command = pair.inside(pair.command, "gtp", *arguments, "--key", pair.key, "--rate-bps", "100000000")
     receiver = spawn(pair.stack, *command, stderr=subprocess.STDOUT)
-    # Once a second it says how far it is, and notes it if that is 16 MiB more.
-    read_until(receiver, "of 60000000 bytes")
-    while json.loads(state.read_text())["here"] == 0:
-        read_until(receiver, "of 60000000 bytes")
-    receiver.kill()
-    receiver.wait()
+    here = killed_when_some_is_here(receiver, receiver, state)
     assert not stored.exists()
-    here = json.loads(state.read_text())["here"]
     report, status = pair.run(*arguments)
     assert status == 0 and report["ok"], report
     assert report["resumed_bytes"] == here > 0
     assert sha256(stored) == sha256(original)
     assert not list(tmp_path.glob(".stored*"))
+
+
+def test_a_killed_daemon_goes_on_where_it_was(pair, tmp_path):
+    original = tmp_path / "original"
+    original.write_bytes(os.urandom(3 * FILE_BYTES))
+    daemon = pair.serve("--take")
+    arguments = ["send", str(original), SERVER, "--name", "file"]
+    command = pair.inside(pair.command, "gtp", *arguments, "--key", pair.key, "--rate-bps", "100000000", "--timeout-s", "1")
+    sender = spawn(pair.stack, *command, stderr=subprocess.STDOUT)
+    here = killed_when_some_is_here(daemon, sender, pair.served / ".file.gtp-state")
+    assert "nothing heard for 1 s" in read_until(sender, "slotwise: ")
+    daemon = pair.serve("--take")
+    report, status = pair.run(*arguments)
+    assert status == 0 and report["ok"], report
+    daemon.send_signal(signal.SIGINT)
+    received = json.loads(daemon.communicate(timeout=20)[0])
+    assert received["resumed_bytes"] == here > 0 and received["bytes"] == 3 * FILE_BYTES
+    assert sha256(pair.served / "file") == sha256(original)
+    assert [path.name for path in pair.served.iterdir()] == ["file"]
 
 
 def test_another_key_is_refused(pair, tmp_path):
