@@ -16,8 +16,6 @@ use crate::xfer::Stop;
 const BURST: usize = 512;
 /// What is due within so long leaves together: a timer a packet would be a wake-up each few microseconds.
 const TOGETHER_NS: u64 = 250_000;
-/// How far sending may be behind: what a machine with other work needs.
-pub const CATCH_UP_NS: u64 = 1_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// A node, its socket, its clock and its files.

@@ -119,6 +119,9 @@ struct CommonArgs {
     /// Length of full IP packets; no longer than what every link on the way takes
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(300..=9000))]
     packet_bytes: u16,
+    /// How far a sender that was kept from sending may make up for it at once: what it does not, looks slow to the receiver
+    #[arg(long, value_name = "MS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=10))]
+    catch_up_ms: u64,
     /// A peer of which nothing is heard for so long is lost
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout_s: u64,
@@ -255,7 +258,7 @@ impl CommonArgs {
             steps: Steps::default(),
             // An IPv6 header has 20 bytes more.
             packet_bytes: self.packet_bytes - if is_v6 { 20 } else { 0 },
-            catch_up_ns: drive::CATCH_UP_NS,
+            catch_up_ns: self.catch_up_ms * 1_000_000,
             answers,
             patience_ns: self.timeout_s * 1_000_000_000,
             secret: draw().map_err(file_error(Path::new("/dev/urandom")))?,
