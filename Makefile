@@ -23,7 +23,7 @@ setup:
 
 run:
 	@scripts/check --ports
-	@scripts/setup
+	@scripts/setup --run
 	@scripts/run
 
 test: setup
