@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin: the work is in scripts/.
-.PHONY: help setup run test wheel deb p4 bench stf-corpus diff-bmv2 clean-net clean
+.PHONY: help setup run test wheel deb docs p4 bench stf-corpus diff-bmv2 clean-net clean
 .DEFAULT_GOAL := help
 # Rust's own installer puts cargo where sudo's PATH does not look.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
@@ -11,6 +11,7 @@ help:
 	@echo 'make setup      install what is missing and build'
 	@echo 'make wheel      a Python wheel with engine, controller and compiled P4, in build/dist'
 	@echo 'make deb        a Debian package with what live networks need, in build/dist'
+	@echo 'make docs       the documentation as a site, links checked, in build/site'
 	@echo 'make p4         compile the P4 programs (needs p4c or a container engine)'
 	@echo 'make bench      measure the engine, a live switch and the scheduler'
 	@echo 'make stf-corpus SOURCES=DIR  run p4c'"'"'s own STF tests (DIR: its sources; needs p4c)'
@@ -28,6 +29,10 @@ run:
 
 test: setup
 	@scripts/test
+
+docs:
+	@scripts/setup --docs
+	@build/venv-docs/bin/mkdocs build --strict --config-file docs-site/mkdocs.yml
 
 wheel deb: setup
 	@scripts/package $@

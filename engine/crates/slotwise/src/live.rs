@@ -373,7 +373,7 @@ mod tests {
             screen.contains("b-c                        75.0 % |      1500\n"),
             "{screen}"
         );
-        let text = line(&mix);
+        let text = line(&mix, None);
         assert!(
             text.contains(
                 "busiest 1>2 with 14.0 slots a frame, busiest b-c at 75 %, 1500 bytes waiting, violations 0, lateness"
@@ -386,13 +386,13 @@ mod tests {
     fn of_a_silent_star_no_pair_is_the_busiest() {
         let mut silent = snapshot(4);
         silent.pairs.fill(PairNow::default());
-        let text = line(&silent);
+        let text = line(&silent, None);
         assert!(text.contains("0.0 Mb/s, violations 0"), "{text}");
     }
 
     #[test]
     fn without_a_terminal_one_line_says_it() {
-        let text = line(&snapshot(4));
+        let text = line(&snapshot(4), None);
         assert!(
             text.contains("busiest 1>2 with 14.0 slots a frame, violations 0, lateness p99 42 us"),
             "{text}"
