@@ -47,8 +47,8 @@ enum Content {
     Receiving(Box<Part>),
     /// Received: to be compared.
     Comparing(Box<Part>),
-    /// What was compared is here, and the other end is told.
-    Compared(Digest),
+    /// What came has this SHA-256, and the other end is told what became of it.
+    Compared(Digest, Verdict),
 }
 
 struct Entry {
@@ -137,13 +137,20 @@ impl Desk {
             } => {
                 if let Err(reason) = self.on_offered(now_ns, node, id, (&name, bytes, digest)) {
                     node.refuse(id, reason);
-                    return self.ended(now_ns, node, id, Ended::Refused(reason));
+                    return self.ended(now_ns, node, id, Ended::Refused(reason)).map(News::Ended);
                 }
             }
             Event::Received(id) => self.on_received(now_ns, node, id),
-            Event::Ended(id, ended) => return self.ended(now_ns, node, id, ended),
+            Event::Ended(id, ended) => return self.ended(now_ns, node, id, ended).map(News::Ended),
         }
         None
+    }
+
+    /// A file that came whole and has its name, of which the other end has not said yet that it knows.
+    pub fn kept(&mut self, now_ns: u64, node: &mut FileNode) -> Option<Box<Report>> {
+        let is_kept = |entry: &Entry| matches!(entry.content, Content::Compared(_, Verdict::Whole));
+        let id = *self.entries.iter().find(|(_, entry)| is_kept(entry))?.0;
+        self.ended(now_ns, node, id, Ended::Done(Verdict::Whole))
     }
 
     fn peer(node: &FileNode, id: TransferId) -> String {
@@ -235,8 +242,9 @@ impl Desk {
                     let verdict = match result {
                         Err(_) => Verdict::Storage,
                         Ok(digest) => {
-                            entry.content = Content::Compared(digest);
-                            kept(*part, digest)
+                            let verdict = keep(*part, digest);
+                            entry.content = Content::Compared(digest, verdict);
+                            verdict
                         }
                     };
                     self.conclude(now_ns, node, id, verdict);
@@ -274,12 +282,12 @@ impl Desk {
         })
     }
 
-    fn ended(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId, ended: Ended) -> Option<News> {
+    fn ended(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId, ended: Ended) -> Option<Box<Report>> {
         let stats = node.transfer_stats(id);
         node.forget(id);
         let entry = self.entries.remove(&id)?;
         let digest = match entry.content {
-            Content::Sending(digest) | Content::Compared(digest) => Some(digest),
+            Content::Sending(digest) | Content::Compared(digest, _) => Some(digest),
             _ => None,
         };
         let counts = Counts {
@@ -291,12 +299,12 @@ impl Desk {
             digest,
             stats,
         };
-        Some(News::Ended(Box::new(Report::new(&counts, ended))))
+        Some(Box::new(Report::new(&counts, ended)))
     }
 }
 
 /// Gives a part its name if it is what it should be.
-fn kept(part: Part, digest: Digest) -> Verdict {
+fn keep(part: Part, digest: Digest) -> Verdict {
     if !part.is(digest) {
         part.discard();
         return Verdict::Differs;
@@ -304,5 +312,85 @@ fn kept(part: Part, digest: Digest) -> Verdict {
     match part.keep() {
         Ok(()) => Verdict::Whole,
         Err(_) => Verdict::Storage,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use slotwise_gtp::{Key, NodeConfig};
+    use slotwise_lambda::{Rule, Steps};
+
+    use super::*;
+
+    fn node(answers: bool, key: &Key) -> FileNode {
+        let config = NodeConfig {
+            capacity_bps: 50_000_000,
+            interval_ns: 20_000_000,
+            rule: Rule::default(),
+            steps: Steps::default(),
+            packet_bytes: 1500,
+            catch_up_ns: 0,
+            answers,
+            patience_ns: 1_000_000_000,
+            secret: [7; 32],
+        };
+        Node::new(&config, key.clone()).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_has_its_name_is_reported_before_the_other_end_knows_of_it() {
+        let root = tempfile::tempdir().unwrap();
+        let key = Key::generate().unwrap();
+        let (sends, takes) = (&mut node(false, &key), &mut node(true, &key));
+        let (here, there) = (
+            SocketAddr::from(([10, 0, 0, 1], 1)),
+            SocketAddr::from(([10, 0, 0, 2], 1)),
+        );
+        let directory = Directory::open(root.path()).unwrap();
+        let mut desk = Desk::serving(Hasher::start().unwrap(), directory, Taking::Files { max_bytes: 1 });
+        let empty = root.path().join("sent");
+        let source = Arc::new(File::create(&empty).unwrap());
+        let digest = crate::xfer::Hashing::default().digest();
+        sends.connect(0, there, [1; 16]);
+        let mut out = Vec::new();
+        for now_ns in (0..).step_by(1_000_000) {
+            while sends.poll_transmit(now_ns, &mut out).is_some() {
+                takes.handle_datagram(now_ns, here, &out);
+            }
+            while let Some(event) = sends.poll_event() {
+                if let Event::Opened(channel) = event {
+                    let content = DiskSource(Arc::clone(&source));
+                    sends.put(now_ns, (channel, "file"), (0, digest), content).unwrap();
+                }
+            }
+            while let Some(event) = takes.poll_event() {
+                assert!(desk.on_event(now_ns, takes, event).is_none());
+            }
+            assert!(desk.kept(now_ns, takes).is_none(), "it is not compared");
+            if desk
+                .entries
+                .values()
+                .any(|entry| matches!(entry.content, Content::Comparing(_)))
+            {
+                break;
+            }
+            while takes.poll_transmit(now_ns, &mut out).is_some() {
+                sends.handle_datagram(now_ns, there, &out);
+            }
+            sends.handle_timeout(now_ns);
+            takes.handle_timeout(now_ns);
+        }
+        poll(
+            &mut [PollFd::new(desk.hasher.descriptor(), PollFlags::POLLIN)],
+            PollTimeout::NONE,
+        )
+        .unwrap();
+        desk.on_hashed(0, takes);
+        let report = desk.kept(0, takes).unwrap();
+        assert!(report.ok && root.path().join("file").is_file());
+        assert!(desk.kept(0, takes).is_none(), "each is reported once");
     }
 }

@@ -58,10 +58,6 @@ impl Drive {
     ) -> Result<T, GtpError> {
         let mut shown = (self.clock.now_ns(), 0);
         loop {
-            if stop.is_requested() {
-                self.desk.save(&self.node, true);
-                return Err(GtpError::Interrupted);
-            }
             let sent_all = self.send()?;
             let now_ns = self.clock.now_ns();
             self.desk.on_hashed(now_ns, &mut self.node);
@@ -72,6 +68,16 @@ impl Drive {
                     self.send()?;
                     return Ok(result);
                 }
+            }
+            if stop.is_requested() {
+                self.desk.save(&self.node, true);
+                // What has its name here is reported, whether the other end knows it or not.
+                while let Some(report) = self.desk.kept(now_ns, &mut self.node) {
+                    if let Some(result) = on_news(self, News::Ended(report)) {
+                        return Ok(result);
+                    }
+                }
+                return Err(GtpError::Interrupted);
             }
             if now_ns >= shown.0 + SECOND_NS {
                 shown = self.show(shown, now_ns);
