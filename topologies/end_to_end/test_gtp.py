@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from slotwise import home
-from slotwise.routers import ip, read_until, spawn
+from slotwise import gtp, home
+from slotwise.routers import Chain, Link, ip, read_until, spawn
 
 SERVER = "10.9.0.1"
 FILE_BYTES = 20_000_000
@@ -192,3 +192,21 @@ def test_nothing_is_overwritten_or_taken_uninvited(pair, tmp_path):
         assert status == 1 and reason in report["error"], report
     assert original.read_bytes() == b"old"
     assert [path.name for path in pair.served.iterdir()] == ["file"]
+
+
+def test_a_file_arrives_intact_through_a_router_whose_link_loses(tmp_path):
+    served = tmp_path / "served"
+    served.mkdir()
+    original, key = tmp_path / "file", tmp_path / "key"
+    original.write_bytes(os.urandom(FILE_BYTES // 2))
+    gtp.new_key(key)
+    with Chain([Link(None, rate_bps=100_000_000, delay_us=5000, loss=0.05)]) as chain:
+        for host in (chain.a, chain.b):
+            subprocess.run([*host.enter(), "ethtool", "-K", "eth0", "gso", "off", "tx-udp-segmentation", "off"], check=True)
+        with gtp.Server(served, key, within=chain.b.enter(), bind="10.0.0.2", take=True, rate_bps=50_000_000) as server:
+            sent = gtp.send(original, "10.0.0.2", key, within=chain.a.enter())
+        (card,) = chain.card_reports()
+    (received,) = server.reports
+    assert received.values["ok"] and received.sha256 == sha256(served / "file") == sha256(original)
+    assert card["lost_packets"] > 0 and sent.values["retransmitted"] > 0
+    assert card["arrived_packets"] == card["sent_packets"] + card["dropped_packets"]

@@ -40,12 +40,15 @@ class RouterError(SlotwiseError):
 
 @dataclass(frozen=True)
 class Link:
-    """From a router towards b. Rates count IP bits; `xcp_bps` is what XCP reckons with, None for no controller."""
+    """From a router towards b. Rates count IP bits; `xcp_bps` is what XCP reckons with, None for no controller; `loss` is the part of
+    the packets that is lost (0 to 1), chosen by `seed`."""
 
     xcp_bps: int | None
     rate_bps: int = 100_000_000
     delay_us: int = 10_000
     buffer_bytes: int = 1 << 20
+    loss: float = 0
+    seed: int = 1
 
 
 def ip(*words) -> None:
@@ -135,6 +138,7 @@ class Chain:
         options = {
             "--port": PORT_TO_B, "--control": f"{card}-card", "--switch": f"{card}-b", "--link": f"{card}-link",
             "--rate-bps": link.rate_bps, "--delay-us": link.delay_us, "--buffer-bytes": link.buffer_bytes,
+            "--loss": link.loss, "--seed": link.seed,
         }
         process = spawn(self._stack, slotwise_command(), "card", "fifo", *(str(word) for pair in options.items() for word in pair))
         read_until(process, "ready")

@@ -10,6 +10,7 @@ use crate::fifo::{Fifo, FifoUse, Limit};
 use crate::lane::{Flying, Lane, LaneEnd};
 use crate::message::{self, ToCard};
 use crate::packet::{Frame, FramePool, Packet};
+use crate::random::{Chance, Stream, generator};
 
 /// What a card sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,9 @@ pub struct PortCard {
     /// Arrivals of the lane.
     events: EventQueue,
     pool: FramePool,
+    /// Of a packet at the link's end.
+    loss: Chance,
+    lost: u64,
     /// Messages to this card that it did not understand.
     malformed: u64,
 }
@@ -45,8 +49,17 @@ impl PortCard {
             lane: Lane::new(0, LaneEnd::Outside),
             events: EventQueue::default(),
             pool: FramePool::default(),
+            loss: Chance::new(0.0, generator(0, Stream::RoutedLoss, u64::from(port))),
+            lost: 0,
             malformed: 0,
         }
+    }
+
+    /// With a link that loses each packet with probability `loss` (0 to 1), drawn by `seed`.
+    #[must_use]
+    pub fn losing(mut self, loss: f64, seed: u64) -> PortCard {
+        self.loss = Chance::new(loss, generator(seed, Stream::RoutedLoss, u64::from(self.port)));
+        self
     }
 
     /// Takes a frame that left the switch by the card's port; false if the buffer was full.
@@ -76,11 +89,17 @@ impl PortCard {
             let tick = message::interval_tick(self.port, &tick, self.port, &state);
             return Some(CardFrame::ToSwitch(self.pool.copy_of(&tick)));
         }
-        let (at_ns, order, _) = self.events.pop_until(now_ns)?;
-        let flying = self.lane.arrive(&mut self.events, at_ns, order);
-        self.events.settle();
-        let flying = flying?;
-        Some(CardFrame::FromLink(flying.packet.frame))
+        loop {
+            let (at_ns, order, _) = self.events.pop_until(now_ns)?;
+            let flying = self.lane.arrive(&mut self.events, at_ns, order);
+            self.events.settle();
+            let frame = flying?.packet.frame;
+            if !self.loss.comes() {
+                return Some(CardFrame::FromLink(frame));
+            }
+            self.lost += 1;
+            self.pool.give_back(frame);
+        }
     }
 
     /// Gives a fetched frame's memory back.
@@ -100,6 +119,11 @@ impl PortCard {
     /// What the card did since the last call.
     pub fn take_use(&mut self, now_ns: u64) -> FifoUse {
         self.queue.take_use(now_ns)
+    }
+
+    /// Packets that the link lost, since the start.
+    pub fn lost(&self) -> u64 {
+        self.lost
     }
 
     /// Messages to this card that it did not understand, since the start.
@@ -180,6 +204,36 @@ mod tests {
         }
         let used = card.take_use(20 * MS);
         assert_eq!((used.sent_packets, used.dropped_packets, used.most_packets), (3, 1, 2));
+    }
+
+    #[test]
+    fn a_link_loses_by_its_seed_what_was_sent_and_no_more() {
+        let arrive = |loss, seed| {
+            let mut card = card().losing(loss, seed);
+            ticks(&mut card, 0);
+            let mut arrived = Vec::new();
+            for number in 0..4000u64 {
+                let now_ns = number * MS;
+                card.enqueue(now_ns, &[&[7; Ethernet::SIZE][..], &number.to_be_bytes()].concat());
+                while let Some(frame) = card.poll(now_ns) {
+                    if let CardFrame::FromLink(frame) = &frame {
+                        let number = &frame[Ethernet::SIZE..];
+                        arrived.push(u64::from_be_bytes(number.try_into().unwrap()));
+                    }
+                    card.recycle(frame);
+                }
+            }
+            (arrived, card.lost())
+        };
+        let (all, lost) = arrive(0.0, 1);
+        assert_eq!((all.len(), lost), (3989, 0), "the others are under way");
+        let (some, lost) = arrive(0.01, 1);
+        assert_eq!(some.len() as u64 + lost, 3989);
+        assert!((20..60).contains(&lost), "{lost} of 3989");
+        assert!(some.is_sorted());
+        assert_eq!(arrive(0.01, 1).0, some);
+        assert_ne!(arrive(0.01, 2).0, some);
+        assert_eq!(arrive(1.0, 1), (Vec::new(), 3989));
     }
 
     #[test]

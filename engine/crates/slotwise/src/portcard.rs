@@ -51,6 +51,20 @@ pub struct Args {
     /// Room of the queue, in IP bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1500..=1 << 32))]
     buffer_bytes: u64,
+    /// Part of the packets that the link loses, 0 to 1
+    #[arg(long, value_name = "PART", default_value_t = 0.0, value_parser = part)]
+    loss: f64,
+    /// Seed by which it chooses them
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+/// A number from 0 to 1.
+fn part(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    number
+        .filter(|number| (0.0..=1.0).contains(number))
+        .ok_or_else(|| format!("{text:?} must be a number from 0 to 1, e.g. 0.0001"))
 }
 
 #[derive(Serialize)]
@@ -59,6 +73,8 @@ struct Report {
     sent_packets: u64,
     sent_ip_bytes: u64,
     dropped_packets: u64,
+    /// By the link.
+    lost_packets: u64,
     most_queued_packets: u64,
     mean_wait_ns: u64,
     malformed_messages: u64,
@@ -75,7 +91,8 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     let stop = Stop::listen(ports.waker())?;
     let clock = WallClock::start();
     let delay_ns = args.delay_us * 1000;
-    let mut card = PortCard::new(args.port, args.rate_bps, delay_ns, args.buffer_bytes, clock.now_ns());
+    let mut card = PortCard::new(args.port, args.rate_bps, delay_ns, args.buffer_bytes, clock.now_ns())
+        .losing(args.loss, args.seed);
     say!("slotwise card fifo: ready, port {}", args.port);
     // Frames from the link: the loop cannot send while it receives.
     let mut inbound: Vec<Vec<u8>> = Vec::new();
@@ -109,6 +126,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         sent_packets: used.sent_packets,
         sent_ip_bytes: used.sent_bytes,
         dropped_packets: used.dropped_packets,
+        lost_packets: card.lost(),
         most_queued_packets: used.most_packets,
         mean_wait_ns: used.waited_ns.checked_div(used.arrived_packets).unwrap_or(0),
         malformed_messages: card.malformed(),
