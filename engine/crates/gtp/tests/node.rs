@@ -347,6 +347,40 @@ fn sessions_of_a_sink_share_its_capacity() {
 }
 
 #[test]
+fn who_joins_has_its_share_within_2_s() {
+    let mut world = World::new(&vec![key(1); 6], Harm::default(), 1);
+    let size = 30_000_000;
+    let mut pushed = Vec::new();
+    for index in 2..=6 {
+        let channel = world.connect(index);
+        let entry = (size as u64, Digest([4; 32]));
+        let now_ns = world.now_ns;
+        let content = vec![index; size];
+        world.node(index).put(now_ns, (channel, "f"), entry, content).unwrap();
+        let theirs = world.offered(1);
+        let joined_ns = world.now_ns;
+        world.node(1).take(joined_ns, theirs, 0, Vec::new()).unwrap();
+        pushed.push(theirs);
+        let mut bytes_at = |at_ns| -> Vec<u64> {
+            while world.step(joined_ns + at_ns) {}
+            let node = world.node(1);
+            let stats = pushed.iter().map(|id| node.transfer_stats(*id).sink.unwrap());
+            stats.map(|stats| stats.received_bytes).collect()
+        };
+        let before = bytes_at(3 * SECOND / 2);
+        let after = bytes_at(2 * SECOND);
+        let rates: Vec<f64> = after
+            .iter()
+            .zip(before)
+            .map(|(after, before)| (after - before) as f64 * 16.0)
+            .collect();
+        let (sum, squares): (f64, f64) = (rates.iter().sum(), rates.iter().map(|rate| rate * rate).sum());
+        assert!(sum * sum / (rates.len() as f64 * squares) > 0.99, "{rates:?}");
+        assert!((46e6..48e6).contains(&sum), "{rates:?}");
+    }
+}
+
+#[test]
 fn another_key_is_refused_and_leaves_nothing() {
     let mut world = World::new(&[key(1), key(2)], Harm::default(), 1);
     let channel = world.node(2).connect(0, place(1), [2; 16]);
