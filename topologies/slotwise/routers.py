@@ -65,6 +65,8 @@ class Host:
         read_until(holder, "ready")
         self.pid = holder.pid
         ip("link", "add", peer, "type", "veth", "peer", "name", "eth0", "netns", self.pid)
+        # The namespace would take it along, later: another chain may come first.
+        stack.callback(ip, "link", "delete", peer)
         ip("link", "set", peer, "up")
         for words in (f"link set eth0 address {mac_text(mac)}", f"addr add {address}/24 dev eth0", "link set eth0 up"):
             subprocess.run([*self.enter(), "ip", *words.split()], check=True)

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! quic receive ADDRESS:PORT CERTIFICATE FILE    writes its certificate, says "ready", prints {bytes, seconds}
-//! quic send ADDRESS:PORT CERTIFICATE FILE
+//! quic send ADDRESS:PORT CERTIFICATE FILE SECONDS    no longer than that
 //! ```
 
 use std::net::SocketAddr;
@@ -30,8 +30,12 @@ const CHUNK_BYTES: usize = 1 << 16;
 enum Args {
     /// Take one file
     Receive(End),
-    /// Send one
-    Send(End),
+    /// Send one, or as much of it as goes within some seconds
+    Send {
+        #[command(flatten)]
+        end: End,
+        seconds: u64,
+    },
 }
 
 #[derive(clap::Args)]
@@ -73,7 +77,7 @@ async fn receive(end: &End) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn send(end: &End) -> Result<(), Failure> {
+async fn send(end: &End, seconds: u64) -> Result<(), Failure> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(&end.certificate)?)?;
     let mut config = ClientConfig::with_root_certificates(Arc::new(roots))?;
@@ -84,9 +88,10 @@ async fn send(end: &End) -> Result<(), Failure> {
     let mut stream = connection.open_uni().await?;
     let mut file = File::open(&end.file).await?;
     let mut chunk = vec![0; CHUNK_BYTES];
+    let began = Instant::now();
     loop {
         let length = file.read(&mut chunk).await?;
-        if length == 0 {
+        if length == 0 || began.elapsed().as_secs() >= seconds {
             break;
         }
         stream.write_all(&chunk[..length]).await?;
@@ -102,6 +107,6 @@ async fn send(end: &End) -> Result<(), Failure> {
 async fn main() -> Result<(), Failure> {
     match Args::parse() {
         Args::Receive(end) => receive(&end).await,
-        Args::Send(end) => send(&end).await,
+        Args::Send { end, seconds } => send(&end, seconds).await,
     }
 }
