@@ -3,6 +3,7 @@ package org.slotwise.control;
 
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.slotwise.control.topology.Topology;
 
 /**
@@ -20,6 +21,11 @@ public interface App<V> {
 
     /** The tables that it writes, of which it alone is told. Never changes. */
     Ownership owns();
+
+    /** Names of the applications that it gives orders to ({@link Command.ToApp}), each of which must be there and give none itself. */
+    default Set<String> orders() {
+        return Set.of();
+    }
 
     /** Whether a packet-in is for this application. */
     boolean claims(Event.PacketIn packet);

@@ -32,7 +32,8 @@ public final class AppHost {
 
     /**
      * Takes the applications that nobody else uses, at least one; in their order a packet goes to the first that claims it.
-     * Throws {@link ConflictException} if two have one name, own a table both, or want different programs on one switch.
+     * Throws {@link ConflictException} if two have one name, own a table both, or want different programs on one switch, or one gives
+     * orders to another that is not there.
      */
     public AppHost(List<? extends App<?>> apps) {
         if (apps.isEmpty()) {
@@ -52,6 +53,13 @@ public final class AppHost {
                     throw new ConflictException(
                             "applications '" + other.id() + "' and '" + app.id() + "' both own " + common);
                 });
+            }
+        }
+        for (App<?> app : apps) {
+            for (String other : app.orders()) {
+                if (app(other).isEmpty() || !app(other).orElseThrow().orders().isEmpty()) {
+                    throw new ConflictException("application '" + app.id() + "' needs application '" + other + "', which is not there, or gives orders itself");
+                }
             }
         }
         try {
@@ -144,7 +152,15 @@ public final class AppHost {
 
     private void tell(long nowNs, int app, Event event, List<Command> commands) {
         for (Command command : apps.get(app).onEvent(nowNs, event)) {
-            commands.add(command instanceof Command.Write ? numbered(app, (Command.Write) command) : command);
+            if (command instanceof Command.ToApp) {
+                Command.ToApp order = (Command.ToApp) command;
+                if (!apps.get(app).orders().contains(order.app())) {
+                    throw new IllegalStateException("application '" + apps.get(app).id() + "' gives orders to '" + order.app() + "'");
+                }
+                commands.addAll(onOrder(nowNs, order.app(), order.order()));
+            } else {
+                commands.add(command instanceof Command.Write ? numbered(app, (Command.Write) command) : command);
+            }
         }
     }
 

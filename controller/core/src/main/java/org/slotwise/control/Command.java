@@ -84,6 +84,28 @@ public abstract class Command {
         }
     }
 
+    /** Give another application an order, which it takes before anything else happens; {@link App#orders} says to whom that may be. */
+    public static final class ToApp extends Command {
+        private final String app;
+        private final Event.Order order;
+
+        /** Takes the name of the other application, and the order. */
+        public ToApp(String app, Event.Order order) {
+            this.app = Objects.requireNonNull(app);
+            this.order = Objects.requireNonNull(order);
+        }
+
+        /** The application that is to take it. */
+        public String app() {
+            return app;
+        }
+
+        /** The order. */
+        public Event.Order order() {
+            return order;
+        }
+    }
+
     /** Nothing to do but to tell whoever wants to know; each application has kinds of its own. */
     public abstract static class Notice extends Command {
         private final String app;

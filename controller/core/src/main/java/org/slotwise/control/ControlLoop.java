@@ -77,6 +77,11 @@ public final class ControlLoop {
 
     // ---- from any thread ----
 
+    /** Begins: where no application has switches, all are configured from the start. */
+    public void begin() {
+        execute(() -> carryOut(List.of()));
+    }
+
     /** Runs a task on the thread, unless the loop has ended; an exception that gets out of it is a defect. */
     public void execute(Runnable task) {
         try {

@@ -10,9 +10,9 @@ public final class Certificate {
     }
 
     /**
-     * What rates lack, in words; empty if no link carries too much, nobody has more than it wants (definition 1), and each session has
-     * all it wants, or a full link on which no other has more by its weight (definition 2): that is so if, and only if, they are max-min
-     * fair.
+     * What rates lack, in words; empty if no link carries too much, nobody has more than it wants (definition 1) or less than its least rate, and
+     * each session has all it wants, or a full link on which no other has more by its weight (definition 2), but for those that have no
+     * more than their least rates: that is so if, and only if, they are max-min fair.
      *
      * @param tolerance in the unit of the rates, and of rates by weight
      */
@@ -29,8 +29,12 @@ public final class Certificate {
             if (rates[session] > wanted + tolerance) {
                 return Optional.of("session " + session + " has " + rates[session] + " but wants " + wanted);
             }
+            if (rates[session] < sessions.get(session).least() - tolerance) {
+                return Optional.of("session " + session + " has " + rates[session] + ", less than its least rate of "
+                        + sessions.get(session).least());
+            }
         }
-        // Of each link, the most that a session has on it by its weight; endless if there is room.
+        // Of each link, the most that a session has on it by its weight, other than by its least rate; endless if there is room.
         double[] most = new double[network.links()];
         for (int link = 0; link < most.length; link++) {
             double load = network.crossing(link).stream().mapToDouble(each -> rates[each]).sum();
@@ -38,7 +42,8 @@ public final class Certificate {
                 return Optional.of("link " + link + " carries " + load + ", more than its capacity of " + network.capacity(link));
             }
             most[link] = load < network.capacity(link) - tolerance ? Double.POSITIVE_INFINITY
-                    : network.crossing(link).stream().mapToDouble(each -> rates[each] / sessions.get(each).weight()).max().orElse(0);
+                    : network.crossing(link).stream().filter(each -> sessions.get(each).least() == 0 || rates[each] > sessions.get(each).least() + tolerance)
+                            .mapToDouble(each -> rates[each] / sessions.get(each).weight()).max().orElse(0);
         }
         for (int session = 0; session < rates.length; session++) {
             LambdaSession of = sessions.get(session);

@@ -15,6 +15,12 @@ public final class LambdaSession {
     private final List<Integer> links;
     private final OptionalDouble demand;
     private final double weight;
+    private final double least;
+
+    /** A session that is content with any rate; throws IllegalArgumentException for what is out of its range. */
+    public LambdaSession(List<Integer> links, OptionalDouble demand, double weight) {
+        this(links, demand, weight, 0);
+    }
 
     /**
      * Throws IllegalArgumentException for what is out of its range.
@@ -22,8 +28,10 @@ public final class LambdaSession {
      * @param links numbers of links, each once, at least one: the source's first, the sink's last
      * @param demand most that it can use, in the unit of the capacities, finite and at least 0; empty is greedy
      * @param weight its part of a full link beside those of others, {@link #MIN_WEIGHT} .. {@link #MAX_WEIGHT}
+     * @param least what it has even where its part is less, in the unit of the capacities: at least 0, at most the demand. The least
+     *     rates of those that cross a link must not be more than its capacity together
      */
-    public LambdaSession(List<Integer> links, OptionalDouble demand, double weight) {
+    public LambdaSession(List<Integer> links, OptionalDouble demand, double weight, double least) {
         if (links.isEmpty() || new HashSet<>(links).size() < links.size()) {
             throw new IllegalArgumentException("a session crosses at least one link, and each once, got " + links);
         }
@@ -33,9 +41,13 @@ public final class LambdaSession {
         if (!(weight >= MIN_WEIGHT && weight <= MAX_WEIGHT)) {
             throw new IllegalArgumentException("a weight must be " + MIN_WEIGHT + " .. " + MAX_WEIGHT + ", got " + weight);
         }
+        if (!(least >= 0 && least < Double.POSITIVE_INFINITY && least <= demand.orElse(Double.POSITIVE_INFINITY))) {
+            throw new IllegalArgumentException("a least rate must be finite, at least 0 and at most the demand, got " + least);
+        }
         this.links = List.copyOf(links);
         this.demand = demand;
         this.weight = weight;
+        this.least = least;
     }
 
     /** The links that it crosses, in order. */
@@ -51,5 +63,10 @@ public final class LambdaSession {
     /** Its part beside others. */
     public double weight() {
         return weight;
+    }
+
+    /** What it has even where its part is less. */
+    public double least() {
+        return least;
     }
 }

@@ -129,6 +129,8 @@ public final class OverlaidStars implements NetworkController {
             MasterShutdown shutdown = (MasterShutdown) event;
             tell(nowNs, star(shutdown.core()), shutdown);
             reviewNs = Math.min(reviewNs, nowNs);
+        } else if (event instanceof SlotsReserved) {
+            commands.add(new SlotsRefused("there is more than one star, and slots say nothing of which"));
         } else {
             stars.forEach(star -> tell(nowNs, star, event));
         }

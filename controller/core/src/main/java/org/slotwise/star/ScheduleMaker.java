@@ -3,11 +3,13 @@ package org.slotwise.star;
 
 import java.util.Arrays;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.slotwise.star.Statistics.Counter;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
 import org.slotwise.star.schedule.Reasons;
+import org.slotwise.star.schedule.Reservations;
 import org.slotwise.star.schedule.Scheduler;
 import org.slotwise.star.schedule.SchedulerKind;
 
@@ -19,6 +21,7 @@ final class ScheduleMaker {
     private SchedulerKind kind;
     private Map<String, String> settings;
     private Scheduler scheduler;
+    private Optional<Reservations> reservations = Optional.empty();
 
     /** Takes a star, the scheduler to begin with, and who is told of failures. */
     ScheduleMaker(Network network, SchedulerChosen choice, Statistics.Recorder statistics, Consumer<SchedulerFailed> listener) {
@@ -42,6 +45,22 @@ final class ScheduleMaker {
         }
     }
 
+    /** Pairs have these slots in every frame from now on, and no others that were reserved before; empty: it was done; else why it was not. */
+    Optional<String> reserve(int[][] slots) {
+        if (network.corePorts().areShared()) {
+            return Optional.of("edges share ports of the core");
+        }
+        if (slots.length != network.edges().size()) {
+            return Optional.of("there are " + network.edges().size() + " edges, and slots for " + slots.length);
+        }
+        try {
+            reservations = Optional.of(new Reservations(slots, network.dataSlots()));
+            return Optional.empty();
+        } catch (IllegalArgumentException e) {
+            return Optional.of(e.getMessage());
+        }
+    }
+
     /** The scheduler. */
     SchedulerKind kind() {
         return kind;
@@ -52,21 +71,22 @@ final class ScheduleMaker {
         return settings;
     }
 
-    /** The schedule of the next frames; that in force if the scheduler gives none of its size. */
+    /** The schedule of the next frames; that in force if the scheduler gives none of its size. With all slots that are reserved. */
     FrameSchedule next(int[][] demandSlots, FrameSchedule active) {
         try {
             // A copy, which may be written to.
             int[][] demand = Arrays.stream(demandSlots).map(int[]::clone).toArray(int[][]::new);
+            reservations.ifPresent(each -> each.raise(demand));
             FrameSchedule next = scheduler.schedule(demand, active);
             if (next.edges() == active.edges() && next.slots() == active.slots()) {
-                return next;
+                return reservations.map(each -> each.applyTo(next, active)).orElse(next);
             }
             failed(new IllegalStateException("its schedule is of " + next.edges() + " edges and " + next.slots()
                     + " data slots, and not of " + active.edges() + " and " + active.slots()));
         } catch (RuntimeException | Error e) {
             failed(e);
         }
-        return active;
+        return reservations.map(each -> each.applyTo(active, active)).orElse(active);
     }
 
     private void failed(Throwable error) {

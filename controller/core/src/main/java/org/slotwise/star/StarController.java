@@ -127,6 +127,8 @@ public final class StarController implements NetworkController {
             onDeviceLost(((Event.DeviceLost) event).device());
         } else if (event instanceof SchedulerChosen) {
             choose((SchedulerChosen) event);
+        } else if (event instanceof SlotsReserved) {
+            schedules.reserve(((SlotsReserved) event).slots()).ifPresent(reason -> commands.add(new SlotsRefused(reason)));
         } else if (event instanceof MasterShutdown) {
             onShutdown(nowNs, (MasterShutdown) event);
         }

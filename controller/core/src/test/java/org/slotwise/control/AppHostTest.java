@@ -127,4 +127,22 @@ class AppHostTest {
         assertThrows(IllegalArgumentException.class, () -> host.onOrder(0, "nobody", new RecordingApp.Ask()));
         assertThrows(IllegalArgumentException.class, () -> host.onEvent(0, new RecordingApp.Ask()));
     }
+
+    @Test
+    void anOrderOfOneToAnotherIsTakenBeforeAnythingElse() {
+        RecordingApp giver = new RecordingApp("giver", "edge", Ownership.allOf(RecordingApp.devices(7)));
+        assertEquals("application 'giver' needs application 'left', which is not there, or gives orders itself", refusal(giver.orderingTo("left")));
+        assertEquals("application 'giver' needs application 'giver', which is not there, or gives orders itself", refusal(giver.orderingTo("giver")));
+        giver.orderingTo("left");
+        AppHost both = new AppHost(List.of(giver, left));
+        RecordingApp.Ask order = new RecordingApp.Ask();
+        giver.onNext(event -> List.of(new Command.ToApp("left", order), RecordingApp.write(7, 1, "voq")));
+        left.onNext(event -> List.of(RecordingApp.write(1, 4, "voq")));
+        List<Command> commands = both.onOrder(0, "giver", new RecordingApp.Ask());
+        assertEquals(List.of(order), left.events);
+        assertEquals(List.of(1L, 7L), commands.stream().map(each -> ((Command.Write) each).device().value()).collect(Collectors.toList()));
+        assertEquals(List.of(2 * 4L + 1, 2L), commands.stream().map(each -> ((Command.Write) each).batch()).collect(Collectors.toList()));
+        giver.onNext(event -> List.of(new Command.ToApp("right", order)));
+        assertThrows(IllegalStateException.class, () -> both.onOrder(0, "giver", new RecordingApp.Ask()));
+    }
 }

@@ -4,6 +4,7 @@ package org.slotwise.control;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Function;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.tables.Update;
@@ -21,6 +22,7 @@ public final class RecordingApp implements App<Integer> {
     private final Ownership owns;
     private final Topology topology;
     private Function<Event, List<Command>> next = event -> List.of();
+    private Set<String> orders = Set.of();
 
     /** An order. */
     public static final class Ask extends Event.Order {
@@ -69,6 +71,17 @@ public final class RecordingApp implements App<Integer> {
     /** What it answers to the next event, and only to that. */
     public void onNext(Function<Event, List<Command>> answer) {
         next = answer;
+    }
+
+    /** One that gives orders to another, if it does so. */
+    RecordingApp orderingTo(String other) {
+        orders = Set.of(other);
+        return this;
+    }
+
+    @Override
+    public Set<String> orders() {
+        return orders;
     }
 
     @Override

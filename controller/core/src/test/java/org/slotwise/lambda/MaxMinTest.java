@@ -72,6 +72,53 @@ class MaxMinTest {
         assertTrue(Certificate.refute(network, rates, 1e-9).isPresent());
     }
 
+    @Property(seed = "20261124")
+    void leastRatesThatFitAreKept(@ForAll @IntRange(min = 1, max = 8) int links,
+            @ForAll @IntRange(min = 1, max = 24) int sessions, @ForAll Random random) {
+        LambdaNetwork plain = random(links, sessions, random);
+        double[] left = new double[links];
+        for (int link = 0; link < links; link++) {
+            left[link] = plain.capacity(link);
+        }
+        List<Double> capacities = new ArrayList<>();
+        for (double capacity : left) {
+            capacities.add(capacity);
+        }
+        List<LambdaSession> all = new ArrayList<>();
+        for (LambdaSession each : plain.sessions()) {
+            double room = each.links().stream().mapToDouble(link -> left[link]).min().orElseThrow();
+            double least = random.nextInt(3) > 0 ? Math.min(each.wanted(), random.nextInt(5) / 4.0 * room) : 0;
+            each.links().forEach(link -> left[link] -= least);
+            all.add(new LambdaSession(each.links(), each.wanted() < Double.POSITIVE_INFINITY ? OptionalDouble.of(each.wanted()) : OptionalDouble.empty(),
+                    each.weight(), least));
+        }
+        LambdaNetwork network = new LambdaNetwork(capacities, all);
+        double[] rates = new MaxMin(network).rates();
+        assertEquals(Optional.empty(), Certificate.refute(network, rates, 1e-9));
+        int other = random.nextInt(sessions);
+        rates[other] += 0.01;
+        assertTrue(Certificate.refute(network, rates, 1e-9).isPresent());
+        rates[other] -= 0.02;
+        assertTrue(Certificate.refute(network, rates, 1e-9).isPresent());
+    }
+
+    @Test
+    void whoHasALeastRateRisesWithTheOthersOnceTheyHaveAsMuch() {
+        // Held at 0.6 on the first link, where the others have 0.2 each; of the second link it has its least rate, too.
+        LambdaNetwork held = new LambdaNetwork(List.of(1.0, 1.0), List.of(
+                new LambdaSession(List.of(0, 1), OptionalDouble.empty(), 1, 0.6), session(OptionalDouble.empty(), 1, 0),
+                session(OptionalDouble.empty(), 1, 0), session(OptionalDouble.empty(), 1, 1)));
+        assertArrayEquals(new double[] {0.6, 0.2, 0.2, 0.4}, new MaxMin(held).rates(), 1e-12);
+        LambdaNetwork risen = new LambdaNetwork(List.of(1.0), List.of(
+                new LambdaSession(List.of(0), OptionalDouble.empty(), 1, 0.3), session(OptionalDouble.of(0.1), 1, 0),
+                session(OptionalDouble.empty(), 1, 0)));
+        assertArrayEquals(new double[] {0.45, 0.1, 0.45}, new MaxMin(risen).rates(), 1e-12);
+        assertRefuted("less than its least rate", risen, 0.2, 0.1, 0.7);
+        for (double least : new double[] {-1, Double.NaN, 0.6}) {
+            assertThrows(IllegalArgumentException.class, () -> new LambdaSession(List.of(0), OptionalDouble.of(0.5), 1, least));
+        }
+    }
+
     private static LambdaNetwork random(int links, int sessions, Random random) {
         List<Double> capacities = new ArrayList<>();
         List<Integer> numbers = new ArrayList<>();

@@ -413,4 +413,44 @@ class StarControllerTest {
         assertThrows(IllegalArgumentException.class,
                 () -> controller.onEvent(0, new Event.DeviceLost(DeviceId.of(99))));
     }
+
+    @Test
+    void reservedSlotsAreThereThoughOthersAskForAllAndTheScheduleIsSettled() {
+        settle();
+        for (int from = 0; from < 4; from++) {
+            for (int to = 0; to < 4; to++) {
+                star.backlog[from][to] = from == to ? 0 : 400_000;
+            }
+        }
+        star.runFrames(6);
+        assertTrue(star.grantedSlots(1, 2) < 12);
+        int[][] slots = new int[4][4];
+        slots[1][2] = 12;
+        star.deliver(new SlotsReserved(slots));
+        star.runFrames(6);
+        assertTrue(star.grantedSlots(1, 2) >= 12);
+        star.backlog[1][2] = 0;
+        star.runFrames(30);
+        assertTrue(star.grantedSlots(1, 2) >= 12);
+        star.deliver(new SlotsReserved(new int[4][4]));
+        star.runFrames(6);
+        assertTrue(star.grantedSlots(1, 2) < 12);
+        slots[1][3] = 5;
+        assertEquals(List.of("slots cannot be reserved: edge 1 would send in 17 and receive in 0 slots of 16"), controller.onEvent(0, new SlotsReserved(slots))
+                .stream().filter(Command.Notice.class::isInstance).map(Object::toString).collect(Collectors.toList()));
+        assertEquals("slots cannot be reserved: there are 4 edges, and slots for 5", controller.onEvent(0, new SlotsReserved(new int[5][5])).get(0).toString());
+    }
+
+    @Test
+    void reservedSlotsAreWrittenOnce() {
+        settle();
+        int[][] slots = new int[4][4];
+        slots[1][2] = 12;
+        star.deliver(new SlotsReserved(slots));
+        star.runFrames(6);
+        assertTrue(star.grantedSlots(1, 2) >= 12);
+        long writes = count(Counter.WRITE_BATCHES);
+        star.runFrames(20);
+        assertEquals(writes, count(Counter.WRITE_BATCHES));
+    }
 }

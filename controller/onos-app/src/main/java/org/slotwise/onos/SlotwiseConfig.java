@@ -23,7 +23,7 @@ public class SlotwiseConfig extends Config<ApplicationId> {
     public static final String KEY = "network";
     /** ONOS knows keys by classes of their own, which are given out to applications in their order; more than there are. */
     static final List<Supplier<? extends SlotwiseConfig>> OF_APPLICATIONS = List.of(
-            Star::new, Routes::new, Ring::new, Ops::new, Fifth::new, Sixth::new, Seventh::new, Eighth::new);
+            Star::new, Routes::new, Ring::new, Ops::new, Lambda::new, Sixth::new, Seventh::new, Eighth::new);
 
     private Applications applications = Applications.ours(Schedulers.ours());
 
@@ -43,8 +43,8 @@ public class SlotwiseConfig extends Config<ApplicationId> {
     public static final class Ops extends SlotwiseConfig {
     }
 
-    /** Of the fifth application. */
-    public static final class Fifth extends SlotwiseConfig {
+    /** Lambda networks. */
+    public static final class Lambda extends SlotwiseConfig {
     }
 
     /** Of the sixth application. */

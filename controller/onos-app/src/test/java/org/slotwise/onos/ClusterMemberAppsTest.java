@@ -255,7 +255,7 @@ class ClusterMemberAppsTest {
         member.join();
         ObjectNode part = new ObjectMapper().createObjectNode().put("device_id", 5001).put("level", 3);
         onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
-        onos.configuration.set(new SlotwiseConfig.Fifth(), part);
+        onos.configuration.set(new SlotwiseConfig.Sixth(), part);
         assertEquals(List.of("routes", "toy"), member.apps());
         AppResources toy = member.resources(() -> TIMEOUT_MS).get(1);
         assertEquals("{\"level\":7}", toy.changes().get("level").apply(part.deepCopy().removeAll().put("level", 7)).toString());
@@ -270,9 +270,9 @@ class ClusterMemberAppsTest {
     void whatAnApplicationRefusesIsRefusedByOnosAtItsPlace() throws Exception {
         Applications applications = Applications.ours(Schedulers.ours()).and(new ToyApplication());
         NetworkConfigs configs = new NetworkConfigs(onos.configuration, FakeOnos.APP, applications);
-        assertEquals(List.of("network", "star", "routes", "ring", "ops", "toy"),
+        assertEquals(List.of("network", "star", "routes", "ring", "ops", "lambda", "toy"),
                 configs.factories().stream().map(ConfigFactory::configKey).collect(Collectors.toList()));
-        SlotwiseConfig config = configs.factories().get(5).createConfig();
+        SlotwiseConfig config = configs.factories().get(6).createConfig();
         config.init(FakeOnos.APP, "toy", new ObjectMapper().readTree("{\"device_id\": 5001, \"level\": 10}"), new ObjectMapper(), ignored -> { });
         String reason = assertThrows(InvalidFieldException.class, config::isValid).getMessage();
         assertTrue(reason.contains("apps.toy.level: an integer 0 .. 9 is needed, got 10"), reason);

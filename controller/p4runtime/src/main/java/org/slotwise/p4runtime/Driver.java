@@ -125,6 +125,7 @@ public abstract class Driver implements AutoCloseable {
 
     /** Connects to all switches. */
     public void start() {
+        loop.begin();
         sessions.values().forEach(session -> loop.execute(session::connect));
     }
 

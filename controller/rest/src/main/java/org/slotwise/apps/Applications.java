@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.slotwise.apps.lambda.LambdaApplication;
 import org.slotwise.apps.ops.OpsApplication;
 import org.slotwise.apps.ring.RingApplication;
 import org.slotwise.apps.routes.RoutesApplication;
@@ -31,7 +32,8 @@ public final class Applications {
                 new StarApplication(schedulers),
                 new RoutesApplication(),
                 new RingApplication(),
-                new OpsApplication()));
+                new OpsApplication(),
+                new LambdaApplication()));
     }
 
     /** With one more. */

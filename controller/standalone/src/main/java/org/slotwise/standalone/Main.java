@@ -8,6 +8,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.concurrent.ExecutionException;
 import org.slf4j.LoggerFactory;
+import org.slotwise.control.AppHost;
 import org.slotwise.rest.json.InvalidJsonException;
 
 /** Runs the controller: {@code java -jar slotwise-controller.jar --config FILE}. */
@@ -37,7 +38,7 @@ public final class Main {
             run(Configuration.read(Path.of(args[1])));
         } catch (NoSuchFileException e) {
             stop("there is no file " + e.getFile());
-        } catch (InvalidJsonException | IOException e) {
+        } catch (InvalidJsonException | AppHost.ConflictException | IOException e) {
             stop(e.getMessage());
         }
     }

@@ -97,9 +97,9 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
     private void sayWhatItWaitsFor() {
         if (configuration.clock() == Configuration.Clock.WALL) {
             List<Node> nodes = configuration.network().nodes();
-            DeviceId first = nodes.stream().map(Node::device).min(Comparator.naturalOrder()).orElseThrow();
-            LOG.info("REST is at {}; waiting for {} switches: device {} at {}, ...", restUrl(), nodes.size(), first,
-                    configuration.p4runtime().of(first));
+            Optional<DeviceId> first = nodes.stream().map(Node::device).min(Comparator.naturalOrder());
+            LOG.info("REST is at {}; waiting for {} switches{}", restUrl(), nodes.size(),
+                    first.map(device -> ": device " + device + " at " + configuration.p4runtime().of(device) + ", ...").orElse(""));
         }
     }
 

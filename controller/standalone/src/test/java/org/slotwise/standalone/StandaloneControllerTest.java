@@ -30,6 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.LoggerFactory;
+import org.slotwise.control.AppHost;
 import org.slotwise.p4runtime.FakeP4Runtime;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.star.Networks;
@@ -326,6 +327,42 @@ class StandaloneControllerTest {
         ObjectNode noProgram = configuration("network-routers.json");
         ((ObjectNode) noProgram.get("pipelines")).remove("router");
         checkRefused("pipelines.router: missing", noProgram);
+    }
+
+    @Test
+    void sessionsOverLambdasNeedNoSwitchAndHoldOverARestart() throws Exception {
+        ObjectNode node = configuration("network-lambda.json");
+        String joined = "{\"session\": \"film\", \"source\": \"ucsd-0\", \"sink\": \"uva-0\", \"bytes\": 1000000000, \"deadline_ms\": 60000}";
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+            HttpResponse<String> answer = call(controller, "apps/lambda/sessions", joined);
+            assertEquals(200, answer.statusCode(), answer.body());
+            assertEquals(1_000_000_000, JSON.readTree(answer.body()).get("granted_bps").longValue());
+            assertEquals(409, call(controller, "apps/lambda/sessions", joined.replace("film", "other").replace("60000", "1")).statusCode());
+            assertEquals(422, call(controller, "apps/lambda/sessions", joined.replace("uva-0", "nobody")).statusCode());
+            awaitMetric(controller, "slotwise_controller_lambda_sessions 2.0");
+        }
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            assertTrue(call(controller, "apps/lambda/sessions", null).body().contains("\"session\":\"film\""));
+            assertEquals(200, call(controller, "apps/lambda/sessions", "{\"session\": \"film\", \"leave\": true}").statusCode());
+            assertEquals(409, call(controller, "apps/lambda/sessions", "{\"session\": \"film\", \"leave\": true}").statusCode());
+        }
+        // Sessions of a star are slots of the star beside it.
+        ObjectNode star = configuration("network-lambda.json");
+        ObjectNode lambda = (ObjectNode) star.at("/network/apps/lambda");
+        lambda.removeAll().put("name", "star");
+        for (int edge = 0; edge < 4; edge++) {
+            lambda.withArray("nodes").addObject().put("name", "edge" + edge);
+        }
+        lambda.putObject("slots").put("a_frame", 8).put("slot_bps", 1_000_000);
+        assertEquals("application 'lambda' needs application 'star', which is not there, or gives orders itself",
+                assertThrows(AppHost.ConflictException.class, () -> StandaloneController.start(read(star))).getMessage());
+        ((ObjectNode) star.at("/network/apps")).set("star", configuration().get("network"));
+        lambda.withArray("sessions").addObject().put("session", "a").put("source", "edge1").put("sink", "edge2");
+        try (StandaloneController controller = StandaloneController.start(read(star))) {
+            controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+            assertEquals("{\"slots\":[{\"source\":\"edge1\",\"sink\":\"edge2\",\"a_frame\":8}]}", call(controller, "apps/lambda/slots", null).body());
+        }
     }
 
     @Test

@@ -89,9 +89,20 @@ final class FairShare {
 
     /** Returns slots by place in {@link Square}, valid until the next call; no line exceeds the capacity. */
     int[] allocate(int[][] requests) {
-        Arrays.fill(service, 0);
         Arrays.fill(rowRoom, capacity);
         Arrays.fill(columnRoom, capacity);
+        return allocateRoom(requests);
+    }
+
+    /** The same where lines have no more than this room, each 0 .. the capacity. */
+    int[] allocate(int[][] requests, int[] sending, int[] receiving) {
+        System.arraycopy(sending, 0, rowRoom, 0, rowRoom.length);
+        System.arraycopy(receiving, 0, columnRoom, 0, columnRoom.length);
+        return allocateRoom(requests);
+    }
+
+    private int[] allocateRoom(int[][] requests) {
+        Arrays.fill(service, 0);
         for (int rank = 0; rank < weights.classes(); rank++) {
             takeRequests(requests, rank);
             if (fits()) {

@@ -95,7 +95,8 @@ class NetworkCodecTest {
                 "network-invalid-unknown-membership.json",
                 "membership: must be static or invitation, got 'volunteers'",
                 "network-invalid-xcp-is-text.json", "xcp: must be true or false"));
-        expected.put("network-invalid-unknown-application.json", "apps.wavelengths: unknown field; known are star, routes, ring, ops");
+        expected.put("network-invalid-unknown-application.json", "apps.wavelengths: unknown field; known are star, routes, ring, ops, lambda");
+        expected.put("network-invalid-lambda-no-rate.json", "apps.lambda.nodes[0].up_bps: missing");
         expected.put("network-invalid-ring-mode.json", "apps.ring.mode: must be one of explicit, adaptive, controller, rpr-aggressive,"
                 + " rpr-conservative, got 'round-robin'");
         expected.put("network-invalid-ring-class.json", "apps.ring.stations[0].classes[0].class: must be one of best-effort, committed,"

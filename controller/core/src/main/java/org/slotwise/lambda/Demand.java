@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.lambda;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import java.util.regex.Pattern;
+import org.slotwise.control.Event;
+import org.slotwise.wire.Limits;
+
+/**
+ * Somebody wants to send from one node to another: a session joins, or changes what it wants. With a deadline it has at the least the rate
+ * at which all its bytes are there in time. Immutable.
+ */
+public final class Demand extends Event.Order {
+    /** Most bytes of a session. */
+    public static final long MAX_BYTES = 1L << 60;
+    /** Longest time for them, ms: a hundred days. */
+    public static final long MAX_DEADLINE_MS = 100L * 24 * 3600 * 1000;
+    private static final Pattern SESSION = Pattern.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}");
+    private static final double BIT_MS_OF_BYTE_S = 8000;
+
+    private final String session;
+    private final int source;
+    private final int sink;
+    private final OptionalLong wantedBps;
+    private final double weight;
+    private final OptionalLong bytes;
+    private final OptionalLong deadlineMs;
+
+    /**
+     * Throws IllegalArgumentException, saying what would be right, for what is out of its range.
+     *
+     * @param session its name
+     * @param source number of the node that sends; {@code sink} of the one that takes, which is another
+     * @param wantedBps most that it can use, b/s; empty is greedy
+     * @param weight its part of a full link beside those of others, {@link LambdaSession#MIN_WEIGHT} .. {@link LambdaSession#MAX_WEIGHT}
+     * @param bytes what it sends in all; needed where there is a deadline
+     * @param deadlineMs time for all bytes, ms
+     */
+    public Demand(String session, int source, int sink, OptionalLong wantedBps, double weight, OptionalLong bytes, OptionalLong deadlineMs) {
+        this.session = checkName(session);
+        if (source == sink) {
+            throw new IllegalArgumentException("source and sink are the same");
+        }
+        check("wanted_bps", wantedBps, Limits.MAX_RATE_BPS);
+        check("bytes", bytes, MAX_BYTES);
+        check("deadline_ms", deadlineMs, MAX_DEADLINE_MS);
+        if (!(weight >= LambdaSession.MIN_WEIGHT && weight <= LambdaSession.MAX_WEIGHT)) {
+            throw new IllegalArgumentException("weight must be " + LambdaSession.MIN_WEIGHT + " .. " + LambdaSession.MAX_WEIGHT + ", got " + weight);
+        }
+        if (deadlineMs.isPresent() && bytes.isEmpty()) {
+            throw new IllegalArgumentException("deadline_ms is for 'bytes', which are not said");
+        }
+        this.source = source;
+        this.sink = sink;
+        this.wantedBps = wantedBps;
+        this.weight = weight;
+        this.bytes = bytes;
+        this.deadlineMs = deadlineMs;
+        if (leastBps() > wantedBps.orElse(Long.MAX_VALUE)) {
+            throw new IllegalArgumentException("by its deadline it needs " + Math.round(leastBps()) + " b/s, more than the "
+                    + wantedBps.getAsLong() + " that it wants");
+        }
+    }
+
+    /** The name, if it can be one of a session; throws IllegalArgumentException else. */
+    static String checkName(String session) {
+        if (!SESSION.matcher(Objects.requireNonNull(session)).matches()) {
+            throw new IllegalArgumentException("a session's name has 1 .. 64 letters, digits, '-' and '_', and does not begin with the last two");
+        }
+        return session;
+    }
+
+    private static void check(String what, OptionalLong value, long most) {
+        if (value.isPresent() && (value.getAsLong() < 1 || value.getAsLong() > most)) {
+            throw new IllegalArgumentException(what + " must be 1 .. " + most + ", got " + value.getAsLong());
+        }
+    }
+
+    /** Name of the session. */
+    public String session() {
+        return session;
+    }
+
+    /** Number of the node that sends. */
+    public int source() {
+        return source;
+    }
+
+    /** Number of the node that takes. */
+    public int sink() {
+        return sink;
+    }
+
+    /** Most that it can use, b/s. */
+    public OptionalLong wantedBps() {
+        return wantedBps;
+    }
+
+    /** Its part beside others. */
+    public double weight() {
+        return weight;
+    }
+
+    /** What it sends in all. */
+    public OptionalLong bytes() {
+        return bytes;
+    }
+
+    /** Time for all bytes, ms. */
+    public OptionalLong deadlineMs() {
+        return deadlineMs;
+    }
+
+    /** The rate at which all bytes are there in time, b/s; 0 without a deadline. */
+    public double leastBps() {
+        return deadlineMs.isPresent() ? bytes.getAsLong() * BIT_MS_OF_BYTE_S / deadlineMs.getAsLong() : 0;
+    }
+
+    /** As a session over these links. */
+    LambdaSession over(List<Integer> links) {
+        return new LambdaSession(links, wantedBps.isPresent() ? OptionalDouble.of(wantedBps.getAsLong()) : OptionalDouble.empty(), weight, leastBps());
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.apps.lambda;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.BiFunction;
+import org.slotwise.apps.Choice;
+import org.slotwise.control.AppState;
+import org.slotwise.control.Event;
+import org.slotwise.lambda.Demand;
+import org.slotwise.lambda.LambdaView;
+import org.slotwise.lambda.LambdaWeb;
+import org.slotwise.lambda.SessionLeft;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+
+/** A session that joins, changes or leaves, and how it is kept: as what was asked for, by its name; one that has left is not. */
+final class KeptSession implements Choice<LambdaView> {
+    private static final String PREFIX = "session_";
+
+    private final LambdaWeb web;
+    private final Event.Order order;
+    private final String session;
+
+    /** Takes a session that joins, or changes. */
+    KeptSession(LambdaWeb web, Demand demand) {
+        this.web = web;
+        this.order = demand;
+        this.session = demand.session();
+    }
+
+    /** Takes one that leaves. */
+    KeptSession(LambdaWeb web, SessionLeft left) {
+        this.web = web;
+        this.order = left;
+        this.session = left.session();
+    }
+
+    @Override
+    public String what() {
+        return "session";
+    }
+
+    @Override
+    public String title() {
+        return "a session";
+    }
+
+    @Override
+    public Event.Order order() {
+        return order;
+    }
+
+    @Override
+    public ObjectNode told() {
+        return order instanceof Demand ? LambdaCodec.demand(web, (Demand) order) : LambdaCodec.left(session);
+    }
+
+    @Override
+    public ObjectNode audited(LambdaView before) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        LambdaCodec.place(before.grants(), session)
+                .ifPresent(place -> node.set("before", LambdaCodec.demand(web, before.grants().demands().get(place))));
+        node.set("after", told());
+        return node;
+    }
+
+    @Override
+    public void keep(AppState state) throws IOException {
+        if (order instanceof Demand) {
+            state.keep(PREFIX + session, told().toString());
+        } else {
+            Map<String, String> rest = new TreeMap<>(state.all());
+            rest.remove(PREFIX + session);
+            state.keepOnly(rest);
+        }
+    }
+
+    /** What makes a session of key and text, if its nodes are still there. */
+    static BiFunction<String, String, Optional<Event.Order>> reader(LambdaWeb web) {
+        return (key, text) -> {
+            try {
+                Demand demand = LambdaCodec.demand("", web, JsonFields.parse(text.getBytes(StandardCharsets.UTF_8)));
+                return key.equals(PREFIX + demand.session()) ? Optional.of(demand) : Optional.empty();
+            } catch (InvalidJsonException e) {
+                return Optional.empty();
+            }
+        };
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.apps.lambda;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Metric;
+import org.slotwise.apps.Running;
+import org.slotwise.lambda.Demand;
+import org.slotwise.lambda.LambdaApp;
+import org.slotwise.lambda.LambdaView;
+import org.slotwise.lambda.SessionLeft;
+import org.slotwise.rest.json.InvalidJsonException;
+
+/** Sessions, what they have, and the links that they cross; sessions join, change and leave while it runs. */
+public final class LambdaResources implements AppResources {
+    private static final String SESSIONS = "sessions";
+
+    private final Running<LambdaView> running;
+    private final Object changing;
+    private final Map<String, Supplier<JsonNode>> reads = new LinkedHashMap<>();
+
+    /** Takes the application, and the lock of those that change it. */
+    public LambdaResources(Running<LambdaView> running, Object changing) {
+        this.running = running;
+        this.changing = changing;
+        show("status", LambdaCodec::status);
+        show(SESSIONS, LambdaCodec::sessions);
+        show("links", LambdaCodec::links);
+        show("slots", LambdaCodec::slots);
+    }
+
+    private void show(String name, Function<LambdaView, JsonNode> shown) {
+        reads.put(name, () -> shown.apply(running.view()));
+    }
+
+    @Override
+    public String id() {
+        return LambdaApp.ID;
+    }
+
+    @Override
+    public String description() {
+        return "Lambda networks: sessions with max-min fair rates over all links, as rates to pace by or slots of a star.";
+    }
+
+    @Override
+    public Map<String, Supplier<JsonNode>> reads() {
+        return reads;
+    }
+
+    @Override
+    public Map<String, Change> changes() {
+        return Map.of(SESSIONS, this::session);
+    }
+
+    @Override
+    public List<Metric> metrics() {
+        LambdaView view = running.view();
+        return List.of(
+                Metric.gauge("lambda_sessions", "Sessions that share the lambdas.", view.grants().demands().size()),
+                Metric.gauge("lambda_granted_bps", "What all sessions have together.", Math.round(view.grants().sumBps())),
+                Metric.counter("lambda_sessions_refused", "Sessions that could not be taken after they had been kept.", view.refused()));
+    }
+
+    private JsonNode session(JsonNode body) throws InvalidJsonException {
+        synchronized (changing) {
+            LambdaView view = running.view();
+            if (LambdaCodec.leaves(body)) {
+                SessionLeft left = LambdaCodec.left(body);
+                place(view, left.session());
+                running.choose(new KeptSession(view.web(), left));
+                return LambdaCodec.left(left.session());
+            }
+            Demand demand = LambdaCodec.demand("", view.web(), body);
+            LambdaApp.lacking(view, demand).ifPresent(reason -> {
+                throw new NotHereException(reason);
+            });
+            running.choose(new KeptSession(view.web(), demand));
+            LambdaView after = running.view();
+            return LambdaCodec.session(after, place(after, demand.session()));
+        }
+    }
+
+    private static int place(LambdaView view, String session) {
+        return LambdaCodec.place(view.grants(), session)
+                .orElseThrow(() -> new NotHereException("there is no session '" + session + "'"));
+    }
+}
