@@ -52,6 +52,9 @@ final class FairShare {
     private final int[] owed;
     private final int[] unmet;
     private final int[] byOwed;
+    private final int[] columnSum;
+    /** Senders that have room left. */
+    private final int[] withRoom;
     private final int[] bucketEnd = new int[OWED_BUCKETS + 1];
 
     /** For edges with a port each. */
@@ -85,6 +88,8 @@ final class FairShare {
         this.owed = new int[square.length()];
         this.unmet = new int[square.length()];
         this.byOwed = new int[square.length()];
+        this.columnSum = new int[edges];
+        this.withRoom = new int[edges];
     }
 
     /** Returns slots by place in {@link Square}, valid until the next call; no line exceeds the capacity. */
@@ -118,6 +123,10 @@ final class FairShare {
     }
 
     private void takeRequests(int[][] requests, int rank) {
+        if (weights.classes() == 1 && isUniform() && edges == rowRoom.length) {
+            takeAll(requests);
+            return;
+        }
         boolean single = weights.classes() == 1;
         boolean uniform = isUniform();
         Arrays.fill(rowRequest, 0);
@@ -141,6 +150,30 @@ final class FairShare {
         }
     }
 
+    /** The same of one class of pairs that are alike, with a port for each edge: loops that are done in vectors. */
+    private void takeAll(int[][] requests) {
+        int most = Math.min(MAX_REQUEST, capacity);
+        Arrays.fill(columnSum, 0);
+        for (int i = 0; i < edges; i++) {
+            int[] row = requests[i];
+            int first = square.entry(i, 0);
+            int sum = 0;
+            for (int j = 0; j < edges; j++) {
+                int possible = Math.max(0, Math.min(row[j], most));
+                request[first + j] = possible;
+                columnSum[j] += possible;
+                sum += possible;
+            }
+            int toItself = request[first + i];
+            request[first + i] = 0;
+            columnSum[i] -= toItself;
+            rowRequest[i] = sum - toItself;
+        }
+        for (int j = 0; j < edges; j++) {
+            columnRequest[j] = columnSum[j];
+        }
+    }
+
     private boolean isUniform() {
         return share == Share.EQUAL && weights.areAlike();
     }
@@ -156,10 +189,14 @@ final class FairShare {
 
     private void grantAll() {
         for (int entry = 0; entry < request.length; entry++) {
-            if (request[entry] > 0) {
-                grant(entry, request[entry]);
-                owed[entry] = 0;
-            }
+            int wanted = request[entry];
+            service[entry] += wanted;
+            // Whoever asks is owed nothing afterwards: kept where nothing is wanted, as 0 - 1 has all bits.
+            owed[entry] &= wanted - 1 >> Integer.SIZE - 1;
+        }
+        for (int line = 0; line < rowRoom.length; line++) {
+            rowRoom[line] -= (int) rowRequest[line];
+            columnRoom[line] -= (int) columnRequest[line];
         }
     }
 
@@ -225,14 +262,25 @@ final class FairShare {
     }
 
     private void grantToIdle() {
-        for (int distance = 1; distance < edges; distance++) {
-            for (int i = 0; i < edges; i++) {
+        int senders = 0;
+        for (int i = 0; i < edges; i++) {
+            if (rowRoom[lineOf[i]] > 0) {
+                withRoom[senders++] = i;
+            }
+        }
+        for (int distance = 1; distance < edges && senders > 0; distance++) {
+            int left = 0;
+            for (int k = 0; k < senders; k++) {
+                int i = withRoom[k];
                 int j = i + distance < edges ? i + distance : i + distance - edges;
                 int entry = square.entry(i, j);
                 if (service[entry] == 0 && hasRoom(entry)) {
                     grant(entry, 1);
                 }
+                withRoom[left] = i;
+                left += rowRoom[lineOf[i]] > 0 ? 1 : 0;
             }
+            senders = left;
         }
     }
 

@@ -119,6 +119,11 @@ public final class FrameSchedule {
         System.arraycopy(outputs, slot * edges, target, offset, edges);
     }
 
+    /** Receivers by slot, then sender, to be changed by the caller. */
+    short[] copyOfOutputs() {
+        return outputs.clone();
+    }
+
     /** Slots of a frame by (sender, receiver). */
     public int[][] service() {
         int[][] service = new int[edges][edges];

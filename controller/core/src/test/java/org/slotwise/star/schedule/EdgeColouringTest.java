@@ -111,6 +111,49 @@ class EdgeColouringTest {
     }
 
     @Test
+    void ofSeveralPathsTheShortestIsSwapped() {
+        // Edge 0 can send in slots 1 and 2, edge 3 receive in slot 0. Edge 1 can go there with its slot 2 at once; with edge 2's
+        // slot 1 its connection to edge 0 would have to move as well.
+        FrameSchedule before = new FrameSchedule.Builder(4, 3)
+                .connect(0, 0, 1).connect(0, 2, 0).connect(1, 2, 3).connect(2, 1, 3).build();
+        int[][] service = before.service();
+        service[0][3] = 1;
+        FrameSchedule after = decompose(service, before, SlotOrder.CONTIGUOUS);
+        checkServes(after, service);
+        assertEquals(List.of(0, 3, 3), List.of(after.output(0, 2), after.output(1, 2), after.output(2, 0)));
+        assertEquals(3, after.output(0, 1));
+    }
+
+    @Property(seed = "20261128", tries = 20)
+    void fullFramesOfManyEdgesAreServedFromEmptyAndFromOthers(@ForAll @IntRange(min = 60, max = 70) int edges,
+            @ForAll @IntRange(min = 100, max = 140) int slots, @ForAll Random random, @ForAll SlotOrder order) {
+        EdgeColouring warm = new EdgeColouring(edges, slots, order);
+        FrameSchedule schedule = FrameSchedule.empty(edges, slots);
+        for (int round = 0; round < 3; round++) {
+            int[][] service = ofPermutations(edges, slots, random);
+            checkServes(decompose(service, schedule, order), service);
+            schedule = warm.decompose(new Square(edges).flatten(service), schedule);
+            checkServes(schedule, service);
+        }
+    }
+
+    /** Every line is full but where an edge would send to itself. */
+    private static int[][] ofPermutations(int edges, int slots, Random random) {
+        int[][] service = new int[edges][edges];
+        List<Integer> receivers = new ArrayList<>();
+        for (int edge = 0; edge < edges; edge++) {
+            receivers.add(edge);
+        }
+        for (int slot = 0; slot < slots; slot++) {
+            Collections.shuffle(receivers, random);
+            for (int i = 0; i < edges; i++) {
+                service[i][receivers.get(i)] += receivers.get(i) == i ? 0 : 1;
+            }
+        }
+        return service;
+    }
+
+    @Test
     void spreadKeepsSlotsApartAndContiguousTogether() {
         int[][] service = {{0, 4, 4}, {0, 0, 0}, {0, 0, 0}};
         FrameSchedule empty = FrameSchedule.empty(3, 8);
