@@ -5,13 +5,14 @@ import json
 import os
 import signal
 import subprocess
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from slotwise import gtp, home
-from slotwise.routers import Chain, Link, ip, read_until, spawn
+from slotwise.routers import Chain, Link, RouterError, ip, read_until, spawn
 
 SERVER = "10.9.0.1"
 FILE_BYTES = 20_000_000
@@ -154,6 +155,47 @@ def test_a_killed_daemon_goes_on_where_it_was(pair, tmp_path):
     assert received["resumed_bytes"] == here > 0 and received["bytes"] == 3 * FILE_BYTES
     assert sha256(pair.served / "file") == sha256(original)
     assert [path.name for path in pair.served.iterdir()] == ["file"]
+
+
+def test_a_file_comes_whole_through_kills_by_seed(pair, tmp_path):
+    """SLOTWISE_GTP_KILLS=N for more than the few of a run in the tests."""
+    kills, random = int(os.environ.get("SLOTWISE_GTP_KILLS", "4")), Random(1)
+    original, stored, state = pair.served / "file", tmp_path / "stored", tmp_path / ".stored.gtp-state"
+    original.write_bytes(os.urandom(5 * FILE_BYTES))
+    arguments = ["receive", SERVER, "file", "--out", str(stored)]
+    command = pair.inside(pair.command, "gtp", *arguments, "--key", pair.key, "--rate-bps", "100000000", "--timeout-s", "3")
+    daemon = pair.serve()
+    killed = {"receiver": 0, "daemon": 0}
+    resumed = files = here = 0
+    while sum(killed.values()) < kills:
+        receiver = spawn(pair.stack, *command, stderr=subprocess.STDOUT)
+        who = random.choice(["receiver", "daemon"])
+        with suppress(RouterError):
+            # It says once a second how far it is; what is left may be less than that.
+            for _ in range(random.randrange(1, 6)):
+                read_until(receiver, f"of {5 * FILE_BYTES} bytes")
+            if who == "receiver":
+                receiver.kill()
+            else:
+                daemon.kill()
+                daemon.wait()
+                daemon = pair.serve()
+            killed[who] += 1
+        receiver.communicate(timeout=30)
+        if not stored.exists() and random.random() < 0.7:
+            noted = json.loads(state.read_text())["here"] if state.exists() and state.stat().st_size else 0
+            assert noted >= here
+            here = noted
+            continue
+        if not stored.exists():
+            report, status = pair.run(*arguments)
+            assert status == 0 and report["ok"] and report["resumed_bytes"] >= here, report
+            resumed += report["resumed_bytes"] > 0
+        assert sha256(stored) == sha256(original)
+        assert not list(tmp_path.glob(".stored*"))
+        stored.unlink()
+        files, here = files + 1, 0
+    print(f"{files} files whole, {resumed} of them resumed in the end; killed: {killed}")
 
 
 def test_another_key_is_refused(pair, tmp_path):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mininet's own command in front of the real fabric: a scenario file, a fibre cut by name, report and captures."""
+import hashlib
 import json
 import os
 import re
@@ -159,3 +160,35 @@ def test_a_mesh_of_optical_packet_switches_runs_and_goes_round_a_cut(tmp_path):
     assert "s0-s1 s1-s2 s2-s3 s3-s0 s0-s2 s1-s3 e0-s0 e1-s1 e2-s2 e3-s3\n" in said
     assert "there is no fibre 's0-e2'; expected one of s0-s1, s1-s2" in said
     assert report["controller"]["reroutes"] > 0
+
+
+# The host asks until the daemon listens. Fibres carry 1450 bytes at most.
+TYPED_FOR_A_FILE = """{a} mkdir /tmp/served && head -c 4000000 /dev/urandom > /tmp/served/file && {command} gtp key /tmp/key
+{a} {command} gtp serve /tmp/served --key /tmp/key {options} --quiet > /tmp/served.log 2>&1 &
+{b} {command} gtp receive {a} file --out /tmp/stored --key /tmp/key {options} --quiet > /tmp/received.json
+{a} kill -TERM $!
+{a} wait
+exit
+"""
+
+
+@pytest.mark.parametrize(
+    ("topology", "a", "b"),
+    [
+        ("agile,topologies/star3-short.yaml", "h0_0", "h2_0"),
+        ("packetring,4,1,rate_bps=50000000", "h0", "h2"),
+        ("lambda,3,1,delay_ns=5000000", "h0", "h2"),
+    ],
+    ids=["star", "ring", "lambda"],
+)
+def test_a_file_goes_over_gtp_between_hosts(tmp_path, topology, a, b):
+    options = "--packet-bytes 1400 --rate-bps 20000000"
+    typed = TYPED_FOR_A_FILE.format(a=a, b=b, command=home.slotwise_command(), options=options)
+    said, _ = ran(tmp_path, f"{topology},report=/tmp/r.json", typed, "")
+    received = json.loads((tmp_path / "received.json").read_text() or "{}")
+    assert received.get("ok"), said + (tmp_path / "served.log").read_text()
+    digests = [hashlib.sha256((tmp_path / place).read_bytes()).hexdigest() for place in ("served/file", "stored")]
+    assert digests == [received["sha256"]] * 2 and received["bytes"] == 4_000_000
+    (line,) = (tmp_path / "served.log").read_text().splitlines()[-1:]
+    assert json.loads(line)["sha256"] == received["sha256"]
+    print(f"{topology}: {received['goodput_bps'] / 1e6:.1f} Mb/s of the file")

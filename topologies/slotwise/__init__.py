@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build, run and look at agile stars, networks of routers, both in one, packet rings and meshes of optical packet switches, from Python.
+"""Build, run and look at agile stars, networks of routers, both in one, packet rings, meshes of optical packet switches and lambda networks, from Python.
 
     from slotwise import Star
     report = Star(edges=4, hosts_per_edge=2).tcp("all", "all").run()
@@ -10,6 +10,7 @@ from slotwise.errors import (
 from slotwise.document import RunFailed
 from slotwise.experiment import Experiment, Star
 from slotwise.home import CommandNotFound, HomeNotFound
+from slotwise.lambdas import LambdaNetwork
 from slotwise.mesh import OpsMesh
 from slotwise.network import Network
 from slotwise.report import Report, ReportError
@@ -17,6 +18,6 @@ from slotwise.ring import Ring
 from slotwise.scenario import ScenarioError
 
 __all__ = [
-    "CommandNotFound", "Experiment", "HomeNotFound", "InvalidArgument", "MissingPackage", "Network", "OpsMesh", "Report", "ReportError", "Ring", "RunFailed",
+    "CommandNotFound", "Experiment", "HomeNotFound", "InvalidArgument", "LambdaNetwork", "MissingPackage", "Network", "OpsMesh", "Report", "ReportError", "Ring", "RunFailed",
     "ScenarioError", "SlotwiseError", "Star", "UnknownArgument", "UnknownEndpoint", "UnknownFibre", "UnknownName", "UnknownPhase", "UnknownTable",
 ]

@@ -235,6 +235,67 @@ def ops(
     }
 
 
+def lambda_network(
+    sites: int | list[str] = 4,
+    hosts_per_site: int = 1,
+    *,
+    lambdas: list[tuple] | None = None,
+    lambda_bps: int = 1_000_000_000,
+    delay_ns: int = 10_000_000,
+    buffer_packets: int = 1_000,
+    access_rate_bps: int = 100_000_000,
+    access_delay_ns: int = 10_000,
+    gtp: dict | None = None,
+    packet_bytes: int = 1_500,
+    control_latency_ns: int = 1_000_000,
+    seconds: float = 10,
+    sample_ms: int = 100,
+    seed: int = 1,
+    name: str | None = None,
+    **unknown,
+) -> dict:
+    """A web of lambdas between `sites`, their number or their names, each with a group of `hosts_per_site` hosts, `hosts0` at the first one.
+    No flows.
+
+    `lambdas` are pairs of names, or a pair and a delay in ns where it is not `delay_ns`, each a light path both ways; without them every two
+    sites have one. A path over several takes that with the least delay. `gtp` says how hosts share their links, as docs/scenario.md has it
+    (`capacity_bps`, `interval_ms`, `alpha`, `beta`, `knife_edge`, `crowd`, `start`).
+
+    Raises UnknownArgument and InvalidArgument; what the numbers may be is the schema's (`scenario.check`).
+    """
+    _refuse(unknown, lambda_network, "a lambda network")
+    if _is_count(sites):
+        sites = [f"site{number}" for number in range(sites)]
+    if not isinstance(sites, (list, tuple)) or not all(isinstance(site, str) for site in sites):
+        raise InvalidArgument(f"sites: expected their number, or a list of names, got {sites!r}")
+    if lambdas is None:
+        lambdas = [(here, there) for number, here in enumerate(sites) for there in sites[number + 1:]]
+    if not all(isinstance(each, (list, tuple)) and len(each) in (2, 3) for each in lambdas):
+        raise InvalidArgument(f"lambdas: expected pairs of names, each with a delay in ns or without, got {lambdas!r}")
+    for end in (end for each in lambdas for end in each[:2]):
+        if end not in sites:
+            raise UnknownName("site", str(end), sites, "the lambda network")
+    access = {"rate_bps": access_rate_bps, "up_delay_ns": access_delay_ns, "down_delay_ns": access_delay_ns, "buffer": {"packets": 1000}}
+    access |= {} if gtp is None else {"gtp": gtp}
+    ways = [(each[:2], each[2] if len(each) == 3 else delay_ns) for each in lambdas]
+    return {
+        "version": 1,
+        "name": name or f"lambda{len(sites)}",
+        "seed": seed,
+        "duration_ms": ms(seconds),
+        "sample_ms": sample_ms,
+        "packet_bytes": packet_bytes,
+        "routers": list(sites),
+        "links": [
+            {"name": f"{start}-{end}", "from": start, "to": end, "rate_bps": lambda_bps, "delay_ns": delay, "buffer": {"packets": buffer_packets}}
+            for (here, there), delay in ways for start, end in ((here, there), (there, here))
+        ],
+        "hosts": [{"name": f"hosts{number}", "count": hosts_per_site, "router": site, **access} for number, site in enumerate(sites)],
+        "flows": [],
+        "controller": {"control_latency_ns": control_latency_ns, "metric": "delay"},
+    }
+
+
 def _around(switches: list[str]) -> list[tuple[str, str]]:
     """Each joined to the next two, each pair once."""
     found = {}

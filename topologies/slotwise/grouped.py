@@ -36,7 +36,8 @@ class Grouped(Parts):
         self, source: str, destination: str, *, transport: str | None = None, sack: bool | None = None, size_bytes: int | None = None, **when,
     ) -> Self:
         """A stream from each host of a group to the host of the same number in another, of `size_bytes` or until the end. `when`, of
-        every kind of flow: `name`; `start_s`, the earliest start; `spread_s`, within which they start by seed. Raises UnknownName."""
+        every kind of flow: `name`; `start_s`, the earliest start; `spread_s`, within which they start by seed; of `tcp` and `gtp` `stop_s`, when
+        they send nothing new any more. Raises UnknownName."""
         return self._flow(source, destination, when, {"transport": transport, "sack": sack, "bytes": size_bytes})
 
     def udp(self, source: str, destination: str, rate_bps: int, process: str = "constant", *, name: str | None = None,
@@ -76,12 +77,12 @@ class Grouped(Parts):
         return self._known("group of hosts", name, [*known, *of_edges])
 
     def _flow(self, source: str, destination: str, when: dict, what: dict) -> Self:
-        known = ["name", "start_s", "spread_s"]
+        known = ["name", "start_s", "spread_s", "stop_s"]
         for option in when:
             if option not in known:
                 raise UnknownArgument("option", option, known, "a flow")
         entry = {"name": when.get("name") or f"flow{len(self.scenario['flows'])}", "from": self._party(source), "to": self._party(destination)}
-        times = {f"{key}_ms": builders.ms(when[f"{key}_s"]) for key in ("start", "spread") if when.get(f"{key}_s") is not None}
+        times = {f"{key}_ms": builders.ms(when[f"{key}_s"]) for key in ("start", "spread", "stop") if when.get(f"{key}_s") is not None}
         return self._append("flows", entry | {key: value for key, value in what.items() if value is not None} | times)
 
     def _change(self, at_s: float, what: dict, every_s: float | None, times: int | None, change: dict) -> Self:

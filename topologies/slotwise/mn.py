@@ -6,9 +6,10 @@
     sudo mn --custom topologies/slotwise/mn.py --topo agile,topologies/routers4.yaml --controller none
     sudo mn --custom topologies/slotwise/mn.py --topo packetring,8 --controller none
     sudo mn --custom topologies/slotwise/mn.py --topo opsmesh,5 --controller none
+    sudo mn --custom topologies/slotwise/mn.py --topo lambda,4 --controller none
 
 `agilestar` has so many edges with so many hosts each, `packetring` so many stations, `opsmesh` so many optical packet switches with an edge
-each, `agile` the network of a scenario file. Edges, routers and stations are `AgileSwitch`es in front of one fabric, a `slotwise emulate --attach` process (P4 switches
+each, `lambda` so many sites that lambdas join, `agile` the network of a scenario file. Edges, routers and stations are `AgileSwitch`es in front of one fabric, a `slotwise emulate --attach` process (P4 switches
 and controller) that starts with the last of them and stops with the net. In Mininet's command line `fibre edge2-core0 down` cuts a fibre.
 """
 import os
@@ -106,6 +107,19 @@ class Mesh(MarkedTopo):
         return builders.ops(switches, hosts, **options) | {"flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]}
 
 
+class Lambda(MarkedTopo):
+    """A web of lambdas between `sites` sites with `hosts` hosts each. Other parameters as in `slotwise.builders.lambda_network`, and those in
+    `OPTIONS`."""
+
+    NAME = "lambda"
+    EXPECTED = "lambda,SITES,HOSTS,NAME=VALUE,..."
+
+    @staticmethod
+    def scenario(sites: int = 4, hosts: int = 1, **options) -> dict:  # pylint: disable=arguments-differ
+        """As the builder makes it. A scenario has at least one flow; none is run."""
+        return builders.lambda_network(sites, hosts, **options) | {"flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]}
+
+
 class Agile(MarkedTopo):
     """The network of a scenario file; its traffic is Mininet's. Other parameters are those in `OPTIONS`."""
 
@@ -121,6 +135,6 @@ class Agile(MarkedTopo):
         return scenarios.placed(scenarios.load(path), path.resolve().parent)
 
 
-topos = {"agilestar": AgileStar, "packetring": PacketRing, "opsmesh": Mesh, "agile": Agile}
+topos = {"agilestar": AgileStar, "packetring": PacketRing, "opsmesh": Mesh, "lambda": Lambda, "agile": Agile}
 # What `mn` starts.
 CLI = AgileCLI  # pylint: disable=invalid-name

@@ -15,6 +15,7 @@ from slotwise import builders, scenario
 from slotwise.document import Document
 from slotwise.errors import InvalidArgument, SlotwiseError
 from slotwise.experiment import Star
+from slotwise.lambdas import LambdaNetwork
 from slotwise.mesh import OpsMesh
 from slotwise.network import Network
 from slotwise.ring import Ring
@@ -37,6 +38,17 @@ def ops(**options) -> OpsMesh:
     """TCP from each edge to the one opposite."""
     made = OpsMesh(**options)
     return _across(made, "hosts", len(scenario.ops_edges(made.scenario)))
+
+
+def lambdas(**options) -> LambdaNetwork:
+    """A session of GTP from each site's hosts to those of all others."""
+    made = LambdaNetwork(**options)
+    count = len(made.scenario["routers"])
+    for here in range(count):
+        for there in range(count):
+            if here != there:
+                made.gtp(f"hosts{here}", f"hosts{there}", name=f"{here}-{there}")
+    return made
 
 
 def routers(
@@ -91,6 +103,7 @@ KINDS = {
     "star": Kind(builders.star, star, "edges around a photonic core switched in slots"),
     "ring": Kind(builders.ring, ring, "a packet ring with fair shares"),
     "ops": Kind(builders.ops, ops, "a mesh of optical packet switches"),
+    "lambda": Kind(builders.lambda_network, lambdas, "sites joined by lambdas, with sessions of GTP"),
     "routers": Kind(routers, routers, "a chain of routers with a bottleneck, TCP or XCP"),
 }
 

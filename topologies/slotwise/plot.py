@@ -2,7 +2,8 @@
 """`python3 -m slotwise.plot REPORT.json OUT.png`: demand and slots granted per edge pair over time, or links' utilization and queues.
 
 Up to 8 edges: one small chart a pair, rows are sources and columns destinations. More edges: heat maps of the means of
-each phase. Of all other networks: one chart a link, the busiest ones; below the star's, if there are both.
+each phase. Of all other networks: one chart a link, the busiest ones; below the star's, if there are both. Of sessions of GTP: one chart a
+session, its rate and its max-min rate, and one of how far all are from these.
 """
 import argparse
 import sys
@@ -23,6 +24,7 @@ from slotwise.report import ReportError, read  # noqa: E402  pylint: disable=wro
 
 MAX_CHART_EDGES = 8
 MAX_LINK_CHARTS = 12
+MAX_SESSION_CHARTS = 14
 MAX_POINTS = 1500
 DOTS_PER_INCH = 110
 # Room for the names of the phases above the curves.
@@ -32,6 +34,7 @@ ADDED_COLOUR, LIMIT_COLOUR, ACTIVE_COLOUR = "#2a8f4a", "#a83248", "#555555"
 PHASE_COLOURS = ("#eef2f7", "#ffffff")
 MS_PER_S = 1000
 NS_PER_MS = 1_000_000
+BITS_PER_MEGABIT = 1_000_000
 
 
 def draw(report: dict, file: Path) -> None:
@@ -43,6 +46,8 @@ def draw(report: dict, file: Path) -> None:
         figures.append(_charts(report, edges) if len(edges) <= MAX_CHART_EDGES else _heat_maps(report, edges))
     if series.get("links") and series["time_ms"]:
         figures.append(_link_charts(report))
+    if series.get("sessions") and series["time_ms"]:
+        figures.append(_session_charts(report))
     if not figures:
         raise ReportError(f"the report of '{report['scenario']}' has no frames to draw")
     image.imsave(file, _stacked([_pixels(figure) for figure in figures]))
@@ -112,6 +117,46 @@ def _link_charts(report: dict):
         axes.tick_params(labelsize=7, colors=GRANT_COLOUR, axis="y")
         axes.tick_params(labelsize=7, labelbottom=True, axis="x")
         queue.tick_params(labelsize=7, colors=DEMAND_COLOUR)
+    figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=len(handles), fontsize=9, frameon=False)
+    return figure
+
+
+def _session_charts(report: dict) -> Figure:
+    series = report["series"]
+    sessions = sorted(series["sessions"], key=lambda session: -sum(filter(None, session["rate_bps"])))[:MAX_SESSION_CHARTS]
+    # In the file's order, as people look for them.
+    sessions.sort(key=series["sessions"].index)
+    columns = min(len(sessions) + 1, 3)
+    rows = -(-(len(sessions) + 1) // columns)
+    figure, grid = pyplot.subplots(
+        rows, columns, squeeze=False, sharex=True, layout="constrained", figsize=(4.2 * columns + 1.0, 2.1 * rows + 1.2),
+    )
+    shown = "" if len(sessions) == len(series["sessions"]) else f", the {len(sessions)} largest of {len(series['sessions'])}"
+    figure.suptitle(f"{report['scenario']}, {report['command']}d: sessions of GTP{shown}")
+    figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
+    ends_ms = [time - _origin_ms(report, 0.0) for time in series["time_ms"]]
+    seconds, thin = _thinned([0.0, *ends_ms][:len(ends_ms)])
+    for axes in grid.flat[len(sessions) + 1:]:
+        axes.set_axis_off()
+    most = max((rate or 0) for session in sessions for key in ("rate_bps", "fair_bps") for rate in session[key]) / BITS_PER_MEGABIT
+    handles = {}
+    for axes, session in zip(grid.flat, sessions):
+        axes.set_title(session["name"], fontsize=9)
+        rates, fair = (
+            thin([numpy.nan if bps is None else bps for bps in session[key]], 1 / BITS_PER_MEGABIT) for key in ("rate_bps", "fair_bps")
+        )
+        (line,) = axes.step(seconds, rates, where="post", color=GRANT_COLOUR, linewidth=1.0)
+        (oracle,) = axes.step(seconds, fair, where="post", color=LIMIT_COLOUR, linewidth=0.9, linestyle="--")
+        handles = {"rate, Mb/s": line, "max-min rate, Mb/s; time in s": oracle}
+        axes.set_ylim(0, HEADROOM * max(most, 1e-6))
+    axes = grid.flat[len(sessions)]
+    axes.set_title("distance of all, by that of nobody sending: D/D0", fontsize=9)
+    parts = [own / zero if zero > 0 else numpy.nan for own, zero in zip(series["distance"]["distance"], series["distance"]["from_zero"])]
+    axes.step(seconds, thin(parts), where="post", color=ADDED_COLOUR, linewidth=1.0)
+    axes.set_ylim(bottom=0)
+    for axes in grid.flat[:len(sessions) + 1]:
+        axes.set_xlim(left=0)
+        axes.tick_params(labelsize=7, labelbottom=True)
     figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=len(handles), fontsize=9, frameon=False)
     return figure
 

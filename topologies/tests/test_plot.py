@@ -118,3 +118,33 @@ def test_links_have_one_scale_for_what_waits():
     })
     waiting = [axes for axes in figure.axes if not axes.get_title()]
     assert [tuple(axes.get_ylim()) for axes in waiting] == [(0, plot.HEADROOM * 80)] * 2
+
+
+def test_sessions_are_drawn_beside_what_they_should_have():
+    """A gap where one was not there, and the part of the distance below."""
+    sessions = [
+        {"name": "a.0", "rate_bps": [None, 40_000_000], "fair_bps": [None, 50_000_000]},
+        {"name": "b.0", "rate_bps": [90_000_000, 60_000_000], "fair_bps": [100_000_000, 50_000_000]},
+    ]
+    figure = plot._session_charts({
+        "scenario": "lambda", "command": "simulate", "phases": [],
+        "series": {"frame_ms": [], "pairs": [], "time_ms": [100.0, 200.0], "sessions": sessions,
+                   "distance": {"distance": [0.1, 0.15], "from_zero": [1.0, 0.75]}},
+    })
+    first, second, distance = figure.axes[:3]
+    rate, fair = first.get_lines()
+    assert (str(rate.get_ydata()[0]), rate.get_ydata()[1], fair.get_ydata()[1]) == ("nan", 40.0, 50.0)
+    assert [list(line.get_ydata()) for line in second.get_lines()] == [[90.0, 60.0], [100.0, 50.0]]
+    assert [round(part, 9) for part in distance.get_lines()[0].get_ydata()] == [0.1, 0.2]
+    assert first.get_ylim() == second.get_ylim() == (0, plot.HEADROOM * 100)
+
+
+def test_sessions_are_drawn_below_the_links(tmp_path):
+    link = {"name": "a-b", "utilization": [0.5, 1.0], "queue_bytes": [0, 1500], "dropped_packets": [0, 2]}
+    session = {"name": "a.0", "rate_bps": [1, 2], "fair_bps": [2, 2]}
+    bare = {"frame_ms": [], "pairs": [], "time_ms": [100.0, 200.0], "links": [link]}
+    rows = []
+    for more in ({}, {"sessions": [session], "distance": {"distance": [0, 0], "from_zero": [0, 1]}}):
+        plot.draw({"scenario": "lambda", "command": "simulate", "phases": [], "series": bare | more}, tmp_path / "out.png")
+        rows.append(image.imread(tmp_path / "out.png").shape[0])
+    assert rows[1] > rows[0] + 100
