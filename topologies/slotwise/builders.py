@@ -25,6 +25,11 @@ FAULTS = {
 }
 """Kinds of faults with the options of each."""
 
+OPS_KEYS = frozenset({
+    "wavelengths", "conversion", "probes", "guard_ns", "hops", "target", "framing_bytes", "ingress", "aggregation", "classes", "macroflows", "resequencing",
+})
+"""Keys of a scenario's section `ops` that `ops` takes in `more`."""
+
 
 def star(
     edges: int = 4,
@@ -197,6 +202,8 @@ def ops(
 
     Raises UnknownArgument and InvalidArgument; what the numbers may be is the schema's (`scenario.check`).
     """
+    for key in OPS_KEYS.intersection(unknown):
+        raise InvalidArgument(f"{key}: a key of the section ops; expected more={{'{key}': ...}}")
     _refuse(unknown, ops, "a mesh of optical packet switches")
     if _is_count(switches):
         switches = [f"s{number}" for number in range(switches)]

@@ -273,6 +273,9 @@ def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:
     if error.validator == "not" and not error.validator_value:
         yield Problem(_pointer(place), "this network has no such key")
         return
+    if error.validator == "minItems" and place == ["flows"]:
+        yield Problem("/flows", "no flows; expected at least one, in Python by tcp, udp, web or gtp")
+        return
     if error.validator != "additionalProperties":
         yield Problem(_pointer(place), error.message + _hint(error))
         return

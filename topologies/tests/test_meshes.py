@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meshes of optical packet switches in Python, before anything runs."""
+import json
+
 import pytest
 
-from slotwise import InvalidArgument, OpsMesh, ScenarioError, UnknownArgument, UnknownName, builders, scenario
+from slotwise import InvalidArgument, OpsMesh, ScenarioError, UnknownArgument, UnknownName, builders, home, scenario
 
 PENTAGRAM = ["s0-s1", "s1-s2", "s2-s3", "s3-s4", "s4-s0", "s0-s2", "s1-s3", "s2-s4", "s3-s0", "s4-s1"]
 
@@ -49,6 +51,19 @@ def test_what_a_mesh_does_not_have_is_refused_with_what_it_has(tmp_path):
         OpsMesh(3, ram_bytes=-1).tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
     with pytest.raises(ScenarioError, match="/ops.*expected optical packet switches"):
         OpsMesh.load(scenario.home.root() / "topologies" / "ring8.yaml")
+
+
+def test_a_key_of_the_section_goes_into_more():
+    with pytest.raises(InvalidArgument, match=r"aggregation: a key of the section ops; expected more=\{'aggregation': ...\}"):
+        OpsMesh(3, aggregation={"scheme": "none"})
+    section = json.loads((home.root() / "schema" / "scenario.schema.json").read_text())["$defs"]["ops"]["properties"]
+    own = {"switches", "links", "edges", "rate_bps", "ram_bytes", "deflections"}
+    assert builders.OPS_KEYS == set(section) - own, "all others that a file may have"
+
+
+def test_a_mesh_without_traffic_is_answered_with_how_to_make_some(tmp_path):
+    with pytest.raises(ScenarioError, match="/flows: no flows; expected at least one, in Python by tcp, udp, web or gtp"):
+        OpsMesh(3).save(tmp_path / "mesh.yaml")
 
 
 def test_switches_and_edges_fail_where_there_are_some():
