@@ -185,6 +185,7 @@ impl Realtime {
                 account: Account::new(clock.now_ns(), ThreadUse::now as fn() -> ThreadUse),
                 slot_lateness: SlotLateness::new(slot_ns),
                 begun: false,
+                has_news: false,
                 shared: shared.clone(),
             },
             ports,
@@ -308,6 +309,8 @@ struct Timed {
     account: Account<fn() -> ThreadUse>,
     slot_lateness: SlotLateness,
     begun: bool,
+    /// Events were handled since what they brought was last handed over.
+    has_news: bool,
     shared: Arc<Shared>,
 }
 
@@ -345,6 +348,7 @@ impl Timed {
             if !self.fabric.run_next(now_ns) {
                 return;
             }
+            self.has_news = true;
             now_ns = self.clock.now_ns();
         }
     }
@@ -449,7 +453,11 @@ impl Driver {
         self.timed.turn_to(Activity::Rest { until_ns });
         self.timed.clock.sleep_until(until_ns);
         let now_ns = self.timed.clock.now_ns();
-        let idle = self.idle(now_ns);
+        // What events brought since it was last handed over would else wait until something is due, 100 ms in a network without traffic.
+        let idle = match self.timed.has_news {
+            true => Duration::ZERO,
+            false => self.idle(now_ns),
+        };
         self.timed.turn_to(Activity::Rest {
             until_ns: now_ns + idle.as_nanos() as u64,
         });
@@ -490,6 +498,7 @@ impl Driver {
             phase_bytes,
             ..
         } = self;
+        timed.has_news = false;
         timed.turn_to(Activity::Busy(Cause::Send));
         while let Some(output) = timed.fabric.poll_host_output() {
             if let Some(&index) = index.get(&AccessPort {
