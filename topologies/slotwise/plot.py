@@ -3,7 +3,7 @@
 
 Up to 8 edges: one small chart a pair, rows are sources and columns destinations. More edges: heat maps of the means of
 each phase. Of all other networks: one chart a link, the busiest ones; below the star's, if there are both. Of sessions of GTP: one chart a
-session, its rate and its max-min rate, and one of how far all are from these.
+session, its rate and its max-min rate, and one of how far all are from these. Of optical packet switches what became of trains.
 """
 import argparse
 import sys
@@ -32,6 +32,10 @@ HEADROOM = 1.2
 DEMAND_COLOUR, GRANT_COLOUR = "#d9822b", "#1f5fa8"
 ADDED_COLOUR, LIMIT_COLOUR, ACTIVE_COLOUR = "#2a8f4a", "#a83248", "#555555"
 PHASE_COLOURS = ("#eef2f7", "#ffffff")
+TRAIN_COLOURS = {"waited": "#1f5fa8", "converted": "#2a8f4a", "deflected": "#d9822b", "refused": "#a83248"}
+TRAIN_LABELS = {"waited": "waited in optical RAM", "converted": "on another wavelength", "deflected": "deflected", "refused": "refused"}
+# Of one train in ten thousand to all of them.
+LEAST_PERCENT, MOST_PERCENT = 0.01, 100
 MS_PER_S = 1000
 NS_PER_MS = 1_000_000
 BITS_PER_MEGABIT = 1_000_000
@@ -46,6 +50,8 @@ def draw(report: dict, file: Path) -> None:
         figures.append(_charts(report, edges) if len(edges) <= MAX_CHART_EDGES else _heat_maps(report, edges))
     if series.get("links") and series["time_ms"]:
         figures.append(_link_charts(report))
+    if series.get("trains") and series["time_ms"]:
+        figures.append(_train_charts(report))
     if series.get("sessions") and series["time_ms"]:
         figures.append(_session_charts(report))
     if not figures:
@@ -158,6 +164,49 @@ def _session_charts(report: dict) -> Figure:
         axes.set_xlim(left=0)
         axes.tick_params(labelsize=7, labelbottom=True)
     figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=len(handles), fontsize=9, frameon=False)
+
+
+def _train_charts(report: dict) -> Figure:
+    """Of the trains that came to optical packet switches how many did not go straight on: all switches over time, and each over the run."""
+    series = report["series"]
+    switches = series["trains"]
+    figure, (over_time, by_switch) = pyplot.subplots(1, 2, layout="constrained", figsize=(13.6, 3.4))
+    figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
+    kinds = [kind for kind in TRAIN_LABELS if any(any(switch[kind]) for switch in switches)]
+
+    def percent(counts: numpy.ndarray, trains: numpy.ndarray) -> numpy.ndarray:
+        return 100 * counts / numpy.maximum(trains, 1)
+
+    def of_all(kind: str) -> numpy.ndarray:
+        return numpy.sum([switch[kind] for switch in switches], axis=0)
+
+    origin_ms = _origin_ms(report, 0.0)
+    ends_ms = [time - origin_ms for time in series["time_ms"]]
+    seconds, thin = _thinned([0.0, *ends_ms][:len(ends_ms)])
+    trains = of_all("straight") + sum(of_all(kind) for kind in TRAIN_LABELS)
+    handles = {}
+    for kind in kinds:
+        shares = thin(list(percent(of_all(kind), trains)))
+        (handles[TRAIN_LABELS[kind]],) = over_time.step(seconds, shares, where="post", color=TRAIN_COLOURS[kind], linewidth=1.2)
+    over_time.set_title("% of the trains at all switches; time in s", fontsize=9)
+    over_time.set_xlim(left=0)
+    places = numpy.arange(len(switches))
+    sums = [{kind: sum(switch[kind]) for kind in ("straight", *TRAIN_LABELS)} for switch in switches]
+    width = 0.8 / max(len(kinds), 1)
+    for number, kind in enumerate(kinds):
+        shares = [100 * of_switch[kind] / max(sum(of_switch.values()), 1) for of_switch in sums]
+        by_switch.bar(places + width * (number + 0.5) - 0.4, shares, width, color=TRAIN_COLOURS[kind])
+    by_switch.set_title("% of the trains at each switch, whole run", fontsize=9)
+    # Names of more would be on top of each other.
+    step = -(-len(switches) // 30)
+    by_switch.set_xticks(places[::step], [switch["switch"] for switch in switches[::step]])
+    for axes in (over_time, by_switch):
+        axes.set_yscale("log")
+        axes.set_ylim(LEAST_PERCENT, MOST_PERCENT)
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.grid(axis="y", linewidth=0.3)
+        axes.tick_params(labelsize=7)
+    figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=max(len(handles), 1), fontsize=9, frameon=False)
     return figure
 
 

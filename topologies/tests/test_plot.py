@@ -148,3 +148,23 @@ def test_sessions_are_drawn_below_the_links(tmp_path):
         plot.draw({"scenario": "lambda", "command": "simulate", "phases": [], "series": bare | more}, tmp_path / "out.png")
         rows.append(image.imread(tmp_path / "out.png").shape[0])
     assert rows[1] > rows[0] + 100
+
+
+def trains(**counts: list[int]) -> dict:
+    return {kind: counts.get(kind, [0, 0]) for kind in ("straight", "waited", "converted", "deflected", "refused")}
+
+
+def test_of_trains_the_part_that_did_not_go_straight_on_is_drawn():
+    figure = plot._train_charts({
+        "scenario": "mesh", "command": "simulate", "phases": [],
+        "series": {"time_ms": [100.0, 200.0], "trains": [
+            {"switch": "s0", **trains(straight=[90, 40], refused=[10, 0])}, {"switch": "s1", **trains(straight=[100, 40], deflected=[0, 20])},
+        ]},
+    })
+    over_time, by_switch = figure.axes
+    lines = {tuple(line.get_ydata()) for line in over_time.get_lines()}
+    assert lines == {(5.0, 0.0), (0.0, 20.0)}, "refused, and deflected, in percent of what came to both"
+    assert [text.get_text() for text in figure.legends[0].texts] == ["deflected", "refused"], "no kind that there was not"
+    assert [label.get_text() for label in by_switch.get_xticklabels()] == ["s0", "s1"]
+    heights = {round(bar.get_height(), 3) for bar in by_switch.patches}
+    assert heights == {0.0, round(1000 / 140, 3), round(2000 / 160, 3)}

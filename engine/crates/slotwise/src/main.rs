@@ -58,6 +58,7 @@ mod stf;
 mod switch;
 mod switches;
 mod time_left;
+mod trains;
 mod xfer;
 
 use std::ffi::OsString;

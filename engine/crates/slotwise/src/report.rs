@@ -13,6 +13,7 @@ use crate::faults::FaultReport;
 use crate::lateness::{Beat, Lateness};
 use crate::per_star::StarReport;
 use crate::shares::{self, PairShare};
+use crate::trains::{self, SwitchTrains};
 
 /// Version of the report's format.
 pub const REPORT_VERSION: u32 = 1;
@@ -225,6 +226,9 @@ pub struct Series {
     /// Links between routers or of a ring, one direction each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkSeries>,
+    /// Optical packet switches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trains: Vec<SwitchTrains>,
 }
 
 /// One direction of a link between routers or of a ring. What only rings have is empty elsewhere.
@@ -386,6 +390,7 @@ impl Report {
             );
         }
         text += &shares::summary(&self.shares);
+        text += &trains::summary(&self.series.trains);
         for pair in &self.hot_pairs {
             let _ = writeln!(text, "  hot pair     {pair}");
         }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What became of trains at optical packet switches in a run, by their P4's counters.
+
+use serde::Serialize;
+use slotwise_reproduce::Table;
+
+use crate::run::{link_column, link_count};
+
+/// Trains that came to a switch, a number a period.
+#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+pub struct SwitchTrains {
+    /// The switch.
+    pub switch: String,
+    /// Left at once by the fibre of their choice.
+    pub straight: Vec<u64>,
+    /// Left by it after a wait in optical RAM.
+    pub waited: Vec<u64>,
+    /// Left by it on another wavelength.
+    pub converted: Vec<u64>,
+    /// Left by another fibre.
+    pub deflected: Vec<u64>,
+    /// Dropped.
+    pub refused: Vec<u64>,
+}
+
+/// Of the rows of all switches, which are by period, then by switch.
+pub fn of(switches: &Table) -> Vec<SwitchTrains> {
+    let each = (0..link_count(switches)).map(|switch| {
+        let column = |name| {
+            let numbers = link_column(switches, name, switch).into_iter();
+            numbers.map(|number| number as u64).collect()
+        };
+        SwitchTrains {
+            switch: switches.names[switch].clone(),
+            straight: column("straight"),
+            waited: column("waited"),
+            converted: column("converted"),
+            deflected: column("deflected"),
+            refused: column("refused"),
+        }
+    });
+    each.collect()
+}
+
+/// How many there were of each kind, and where most were dropped; nothing where there are no such switches.
+pub fn summary(switches: &[SwitchTrains]) -> String {
+    let total = |of: fn(&SwitchTrains) -> &Vec<u64>| -> u64 { switches.iter().flat_map(of).sum() };
+    let kinds = [
+        ("straight on", total(|it| &it.straight)),
+        ("waited in optical RAM", total(|it| &it.waited)),
+        ("on another wavelength", total(|it| &it.converted)),
+        ("deflected", total(|it| &it.deflected)),
+        ("refused", total(|it| &it.refused)),
+    ];
+    let all: u64 = kinds.iter().map(|(_, count)| count).sum();
+    if all == 0 {
+        return String::new();
+    }
+    let counts = kinds.iter().filter(|(_, count)| *count > 0);
+    let counts: Vec<String> = counts.map(|(kind, count)| format!("{count} {kind}")).collect();
+    let refused = |it: &SwitchTrains| it.refused.iter().sum::<u64>();
+    let worst = switches
+        .iter()
+        .max_by_key(|it| refused(it))
+        .filter(|it| refused(it) > 0);
+    let worst = worst.map_or_else(String::new, |it| format!(", most at {}: {}", it.switch, refused(it)));
+    format!("  trains       {all} at switches: {}{worst}\n", counts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn switch(name: &str, straight: u64, refused: u64) -> SwitchTrains {
+        SwitchTrains {
+            switch: name.to_owned(),
+            straight: vec![straight, 1],
+            refused: vec![refused, 0],
+            ..SwitchTrains::default()
+        }
+    }
+
+    #[test]
+    fn kinds_that_there_were_are_told_and_where_most_was_lost() {
+        let switches = [switch("s0", 10, 2), switch("s1", 20, 5)];
+        assert_eq!(
+            summary(&switches),
+            "  trains       39 at switches: 32 straight on, 7 refused, most at s1: 5\n"
+        );
+        assert_eq!(
+            summary(&[switch("s0", 10, 0)]),
+            "  trains       11 at switches: 11 straight on\n"
+        );
+        assert_eq!(summary(&[]), "", "of networks without such switches nothing is said");
+    }
+
+    #[test]
+    fn rows_are_sorted_out_by_switch() {
+        let mut table = Table::switches();
+        for (name, straight, deflected) in [("s0", 1.0, 0.0), ("s1", 2.0, 3.0), ("s0", 4.0, 0.0), ("s1", 5.0, 6.0)] {
+            table.names.push(name.to_owned());
+            for numbers in &mut table.numbers {
+                numbers.push(0.0);
+            }
+            for (column, number) in [("straight", straight), ("deflected", deflected)] {
+                let column = table.column(column).expect("switches have it");
+                *table.numbers[column].last_mut().expect("it was pushed") = number;
+            }
+        }
+        let found = of(&table);
+        assert_eq!(found.len(), 2);
+        assert_eq!((&found[1].switch[..], &found[1].straight[..]), ("s1", &[2, 5][..]));
+        assert_eq!(found[1].deflected, [3, 6]);
+        assert_eq!(found[0].deflected, [0, 0]);
+    }
+}
