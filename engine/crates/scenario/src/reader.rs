@@ -273,14 +273,32 @@ impl Reader {
     }
 }
 
+/// What `name` may have been meant to be: of keys that are alike the nearest one, or all, if most of it would have to be another.
 fn nearest(name: &str, known: &[&str]) -> String {
-    let best = known
-        .iter()
-        .min_by_key(|candidate| strsim::damerau_levenshtein(name, candidate));
+    let distance = |candidate: &&str| strsim::damerau_levenshtein(name, candidate);
+    let best = known.iter().min_by_key(|candidate| distance(candidate));
     match best {
-        Some(best) => format!("'{best}' (the nearest of: {})", known.join(", ")),
+        Some(best) if 2 * distance(best) <= name.chars().count() => {
+            format!("'{best}' (the nearest of: {})", known.join(", "))
+        }
+        Some(_) => format!("one of {}", known.join(", ")),
         None => "no key".to_owned(),
     }
+}
+
+/// Names with commas between, not more of them than a line bears.
+pub(crate) fn shortened(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let mut text = names
+        .iter()
+        .take(SHOWN)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > SHOWN {
+        text.push_str(", ...");
+    }
+    text
 }
 
 /// A value as a message shows it, cut to a length that a terminal bears.

@@ -162,6 +162,59 @@ fn a_name_of_what_the_file_has_none_of_is_answered_with_that() {
     );
 }
 
+const MESH: &str = include_str!("../../../../topologies/mesh5.yaml");
+
+#[test]
+fn wrong_names_and_keys_are_answered_with_those_that_there_are() {
+    let told = |from: &str, to: &str, expected: &str| {
+        assert!(MESH.contains(from), "{from} is to be replaced");
+        let message = Scenario::parse(MESH.replace(from, to).as_bytes())
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains(expected), "{message}");
+        message
+    };
+    told(
+        "between: [s4, s0]",
+        "between: [s4, s9]",
+        "/ops/links/4/between/1: found 's9'; expected the name of a switch: s0, s1, s2, s3, s4",
+    );
+    told(
+        "edge: e3",
+        "edge: e9",
+        "expected the name of an edge: e0, e1, e2, e3, e4",
+    );
+    told(
+        "ram_bytes:",
+        "ram_byte:",
+        "unknown key 'ram_byte'; expected 'ram_bytes' (the nearest of: ",
+    );
+    let message = told(
+        "ram_bytes:",
+        "zzz:",
+        "unknown key 'zzz'; expected one of switches, links, ",
+    );
+    assert!(!message.contains("nearest"), "{message}");
+}
+
+#[test]
+fn a_change_of_which_nobody_knows_what_it_changes_is_answered_with_what_can_be() {
+    let changed = |change: &str| MESH.replace("flows:\n", &format!("changes: [{{at_ms: 100, {change}}}]\nflows:\n"));
+    let told = |change: &str| Scenario::parse(changed(change).as_bytes()).unwrap_err().to_string();
+    let message = told("spam: s0-s1, up: false");
+    assert!(
+        message.contains("unknown key 'spam'; expected 'span' (the nearest of: "),
+        "{message}"
+    );
+    assert!(
+        message.contains("nothing says what changes; expected one of the keys span, hosts"),
+        "{message}"
+    );
+    assert!(!message.contains("unknown key 'up'"), "{message}");
+    assert!(told("span: s0-s1").contains("nothing changes; expected at least one of up"));
+    assert!(Scenario::parse(changed("span: s0-s1, up: false").as_bytes()).is_ok());
+}
+
 #[test]
 fn a_routed_timeline_repeats_what_comes_again_and_stops_with_the_run() {
     let scenario = Scenario::parse(ROUTED.as_bytes()).unwrap();

@@ -11,7 +11,7 @@ use super::{
     features,
 };
 use crate::parse::DELAY_NS;
-use crate::reader::{Fields, Reader};
+use crate::reader::{Fields, Reader, describe, shortened};
 
 const NS_PER_KM: u64 = 5000;
 const NS_PER_MS: u64 = 1_000_000;
@@ -142,7 +142,11 @@ fn link(r: &mut Reader, switches: &[String], value: &Value, pointer: String) -> 
         let found = switches.iter().position(|known| Some(known.as_str()) == value.as_str());
         match found {
             Some(number) => *end = number as u16,
-            None => r.report(pointer, "there is no such switch", "the name of a switch"),
+            None => r.report(
+                pointer,
+                format!("found {}", describe(value)),
+                format!("the name of a switch: {}", shortened(switches)),
+            ),
         }
     }
     let delay_ns = length(r, &fields, place);

@@ -11,7 +11,7 @@ use super::{Buffer, Changed, FlowGroup, GROUPS, HostGroup, Party, Routed, Routed
 use crate::address::{Device, Endpoint};
 use crate::own::OwnNodes;
 use crate::parse::{DELAY_NS, DSCP, DURATION_MS, FILE_BYTES, FLOW_RATE_BPS, Parts, RATE_BPS, transport};
-use crate::reader::{Fields, Reader};
+use crate::reader::{Fields, Reader, shortened};
 use crate::sources;
 
 /// From the least that holds the headers of every transport and a byte.
@@ -32,29 +32,22 @@ impl Names<'_> {
         self.names.iter().any(|known| known == name)
     }
 
+    fn article(&self) -> &'static str {
+        match self.what.starts_with(['a', 'e', 'i', 'o', 'u']) {
+            true => "an",
+            false => "a",
+        }
+    }
+
     /// The index of the thing that `key` names; 0 if there is none, which is reported.
     fn find(&self, r: &mut Reader, fields: &Fields, key: &str) -> usize {
         let expected = match self.names {
-            [] => format!("the name of a {}, and there is none", self.what),
-            names => format!("the name of a {}: {}", self.what, shortened(names)),
+            [] => format!("the name of {} {}, and there is none", self.article(), self.what),
+            names => format!("the name of {} {}: {}", self.article(), self.what, shortened(names)),
         };
         let position = |name: &str| self.names.iter().position(|known| known == name);
         r.parsed(fields, key, &expected, position).unwrap_or(0)
     }
-}
-
-fn shortened(names: &[String]) -> String {
-    const SHOWN: usize = 12;
-    let mut text = names
-        .iter()
-        .take(SHOWN)
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(", ");
-    if names.len() > SHOWN {
-        text.push_str(", ...");
-    }
-    text
 }
 
 /// The part of a file that is of routers and of groups of hosts; `parts` says what else there is.
@@ -352,9 +345,21 @@ fn change(
         (false, true) => &of_span,
         (false, false) => &of_hosts,
     };
-    let keys = [&common, effects].concat();
+    let is_named = is_link || is_span || value.get("hosts").is_some();
+    let keys = match is_named {
+        true => [&common, effects].concat(),
+        // Nobody knows which of them a misspelt one was to be.
+        false => [&common[..], &of_span, &of_link[..4], &of_hosts].concat(),
+    };
     let fields = r.fields(value, pointer.clone(), &keys);
-    if !effects[1..].iter().any(|key| r.optional(&fields, key).is_some()) {
+    if !is_named {
+        let there_are = [("span", spans), ("link", links), ("hosts", groups)].into_iter();
+        let there_are = there_are
+            .filter(|(_, names)| !names.names.is_empty())
+            .map(|(key, _)| key);
+        let expected = format!("one of the keys {}", there_are.collect::<Vec<_>>().join(", "));
+        r.report(pointer.clone(), "nothing says what changes", expected);
+    } else if !effects[1..].iter().any(|key| r.optional(&fields, key).is_some()) {
         r.report(
             pointer.clone(),
             "nothing changes",
@@ -376,7 +381,7 @@ fn change(
         }
     } else {
         Changed::Hosts {
-            group: groups.find(r, &fields, "hosts"),
+            group: if is_named { groups.find(r, &fields, "hosts") } else { 0 },
             up_delay_ns: r.optional_integer(&fields, "up_delay_ns", DELAY_NS),
             down_delay_ns: r.optional_integer(&fields, "down_delay_ns", DELAY_NS),
         }
