@@ -13,6 +13,11 @@ INSTALLED = Path("share", "slotwise")
 """Where an installation has its files, laid out like a clone, below its prefix; its command is in `bin` there."""
 
 
+PROGRAMS = Path("p4src", "p4c-out")
+CONTROLLER = Path("controller", "standalone", "target", "slotwise-controller.jar")
+"""What an engine needs in its home."""
+
+
 class CommandNotFound(SlotwiseError):
     """The engine's command is not there."""
 
@@ -66,3 +71,17 @@ def slotwise_command() -> str:
     if on_path:
         return on_path
     raise CommandNotFound(f"{built}: missing, and no slotwise on the PATH; `make setup` builds it")
+
+
+def engine_root(command: Path) -> Path:
+    """Where this command finds programs and controller: $SLOTWISE_HOME, or what is laid out like a clone above it or the working directory, or in
+    `share/slotwise` there. Raises HomeNotFound."""
+    named = os.environ.get("SLOTWISE_HOME")
+    if named:
+        return Path(named)
+    above = [*command.resolve().parents, Path.cwd(), *Path.cwd().parents]
+    for directory in above:
+        for home in (directory, directory / INSTALLED):
+            if (home / PROGRAMS).is_dir():
+                return home
+    raise HomeNotFound(f"no {PROGRAMS} above {command} or the working directory; set SLOTWISE_HOME to a clone of Slotwise")

@@ -49,7 +49,24 @@ fn put(place: &mut Value, steps: &[&str], new: Value) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+
+    /// The Python package's test reads them, too.
+    #[test]
+    fn the_examples_come_out() {
+        let examples = include_str!("../../../../../schema/examples/pointers.json");
+        let examples: Vec<BTreeMap<String, Value>> = serde_yaml_ng::from_str(examples).unwrap();
+        assert!(examples.len() > 10);
+        for example in &examples {
+            let mut document = example["document"].clone();
+            let pointer = example["pointer"].as_str().unwrap();
+            let is_there = set(&mut document, pointer, example["value"].clone()).is_some();
+            let made = if is_there { document } else { "nothing is there".into() };
+            assert_eq!(made, example["expected"], "{pointer}");
+        }
+    }
 
     #[test]
     fn a_star_is_all_parts_of_a_list_and_null_takes_away() {

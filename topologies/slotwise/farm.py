@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many runs of the engine's command on Dask: processes on this machine, or wherever the workers of a scheduler are.
+
+What goes to a worker is a `Job`: words for `slotwise`, and the text of one file. What comes back is the bytes of the files that it wrote.
+"""
+import os
+import shutil
+from contextlib import contextmanager
+from functools import lru_cache
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Iterable, Iterator, NamedTuple
+from uuid import uuid4
+
+from slotwise import command, home
+from slotwise.errors import InvalidArgument, MissingPackage, SlotwiseError
+from slotwise.rundir import RunDirectory
+
+if TYPE_CHECKING:
+    from distributed import Client, LocalCluster
+
+ANSWER_S = 10
+"""A scheduler that is there answers within this time, and has a worker."""
+JOBS_A_THREAD = 3
+LEAST_AHEAD = 8
+"""So many jobs, or JOBS_A_THREAD a thread of all workers, are with the scheduler: enough for workers never to wait, whatever the number of runs."""
+LOOPBACK = "127.0.0.1:0"
+INPUT = "input"
+"""Name of the file of a job, in the directory of its run; `{input}` in its words is that file, `{out}` the directory for what it writes."""
+
+
+class FarmError(SlotwiseError):
+    """Runs cannot be made there."""
+
+
+class NoScheduler(FarmError):
+    """Nobody answers at an address, or there are no workers."""
+
+
+class OtherVersion(FarmError):
+    """A worker has another version of Slotwise, so its results could be others."""
+
+
+class LostRun(FarmError):
+    """A run took its worker with it, each time."""
+
+
+class Job(NamedTuple):
+    """A run of the engine's command."""
+
+    name: str
+    """In messages."""
+    words: tuple[str, ...]
+    """After `slotwise`; the command must know --until-input-ends, which is added."""
+    text: str
+    """Content of its file."""
+    files: tuple[str, ...] = ()
+    """Other files that the text names, by their whole paths: they must be there and the same everywhere."""
+
+
+class Made(NamedTuple):
+    """What came of a job."""
+
+    status: int
+    """Exit status of the command."""
+    reason: str
+    """What it said last."""
+    files: dict[str, bytes]
+    """What it wrote, by path below its directory."""
+
+
+def identity(files: Iterable[str] = ()) -> dict[str, str]:
+    """SHA-256 of all that results depend on beside a job, by name: engine, controller, P4 programs, and `files`. Raises home.CommandNotFound, home.HomeNotFound, FarmError."""
+    found = dict(_identity(home.slotwise_command()))
+    for file in files:
+        found[file] = _digest(Path(file))
+    return found
+
+
+@lru_cache
+def _identity(slotwise: str) -> dict[str, str]:
+    engine = Path(shutil.which(slotwise) or slotwise).resolve()
+    root = home.engine_root(engine)
+    programs = sorted((root / home.PROGRAMS).glob("*.*"))
+    return {
+        "engine": _digest(engine), "controller": _digest(root / home.CONTROLLER), **{f"P4 program {file.name}": _digest(file) for file in programs},
+    }
+
+
+def _digest(path: Path) -> str:
+    """Of a file, or of all files below a directory."""
+    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    try:
+        digests = [f"{file.relative_to(path)} {sha256(file.read_bytes()).hexdigest()}" for file in files]
+    except OSError as error:
+        raise FarmError(f"{error.filename}: {error.strerror}; expected what runs need on each machine") from error
+    return sha256("\n".join(digests).encode()).hexdigest()
+
+
+def make(job: Job, expected: dict[str, str]) -> Made:
+    """On a worker: makes a run in a directory of its own. Raises OtherVersion, home.CommandNotFound, FarmError."""
+    check_same(expected, identity(job.files), "this worker")
+    with RunDirectory("farm") as directory:
+        file, out = Path(directory, INPUT), Path(directory, "out")
+        try:
+            file.write_text(job.text)
+            out.mkdir()
+        except OSError as error:
+            raise FarmError(f"{job.name}: {error.filename}: {error.strerror}") from error
+        words = (word.format(input=file, out=out) for word in job.words)
+        ended = command.run(*words, directory=directory, quiet=True)
+        reason = ended.reason.replace(str(file), job.name).replace(str(out), "out")
+        files = {str(each.relative_to(out)): each.read_bytes() for each in sorted(out.rglob("*")) if each.is_file()}
+    return Made(ended.status, reason, files)
+
+
+def check_same(expected: dict[str, str], found: dict[str, str], who: str) -> None:
+    """Raises OtherVersion if results of `who` could be others."""
+    other = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+    if other:
+        raise OtherVersion(
+            f"{who} has another version of Slotwise: {', '.join(other)} {'is' if len(other) == 1 else 'are'} not as here; "
+            "install the same wheel, or the same build, on each machine"
+        )
+
+
+class Farm:
+    """Workers, all of this version. `connect` makes one."""
+
+    def __init__(self, client: "Client", where: str):
+        self._client = client
+        self._distributed = _import()
+        self.where = where
+        """What errors call it."""
+
+    @property
+    def threads(self) -> int:
+        """Runs that may take place at once."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        return sum(worker["nthreads"] for worker in workers.values())
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Made]]:
+        """Each job with what came of it, in the order in which they end. Few are with the scheduler at a time, so that neither it nor this process grows
+        with their number. Runs of workers that die are made again. Raises OtherVersion, LostRun, FarmError."""
+        expected = identity()
+        self._check_workers(expected)
+        jobs, run = iter(jobs), uuid4().hex
+        ahead = {}
+        futures = self._distributed.as_completed()
+        try:
+            while True:
+                while len(ahead) < max(LEAST_AHEAD, JOBS_A_THREAD * self.threads) and (job := next(jobs, None)):
+                    key = f"slotwise-{run}-{job.name}"
+                    of_job = expected | {file: _digest(Path(file)) for file in job.files}
+                    future = self._client.submit(make, job, of_job, key=key, pure=False)
+                    ahead[key] = job, future
+                    futures.add(future)
+                if not ahead:
+                    return
+                future = next(futures)
+                job, _ = ahead.pop(future.key)
+                made = self._result(future, job)
+                # What the scheduler and the worker still hold of it goes with it.
+                future.release()
+                yield job, made
+        finally:
+            self._client.cancel([future for _, future in ahead.values()], force=True)
+
+    def _result(self, future, job: Job) -> Made:
+        try:
+            return future.result()
+        except self._distributed.KilledWorker as error:
+            raise LostRun(f"{job.name}: each worker that made it died ({error.allowed_failures + 1} did); is there memory enough?") from error
+        except (SlotwiseError, MemoryError, OSError) as error:
+            raise type(error)(f"{job.name}: {error}") if isinstance(error, FarmError) else FarmError(f"{job.name}: {error}") from error
+        except Exception as error:
+            # Whatever Dask has: the connection is lost, a worker cannot load this package.
+            raise FarmError(f"{self.where}: {job.name}: {type(error).__name__}: {error}") from error
+
+    def _check_workers(self, expected: dict[str, str]) -> None:
+        """Refuses workers of other versions before anything runs; one that comes later is when it gets a job."""
+        for worker, found in self._client.run(identity, on_error="return").items():
+            if isinstance(found, ModuleNotFoundError):
+                raise FarmError(f"worker {worker}: {found}; expected Slotwise's Python package on each worker")
+            if isinstance(found, BaseException):
+                raise FarmError(f"worker {worker}: {found}") from found
+            check_same(expected, found, f"worker {worker}")
+
+
+@contextmanager
+def connect(on: "str | Client | None" = None, workers: int | None = None) -> Iterator[Farm]:
+    """Workers on this machine, as many as it has cores or `workers`; or those of the scheduler at the address `on`, or of a `distributed.Client`. Those of this
+    machine are threads of this process, whose work is done by processes of theirs, so that nothing listens but on loopback. Raises NoScheduler,
+    InvalidArgument, MissingPackage."""
+    distributed = _import()
+    if on is not None and workers is not None:
+        raise InvalidArgument("workers: a scheduler has its own; expected either `on` or `workers`")
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise InvalidArgument(f"workers: expected a number from 1 on, got {workers!r}")
+    if isinstance(on, distributed.Client):
+        yield Farm(on, on.scheduler.address)
+    elif on is None:
+        with _cluster_here(distributed, workers or len(os.sched_getaffinity(0))) as cluster, distributed.Client(cluster) as client:
+            yield Farm(client, "this machine")
+    else:
+        with _client(distributed, on) as client:
+            yield Farm(client, on)
+
+
+def _cluster_here(distributed: ModuleType, workers: int) -> "LocalCluster":
+    settings = {
+        # Dask's own servers of pages listen on all addresses unless told otherwise, and have nothing to say here.
+        "distributed.scheduler.http.routes": [], "distributed.worker.http.routes": [],
+        # A machine that slept has lost none of its own workers.
+        "distributed.scheduler.worker-ttl": None,
+    }
+    with import_module("dask").config.set(settings):
+        return distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=LOOPBACK, worker_dashboard_address=LOOPBACK,
+            # What takes memory is no part of the worker's process.
+            memory_limit=0,
+        )
+
+
+@contextmanager
+def _client(distributed: ModuleType, address: str) -> Iterator["Client"]:
+    try:
+        client = distributed.Client(address, timeout=ANSWER_S)
+    except (OSError, ValueError, TypeError, ImportError, AttributeError) as error:
+        raise NoScheduler(
+            f"{address}: no Dask scheduler answers ({' '.join(str(error).split()) or type(error).__name__}); expected the address that `dask scheduler` says, "
+            "such as tcp://10.0.0.1:8786"
+        ) from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=ANSWER_S)
+        except TimeoutError as error:
+            raise NoScheduler(f"{address}: the scheduler has no workers; `dask worker {address}` starts one") from error
+        yield client
+
+
+def _import() -> ModuleType:
+    try:
+        return import_module("distributed")
+    except ImportError as error:
+        raise MissingPackage(
+            "distributed is needed for many runs and not installed; `pip install 'slotwise[sweeps]'` (in a clone topologies/[sweeps]) installs it, and build/venv of a "
+            "clone has it"
+        ) from error
