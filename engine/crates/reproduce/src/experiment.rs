@@ -547,7 +547,7 @@ impl RunSpec {
         run: &str,
         yaml: &[u8],
         more: &[(String, Value)],
-    ) -> Result<(Setup, Vec<u8>), ExperimentError> {
+    ) -> Result<(Setup, String), ExperimentError> {
         let mut value: Value = serde_yaml_ng::from_slice(yaml)?;
         for (pointer, new) in self.set.iter().chain(more) {
             pointer::set(&mut value, pointer, new.clone()).ok_or_else(|| {
@@ -555,12 +555,13 @@ impl RunSpec {
                 mismatch(place, "nothing is there", "a JSON pointer into the scenario")
             })?;
         }
-        let text = serde_yaml_ng::to_string(&value)?.into_bytes();
-        let scenario = Setup::parse(&text, self.sample_frames).map_err(|source| ExperimentError::Scenario {
-            run: run.to_owned(),
-            file: self.scenario.clone(),
-            source,
-        })?;
+        let text = serde_yaml_ng::to_string(&value)?;
+        let scenario =
+            Setup::parse(text.as_bytes(), self.sample_frames).map_err(|source| ExperimentError::Scenario {
+                run: run.to_owned(),
+                file: self.scenario.clone(),
+                source,
+            })?;
         Ok((scenario, text))
     }
 }

@@ -17,6 +17,7 @@ mod fluid;
 mod formula;
 mod gtp;
 mod html;
+mod job;
 mod kept;
 mod lambda;
 mod marker;

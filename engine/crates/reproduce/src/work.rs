@@ -16,20 +16,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::count::{self, Counts};
 use crate::experiment::{Basis, Entry, Experiment, ExperimentError};
 use crate::fact::{self, Judged, Outcome, judge, measure};
 use crate::html::{self, About, Data, Shown};
-use crate::marker::{Inputs, Marker};
+use crate::job::{Job, Versions, beside, file_error};
 use crate::plot::Line;
 use crate::quantities::Quantities;
 use crate::record::Recording;
 use crate::setup::{Runner, RunnerError, Setup};
 use crate::stats::{self, Estimate};
 use crate::sweep::Measured;
-use crate::{columns, plot};
+use crate::{job, plot};
 
 /// Part of its time to which `quick` shortens a run.
 const QUICK_SCALE: f64 = 0.02;
@@ -144,23 +145,6 @@ pub enum How {
     },
 }
 
-/// One run with one seed.
-struct Job {
-    run: String,
-    seed: u64,
-    setup: Setup,
-    /// What its results depend on.
-    inputs: Inputs,
-    directory: PathBuf,
-}
-
-fn file_error(path: &Path) -> impl FnOnce(io::Error) -> WorkError + '_ {
-    move |source| WorkError::File {
-        path: path.to_owned(),
-        source,
-    }
-}
-
 fn read(path: &Path) -> Result<Vec<u8>, WorkError> {
     fs::read(path).map_err(file_error(path))
 }
@@ -173,27 +157,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), WorkError> {
         .map_err(file_error(path))
 }
 
-fn columns_file(table: &str) -> String {
-    format!("{table}.parquet")
-}
-
-/// FNV-1a, 64 bits: tells inputs apart, nothing more.
-fn digest(bytes: &[u8]) -> String {
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
-}
-
-/// Runs what `options` ask for, with networks that `runner` runs.
-///
-/// # Errors
-/// The first thing that goes wrong; what was finished before stays and is used the next time.
-pub fn reproduce(
-    options: &Options,
-    runner: &dyn Runner,
-    report: &(impl Fn(Progress) + Sync),
-) -> Result<Counts, Box<dyn std::error::Error + Send + Sync>> {
+/// An experiment, and its runs that are asked for, with each seed.
+fn plan(options: &Options, runner: &dyn Runner) -> Result<(Experiment, Vec<Job>), RunnerError> {
     let path = options.directory.join("experiment.yaml");
     let wrong = |source| WorkError::Experiment {
         path: path.clone(),
@@ -205,8 +170,7 @@ pub fn reproduce(
     if let Some(quick) = quick.filter(|_| options.only.is_empty()) {
         needed.retain(|run| quick.runs.iter().any(|of| of == run));
     }
-    let engine = std::env::current_exe().map_err(file_error(Path::new("this program")))?;
-    let engine = digest(&read(&engine)?);
+    let engine = job::engine()?;
     let mut jobs = Vec::new();
     for (name, spec) in experiment
         .runs
@@ -221,26 +185,79 @@ pub fn reproduce(
             setup = setup.scaled_to(setup.duration_ms() / QUICK_PARTS)?;
         }
         let seeds = if options.quick { 1 } else { u64::from(spec.seeds) };
-        let inputs = setup.network().map(|network| runner.inputs(&network.scenario));
-        let program = digest(&inputs.transpose()?.unwrap_or_default());
+        let versions = Versions::of(&setup, &engine, runner)?;
         for seed in setup.seed()..setup.seed() + seeds {
-            jobs.push(Job {
-                run: name.clone(),
-                seed,
-                inputs: Inputs {
-                    engine: engine.clone(),
-                    program: program.clone(),
-                    scenario: digest(&text),
-                    seed,
-                    duration_ms: setup.duration_ms(),
-                },
-                setup: setup.clone(),
-                directory: options.results().join("runs").join(name).join(seed.to_string()),
-            });
+            let directory = options.results().join("runs").join(name).join(seed.to_string());
+            jobs.push(Job::new(name, seed, &text, setup.clone(), &versions, directory));
         }
     }
+    Ok((experiment, jobs))
+}
+
+/// Runs what `options` ask for, with networks that `runner` runs.
+///
+/// # Errors
+/// The first thing that goes wrong; what was finished before stays and is used the next time.
+pub fn reproduce(
+    options: &Options,
+    runner: &dyn Runner,
+    report: &(impl Fn(Progress) + Sync),
+) -> Result<Counts, RunnerError> {
+    let (experiment, jobs) = plan(options, runner)?;
     work(&jobs, runner, options.jobs.max(1), report)?;
     Ok(show(&experiment, options, &jobs)?)
+}
+
+/// A run of an experiment with one seed, as another machine can make it ([`make`]).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// Name of the run.
+    pub run: String,
+    /// The seed.
+    pub seed: u64,
+    /// Its length; the scenario's phases are scaled to it.
+    pub duration_ms: u64,
+    /// Frames from one row of a star's measurements to the next.
+    pub sample_frames: u32,
+    /// The scenario.
+    pub scenario: String,
+    /// Where its results belong.
+    pub directory: PathBuf,
+}
+
+/// What of `options` has to be made still, the longest run first. What takes no time, since it was measured elsewhere, is not among it.
+///
+/// # Errors
+/// As for [`reproduce`].
+pub fn pending(options: &Options, runner: &dyn Runner) -> Result<Vec<Task>, RunnerError> {
+    let (experiment, mut jobs) = plan(options, runner)?;
+    jobs.retain(|job| !matches!(job.setup, Setup::Kept(_)) && job.is_pending());
+    jobs.sort_by_key(|job| std::cmp::Reverse(job.setup.cost()));
+    let tasks = jobs.into_iter().map(|job| Task {
+        sample_frames: experiment.runs[&job.run].sample_frames,
+        duration_ms: job.setup.duration_ms(),
+        run: job.run,
+        seed: job.seed,
+        scenario: job.text,
+        directory: job.directory,
+    });
+    Ok(tasks.collect())
+}
+
+/// Makes a run as [`reproduce`] would, to the byte, into its directory.
+///
+/// # Errors
+/// When it is no scenario, or the run fails.
+pub fn make(task: &Task, runner: &dyn Runner, advance: &impl Fn(u64)) -> Result<How, RunnerError> {
+    let mut setup = Setup::parse(task.scenario.as_bytes(), task.sample_frames)?;
+    if setup.duration_ms() != task.duration_ms {
+        setup = setup.scaled_to(task.duration_ms)?;
+    }
+    let versions = Versions::of(&setup, &job::engine()?, runner)?;
+    let directory = task.directory.clone();
+    let job = Job::new(&task.run, task.seed, &task.scenario, setup, &versions, directory);
+    Ok(job.make(runner, advance)?)
 }
 
 /// Does the jobs, the longest first, each on one thread.
@@ -264,7 +281,7 @@ fn work(
                         *done += ms;
                         report(Progress::Simulated(*done, total_ms));
                     };
-                    match one(job, runner, &advance) {
+                    match job.make(runner, &advance) {
                         Ok(how) => report(Progress::Finished {
                             run: format!("{} seed {}", job.run, job.seed),
                             how,
@@ -284,108 +301,6 @@ fn work(
     });
     let failure = failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     failure.map_or(Ok(()), Err)
-}
-
-/// Does one job, unless its results are there already.
-fn one(job: &Job, runner: &dyn Runner, advance: &impl Fn(u64)) -> Result<How, WorkError> {
-    let mut how = How::Made;
-    if let Some(marker) = Marker::read(&job.directory).filter(|marker| marker.inputs == job.inputs) {
-        match marker.check(&job.directory) {
-            Ok(()) => {
-                advance(job.setup.duration_ms());
-                return Ok(How::Earlier);
-            }
-            Err(reason) => {
-                let directory = job.directory.clone();
-                how = How::Again { directory, reason };
-            }
-        }
-    }
-    let mut reported_ms = 0;
-    let mut progress = |at_ms| {
-        advance(at_ms - reported_ms);
-        reported_ms = at_ms;
-    };
-    let result = match &job.setup {
-        Setup::Network(network) => runner.run(network, job.seed, &mut progress),
-        Setup::Lambda(study) => study.run(job.seed, &mut progress).map_err(RunnerError::from),
-        Setup::Kept(recording) => Ok(Recording::clone(recording)),
-    };
-    let recording = result.map_err(|source| WorkError::Run {
-        run: job.run.clone(),
-        seed: job.seed,
-        source,
-    })?;
-    keep(&recording, job)?;
-    Ok(how)
-}
-
-/// Puts the results of a job in place in one step: whenever this is interrupted, those that are there are of one run and whole.
-fn keep(recording: &Recording, job: &Job) -> Result<(), WorkError> {
-    let (draft, old) = (beside(&job.directory, ".part"), beside(&job.directory, ".old"));
-    for leftover in [&draft, &old] {
-        delete(leftover)?;
-    }
-    fs::create_dir_all(&draft).map_err(file_error(&draft))?;
-    let mut marker = Marker::new(job.inputs.clone());
-    for (name, table) in recording
-        .tables()
-        .into_iter()
-        .filter(|(_, table)| !table.names.is_empty())
-    {
-        let name = columns_file(name);
-        let mut bytes = Vec::new();
-        columns::write(table, &mut bytes).map_err(|source| WorkError::Columns {
-            path: draft.join(&name),
-            source,
-        })?;
-        marker.write_file(&draft, name, &bytes).map_err(file_error(&draft))?;
-    }
-    marker.write(&draft).map_err(file_error(&draft))?;
-    if job.directory.exists() {
-        fs::rename(&job.directory, &old).map_err(file_error(&job.directory))?;
-    }
-    fs::rename(&draft, &job.directory).map_err(file_error(&draft))?;
-    delete(&old)
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
-/// Deletes a directory if it is there.
-fn delete(directory: &Path) -> Result<(), WorkError> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(file_error(directory)(error)),
-        _ => Ok(()),
-    }
-}
-
-/// Reads the results of a job that is done.
-fn load(job: &Job) -> Result<Recording, WorkError> {
-    let directory = &job.directory;
-    let changed = |reason| WorkError::Changed {
-        directory: directory.clone(),
-        reason,
-    };
-    let marker = Marker::read(directory)
-        .filter(|marker| marker.inputs == job.inputs)
-        .ok_or_else(|| changed("its mark is another one now".to_owned()))?;
-    let mut recording = Recording::default();
-    for (name, table) in recording.tables_mut() {
-        let name = columns_file(name);
-        // A table without rows has no file.
-        if let Some(bytes) = marker.read_file(directory, &name).map_err(changed)? {
-            let empty = table.clone();
-            *table = columns::read(bytes, empty).map_err(|source| WorkError::Columns {
-                path: directory.join(&name),
-                source,
-            })?;
-        }
-    }
-    Ok(recording)
 }
 
 /// Judges, draws and writes the report. One run's recordings are in memory at a time.
@@ -415,7 +330,7 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
         let of_run: Vec<&Job> = jobs.iter().filter(|job| job.run == *run).collect();
         let recordings = of_run
             .iter()
-            .map(|job| load(job))
+            .map(|job| job.load())
             .collect::<Result<Vec<Recording>, WorkError>>()?;
         let made = of_run.iter().zip(&recordings);
         data.extend(made.map(|(job, recording)| data_of(job, recording)));

@@ -15,6 +15,7 @@ mod control_meter;
 mod controller;
 mod devices;
 mod dissector;
+mod elsewhere;
 mod emulate;
 mod events;
 mod executor;
@@ -138,6 +139,9 @@ enum Command {
     Linecard(linecard::Args),
     #[command(hide = true)]
     Portcard(portcard::Args),
+    /// Make one run of an experiment; `reproduce --on` has this done on other machines
+    #[command(hide = true)]
+    RunTask(elsewhere::RunTaskArgs),
     /// Put back what a killed emulation had changed about the machine; `make clean-net` does this
     #[command(hide = true)]
     PutBack,
@@ -156,6 +160,16 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Has a module of the Python package take this process's place, with its exit status; why it cannot.
+fn become_module(name: &str, arguments: &[OsString]) -> RunError {
+    let mut command = match Home::find() {
+        Ok(home) => python::module(&home, name),
+        Err(error) => return error.into(),
+    };
+    let error = command.args(arguments).exec();
+    format!("cannot start {}: {error}", command.get_program().to_string_lossy()).into()
 }
 
 fn run(command: &Command) -> Result<ExitCode, RunError> {
@@ -193,12 +207,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             scenarios::list()?;
             ExitCode::SUCCESS
         }
-        Command::New { arguments } => {
-            let mut command = python::module(&Home::find()?, "new");
-            // It takes this process's place, with its exit status.
-            let error = command.args(arguments).exec();
-            return Err(format!("cannot start {}: {error}", command.get_program().to_string_lossy()).into());
-        }
+        Command::New { arguments } => return Err(become_module("new", arguments)),
         Command::Completion { shell } => {
             manual::completion(&Cli::command(), *shell)?;
             ExitCode::SUCCESS
@@ -229,6 +238,10 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         Command::Portcard(args) => {
             card::renamed("portcard", "fifo");
             portcard::run(args)?;
+            ExitCode::SUCCESS
+        }
+        Command::RunTask(args) => {
+            elsewhere::run_task(args)?;
             ExitCode::SUCCESS
         }
         Command::PutBack => {

@@ -1,25 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the Python package does for the command.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::home::Home;
 
 /// The Python of the system, which Debian's Matplotlib and Mininet belong to.
 pub const PYTHON: &str = "/usr/bin/python3";
+/// That of a clone, which has wheels besides, below the clone.
+const VENV_PYTHON: &str = "build/venv/bin/python";
 
 /// A module of the package as a command: the script beside the executable that an installed package has, or else the system's Python
 /// with the package of the home.
 pub fn module(home: &Home, name: &str) -> Command {
+    with_python(home, name, PYTHON.into())
+}
+
+/// The same where a module needs more than Debian has: with the Python of the clone's virtual environment, if there is one.
+pub fn module_with_wheels(home: &Home, name: &str) -> Command {
+    let of_clone = home.topologies().with_file_name(VENV_PYTHON);
+    let python = if of_clone.exists() { of_clone } else { PYTHON.into() };
+    with_python(home, name, python)
+}
+
+fn with_python(home: &Home, name: &str, python: PathBuf) -> Command {
     let exe = std::env::current_exe().ok();
     let bin = exe.as_deref().and_then(|exe| exe.parent());
     let script = bin.map(|bin| bin.join(format!("slotwise-{name}")));
     match script.filter(|script| script.is_file()) {
         Some(script) => Command::new(script),
         None => {
-            let mut command = Command::new(PYTHON);
+            let mut command = Command::new(python);
             command
-                .args(["-m", &format!("slotwise.{name}")])
+                .args(["-m", &format!("slotwise.{}", name.replace('-', "_"))])
                 .env("PYTHONPATH", home.topologies());
             command
         }

@@ -7,8 +7,9 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use slotwise_p4::Program;
-use slotwise_reproduce::work::{How, Options, Progress, reproduce};
+use slotwise_reproduce::work::{How, Options, Progress, pending, reproduce};
 
+use crate::elsewhere;
 use crate::events::Events;
 use crate::home::Home;
 use crate::networks::Networks;
@@ -34,6 +35,10 @@ pub struct ReproduceArgs {
     /// Runs at once; as many as there are cores unless given. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
+    /// Have the workers of this Dask scheduler make the runs (tcp://HOST:8786, or tls:// as Dask is configured): to the byte what they
+    /// would be here. Workers need the same version of Slotwise.
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["jobs", "program"])]
+    pub on: Option<String>,
     /// Write what happens as it happens, a line of JSON each (schema/event.schema.json); a pipe will do, too.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
@@ -67,6 +72,12 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
         quick: args.quick,
         jobs: args.jobs.map_or(cores, usize::from),
     };
+    if let Some(address) = &args.on {
+        let tasks = pending(&options, &Networks::new(home.clone()))?;
+        if !tasks.is_empty() {
+            elsewhere::work(address, &tasks, &home)?;
+        }
+    }
     let shown = Mutex::new(Shown {
         percent: None,
         began: Instant::now(),
