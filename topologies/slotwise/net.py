@@ -12,10 +12,9 @@ from mininet.net import Mininet
 from mininet.node import Host, Node, Switch
 from mininet.topo import Topo
 
+from slotwise.access import OFFLOADS_OFF
 from slotwise.errors import SlotwiseError
 from slotwise.scenario import hosts, ops_edges, routed_hosts, stations
-
-OFFLOADS_OFF = "rx off tx off sg off tso off gso off gro off"
 
 
 class NetworkError(SlotwiseError):

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use serde::de::{Error as _, MapAccess, Visitor};
@@ -25,6 +26,8 @@ pub struct Attachment {
     pub port: u16,
     /// The interface's name.
     pub interface: String,
+    /// Of a tunnel, the address at its far end that answers echoes.
+    pub probe: Option<Ipv4Addr>,
 }
 
 impl Attachment {
@@ -77,7 +80,7 @@ impl<'de> Visitor<'de> for Entry {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Attachment, A::Error> {
-        let (mut switches, mut port, mut interface) = (Vec::new(), None, None);
+        let (mut switches, mut port, mut interface, mut probe) = (Vec::new(), None, None, None);
         let mut known = BTreeSet::new();
         while let Some(key) = map.next_key::<String>()? {
             if !known.insert(key.clone()) {
@@ -86,6 +89,7 @@ impl<'de> Visitor<'de> for Entry {
             match key.as_str() {
                 "port" => port = Some(map.next_value()?),
                 "interface" => interface = Some(map.next_value()?),
+                "probe" => probe = Some(map.next_value()?),
                 name => {
                     let kind = kinds().find(|kind| kind.name == name);
                     let kind = kind.ok_or_else(|| A::Error::custom(format!("unknown field `{key}`")))?;
@@ -97,6 +101,7 @@ impl<'de> Visitor<'de> for Entry {
             switches,
             port: port.ok_or_else(|| A::Error::missing_field("port"))?,
             interface: interface.ok_or_else(|| A::Error::missing_field("interface"))?,
+            probe,
         })
     }
 }
@@ -268,6 +273,13 @@ mod tests {
         );
         assert!(list(&[entry(1, 1, "a"), entry(1, 2, "a")]).contains("both have interface 'a'"));
         assert!(refusal("{}").contains("expected a JSON list"));
+        let probed = |address| {
+            refusal(&format!(
+                r#"[{{"edge": 1, "port": 1, "interface": "a", "probe": "{address}"}}]"#
+            ))
+        };
+        assert_eq!(probed("198.18.0.2"), "1 entries");
+        assert!(probed("far").contains("invalid IPv4 address"), "{}", probed("far"));
         assert!(refusal(r#"[{"edge": 1, "port": 1, "interfaces": "a"}]"#).contains("unknown field"));
     }
 

@@ -46,6 +46,7 @@ use crate::python::PYTHON;
 use crate::realtime::{Access, Realtime};
 use crate::run::{PhaseRun, RunArgs, RunError, check_free};
 use crate::run_directory::{MARK, RunDirectory};
+use crate::tunnels::Tunnels;
 
 /// Time for the hosts or the controller to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -62,7 +63,8 @@ const CONGESTION_CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_c
 pub struct EmulateArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Join interfaces that exist instead of starting hosts: JSON list of {"edge" or "router", "port", "interface"}. Runs until SIGINT.
+    /// Join interfaces that exist instead of starting hosts: JSON list of {"edge" or "router", "port", "interface"}, and of tunnels also
+    /// "probe" (`slotwise tunnel`). Runs until SIGINT.
     #[arg(long, value_name = "FILE")]
     attach: Option<PathBuf>,
     /// Start no controller, but wait until another one (ONOS: docs/onos.md) has brought a schedule in force, and given routers routes.
@@ -207,6 +209,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         interrupted: false,
         view,
         neighbours: None,
+        tunnels: Tunnels::default(),
     };
     match attachments {
         Some(list) => emulation.attached(&list),
@@ -268,6 +271,8 @@ struct Emulation<'a> {
     view: Option<File>,
     /// Who else was on the fabric's CPU when measuring began.
     neighbours: Option<Neighbours>,
+    /// To hosts on other machines.
+    tunnels: Tunnels,
 }
 
 /// Everything that runs.
@@ -336,8 +341,13 @@ impl Emulation<'_> {
 
     fn attached(&mut self, list: &[Attachment]) -> Result<bool, RunError> {
         let access = Access::open(&json!(list), None)?;
+        let probed = list
+            .iter()
+            .filter_map(|entry| Some((entry.interface.clone(), entry.probe?)));
+        let probed = probed.collect();
         let mut running = self.start(access, None)?;
         self.begin(&mut running);
+        self.tunnels = Tunnels::measure(&probed).map_err(|error| format!("--attach: probe: {error}"))?;
         say!("{}", json!({"event": "ready"}));
         self.listen_to_commands()?;
         let ended = loop {

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::tunnels::Tunnel;
+
 /// A neighbour on the fabric's CPU is busy if it ran for one part in so many of the slots' time.
 const BUSY_PART: u64 = 10;
 
@@ -100,6 +102,9 @@ pub struct Lateness {
     pub late: Vec<LateSlots>,
     /// Other threads seen on that CPU, and how long they ran meanwhile, anywhere; longest first.
     pub neighbours: Vec<Neighbour>,
+    /// Tunnels to hosts on other machines: so much later than the network's time is what these hear and say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tunnels: Vec<Tunnel>,
 }
 
 /// Another thread on the fabric's CPU.
@@ -156,6 +161,7 @@ impl Lateness {
         if !self.late.is_empty() {
             let _ = writeln!(text, "  {:<12} {}", format!("late {name}s"), self.reasons(beat.ns()));
         }
+        text.extend(self.tunnels.iter().map(Tunnel::summary));
         text
     }
 
@@ -314,6 +320,7 @@ impl SlotLateness {
             stolen_ns: None,
             late,
             neighbours: Vec::new(),
+            tunnels: Vec::new(),
         }
     }
 }

@@ -60,6 +60,7 @@ mod switch;
 mod switches;
 mod time_left;
 mod trains;
+mod tunnels;
 mod xfer;
 
 use std::ffi::OsString;
@@ -114,6 +115,13 @@ enum Command {
     New {
         /// Kind and options, as in 'slotwise new ring --stations 12'
         #[arg(value_name = "KIND [OPTION]", trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Let hosts on another machine join a live network, through VXLAN inside WireGuard (needs root); 'slotwise tunnel --help' has the commands
+    #[command(disable_help_flag = true)]
+    Tunnel {
+        /// Command and options, as in 'slotwise tunnel down lab'
+        #[arg(value_name = "COMMAND [OPTION]", trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
     /// Write the completion of this command for a shell to standard output
@@ -208,6 +216,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             ExitCode::SUCCESS
         }
         Command::New { arguments } => return Err(become_module("new", arguments)),
+        Command::Tunnel { arguments } => return Err(become_module("tunnel", arguments)),
         Command::Completion { shell } => {
             manual::completion(&Cli::command(), *shell)?;
             ExitCode::SUCCESS

@@ -38,6 +38,7 @@ impl Emulation<'_> {
             (Some(rest), Some(plan)) => rest.statistics(plan.statistics),
             _ => Value::Null,
         };
+        let tunnels = std::mem::take(&mut self.tunnels).finish();
         let seen = self.neighbours.as_ref().map(Neighbours::since);
         if let Some(hosts) = &mut running.hosts {
             hosts.finish(STOP_PATIENCE)?;
@@ -56,6 +57,7 @@ impl Emulation<'_> {
             switch_answers,
             not_realtime,
         } = outcome;
+        lateness.tunnels = tunnels;
         if let Some((neighbours, stolen_ns)) = seen {
             lateness.cpu = CpuPlan::new().fabric_cpu();
             lateness.stolen_ns = stolen_ns;
