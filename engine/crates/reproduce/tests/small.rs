@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use slotwise_reproduce::experiment::Experiment;
-use slotwise_reproduce::work::{How, Options, Progress, reproduce};
+use slotwise_reproduce::work::{How, Options, Progress, Task, make, pending, reproduce};
 use support::{Direct, repository};
 
 const NETWORK: &str = "version: 1
@@ -141,6 +141,37 @@ fn results_are_the_same_with_any_number_of_threads_and_are_not_made_twice() {
 }
 
 /// What a run of another engine left.
+/// As another machine does it: of the task's text only, in a place of its own.
+#[test]
+fn runs_made_elsewhere_are_the_same_to_the_byte_and_are_not_made_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = Options {
+        quick: true,
+        ..options(directory.path(), "here", 2)
+    };
+    let there = Options {
+        quick: true,
+        ..options(directory.path(), "there", 2)
+    };
+    let tasks = pending(&there, &Direct::new()).unwrap();
+    let names: Vec<(&str, u64)> = tasks.iter().map(|task| (task.run.as_str(), task.seed)).collect();
+    assert_eq!(names, [("newreno", 5), ("xcp", 5)]);
+    for task in &tasks {
+        let told = serde_json::to_string(task).unwrap();
+        let heard: Task = serde_json::from_str(&told).unwrap();
+        assert_eq!(make(&heard, &Direct::new(), &|_| {}).unwrap(), How::Made);
+    }
+    assert_eq!(pending(&there, &Direct::new()).unwrap(), []);
+    let all_earlier = |progress| {
+        if let Progress::Finished { run, how, .. } = progress {
+            assert_eq!(how, How::Earlier, "{run}");
+        }
+    };
+    let counts = reproduce(&there, &Direct::new(), &all_earlier).unwrap();
+    assert_eq!(counts, reproduce(&here, &Direct::new(), &|_| {}).unwrap());
+    assert_eq!(files(&here.results()), files(&there.results()));
+}
+
 fn mark_as_foreign(marker: &Path) {
     let mut inputs: serde_json::Value = serde_json::from_slice(&fs::read(marker).unwrap()).unwrap();
     inputs["engine"] = "another".into();
