@@ -13,7 +13,7 @@ from test_runs import ROOT, Emulation, load_report
 from slotwise import scenario as scenarios
 
 SCENARIO = ROOT / "topologies" / "star3-short.yaml"
-NEAR, FAR = "192.0.2.1", "192.0.2.2"
+NEAR, FAR = "198.51.100.1", "198.51.100.2"
 PORT = 51820
 
 

@@ -276,6 +276,9 @@ def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:
     if error.validator == "minItems" and place == ["flows"]:
         yield Problem("/flows", "no flows; expected at least one, in Python by tcp, udp, web or gtp")
         return
+    if error.validator == "maxItems":
+        yield Problem(_pointer(place), f"{len(error.instance)} entries; expected at most {error.validator_value}")
+        return
     if error.validator != "additionalProperties":
         yield Problem(_pointer(place), error.message + _hint(error))
         return

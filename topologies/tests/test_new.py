@@ -75,3 +75,8 @@ def test_a_name_of_two_lines_stays_in_the_comment(capsys):
     assert document["seed"] == 7
     assert new.text(document, "slotwise new star --name 'a\nb: 1'", "x").splitlines()[0] == "# Made by `slotwise new star --name 'a b: 1'`. x"
     assert text.splitlines()[2] == "version: 1"
+
+
+def test_a_list_that_is_too_long_is_said_by_its_length(capsys):
+    assert new.main(["star", "--edges", "300", "--hosts-per-edge", "1"]) == 2
+    assert "/edges: 300 entries; expected at most 240" in capsys.readouterr().err
