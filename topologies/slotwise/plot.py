@@ -164,6 +164,7 @@ def _session_charts(report: dict) -> Figure:
         axes.set_xlim(left=0)
         axes.tick_params(labelsize=7, labelbottom=True)
     figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=len(handles), fontsize=9, frameon=False)
+    return figure
 
 
 def _train_charts(report: dict) -> Figure:
