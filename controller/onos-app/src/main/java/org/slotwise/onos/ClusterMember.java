@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
@@ -41,6 +42,7 @@ import org.slotwise.apps.Choice;
 import org.slotwise.apps.Host;
 import org.slotwise.apps.Hosted;
 import org.slotwise.apps.star.KeptStar;
+import org.slotwise.control.AppState;
 import org.slotwise.control.Command;
 import org.slotwise.control.ControlLoop;
 import org.slotwise.control.Event;
@@ -72,6 +74,7 @@ final class ClusterMember {
     private final ScheduledExecutorService thread;
     private final IntSupplier lastRetryMs;
     private final SchedulerStore store;
+    private final KeptChoices choices;
     private final Applications applications;
     private final NetworkConfigs networks;
     private final Publisher publisher;
@@ -153,6 +156,7 @@ final class ClusterMember {
         this.thread = thread;
         this.lastRetryMs = lastRetryMs;
         this.store = new SchedulerStore(services.storage);
+        this.choices = new KeptChoices(services.storage, store);
         this.terms = new LeaderTerms(services.storage);
     }
 
@@ -264,9 +268,9 @@ final class ClusterMember {
             @Override
             public <V> void choose(Hosted<V> app, Choice<V> choice) {
                 if (app.id().equals(StarApp.ID)) {
-                    keep(choice);
+                    keepScheduler(choice);
                 } else {
-                    order(app, choice.order());
+                    keepAndOrder(app.id(), choice, timeoutMs.getAsInt());
                 }
             }
         };
@@ -296,13 +300,26 @@ final class ClusterMember {
     }
 
     /** Chooses a scheduler for all nodes; the leader takes it from the store. */
-    private void keep(Choice<?> choice) {
+    private void keepScheduler(Choice<?> choice) {
         current();
         if (!choice.what().equals(KeptStar.SCHEDULER)) {
             throw new UnavailableException("masters cannot be shut down here", null);
         }
+        keep(choice, store);
+    }
+
+    /** Chooses for this leader and those after it. */
+    private void keepAndOrder(String id, Choice<?> choice, long timeoutMs) {
+        asked(now -> {
+            keep(choice, choices.of(id));
+            now.runner.order(now.apps.find(id).id(), choice.order(), timeoutMs);
+            return null;
+        });
+    }
+
+    private static void keep(Choice<?> choice, AppState state) {
         try {
-            choice.keep(store);
+            choice.keep(state);
         } catch (IOException | StorageException e) {
             throw new UnavailableException("the choice cannot be stored", e);
         }
@@ -363,7 +380,7 @@ final class ClusterMember {
             return;
         }
         // Applications that do not go together leave alone what runs.
-        HostedApps apps = new HostedApps(configured.get(), applications, store);
+        HostedApps apps = new HostedApps(configured.get(), applications, choices::of);
         stopController();
         startController(apps, term);
     }
@@ -392,11 +409,14 @@ final class ClusterMember {
 
     private void startController(HostedApps apps, long term) {
         takeOver(term);
+        // Now that no leader before keeps another one.
+        Map<String, List<Event.Order>> chosen = apps.chosen(choices::of);
         Term begun = new Term(term);
         ControllerRunner runner = new ControllerRunner(apps.host(), switches.under(begun), thread,
                 System::nanoTime, lastRetryMs.getAsInt(), new RunnerEvents());
         running = new Running(runner, apps, begun);
         LOG.info("this node runs {} with {} switches, in term {}", apps.names(), apps.host().topology().nodes().size(), term);
+        chosen.forEach((id, orders) -> orders.forEach(order -> runner.submit(id, order)));
         runner.start();
         publisher.publish(apps.host().topology());
         tell(SlotwiseEvent.Type.STARTED, running);

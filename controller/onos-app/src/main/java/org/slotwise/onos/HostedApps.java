@@ -2,8 +2,11 @@
 package org.slotwise.onos;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Applications;
@@ -13,10 +16,10 @@ import org.slotwise.apps.NetworkDocument;
 import org.slotwise.apps.star.StarPart;
 import org.slotwise.control.AppHost;
 import org.slotwise.control.AppState;
+import org.slotwise.control.Event;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.StarApp;
 
 /** The applications of one configuration, as long as a node runs them. */
 final class HostedApps {
@@ -24,11 +27,11 @@ final class HostedApps {
     private final List<Hosted<?>> apps;
     private final AppHost host;
 
-    /** Makes them, the star with the scheduler that was chosen; IllegalStateException if their configurations do not go together. */
-    HostedApps(JsonNode configuration, Applications known, SchedulerStore store) {
+    /** Makes them with what is kept of each, by its name; IllegalStateException if their configurations do not go together. */
+    HostedApps(JsonNode configuration, Applications known, Function<String, AppState> kept) {
         this.configuration = configuration;
         try {
-            this.apps = Hosted.all(NetworkDocument.decode("", configuration, known), id -> id.equals(StarApp.ID) ? store : AppState.none());
+            this.apps = Hosted.all(NetworkDocument.decode("", configuration, known), kept);
         } catch (InvalidJsonException e) {
             throw new IllegalStateException("the applications' configurations do not go together: " + e.getMessage(), e);
         }
@@ -59,6 +62,13 @@ final class HostedApps {
     /** Their resources. */
     List<AppResources> resources(Host on) {
         return apps.stream().map(app -> app.resources(on)).collect(Collectors.toList());
+    }
+
+    /** Orders by application of what was chosen and is kept, in the order in which they are to be given. */
+    Map<String, List<Event.Order>> chosen(Function<String, AppState> kept) {
+        Map<String, List<Event.Order>> chosen = new LinkedHashMap<>();
+        apps.forEach(app -> chosen.put(app.id(), app.part().kept(kept.apply(app.id()))));
+        return chosen;
     }
 
     /** The scheduler that was chosen for the star, if there is one. */

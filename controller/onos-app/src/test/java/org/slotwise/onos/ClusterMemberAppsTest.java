@@ -164,6 +164,56 @@ class ClusterMemberAppsTest {
     }
 
     @Test
+    void whatWasChosenHoldsOnTheNextLeaderUntilItIsTakenBack() throws Exception {
+        JsonNode lambda = new ObjectMapper().readTree(Path.of("../../schema/examples/network-lambda.json").toFile()).at("/apps/lambda");
+        ClusterMember member = member();
+        member.join();
+        onos.configuration.set(new SlotwiseConfig.Lambda(), lambda);
+        int configured = sessions(member).size();
+        change(member, "{\"session\": \"film\", \"source\": \"ucsd-0\", \"sink\": \"uva-0\", \"wanted_bps\": 1000000}");
+        change(member, "{\"session\": \"game\", \"source\": \"ucsd-0\", \"sink\": \"uva-0\", \"weight\": 2}");
+        change(member, "{\"session\": \"game\", \"leave\": true}");
+        member.leave();
+
+        ClusterMember next = member();
+        next.join();
+        assertEquals(configured + 1, sessions(next).size());
+        assertTrue(sessions(next).toString().contains("\"film\""));
+        change(next, "{\"session\": \"film\", \"leave\": true}");
+        next.leave();
+
+        ClusterMember last = member();
+        last.join();
+        assertEquals(configured, sessions(last).size());
+    }
+
+    @Test
+    void whatCannotBeKeptIsNotTaken() throws Exception {
+        ClusterMember member = member();
+        member.join();
+        onos.configuration.set(new SlotwiseConfig.Lambda(),
+                new ObjectMapper().readTree(Path.of("../../schema/examples/network-lambda.json").toFile()).at("/apps/lambda"));
+        JsonNode before = sessions(member);
+        onos.storage.failing = true;
+        assertThrows(UnavailableException.class,
+                () -> change(member, "{\"session\": \"film\", \"source\": \"ucsd-0\", \"sink\": \"uva-0\"}"));
+        onos.storage.failing = false;
+        assertEquals(before, sessions(member));
+    }
+
+    private static AppResources lambda(ClusterMember member) {
+        return member.resources(() -> TIMEOUT_MS).get(0);
+    }
+
+    private static JsonNode sessions(ClusterMember member) {
+        return lambda(member).reads().get("sessions").get().at("/sessions");
+    }
+
+    private static void change(ClusterMember member, String session) throws Exception {
+        lambda(member).changes().get("sessions").apply(new ObjectMapper().readTree(session));
+    }
+
+    @Test
     void aRateAloneIsWrittenWithoutFlowRulesAndAllIsWrittenAgainIfItIsRefused() throws IOException {
         ClusterMember member = member();
         member.join();
