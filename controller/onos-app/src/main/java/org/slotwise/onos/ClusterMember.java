@@ -325,7 +325,7 @@ final class ClusterMember {
         }
     }
 
-    /** Gives an application an order, which holds until this node's term ends; throws as {@link #view} does. */
+    /** Gives an application an order, which nobody keeps; throws as {@link #view} does. */
     void order(String id, Event.Order order, long timeoutMs) {
         asked(now -> {
             now.runner.order(now.apps.find(id).id(), order, timeoutMs);

@@ -20,7 +20,7 @@ import org.slotwise.star.schedule.InvalidSettingsException;
 @Service
 @Command(scope = "onos", name = "slotwise-app", description = "Lists the network's applications, or shows or changes a resource of one")
 public final class AppCommand extends AbstractShellCommand {
-    @Argument(index = 0, name = "application", description = "routes, ring, ops or star")
+    @Argument(index = 0, name = "application", description = "star, routes, ring, ops or lambda")
     String application;
 
     @Argument(index = 1, name = "resource", description = "A resource of it; without one they are listed")

@@ -171,7 +171,7 @@ class BundleIT {
         }
         assertNotNull(app.getEntry("org/slotwise/onos/SlotwiseManager.cfgdef"));
         assertTrue(text("OSGI-INF/org.slotwise.onos.pipeline.SlotwiseDriverLoader.xml")
-                .contains("org.onosproject.net.driver.DriverAdminService"), "references of the base class are lost");
+                .contains("org.onosproject.net.driver.DriverAdminService"));
     }
 
     /** Karaf's web container reads all classes of a bundle with a web.xml, and fails at one without a superclass. */
