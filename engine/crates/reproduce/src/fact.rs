@@ -467,7 +467,7 @@ mod tests {
             ("a", 2.0, 4.0, 7.0, 0.0),
             ("b", 2.0, 1.0, 5.0, 0.0),
         ] {
-            let mut row = [0.0; 18];
+            let mut row = [0.0; 20];
             row[..4].copy_from_slice(&[time_s, packets, delay_ms, deviation_ms]);
             recording.order.push(name, row);
         }

@@ -9,7 +9,7 @@ use crate::experiment::TableName;
 use crate::kept;
 use crate::lambda::{self, Study};
 use crate::record::Recording;
-use crate::{fluid, ops, ring, routed, star};
+use crate::{fluid, ops, ring, routed, sharing, star};
 
 /// What a run measures.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,6 +155,11 @@ impl Setup {
                 let of_mesh = scenario.ops.iter().flat_map(|of| fluid::pair_names(scenario, of));
                 pairs.chain(of_mesh).collect()
             }
+            TableName::Sessions => sharing::session_names(scenario),
+            TableName::Distances => match sharing::session_names(scenario).is_empty() {
+                true => Vec::new(),
+                false => vec![scenario.name.clone()],
+            },
             _ => Vec::new(),
         };
         star::names(scenario, table).into_iter().chain(of_routers).collect()
