@@ -242,4 +242,9 @@ enum bit<8> DropReason {
 }
 const index_t MAX_DROP_REASONS = 32;  // size of the `drops` counter
 
+// Edges that share their capacity among macroflows.
+const bit<16> PROBE_GRANT   = 2;   // bit of probe_t.flags: the edge at the other end is asked for a grant
+const bit<32> PROBE_WINDOW  = 64;  // probes of a session that may not come again, the last one among them
+const bit<8>  GRANT_PERIODS = 3;   // that a grant holds without another one
+
 #endif

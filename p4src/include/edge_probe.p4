@@ -5,9 +5,13 @@
 //   interval tick ──> macroflow ──> probe ──> agent of the output (edge_xcp.p4) ──> wavelength for probes
 //   probe ──> reply ──> wavelength for probes
 //   reply ──> macroflow ──> allowed rate ──> flow control
+//
+// Where edges share (edge_share.p4) nobody else has a say: the far edge writes a grant, and the rate is the smaller of that and what this
+// edge allows.
 #ifndef SLOTWISE_EDGE_PROBE_P4
 #define SLOTWISE_EDGE_PROBE_P4
 #include "edge_parser.p4"
+#include "edge_share.p4"
 #include "quotient.p4"
 
 // By queue.
@@ -16,8 +20,7 @@ register<bit<32>>(MAX_QUEUES) sent_total;      // bytes that have left it, modul
 register<bit<32>>(MAX_QUEUES) probe_sequence;  // of its last probe
 register<bit<32>>(MAX_QUEUES) probe_bytes;     // sent_bytes of its last probe
 register<bit<1>>(MAX_QUEUES)  probe_open;      // its last probe has not been answered
-
-const bit<64> MAX_ALLOWED_RATE = 0xffffffff;  // of rate_t
+register<bit<8>>(MAX_QUEUES)  probe_misses;    // probes in a row that have not been, where edges share
 
 control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout standard_metadata_t standard_metadata) {
     bit<8>  data_wavelength = 0;
@@ -33,7 +36,13 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
     bit<64> used_q8;  // rate at which `sent` has left
     bit<32> sequence;
     bit<1>  open;
+    bit<8>  misses = 0;
+    rate_t  grant;
     edge_t  source;
+    share_params_t params;
+
+    @name(".EdgeIngress") ShareParams() share_params;
+    Share() share;
 
     // To `dst_edge`, on this wavelength of the fibre of `port`, which is the one for probes. `floor`: byte/s that it is always
     // allowed; `periods_q8`: periods a second, in 1/256; `tells_satisfied`: it says so if it has no use for more.
@@ -91,7 +100,7 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
         hdr.label.kind = LabelKind.REPLY;
         hdr.label.hops_left = meta.hops;
         hdr.ethernet.src = meta.mac;
-        standard_metadata.egress_spec = standard_metadata.ingress_port;
+        meta.egress_port = standard_metadata.ingress_port;
     }
 
     // The wavelength's port; the agent of that output, if there is one, adds what it has to say.
@@ -115,6 +124,31 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
         sent_total.read(sent, queue);
         sent_total.write(queue, total);
         sent = total - sent;
+    }
+
+    // The rate is that of `allowed`, from now on.
+    @hidden action tell_rate() {
+        allowed_rate.write(queue, allowed[31:0]);
+        meta.core = meta.output - (index_t)PORT_OPTICAL_BASE;
+        meta.to_linecard = 1;
+        meta.op = FlowOp.SET_RATE;
+        meta.value = allowed << 3;
+    }
+
+    @hidden action count_misses() {
+        card_clock.write(0, hdr.interval_tick.local_ns);
+        if (open == 1) {
+            probe_misses.read(misses, queue);
+            misses = misses + 1;
+        }
+        probe_misses.write(queue, misses);
+    }
+
+    // Nobody has granted anything for some periods: half of it is left, and the network is asked again in the next period.
+    @hidden action halve() {
+        probe_misses.write(queue, 1);
+        allowed = allowed >> 1;
+        AT_LEAST(allowed, least_rate)
     }
 
     // A card that says that less has left the queue than a period ago has begun anew, and is asked again then.
@@ -153,9 +187,11 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
             if (tells == 1 && used_q8 >> 5 < 7 * allowed) {
                 hdr.probe.flags = PROBE_SATISFIED;
             }
+            if (params.shares == 1) {
+                hdr.probe.flags = hdr.probe.flags | PROBE_GRANT;
+            }
             hdr.probe.queue = meta.queue;
             hdr.probe.sent_ns = hdr.interval_tick.local_ns;
-            standard_metadata.egress_spec = meta.egress_port;
         }
         hdr.linecard.setInvalid();
         hdr.interval_tick.setInvalid();
@@ -168,19 +204,21 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
             meta.drop_reason = DropReason.NOT_A_MEMBER;
         } else if (open == 0 || hdr.probe.sequence != sequence) {
             meta.drop_reason = DropReason.STALE;
-        } else if (hdr.label.wavelength != data_wavelength || hdr.probe.sent_bytes != sent) {
+        } else if (hdr.label.wavelength != data_wavelength || hdr.probe.sent_bytes != sent
+                   || params.shares == 1 && (hdr.probe.flags & PROBE_GRANT) == 0) {
             meta.drop_reason = DropReason.BAD_FIELD;
         } else {
             probe_open.write(queue, 0);
-            AT_MOST(allowed, used_q8 >> 7)
-            allowed = (allowed + (bit<64>)(hdr.probe.feedback ^ 0x80000000)) |-| 0x80000000;
+            if (params.shares == 1) {
+                own_grant.read(grant, queue);
+                allowed = (bit<64>)grant;
+                AT_MOST(allowed, (bit<64>)hdr.probe.feedback)
+            } else {
+                AT_MOST(allowed, used_q8 >> 7)
+                allowed = (allowed + (bit<64>)(hdr.probe.feedback ^ 0x80000000)) |-| 0x80000000;
+            }
             AT_LEAST(allowed, least_rate)
             AT_MOST(allowed, MAX_ALLOWED_RATE)
-            allowed_rate.write(queue, allowed[31:0]);
-            meta.core = meta.output - (index_t)PORT_OPTICAL_BASE;
-            meta.to_linecard = 1;
-            meta.op = FlowOp.SET_RATE;
-            meta.value = allowed << 3;
             hdr.label.setInvalid();
             hdr.probe.setInvalid();
         }
@@ -197,6 +235,10 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
         meta.duty = Duty.TICK_XCP;
     }
 
+    @hidden action send_probe() {
+        standard_metadata.egress_spec = meta.egress_port;
+    }
+
     apply {
         if (hdr.probe.isValid()) {
             look_at_probe();
@@ -204,6 +246,7 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
             look_at_tick();
         }
         if (meta.drop_reason == DropReason.NONE) {
+            share_params.apply(params);
             if (hdr.probe.isValid() && hdr.label.kind == LabelKind.PROBE) {
                 return_probe();
             } else if (macroflow.apply().hit) {
@@ -211,10 +254,21 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
                 if (hdr.probe.isValid()) {
                     find_rate();
                     take();
+                    if (meta.drop_reason == DropReason.NONE) {
+                        tell_rate();
+                    }
                 } else if (hdr.interval_tick.timer == IntervalTimer.CONTROL) {
                     count_leaving();
-                    find_rate();
-                    ask();
+                    if (params.shares == 1) {
+                        count_misses();
+                    }
+                    if (misses >= GRANT_PERIODS) {
+                        halve();
+                        tell_rate();
+                    } else {
+                        find_rate();
+                        ask();
+                    }
                 } else {
                     refuse_probe(DropReason.NO_SIGNALING);
                 }
@@ -222,6 +276,14 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
                 refuse_probe(DropReason.NO_VOQ);
             } else {
                 of_output();
+            }
+            if (hdr.probe.isValid() && meta.drop_reason == DropReason.NONE) {
+                if (params.shares == 1 && (hdr.probe.flags & PROBE_GRANT) != 0) {
+                    share.apply(hdr, meta, params, queue);
+                }
+                if (meta.drop_reason == DropReason.NONE) {
+                    send_probe();
+                }
             }
         }
     }

@@ -181,8 +181,8 @@ header label_t {
 header probe_t {
     bit<32>   sequence;    // of the macroflow, a serial number
     bit<32>   sent_bytes;  // of the macroflow since its last probe, as links count them
-    rate_t    feedback;    // change of its rate that all switches so far allow, byte/s, two's complement
-    bit<16>   flags;       // PROBE_SATISFIED
+    rate_t    feedback;    // change of its rate that all switches so far allow, byte/s, two's complement; of a reply with PROBE_GRANT the grant
+    bit<16>   flags;       // PROBE_SATISFIED, PROBE_GRANT
     queue_t   queue;       // of the macroflow, at the edge that asks; only that edge reads it
     time_ns_t sent_ns;     // local time of the edge
 }

@@ -34,6 +34,18 @@ def test_a_mesh_from_python_goes_round_a_cut():
     assert flow["goodput_bps"] > 4.5e6
 
 
+def test_edges_share_for_hosts_that_know_nothing_of_it(tmp_path):
+    """docs/lambda.md: of the sink's 90 Mb/s the one that wants little has its 9, the others equal parts; what edge 1 has left goes elsewhere."""
+    done = slotwise("simulate", ROOT / "topologies" / "edges-share.yaml", "--report", tmp_path / "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(tmp_path / "report.json")
+    assert report["invariants"] == NOTHING_BROKEN
+    (phase,) = report["phases"]
+    goodputs = {flow["name"].rsplit(".")[0]: flow["goodput_bps"] / 1e6 for flow in phase["flows"]}
+    assert 8.5 < goodputs["3-0"] < 9.1, goodputs
+    assert goodputs["2-0"] > goodputs["4-0"] > 15 and sum(rate for name, rate in goodputs.items() if name.endswith("-0")) > 80, goodputs
+
+
 def test_edges_that_make_trains_are_refused_for_bmv2():
     done = slotwise("emulate", ROOT / "topologies" / "two-links.yaml", "--target", "bmv2", "--bmv2", "/bin/true")
     assert done.returncode != 0 and "/ops: edges that make trains" in done.stderr and "mesh4-bmv2.yaml" in done.stderr, done.stderr

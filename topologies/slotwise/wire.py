@@ -67,6 +67,9 @@ MAX_TRAIN_BYTES = 0xFFFFFF  # that links count
 MAX_TRAIN_FATES = 8  # size of the `trains` counter
 MAX_XCP_VERDICTS = 8  # size of the `xcp_headers` counter
 MAX_DROP_REASONS = 32  # size of the `drops` counter
+PROBE_GRANT = 2  # bit of probe_t.flags: the edge at the other end is asked for a grant
+PROBE_WINDOW = 64  # probes of a session that may not come again, the last one among them
+GRANT_PERIODS = 3  # that a grant holds without another one
 
 
 class OpticalKind(IntEnum):
@@ -499,8 +502,8 @@ class Probe(Header):
 
     sequence: int = 0  # of the macroflow, a serial number
     sent_bytes: int = 0  # of the macroflow since its last probe, as links count them
-    feedback: int = 0  # change of its rate that all switches so far allow, byte/s, two's complement
-    flags: int = 0  # PROBE_SATISFIED
+    feedback: int = 0  # change of its rate that all switches so far allow, byte/s, two's complement; of a reply with PROBE_GRANT the grant
+    flags: int = 0  # PROBE_SATISFIED, PROBE_GRANT
     queue: int = 0  # of the macroflow, at the edge that asks; only that edge reads it
     sent_ns: int = 0  # local time of the edge
     SIZE: ClassVar[int] = 24

@@ -139,8 +139,8 @@ local HEADERS = {
   probe = {bytes = 24, fields = {
     {name = "sequence", at = 0, size = 4, doc = "of the macroflow, a serial number"},
     {name = "sent_bytes", at = 4, size = 4, unit = "bytes", doc = "of the macroflow since its last probe, as links count them"},
-    {name = "feedback", at = 8, size = 4, signed = true, unit = "byte/s", doc = "change of its rate that all switches so far allow, byte/s, two's complement"},
-    {name = "flags", at = 12, size = 2, hex = true, flags = {satisfied = 1}, doc = "PROBE_SATISFIED"},
+    {name = "feedback", at = 8, size = 4, signed = true, unit = "byte/s", doc = "change of its rate that all switches so far allow, byte/s, two's complement; of a reply with PROBE_GRANT the grant"},
+    {name = "flags", at = 12, size = 2, hex = true, flags = {satisfied = 1, grant = 2}, doc = "PROBE_SATISFIED, PROBE_GRANT"},
     {name = "queue", at = 14, size = 2, doc = "of the macroflow, at the edge that asks; only that edge reads it"},
     {name = "sent_ns", at = 16, size = 8, unit = "ns", doc = "local time of the edge"},
   }},

@@ -45,7 +45,7 @@ pub use model::{
 };
 pub use ops::{
     Aggregation, DelayProcess, DirectLink, IngressBuffer, LABEL_OVERHEAD_BYTES, Macroflows, Ops, OpsClass, OpsEdge,
-    OpsFibre, OpsLink, OpsMatch, Probes, Scheme, TrainTimer, UNLIMITED,
+    OpsFibre, OpsLink, OpsMatch, Probes, Scheme, Share, TrainTimer, UNLIMITED,
 };
 pub use optics::{Light, Optics, splitting_loss_mdb};
 pub use own_scheduler::{OwnScheduler, SchedulerSource};

@@ -12,7 +12,7 @@ use slotwise_wire::{Ethernet, Ipv4, Label, MAX_CORES, Optical, PORT_OPTICAL_BASE
 use crate::address::Device;
 use crate::model::Scenario;
 use crate::own::{OwnNodes, Section};
-pub use features::{Aggregation, IngressBuffer, Macroflows, OpsClass, OpsMatch, Scheme, TrainTimer};
+pub use features::{Aggregation, IngressBuffer, Macroflows, OpsClass, OpsMatch, Scheme, Share, TrainTimer};
 pub(crate) use features::{aggregation, star_classes};
 
 const LABEL_BYTES: u64 = Label::SIZE as u64;

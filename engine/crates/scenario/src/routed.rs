@@ -3,7 +3,7 @@
 //! happens to the links.
 
 mod check;
-mod gtp;
+pub(crate) mod gtp;
 mod parse;
 mod tcp;
 

@@ -127,6 +127,12 @@ pub const MAX_TRAIN_FATES: u32 = 8;
 pub const MAX_XCP_VERDICTS: u32 = 8;
 /// Size of the `drops` counter.
 pub const MAX_DROP_REASONS: u32 = 32;
+/// Bit of probe_t.flags: the edge at the other end is asked for a grant.
+pub const PROBE_GRANT: u16 = 2;
+/// Probes of a session that may not come again, the last one among them.
+pub const PROBE_WINDOW: u32 = 64;
+/// That a grant holds without another one.
+pub const GRANT_PERIODS: u8 = 3;
 
 /// OpticalKind. 4 bits on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

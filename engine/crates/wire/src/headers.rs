@@ -756,9 +756,9 @@ pub struct Probe {
     pub sequence: u32,
     /// Of the macroflow since its last probe, as links count them. 32 bits.
     pub sent_bytes: u32,
-    /// Change of its rate that all switches so far allow, byte/s, two's complement. 32 bits.
+    /// Change of its rate that all switches so far allow, byte/s, two's complement; of a reply with PROBE_GRANT the grant. 32 bits.
     pub feedback: u32,
-    /// PROBE_SATISFIED. 16 bits.
+    /// PROBE_SATISFIED, PROBE_GRANT. 16 bits.
     pub flags: u16,
     /// Of the macroflow, at the edge that asks; only that edge reads it. 16 bits.
     pub queue: u16,

@@ -4,9 +4,10 @@
 use std::sync::{Arc, OnceLock};
 
 use slotwise_fabric::{DropCause, Fabric, FabricOptions, HostMode};
+use slotwise_lambda::KnifeEdge;
 use slotwise_p4::{KeyField, Pipeline, Program, TableEntry};
-use slotwise_scenario::{Device, Ops, OpsMatch, Party, Probes, Scenario, Scheme, Source};
-use slotwise_wire::{FIBRE_CHOICES, NO_FIBRE, PORT_OPTICAL_BASE};
+use slotwise_scenario::{Device, Ops, OpsMatch, Party, Probes, Scenario, Scheme, Share, Source};
+use slotwise_wire::{FIBRE_CHOICES, GRANT_PERIODS, NO_FIBRE, PORT_OPTICAL_BASE};
 
 use super::{bits, call, edge_program, entry, insert, program};
 
@@ -132,7 +133,29 @@ pub fn configure_edge(fabric: &mut Fabric, scenario: &Scenario, ops: &Ops, edge:
             (edge, scenario.routed.packet_bytes),
             (macroflows.satisfied, probes),
         );
+        if let Some(share) = macroflows.share {
+            write_share(pipeline, ops, share, probes.period_ns);
+        }
     }
+}
+
+fn write_share(pipeline: &mut Pipeline, ops: &Ops, share: Share, period_ns: u64) {
+    let q16 = |part: f64| (part * 65_536.0).round() as u64;
+    let classes = u64::from(ops.class_count());
+    let args = [
+        ops.edges.len() as u64 * classes,
+        classes,
+        (u128::from(share.capacity_bps) * u128::from(period_ns) / 8_000_000_000) as u64,
+        q16(share.steps.alpha()),
+        q16(share.steps.beta()),
+        u64::from(share.knife_edge == KnifeEdge::Capped),
+        q16(1e9 / period_ns as f64),
+        u64::from(GRANT_PERIODS) * period_ns,
+    ];
+    let params = call("EdgeIngress.set_share", &args);
+    pipeline
+        .table_set_default("EdgeIngress.share_params", Some(params))
+        .unwrap();
 }
 
 fn write_classes(pipeline: &mut Pipeline, ops: &Ops) {

@@ -2,6 +2,7 @@
 //! The end-to-end tests. `interpreter.rs` and `jit.rs` run them all, each on its executor.
 
 mod arithmetic;
+mod edge_share;
 mod hostile;
 mod matching;
 mod packet_switch;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use slotwise_wire::{MAX_CORES, MAX_FIBRES, SIGNALING_QUEUE};
 
 use super::parse::BUFFERS_A_SECOND;
-use super::{FRAME_OVERHEAD_BYTES, Ops, OpsMatch, Scheme};
+use super::{FRAME_OVERHEAD_BYTES, Macroflows, Ops, OpsMatch, Scheme};
 use crate::address::Device;
 use crate::model::Scenario;
 use crate::reader::Reader;
@@ -14,6 +14,9 @@ use crate::routed::Source;
 
 /// First and second choice.
 const FIBRES_OF_TWO: usize = 2;
+/// Rates of edges are byte/s in 32 bits, and what they measure in a period has 31.
+const MOST_SHARED_BPS: u64 = 8 * u32::MAX as u64;
+const MOST_SHARED_BYTES: u32 = i32::MAX as u32;
 
 /// Whether its parts fit together.
 pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
@@ -85,6 +88,7 @@ pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
     check_ingress(scenario, ops, r);
     check_classes(ops, r);
     check_queues(scenario, ops, r);
+    check_share(scenario, ops, r);
 }
 
 /// Fibres between edges.
@@ -188,6 +192,53 @@ fn check_classes(ops: &Ops, r: &mut Reader) {
             }
             matched.push(matches);
         }
+    }
+}
+
+/// Edges that share.
+fn check_share(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
+    let (
+        Some(Macroflows {
+            satisfied,
+            share: Some(share),
+        }),
+        Some(probes),
+    ) = (ops.macroflows, ops.probes)
+    else {
+        return;
+    };
+    let place = |key: &str| format!("/ops/macroflows/{key}");
+    if satisfied {
+        r.report(place("satisfied"), "no agent hears it", "no such key beside 'share'");
+    }
+    if ops.target < 1.0 {
+        r.report(
+            "/ops/target".into(),
+            "no agent aims at it",
+            "no such key: 'capacity_bps' of 'share' says how much",
+        );
+    }
+    let capacity_bps = share.capacity_bps;
+    let line_bps = ops.rate_bps.saturating_mul(u64::from(ops.wavelengths));
+    let most_bps = line_bps.min(MOST_SHARED_BPS);
+    if capacity_bps > most_bps {
+        let reason = format!("{capacity_bps} b/s of an edge with {line_bps}");
+        r.report(place("share/capacity_bps"), reason, format!("at most {most_bps}"));
+    }
+    let bytes = |bps: u64| u128::from(bps) * u128::from(probes.period_ns) / 8_000_000_000;
+    if bytes(capacity_bps) > u128::from(MOST_SHARED_BYTES) {
+        let reason = format!("{} bytes a period", bytes(capacity_bps));
+        r.report(
+            place("share/capacity_bps"),
+            reason,
+            format!("at most {MOST_SHARED_BYTES}"),
+        );
+    }
+    let others = (ops.edges.len() as u64).saturating_sub(1) * u64::from(ops.class_count());
+    let least_bps = others.saturating_mul(ops.floor_bps(scenario.routed.packet_bytes, &probes));
+    if capacity_bps < least_bps {
+        let reason = format!("{others} macroflows of an edge may always send a packet a period, {least_bps} b/s");
+        r.report(place("share/capacity_bps"), reason, format!("at least {least_bps}"));
     }
 }
 

@@ -4,11 +4,14 @@
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
+use slotwise_lambda::{KnifeEdge, Steps};
+use slotwise_wire::limits::RATE_BPS;
 
 use super::parse::{BUFFERS_A_SECOND, edge_number};
 use super::{OpsEdge, Probes};
 use crate::parse::DSCP;
 use crate::reader::{Fields, Reader};
+use crate::routed::gtp;
 
 const INTERVAL_NS: RangeInclusive<u64> = 1000..=1_000_000_000;
 const SIZE_BYTES: RangeInclusive<u64> = 1..=8_000_000;
@@ -106,10 +109,23 @@ pub struct OpsClass {
 }
 
 /// Macroflows, one of each pair of edges and class.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Macroflows {
     /// Edges say of a macroflow that it has not used what it was given.
     pub satisfied: bool,
+    /// Edges share what they have among them by GTP's rule; `None`: agents of outputs tell their rates.
+    pub share: Option<Share>,
+}
+
+/// How each edge shares its capacity, in each direction, among macroflows (docs/lambda.md).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share {
+    /// What those of one direction share, as links count bytes.
+    pub capacity_bps: u64,
+    /// How fast they rise.
+    pub steps: Steps,
+    /// What one gets that is just below its target.
+    pub knife_edge: KnifeEdge,
 }
 
 pub(crate) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], rate_bps: u64) -> Option<Aggregation> {
@@ -264,9 +280,10 @@ pub(super) fn macroflows(r: &mut Reader, parent: &Fields, probes: Option<Probes>
             return None;
         }
         None => {
-            let fields = r.fields(value, parent.pointer("macroflows"), &["satisfied"]);
+            let fields = r.fields(value, parent.pointer("macroflows"), &["satisfied", "share"]);
             Macroflows {
                 satisfied: r.optional_bool(&fields, "satisfied").unwrap_or(false),
+                share: share(r, &fields),
             }
         }
     };
@@ -278,6 +295,17 @@ pub(super) fn macroflows(r: &mut Reader, parent: &Fields, probes: Option<Probes>
         );
     }
     Some(found)
+}
+
+fn share(r: &mut Reader, parent: &Fields) -> Option<Share> {
+    let value = r.optional(parent, "share")?;
+    let keys = ["capacity_bps", "alpha", "beta", "knife_edge"];
+    let fields = r.fields(value, parent.pointer("share"), &keys);
+    Some(Share {
+        capacity_bps: r.integer(&fields, "capacity_bps", RATE_BPS),
+        steps: gtp::steps(r, &fields).unwrap_or_default(),
+        knife_edge: gtp::knife_edge(r, &fields),
+    })
 }
 
 pub(super) fn resequencing(r: &mut Reader, parent: &Fields) -> Option<u64> {

@@ -83,12 +83,7 @@ pub(super) fn host(r: &mut Reader, parent: &Fields, rate_bps: u64) -> GtpHost {
             .unwrap_or(of_link.interval_ms),
         steps: steps(r, &fields).unwrap_or(of_link.steps),
         rule: Rule {
-            knife_edge: choice(
-                r,
-                &fields,
-                "knife_edge",
-                &[("as-printed", KnifeEdge::AsPrinted), ("capped", KnifeEdge::Capped)],
-            ),
+            knife_edge: knife_edge(r, &fields),
             crowd: choice(
                 r,
                 &fields,
@@ -109,6 +104,12 @@ pub(super) fn host(r: &mut Reader, parent: &Fields, rate_bps: u64) -> GtpHost {
     }
 }
 
+/// What stands under `knife_edge`.
+pub(crate) fn knife_edge(r: &mut Reader, fields: &Fields) -> KnifeEdge {
+    let choices = [("as-printed", KnifeEdge::AsPrinted), ("capped", KnifeEdge::Capped)];
+    choice(r, fields, "knife_edge", &choices)
+}
+
 /// One of `choices` under `key`; the default if nothing is there.
 fn choice<T: Copy + Default>(r: &mut Reader, fields: &Fields, key: &str, choices: &[(&str, T)]) -> T {
     match r.optional(fields, key) {
@@ -118,7 +119,7 @@ fn choice<T: Copy + Default>(r: &mut Reader, fields: &Fields, key: &str, choices
 }
 
 /// `alpha` and `beta`, of which a missing one has its default; `None` if both are missing.
-fn steps(r: &mut Reader, fields: &Fields) -> Option<Steps> {
+pub(crate) fn steps(r: &mut Reader, fields: &Fields) -> Option<Steps> {
     let [alpha, beta] = ["alpha", "beta"].map(|key| r.optional_number(fields, key, 0.0, 0.999));
     alpha.or(beta)?;
     let default = Steps::default();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use slotwise_fabric::Fabric;
+use slotwise_lambda::KnifeEdge;
 use slotwise_scenario::{Device, Macroflows, Ops, OpsClass, OpsFibre, OpsMatch, Scenario, Scheme, Source};
 use slotwise_wire::{IP_PROTOCOL_TCP, IP_PROTOCOL_UDP};
 
@@ -62,7 +63,7 @@ fn network(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> Value {
         } else {
             document["fibres"] = direct_fibres(ops, &fibres, edge);
         }
-        if ops.macroflows.is_some() {
+        if ops.macroflows.is_some_and(|macroflows| macroflows.share.is_none()) {
             document["agents"] = json!(true);
         }
         if let Some(queues) = flow_queues.get(&edge) {
@@ -89,7 +90,7 @@ fn network(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> Value {
         "links": links.collect::<Vec<_>>(),
         "aggregation": aggregation(ops),
         "macroflows": match ops.macroflows {
-            Some(Macroflows { satisfied }) => json!({"pair": true, "satisfied": satisfied}),
+            Some(macroflows) => paced(macroflows),
             None => json!("none"),
         },
     });
@@ -108,6 +109,19 @@ fn network(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> Value {
         (network["alpha"], network["beta"], network["gamma"]) = (json!(ALPHA), json!(BETA), json!(GAMMA));
     }
     network
+}
+
+fn paced(macroflows: Macroflows) -> Value {
+    let mut document = json!({"pair": true, "satisfied": macroflows.satisfied});
+    if let Some(share) = macroflows.share {
+        document["share"] = json!({
+            "capacity_bps": share.capacity_bps,
+            "alpha": share.steps.alpha(),
+            "beta": share.steps.beta(),
+            "capped": share.knife_edge == KnifeEdge::Capped,
+        });
+    }
+    document
 }
 
 fn aggregation(ops: &Ops) -> Value {

@@ -25,9 +25,10 @@ final class EdgeTables {
     static final String TRAIN_QUEUE = "train_queue";
     static final String WEIGHT = "train_weight";
     static final String MACROFLOW = "macroflow";
+    static final String SHARE = "share_params";
     static final String AGENT = "xcp_output";
     static final List<String> ALL = List.of(PARAMS, FIBRES, INGRESS, ROUTE, OpsClass.TABLE, VOQ, AGGREGATION, FLOW_QUEUE, TRAIN_QUEUE, WEIGHT,
-            MACROFLOW, AGENT, OpsTables.XCP_PARAMS);
+            MACROFLOW, SHARE, AGENT, OpsTables.XCP_PARAMS);
     private static final int IPV4_BITS = 32;
     /** Of trains that packets of all classes share. */
     private static final int SHARED_CLASS = 0;
@@ -93,7 +94,9 @@ final class EdgeTables {
             entries.add(TableEntry.in(INGRESS).action("set_ingress").param("trains", traffic.trains().orElse(WireConstants.NO_TRAIN_LIMIT))
                     .param("fair", isFair(own) ? 1 : 0).build());
         }
-        if (own.hasAgents()) {
+        traffic.share().ifPresent(share -> entries.add(share.entry(network.edges().size() * traffic.classCount(), traffic.classCount(),
+                settings.probes().orElseThrow().periodNs())));
+        if (own.hasAgents() && settings.hasAgents()) {
             settings.probes().ifPresent(probes -> entries.add(OpsTables.xcpParams(probes)));
             for (int port : network.edgeDataPorts(own)) {
                 entries.add(TableEntry.in(AGENT).exact("queue", port).action("fixed_capacity")

@@ -66,7 +66,7 @@ public final class LabelApp extends WaysApp<LabelApp.State, LabelView> {
         }
         for (int number = 0; number < network.switches().size(); number++) {
             State state = new State(network.switches().get(number).device(), number, Optional.empty());
-            if (network.settings().probes().isPresent()) {
+            if (network.settings().hasAgents()) {
                 network.dataPorts(number).forEach(port -> state.targets.put(port, network.settings().target()));
             }
             add(state);

@@ -161,6 +161,7 @@ public final class OpsSettings {
         if (traffic.isPaced() && ports() > WireConstants.MAX_OUTPUTS) {
             throw new InvalidNetworkException("macroflows", "an edge has at most " + WireConstants.MAX_OUTPUTS + " optical ports, and a fibre has " + ports());
         }
+        probes.ifPresent(period -> traffic.share().ifPresent(share -> share.check(period)));
         if (traffic.scheme() != OpsTraffic.Scheme.NONE && framingBytes > MAX_FRAMING_OF_TRAINS) {
             throw new InvalidNetworkException("framing_bytes", "where packets are put together to trains at most " + MAX_FRAMING_OF_TRAINS
                     + ": frames behind the first one have no label, got " + framingBytes);
@@ -195,6 +196,11 @@ public final class OpsSettings {
     /** What agents reckon with; empty: there are none, and no wavelength for probes. */
     public Optional<OpsProbes> probes() {
         return probes;
+    }
+
+    /** Whether outputs have agents: where there are probes, and edges do not share by themselves. */
+    public boolean hasAgents() {
+        return probes.isPresent() && traffic.share().isEmpty();
     }
 
     /** Bits a second of a wavelength for data. */

@@ -4,6 +4,7 @@ package org.slotwise.ops;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SortedMap;
@@ -56,6 +57,7 @@ public final class OpsTraffic {
     private final boolean fair;
     private final boolean paced;
     private final boolean satisfied;
+    private final Optional<OpsShare> share;
 
     /** Collects the parts; without any each packet is a train, and nothing is counted or paced. */
     public static final class Builder {
@@ -67,6 +69,7 @@ public final class OpsTraffic {
         private boolean fair;
         private boolean paced;
         private boolean satisfied;
+        private OpsShare share;
 
         /** Classes; of several that match, the first one counts. */
         public Builder classes(List<OpsClass> all) {
@@ -96,6 +99,13 @@ public final class OpsTraffic {
             return this;
         }
 
+        /** What is paced is so at rates that edges grant each other; agents have no say. */
+        public Builder share(OpsShare by) {
+            paced = true;
+            share = Objects.requireNonNull(by);
+            return this;
+        }
+
         /** All of it; throws {@link InvalidNetworkException} with the place and the reason if it does not fit together. */
         public OpsTraffic build() {
             return new OpsTraffic(this);
@@ -112,6 +122,10 @@ public final class OpsTraffic {
         this.fair = from.fair;
         this.paced = from.paced;
         this.satisfied = from.satisfied;
+        this.share = Optional.ofNullable(from.share);
+        if (satisfied && share.isPresent()) {
+            throw new InvalidNetworkException("macroflows.satisfied", "must be false beside 'share': no agent hears it");
+        }
         for (int i = 0; i < ordered.size(); i++) {
             if (classes.put(ordered.get(i).number(), ordered.get(i)) != null) {
                 throw new InvalidNetworkException("classes[" + i + "].class", ordered.get(i).number() + " is used twice");
@@ -179,5 +193,10 @@ public final class OpsTraffic {
     /** Whether what is paced says that it needs no more. */
     public boolean tellsSatisfied() {
         return satisfied;
+    }
+
+    /** How edges share what they have among what is paced; without it agents of outputs tell its rates. */
+    public Optional<OpsShare> share() {
+        return share;
     }
 }

@@ -191,6 +191,15 @@ public final class WireConstants {
     /** Size of the `drops` counter. */
     public static final int MAX_DROP_REASONS = 32;
 
+    /** Bit of probe_t.flags: the edge at the other end is asked for a grant. */
+    public static final int PROBE_GRANT = 2;
+
+    /** Probes of a session that may not come again, the last one among them. */
+    public static final int PROBE_WINDOW = 64;
+
+    /** That a grant holds without another one. */
+    public static final int GRANT_PERIODS = 3;
+
     private WireConstants() {
     }
 }

@@ -58,7 +58,7 @@ class EdgeTablesTest {
     void withoutTrainsNothingIsPutTogether() {
         OpsNetwork network = Meshes.triangle().build();
         for (String table : List.of(EdgeTables.AGGREGATION, EdgeTables.TRAIN_QUEUE, EdgeTables.FLOW_QUEUE, EdgeTables.INGRESS, EdgeTables.WEIGHT,
-                EdgeTables.MACROFLOW, EdgeTables.AGENT, OpsClass.TABLE)) {
+                EdgeTables.MACROFLOW, EdgeTables.SHARE, EdgeTables.AGENT, OpsClass.TABLE)) {
             assertEquals(List.of(), of(network, table));
         }
     }
@@ -112,6 +112,18 @@ class EdgeTablesTest {
         OpsTraffic paced = new OpsTraffic.Builder().macroflows(false).build();
         assertEquals("macroflow[queue=0] -> set_macroflow{dst_edge=0, floor=50000, periods_q8=8533, port=257, tells_satisfied=0, traffic_class=0, wavelength=0}",
                 of(Meshes.triangle().with(Meshes.settings().probes(slow).traffic(paced)).build(), EdgeTables.MACROFLOW).get(0));
+    }
+
+    /** 0.9 Gb/s in 50 ms are 5,625,000 bytes; three edges with three classes; no agents, whatever the document says of them. */
+    @Test
+    void edgesThatShareAreToldOfWhatAndHaveNoAgents() {
+        OpsTraffic.Builder traffic = Meshes.classes(Scheme.NONE).share(new OpsShare(900_000_000, 0.15, 0.2, true));
+        OpsNetwork network = Meshes.triangle().with(Meshes.traffic(traffic)).agents().build();
+        assertEquals(List.of("share_params[] -> set_share{alpha_q16=9830, beta_q16=13107, capacity=5625000, capped=1, classes=3, hold_ns=150000000, "
+                + "periods_q16=1310720, sessions=9}"), of(network, EdgeTables.SHARE));
+        assertEquals(6, of(network, EdgeTables.MACROFLOW).size());
+        assertEquals(List.of(), of(network, EdgeTables.AGENT));
+        assertEquals(List.of(), of(Meshes.paced().build(), EdgeTables.SHARE));
     }
 
     @Test

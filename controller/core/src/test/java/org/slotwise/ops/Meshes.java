@@ -89,7 +89,7 @@ public final class Meshes {
         return settings().wavelengths(2, false, 2).trains(9050, 30, 0).traffic(traffic.build());
     }
 
-    private Meshes agents() {
+    Meshes agents() {
         agents = true;
         return this;
     }

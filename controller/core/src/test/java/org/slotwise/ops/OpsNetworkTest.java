@@ -78,6 +78,14 @@ class OpsNetworkTest {
         refused("ingress: not beside macroflows: what they hold back waits for no output", traffic::build);
         traffic.ingress(OptionalInt.empty(), false);
         refused("macroflows: only where 'probes' is true", () -> new OpsSettings.Builder().rateBps(1_000_000).trains(1500, 0, 0).traffic(traffic.build()).build());
+        OpsTraffic.Builder sharing = new OpsTraffic.Builder().macroflows(true).share(new OpsShare(1_000_000_000, 0.15, 0.2, false));
+        refused("macroflows.satisfied: must be false beside 'share': no agent hears it", sharing::build);
+        refused("macroflows.share.capacity_bps: must be 1 .. 2147483647, got 2550000000", () -> Meshes.settings()
+                .probes(new OpsProbes(100_000_000, 600_000_000, 0.2, 0.056, 0.1)).traffic(sharing.macroflows(false)
+                        .share(new OpsShare(34_000_000_000L, 0.15, 0.2, false)).build()).build());
+        refused("macroflows.share.alpha: must be above 0 and below 1, got 1.0", () -> new OpsShare(1, 1, 0.2, false));
+        refused("macroflows.share.beta: must be above 0 and below 1, got 0.0", () -> new OpsShare(1, 0.1, 0, false));
+        refused("macroflows.share.capacity_bps: must be 1 .. 34359738360, got 34359738361", () -> new OpsShare(34_359_738_361L, 0.1, 0.1, false));
         refused("macroflows: an edge has at most 8 optical ports, and a fibre has 9",
                 () -> Meshes.settings().trains(1500, 30, 0).wavelengths(8, false, 4).traffic(traffic.build()).build());
         refused("aggregation.edges: there is no edge 'e9'", () -> Meshes.triangle().with(Meshes.settings().trains(1500, 30, 0)

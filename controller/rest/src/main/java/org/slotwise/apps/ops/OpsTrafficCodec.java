@@ -14,6 +14,7 @@ import org.slotwise.ops.OpsClass;
 import org.slotwise.ops.OpsFlowQueue;
 import org.slotwise.ops.OpsNetwork;
 import org.slotwise.ops.OpsSettings;
+import org.slotwise.ops.OpsShare;
 import org.slotwise.ops.OpsTraffic;
 import org.slotwise.ops.OpsTraffic.Scheme;
 import org.slotwise.rest.json.InvalidJsonException;
@@ -25,6 +26,7 @@ final class OpsTrafficCodec {
     static final String INGRESS = "ingress";
     static final String CLASSES = "classes";
     static final String MACROFLOWS = "macroflows";
+    private static final String SHARE = "share";
     private static final String NONE = "none";
     private static final String SIZE = "size_bytes";
     private static final String EDGES = "edges";
@@ -52,15 +54,22 @@ final class OpsTrafficCodec {
         }
         Optional<JsonNode> macroflows = network.optional(MACROFLOWS);
         if (macroflows.isPresent() && macroflows.get().isObject()) {
-            JsonFields fields = JsonFields.of(network.place(MACROFLOWS), macroflows.get(), "pair", "satisfied");
+            JsonFields fields = JsonFields.of(network.place(MACROFLOWS), macroflows.get(), "pair", "satisfied", SHARE);
             if (!fields.flag("pair")) {
                 throw new InvalidJsonException(fields.place("pair"), "must be true: what goes from one edge to another is a macroflow");
             }
             traffic.macroflows(fields.flag("satisfied"));
+            if (fields.optional(SHARE).isPresent()) {
+                traffic.share(share(JsonFields.of(fields.place(SHARE), fields.optional(SHARE).get(), "capacity_bps", "alpha", "beta", "capped")));
+            }
         } else if (macroflows.isPresent() && !network.text(MACROFLOWS).equals(NONE)) {
             throw new InvalidJsonException(network.place(MACROFLOWS), "must be none or an object with 'pair', got '" + network.text(MACROFLOWS) + "'");
         }
         return traffic.build();
+    }
+
+    private static OpsShare share(JsonFields fields) throws InvalidJsonException {
+        return new OpsShare(fields.integer("capacity_bps", 1, OpsShare.MAX_CAPACITY_BPS), fields.part("alpha"), fields.part("beta"), fields.flag("capped"));
     }
 
     private static void aggregation(OpsTraffic.Builder traffic, JsonFields fields) throws InvalidJsonException {

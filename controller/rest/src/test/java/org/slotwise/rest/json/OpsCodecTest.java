@@ -34,6 +34,7 @@ import org.slotwise.ops.LabelView;
 import org.slotwise.ops.OpsClass;
 import org.slotwise.ops.OpsEdge;
 import org.slotwise.ops.OpsNetwork;
+import org.slotwise.ops.OpsSettings;
 import org.slotwise.ops.OpsTraffic;
 import org.slotwise.star.schedule.Schedulers;
 
@@ -99,6 +100,9 @@ class OpsCodecTest {
         OpsNetwork paced = OpsCodec.decode("", read("examples/network-ops-macroflows.json").at("/apps/ops"));
         assertTrue(paced.settings().traffic().isPaced() && paced.settings().traffic().tellsSatisfied());
         assertTrue(paced.edges().get(2).hasAgents());
+        assertTrue(paced.settings().hasAgents() && paced.settings().traffic().share().isEmpty());
+        OpsSettings sharing = OpsCodec.decode("", read("examples/network-ops-share.json").at("/apps/ops")).settings();
+        assertTrue(sharing.traffic().isPaced() && sharing.traffic().share().isPresent() && !sharing.hasAgents());
 
         OpsNetwork network = OpsCodec.decode("", twoLinks());
         assertEquals(Set.of("e0"), network.settings().traffic().aggregating());
@@ -171,6 +175,10 @@ class OpsCodecTest {
         wrong = example();
         wrong.putObject("macroflows").put("pair", false).put("satisfied", true);
         assertEquals("macroflows.pair: must be true: what goes from one edge to another is a macroflow", refusal(wrong));
+        wrong.putObject("macroflows").put("pair", true).put("satisfied", false).putObject("share").put("capacity_bps", 0);
+        assertEquals("macroflows.share.capacity_bps: an integer 1 .. 34359738360 is needed, got 0", refusal(wrong));
+        ((ObjectNode) wrong.at("/macroflows/share")).put("capacity_bps", 1).put("alpha", 0.1).put("beta", 0).put("capped", true);
+        assertEquals("macroflows.share.beta: must be above 0 and below 1, got 0.0", refusal(wrong));
         wrong = example();
         wrong.putObject("ingress").put("trains", 255).put("fair", false);
         assertEquals("ingress.trains: an integer 0 .. 254 is needed, got 255", refusal(wrong));
