@@ -204,7 +204,23 @@ def check(document: Any, source: str = "scenario") -> dict:
 def _refused(document: Any) -> list[Problem]:
     """What the schema has against it."""
     errors = sorted(_validator(home.scenario_schema()).iter_errors(document), key=lambda error: [str(part) for part in error.absolute_path])
-    return [problem for error in errors for problem in _problems(error)]
+    return [problem for error in errors for nearer in _nearer(error) for problem in _problems(nearer)]
+
+
+def _nearer(error: jsonschema.ValidationError) -> list[jsonschema.ValidationError]:
+    """Of a value that may have several forms: what is wrong with it in the only one that it can have, if there is one."""
+    if error.validator not in ("oneOf", "anyOf"):
+        return [error]
+    forms: dict[int, list[jsonschema.ValidationError]] = {}
+    for inner in error.context:
+        forms.setdefault(inner.schema_path[0], []).append(inner)
+    of_this_form = [
+        inners for inners in forms.values()
+        if not any(inner.validator in ("type", "enum", "const") and not inner.relative_path for inner in inners)
+    ]
+    if len(of_this_form) != 1:
+        return [error]
+    return [nearer for inner in of_this_form[0] for nearer in _nearer(inner)]
 
 
 def _unknown_schedulers(document: dict) -> Iterator[Problem]:

@@ -7,9 +7,9 @@ use std::cmp::Reverse;
 use std::net::SocketAddr;
 
 use slotwise_gtp::packet::{Packet, SEALED_HEADER_BYTES};
-use slotwise_gtp::{Digest, Ended, Event, Reason, Verdict};
+use slotwise_gtp::{Digest, Ended, Event, Node, Reason, Verdict};
 
-use world::{Harm, SECOND, World, file, key, place};
+use world::{Harm, SECOND, World, config, file, key, place};
 
 #[test]
 fn a_file_comes_whole_over_a_network_that_loses_doubles_and_reorders() {
