@@ -108,6 +108,7 @@ class NetworkCodecTest {
                 + " 'acknowledgements'");
         expected.put("network-invalid-ops-fibres-one-way.json", "apps.ops.edges[0].fibres[0].to: 'e0' has 2 fibres to 'e1', which has 1 back");
         expected.put("network-invalid-ops-switch-and-fibres.json", "apps.ops.edges[0].switch: not beside 'fibres', which lead to other edges");
+        expected.put("network-invalid-ops-share-alpha.json", "apps.ops.macroflows.share.alpha: must be above 0 and below 1, got 1.0");
         expected.put("network-invalid-prefix.json", "apps.routes.routing.routes[0].prefix: a prefix is an IPv4 address, a slash and"
                 + " 0 .. 32, got '10.1.0.0/40'");
         expected.put("network-invalid-prefix-twice.json",
