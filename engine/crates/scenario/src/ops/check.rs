@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use slotwise_wire::{MAX_CORES, MAX_FIBRES, SIGNALING_QUEUE};
 
 use super::parse::BUFFERS_A_SECOND;
-use super::{FRAME_OVERHEAD_BYTES, Ops, OpsMatch, Scheme};
+use super::{FRAME_OVERHEAD_BYTES, IPV4_BYTES, Ops, OpsMatch, Scheme};
 use crate::address::Device;
 use crate::model::Scenario;
 use crate::reader::Reader;
@@ -83,6 +83,7 @@ pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
         r.report("/ops/links".into(), "the switches are not all linked", expected);
     }
     check_ingress(scenario, ops, r);
+    check_guard(ops, r);
     check_classes(ops, r);
     check_queues(scenario, ops, r);
 }
@@ -164,6 +165,19 @@ fn check_ingress(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     if ops.ingress.trains.is_some() && ops.macroflows.is_some() {
         let reason = "what macroflows hold back waits for no wavelength";
         r.report(place("trains"), reason, "no such key beside macroflows");
+    }
+}
+
+/// Times are whole ns: a frame that takes less ends when it begins, perhaps as the next train does, unless something is between them.
+fn check_guard(ops: &Ops, r: &mut Reader) {
+    let shortest = (IPV4_BYTES + FRAME_OVERHEAD_BYTES).saturating_sub(u64::from(ops.framing_bytes));
+    let takes_nothing = shortest * 8_000_000_000 < ops.rate_bps;
+    if ops.aggregation.is_some() && !ops.switches.is_empty() && ops.guard_ns == 0 && takes_nothing {
+        r.report(
+            "/ops/guard_ns".into(),
+            format!("a frame of {shortest} bytes takes less than 1 ns, and nothing is free behind a train"),
+            "1 or more with trains of several frames at this rate",
+        );
     }
 }
 

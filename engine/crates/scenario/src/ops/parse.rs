@@ -120,6 +120,10 @@ fn links(
     rate_bps: u64,
 ) -> (Vec<OpsLink>, Vec<DirectLink>) {
     let elements = r.list(fields, "links", LINKS);
+    if switches.is_empty() && edges.is_empty() {
+        // What is wrong with them has been said; there is nothing that a link could name.
+        return (Vec::new(), Vec::new());
+    }
     if switches.is_empty() {
         let direct = elements.into_iter();
         return (
