@@ -88,3 +88,18 @@ fn whatever_a_part_is_the_file_is_read_or_refused() {
     }
     assert!(read > 50 && refused > 1000, "{read} {refused}");
 }
+
+#[test]
+fn frames_that_take_less_than_a_nanosecond_ask_for_a_guard() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../topologies/mesh5.yaml");
+    let text = fs::read_to_string(file).unwrap();
+    let with = |rate_bps: &str, more: &str| {
+        let ops = format!("  rate_bps: {rate_bps}\n{more}");
+        Scenario::parse(text.replacen("  rate_bps: 20000000\n", &ops, 1).as_bytes())
+    };
+    let trains = "  aggregation: {scheme: full, interval_ns: 1000000, size_bytes: 9000}\n";
+    assert!(with("400000000000", "").is_ok() && with("160000000000", trains).is_ok());
+    let refused = with("160000000001", trains).unwrap_err().to_string();
+    assert!(refused.contains("/ops/guard_ns"), "{refused}");
+    assert!(with("400000000000", &format!("{trains}  guard_ns: 1\n")).is_ok());
+}
