@@ -52,7 +52,7 @@ pub enum Reason {
     Forbidden,
     /// It is longer than what is taken.
     TooLong,
-    /// Too many transfers.
+    /// Too many transfers, or one of this file already.
     Busy,
     /// It cannot be read or written there.
     Storage,
@@ -76,7 +76,7 @@ impl fmt::Display for Reason {
             Reason::Exists => "there is a file of that name already",
             Reason::Forbidden => "it takes no files, or none of that name",
             Reason::TooLong => "the file is longer than what it takes",
-            Reason::Busy => "it has too many transfers",
+            Reason::Busy => "it has too many transfers, or receives this file already",
             Reason::Storage => "the file cannot be read or written there",
         })
     }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use crate::channel::{Asking, Channel, answer};
 use crate::cookie::Cookies;
 use crate::key::Key;
-use crate::packet::{Cookie, NOISE_ACCEPT_BYTES, NOISE_OPEN_BYTES, Nonce, Packet};
+use crate::packet::{NOISE_ACCEPT_BYTES, NOISE_OPEN_BYTES, Nonce, Packet};
 
 /// Channels that are answered and not yet used.
 const MAX_HALF_OPEN: usize = 64;
@@ -17,6 +17,8 @@ const MAX_CHANNELS: usize = 256;
 const HALF_OPEN_NS: u64 = 5_000_000_000;
 /// Time between tries of a handshake.
 const RETRY_NS: u64 = 500_000_000;
+/// Answers to handshakes that wait to be sent: what a flood asks for beyond that must not be in the way of data.
+const MAX_ANSWERS: usize = 64;
 
 /// Datagrams that changed nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,15 +31,19 @@ pub struct PeerStats {
     pub refused: u64,
     /// Without a cookie that holds.
     pub without_cookie: u64,
-    /// There were too many channels.
+    /// There were too many channels, or too many answers waited.
     pub without_room: u64,
 }
 
 enum State {
     /// It asks for a cookie.
     Hello,
-    /// It has one, and has said the first message.
-    Opening(Option<Asking>, Box<[u8; NOISE_OPEN_BYTES]>, Cookie),
+    /// It has said the first message, with a cookie; and may ask for another cookie, since the daemon may have begun anew.
+    Opening {
+        asking: Option<Asking>,
+        noise: Box<[u8; NOISE_OPEN_BYTES]>,
+        wants_cookie: bool,
+    },
     /// It has answered, and not heard yet that the other has the keys.
     Answered(Box<Channel>, Box<[u8; NOISE_ACCEPT_BYTES]>),
     Live(Box<Channel>),
@@ -52,6 +58,31 @@ struct Peer {
     heard_ns: u64,
     /// When to try again.
     retry_ns: u64,
+}
+
+impl Peer {
+    /// A cookie comes that this end asked for: nonce and first message to go with it. Whatever cookie it is, the message stays the same.
+    fn take_cookie(&mut self, now_ns: u64, key: &Key, channel: u32) -> Option<(Nonce, Box<[u8; NOISE_OPEN_BYTES]>)> {
+        let nonce = self.asked.1;
+        let noise = match &mut self.state {
+            State::Hello => {
+                let (asking, noise) = Asking::new(key, channel, &nonce)?;
+                let noise = Box::new(noise);
+                self.state = State::Opening {
+                    asking: Some(asking),
+                    noise: noise.clone(),
+                    wants_cookie: false,
+                };
+                noise
+            }
+            State::Opening {
+                noise, wants_cookie, ..
+            } => std::mem::take(wants_cookie).then(|| noise.clone())?,
+            State::Answered(..) | State::Live(_) => return None,
+        };
+        self.retry_ns = now_ns + RETRY_NS;
+        Some((nonce, noise))
+    }
 }
 
 /// What became of a datagram.
@@ -162,6 +193,10 @@ impl Peers {
             self.stats.malformed += 1;
             return Taken::Nothing;
         };
+        if out.len() >= MAX_ANSWERS && matches!(packet, Packet::Hello { .. } | Packet::Open { .. }) {
+            self.stats.without_room += 1;
+            return Taken::Nothing;
+        }
         let mut say = |packet: Packet| {
             let mut datagram = Vec::new();
             packet.encode(&mut datagram);
@@ -178,14 +213,9 @@ impl Peers {
                 say(Packet::Cookie { channel, cookie });
             }
             Packet::Cookie { channel, cookie } => {
-                let key = &self.key;
-                let asks = |peer: &&mut Peer| peer.address == from && matches!(peer.state, State::Hello);
-                let Some(peer) = self.peers.get_mut(&channel).filter(asks) else {
+                let peer = self.peers.get_mut(&channel).filter(|peer| peer.address == from);
+                let Some((nonce, noise)) = peer.and_then(|peer| peer.take_cookie(now_ns, &self.key, channel)) else {
                     self.stats.unclaimed += 1;
-                    return Taken::Nothing;
-                };
-                let nonce = peer.asked.1;
-                let Some((asking, noise)) = Asking::new(key, channel, &nonce) else {
                     return Taken::Nothing;
                 };
                 say(Packet::Open {
@@ -194,8 +224,6 @@ impl Peers {
                     cookie,
                     noise: &noise,
                 });
-                peer.state = State::Opening(Some(asking), Box::new(noise), cookie);
-                peer.retry_ns = now_ns + RETRY_NS;
             }
             Packet::Open {
                 channel,
@@ -279,7 +307,7 @@ impl Peers {
     fn finish(&mut self, now_ns: u64, from: SocketAddr, channel: u32, noise: &[u8; NOISE_ACCEPT_BYTES]) -> Taken {
         let peer = self.peers.get_mut(&channel).filter(|peer| peer.address == from);
         let Some(Peer {
-            state: state @ State::Opening(..),
+            state: state @ State::Opening { .. },
             heard_ns,
             ..
         }) = peer
@@ -287,7 +315,7 @@ impl Peers {
             self.stats.unclaimed += 1;
             return Taken::Nothing;
         };
-        let State::Opening(asking, ..) = state else {
+        let State::Opening { asking, .. } = state else {
             return Taken::Nothing;
         };
         match asking.take().map(|asking| asking.finish(noise)) {
@@ -341,16 +369,12 @@ impl Peers {
                 continue;
             }
             let (channel, nonce) = (*channel, peer.asked.1);
-            let packet = match &peer.state {
-                State::Hello => Packet::Hello { channel, nonce },
-                State::Opening(_, noise, cookie) => Packet::Open {
-                    channel,
-                    nonce,
-                    cookie: *cookie,
-                    noise,
-                },
+            match &mut peer.state {
+                State::Hello => {}
+                State::Opening { wants_cookie, .. } => *wants_cookie = true,
                 State::Answered(..) | State::Live(_) => continue,
-            };
+            }
+            let packet = Packet::Hello { channel, nonce };
             let mut datagram = Vec::new();
             packet.encode(&mut datagram);
             out.push_back((peer.address, datagram));

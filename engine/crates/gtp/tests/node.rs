@@ -304,3 +304,54 @@ fn a_flood_of_handshakes_keeps_nobody_out() {
     assert!(world.node(1).peer_stats().without_room >= 300 - 64);
     world.connect(2);
 }
+
+/// A flood of hellos that are not answered at once is forgotten, and is not before the data that waits.
+#[test]
+fn a_flood_of_hellos_is_not_in_the_way_of_data() {
+    const ANSWERS: usize = 64;
+    let mut world = World::new(&[key(1), key(1)], Harm::default(), 1);
+    let channel = world.connect(2);
+    let now_ns = world.now_ns;
+    let before = world.node(1).peer_stats().without_room;
+    let mut hello = Vec::new();
+    Packet::Hello {
+        channel: 7,
+        nonce: [1; 16],
+    }
+    .encode(&mut hello);
+    for number in 0..10_000u32 {
+        let from = SocketAddr::from((number.to_be_bytes(), 9));
+        world.node(1).handle_datagram(now_ns, from, &hello);
+    }
+    assert_eq!(
+        world.node(1).peer_stats().without_room - before,
+        10_000 - ANSWERS as u64
+    );
+    world.node(2).get(now_ns, channel, "f").unwrap();
+    let theirs = world.wanted();
+    assert_eq!(theirs.number, 0, "what is asked for beside it is heard");
+    let mut out = Vec::new();
+    assert_eq!(world.node(1).poll_transmit(now_ns, &mut out), None, "no answer is left");
+}
+
+/// Its cookie is of a secret that is gone: who asks asks for another.
+#[test]
+fn a_daemon_that_begins_anew_in_mid_handshake_is_reached() {
+    let mut world = World::new(&[key(1), key(1)], Harm::default(), 1);
+    world.seen = Some(Vec::new());
+    let channel = world.node(2).connect(0, place(1), [2; 16]);
+    let has_cookie = |world: &World| {
+        world
+            .seen
+            .iter()
+            .flatten()
+            .any(|(from, _, datagram)| *from == place(1) && datagram[0] == 2)
+    };
+    while !has_cookie(&world) {
+        assert!(world.step(SECOND));
+    }
+    let anew = Node::new(&config(true, 99), key(1)).unwrap();
+    world.nodes.insert(place(1), anew);
+    world.until(|at, event| (at == place(2) && *event == Event::Opened(channel)).then_some(()));
+    assert!(world.node(1).peer_stats().without_cookie > 0);
+}
