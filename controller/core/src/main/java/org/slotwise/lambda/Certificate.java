@@ -6,7 +6,15 @@ import java.util.Optional;
 
 /** Whether rates are max-min fair, without solving anything. */
 public final class Certificate {
+    /** Rates are sums of thousands, so of a link's capacity such a part is nothing. */
+    private static final double OF_CAPACITY = 1e-11;
+
     private Certificate() {
+    }
+
+    /** By how much, in the unit of the rates, what crosses a link may differ from its capacity and fill it. */
+    static double slack(double capacity, double tolerance) {
+        return tolerance + OF_CAPACITY * capacity;
     }
 
     /**
@@ -14,7 +22,7 @@ public final class Certificate {
      * each session has all it wants, or a full link on which no other has more by its weight (definition 2), but for those that have no
      * more than their least rates: that is so if, and only if, they are max-min fair.
      *
-     * @param tolerance in the unit of the rates, and of rates by weight
+     * @param tolerance in the unit of the rates; for what is compared on a link 10^-11 of its capacity is added
      */
     public static Optional<String> refute(LambdaNetwork network, double[] rates, double tolerance) {
         List<LambdaSession> sessions = network.sessions();
@@ -36,20 +44,23 @@ public final class Certificate {
         }
         // Of each link, the most that a session has on it by its weight, other than by its least rate; endless if there is room.
         double[] most = new double[network.links()];
+        double[] slack = new double[network.links()];
         for (int link = 0; link < most.length; link++) {
             double load = network.crossing(link).stream().mapToDouble(each -> rates[each]).sum();
-            if (load > network.capacity(link) + tolerance) {
+            double within = slack(network.capacity(link), tolerance);
+            slack[link] = within;
+            if (load > network.capacity(link) + within) {
                 return Optional.of("link " + link + " carries " + load + ", more than its capacity of " + network.capacity(link));
             }
-            most[link] = load < network.capacity(link) - tolerance ? Double.POSITIVE_INFINITY
-                    : network.crossing(link).stream().filter(each -> sessions.get(each).least() == 0 || rates[each] > sessions.get(each).least() + tolerance)
+            most[link] = load < network.capacity(link) - within ? Double.POSITIVE_INFINITY
+                    : network.crossing(link).stream().filter(each -> sessions.get(each).least() == 0 || rates[each] > sessions.get(each).least() + within)
                             .mapToDouble(each -> rates[each] / sessions.get(each).weight()).max().orElse(0);
         }
         for (int session = 0; session < rates.length; session++) {
             LambdaSession of = sessions.get(session);
-            double level = rates[session] / of.weight();
-            if (rates[session] < of.wanted() - tolerance
-                    && of.links().stream().noneMatch(link -> level >= most[link] - tolerance)) {
+            double rate = rates[session];
+            if (rate < of.wanted() - tolerance
+                    && of.links().stream().noneMatch(link -> rate >= most[link] * of.weight() - slack[link])) {
                 return Optional.of("session " + session + " has " + rates[session]
                         + ", not all it wants, and no full link on which it has the most by its weight");
             }

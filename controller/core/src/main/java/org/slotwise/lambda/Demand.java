@@ -59,7 +59,7 @@ public final class Demand extends Event.Order {
         this.weight = weight;
         this.bytes = bytes;
         this.deadlineMs = deadlineMs;
-        if (leastBps() > wantedBps.orElse(Long.MAX_VALUE)) {
+        if (wantedBps.isPresent() && leastBps() > wantedBps.getAsLong()) {
             throw new IllegalArgumentException("by its deadline it needs " + Math.round(leastBps()) + " b/s, more than the "
                     + wantedBps.getAsLong() + " that it wants");
         }

@@ -99,7 +99,8 @@ public final class Grants {
         if (rates[session] >= of.wanted() - TOLERANCE_BPS) {
             return Optional.empty();
         }
-        return of.links().stream().filter(link -> loads[link] >= network.capacity(link) - TOLERANCE_BPS)
+        return of.links().stream()
+                .filter(link -> loads[link] >= network.capacity(link) - Certificate.slack(network.capacity(link), TOLERANCE_BPS))
                 .min(Comparator.comparingDouble(link -> most[link]))
                 .map(link -> web.linkNames().get(link));
     }

@@ -31,6 +31,8 @@ public final class MaxMin {
     /** Of each link's open sessions: their weights together, and their number, as a sum taken off one by one need not end at 0. */
     private final double[] weights;
     private final int[] open;
+    /** Of each link, what {@link #weights} were when they were last added up one by one. */
+    private final double[] summed;
     private final PriorityQueue<Level> levels = new PriorityQueue<>(
             Comparator.<Level>comparingDouble(one -> one.level).thenComparingInt(one -> one.link));
     private int rounds;
@@ -55,6 +57,7 @@ public final class MaxMin {
         this.left = new double[network.links()];
         this.weights = new double[network.links()];
         this.open = new int[network.links()];
+        this.summed = new double[network.links()];
         solve();
     }
 
@@ -75,6 +78,7 @@ public final class MaxMin {
             }
         }
         for (int link = 0; link < open.length; link++) {
+            summed[link] = weights[link];
             note(link);
         }
         Deque<Integer> byDemand = byLevel(each -> sessions.get(each).wanted() < Double.POSITIVE_INFINITY, this::wantedLevel);
@@ -137,6 +141,7 @@ public final class MaxMin {
         for (int link : network.sessions().get(session).links()) {
             left[link] += network.sessions().get(session).least();
             weights[link] += network.sessions().get(session).weight();
+            summed[link] = Math.max(summed[link], weights[link]);
             open[link]++;
             note(link);
         }
@@ -165,7 +170,17 @@ public final class MaxMin {
             left[link] -= rate;
             weights[link] -= network.sessions().get(session).weight();
             open[link]--;
+            if (weights[link] < summed[link] / 2) {
+                sumUp(link);
+            }
         }
+    }
+
+    /** What heavy sessions leave of a sum from which they were taken one by one is not exact enough for the light ones. */
+    private void sumUp(int link) {
+        weights[link] = network.crossing(link).stream().filter(each -> !settled[each] && !held[each])
+                .mapToDouble(each -> network.sessions().get(each).weight()).sum();
+        summed[link] = weights[link];
     }
 
     /** Of each session, in the unit of the capacities. */

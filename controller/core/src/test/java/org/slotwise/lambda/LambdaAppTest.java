@@ -98,6 +98,9 @@ class LambdaAppTest {
                 LambdaApp.lacking(app.view(), tooMuch).orElseThrow());
         app.onEvent(0, tooMuch);
         assertEquals(1, app.view().refused());
+        // More than any number of b/s, which is not said to be more than the rate that nobody said.
+        Demand most = inTime("most", 2, 5, Demand.MAX_BYTES, 1);
+        assertTrue(LambdaApp.lacking(app.view(), most).orElseThrow().startsWith("by its deadline it needs 92233720368547758"));
         assertEquals(401, app.view().grants().demands().size());
         // In its own place it has its own part.
         assertEquals(Optional.empty(), LambdaApp.lacking(app.view(), inTime("soon", 0, 4, 31_250_000, 500)));

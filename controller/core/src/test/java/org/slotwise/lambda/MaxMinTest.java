@@ -102,6 +102,23 @@ class MaxMinTest {
         assertTrue(Certificate.refute(network, rates, 1e-9).isPresent());
     }
 
+    @Property(tries = 50, seed = "20261126")
+    void weightsFarApartOnFastLinksAreShared(@ForAll @IntRange(min = 1, max = 40) int links, @ForAll @IntRange(min = 2, max = 400) int sessions,
+            @ForAll Random random) {
+        List<Integer> numbers = new ArrayList<>();
+        for (int link = 0; link < links; link++) {
+            numbers.add(link);
+        }
+        List<LambdaSession> all = new ArrayList<>();
+        for (int session = 0; session < sessions; session++) {
+            Collections.shuffle(numbers, random);
+            OptionalDouble demand = random.nextInt(3) == 0 ? OptionalDouble.of(Math.pow(10, 11 * random.nextDouble())) : OptionalDouble.empty();
+            all.add(new LambdaSession(numbers.subList(0, 1 + random.nextInt(Math.min(4, links))), demand, Math.pow(10, 6 * random.nextDouble() - 3)));
+        }
+        LambdaNetwork network = new LambdaNetwork(Collections.nCopies(links, 4e11), all);
+        assertEquals(Optional.empty(), Certificate.refute(network, new MaxMin(network).rates(), Grants.TOLERANCE_BPS));
+    }
+
     @Test
     void whoHasALeastRateRisesWithTheOthersOnceTheyHaveAsMuch() {
         // Held at 0.6 on the first link, where the others have 0.2 each; of the second link it has its least rate, too.
