@@ -253,6 +253,7 @@ def lambda_network(
     access_rate_bps: int = 100_000_000,
     access_delay_ns: int = 10_000,
     gtp: dict | None = None,
+    by_controller: bool = False,
     packet_bytes: int = 1_500,
     control_latency_ns: int = 1_000_000,
     seconds: float = 10,
@@ -266,7 +267,8 @@ def lambda_network(
 
     `lambdas` are pairs of names, or a pair and a delay in ns where it is not `delay_ns`, each a light path both ways; without them every two
     sites have one. A path over several takes that with the least delay. `gtp` says how hosts share their links, as docs/scenario.md has it
-    (`capacity_bps`, `interval_ms`, `alpha`, `beta`, `knife_edge`, `crowd`, `start`).
+    (`capacity_bps`, `interval_ms`, `alpha`, `beta`, `knife_edge`, `crowd`, `start`). `by_controller` tells the controller's application
+    `lambda` of the sessions, too.
 
     Raises UnknownArgument and InvalidArgument; what the numbers may be is the schema's (`scenario.check`).
     """
@@ -299,7 +301,7 @@ def lambda_network(
         ],
         "hosts": [{"name": f"hosts{number}", "count": hosts_per_site, "router": site, **access} for number, site in enumerate(sites)],
         "flows": [],
-        "controller": {"control_latency_ns": control_latency_ns, "metric": "delay"},
+        "controller": {"control_latency_ns": control_latency_ns, "metric": "delay"} | ({"lambda": True} if by_controller else {}),
     }
 
 

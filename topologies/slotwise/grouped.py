@@ -47,10 +47,10 @@ class Grouped(Parts):
         return self._flow(source, destination, when, {"udp": {"rate_bps": rate_bps, "process": process, **bursts}})
 
     def gtp(self, source: str, destination: str, *, size_bytes: int | None = None, limit_bps: int | None = None, alpha: float | None = None,
-            beta: float | None = None, **when) -> Self:
+            beta: float | None = None, begin_bps: int | None = None, **when) -> Self:
         """A session of GTP of `size_bytes` or until the end, whose source can send at most `limit_bps`; `alpha` and `beta` in place of its
-        hosts'; `when` as in `tcp`. Raises UnknownName."""
-        asked = {"bytes": size_bytes, "limit_bps": limit_bps, "alpha": alpha, "beta": beta}
+        hosts'; `begin_bps` is what both hosts are taken to have granted it for ever; `when` as in `tcp`. Raises UnknownName."""
+        asked = {"bytes": size_bytes, "limit_bps": limit_bps, "alpha": alpha, "beta": beta, "begin_bps": begin_bps}
         return self._flow(source, destination, when, {"gtp": {key: value for key, value in asked.items() if value is not None}})
 
     def web(self, source: str, destination: str, mean_think_ns: int, mean_bytes: int, *, transport: str | None = None, sack: bool | None = None,

@@ -57,7 +57,11 @@ fn host() -> Host<Vec<u8>, Nowhere> {
     };
     host.offer(session(0), offer, vec![1; FILE_BYTES as usize])
         .expect("it is the first");
-    let sink = SinkConfig { request, steps: None };
+    let sink = SinkConfig {
+        request,
+        steps: None,
+        begin_bps: 0,
+    };
     host.request(0, session(1), sink, Nowhere).expect("it is the first");
     host
 }

@@ -330,8 +330,16 @@ impl<S: Source, K: Sink> Node<S, K> {
             length: bytes - offset,
             wanted_bps: 0,
         };
-        self.host
-            .request(now_ns, session(id), SinkConfig { request, steps: None }, content)?;
+        self.host.request(
+            now_ns,
+            session(id),
+            SinkConfig {
+                request,
+                steps: None,
+                begin_bps: 0,
+            },
+            content,
+        )?;
         self.say_state(id);
         Ok(())
     }

@@ -76,6 +76,9 @@ pub struct RunSpec {
     /// stands for all parts of a list, `NAME*` for those whose `name` begins so. `null` takes away.
     #[serde(default)]
     pub set: Vec<(String, Value)>,
+    /// Of networks in fluid mode: run with packets instead, all rates times this where they run.
+    #[serde(default)]
+    pub packets: Option<f64>,
 }
 
 fn one() -> u32 {
@@ -561,7 +564,14 @@ impl RunSpec {
             file: self.scenario.clone(),
             source,
         })?;
-        Ok((scenario, text))
+        let Some(scale) = self.packets else {
+            return Ok((scenario, text));
+        };
+        let twin = scenario.with_packets(scale).map_err(|reason| {
+            let place = format!("run '{run}', packets");
+            mismatch(place, reason, "a network in fluid mode that packets can do")
+        })?;
+        Ok((twin, [text, format!("# packets {scale}").into_bytes()].concat()))
     }
 }
 

@@ -159,6 +159,15 @@ pub(crate) fn judge(fact: &Fact, measured: &[Vec<Option<f64>>], scale: f64) -> J
     }
 }
 
+/// A fact of a run that was not made.
+pub(crate) fn not_run(fact: &Fact) -> Judged {
+    Judged {
+        fact: Statement::of(fact),
+        value: None,
+        outcome: Outcome::NotRun,
+    }
+}
+
 /// Whether a value is in a band.
 pub(crate) fn compared(value: Option<Estimate>, [low, high]: [f64; 2]) -> Outcome {
     match value {
@@ -467,7 +476,7 @@ mod tests {
             ("a", 2.0, 4.0, 7.0, 0.0),
             ("b", 2.0, 1.0, 5.0, 0.0),
         ] {
-            let mut row = [0.0; 18];
+            let mut row = [0.0; 20];
             row[..4].copy_from_slice(&[time_s, packets, delay_ms, deviation_ms]);
             recording.order.push(name, row);
         }

@@ -7,7 +7,7 @@ use crate::record::{Column, Table, column};
 use crate::routed::Period;
 
 /// Of flows of GTP in each period; the names, `GROUP.i`, are in column `flow`. Rates are of IP packets.
-pub const GTP_COLUMNS: [Column; 15] = [
+pub const GTP_COLUMNS: [Column; 16] = [
     column("time_s", "end of the period, s"),
     column("sent_mbps", "what the source sent, Mb/s"),
     column("received_mbps", "what came to the sink, Mb/s"),
@@ -38,6 +38,10 @@ pub const GTP_COLUMNS: [Column; 15] = [
         "last time from a grant to the first packet sent under it, ms; 0 before",
     ),
     column("received_bytes", "bytes that came, each once, since the start"),
+    column(
+        "flying_bytes",
+        "IP bytes that were sent and have neither come nor are known to be lost, as if lost packets were full",
+    ),
 ];
 
 /// An empty table of sessions.
@@ -46,10 +50,11 @@ pub(crate) fn table() -> Table {
 }
 
 /// In the order of [`GTP_COLUMNS`]: what a session did between two looks.
-pub(crate) fn row(period: &Period, before: &SessionUse, after: &SessionUse) -> [f64; 15] {
+pub(crate) fn row(period: &Period, before: &SessionUse, after: &SessionUse, packet_bytes: u32) -> [f64; 16] {
     let mbps = |before: u64, after: u64| (after - before) as f64 * 8.0 / 1e6 / period.seconds;
     let count = |before: u64, after: u64| (after - before) as f64;
     let (source, sink) = (&after.source, &after.sink);
+    let still_lost = sink.lost_packets.saturating_sub(sink.late_packets);
     [
         period.end_s,
         mbps(before.source.packet_bytes, source.packet_bytes),
@@ -66,5 +71,8 @@ pub(crate) fn row(period: &Period, before: &SessionUse, after: &SessionUse) -> [
         count(before.sink.refused, sink.refused),
         sink.rtt_ns.unwrap_or(0) as f64 / 1e6,
         sink.received_bytes as f64,
+        source
+            .packet_bytes
+            .saturating_sub(sink.packet_bytes + still_lost * u64::from(packet_bytes)) as f64,
     ]
 }

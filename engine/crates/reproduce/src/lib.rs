@@ -29,6 +29,7 @@ pub mod routed;
 pub mod setup;
 mod shapes;
 mod shares;
+mod sharing;
 pub mod star;
 pub mod stats;
 mod sweep;
@@ -46,4 +47,5 @@ pub use record::{
     Recording, STATION_COLUMNS, SWITCH_COLUMNS, Table,
 };
 pub use shares::Fairness;
+pub use sharing::SessionPeriod;
 pub use sweep::{Axis, Given, Measured, Sweep};

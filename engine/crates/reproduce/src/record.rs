@@ -258,7 +258,7 @@ pub const FLOW_COLUMNS: [Column; 9] = [
 
 /// Of flows with `measure: true`, what they did in each period; the names, `GROUP.i`, are in column `flow`. Orders are those in which
 /// packets with data were sent and arrived (RFC 4737).
-pub const ORDER_COLUMNS: [Column; 18] = [
+pub const ORDER_COLUMNS: [Column; 20] = [
     column("time_s", "end of the period, s"),
     column("packets", "packets with data that arrived"),
     column("delay_ms", "their mean one-way delay, ms"),
@@ -298,6 +298,11 @@ pub const ORDER_COLUMNS: [Column; 18] = [
         "bunched_acknowledgments",
         "of these, those that came within 24 us of the one before",
     ),
+    column(
+        "least_gap_us",
+        "least time between two packets that left the sender and arrived one after the other, us; 0 if there are none",
+    ),
+    column("most_gap_us", "longest such time, us"),
 ];
 
 /// Of a star's VOQs; the names, `edgeA->edgeB`, are in column `queue`. Bytes are those on the fibre.
@@ -622,6 +627,8 @@ impl Recording {
         self.flows.append(routed.flows);
         self.order = routed.order;
         self.gtp = routed.gtp;
+        self.sessions = routed.sessions;
+        self.distances = routed.distances;
         self
     }
 

@@ -9,6 +9,7 @@ use crate::gtp;
 use crate::ops::OpsRecorder;
 use crate::record::{Recording, Table, mean};
 use crate::ring::RingRecorder;
+use crate::sharing::{SessionPeriod, Sharing};
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -54,6 +55,7 @@ pub struct RoutedRecorder {
     links: Vec<Link>,
     ring: Option<RingRecorder>,
     ops: Option<OpsRecorder>,
+    sharing: Option<Sharing>,
     flows: Vec<FlowTotals>,
 }
 
@@ -80,6 +82,7 @@ impl RoutedRecorder {
             links: links.collect(),
             ring: RingRecorder::new(scenario, network),
             ops: OpsRecorder::new(scenario, network),
+            sharing: Sharing::new(scenario, network),
             flows: flows.collect(),
         }
     }
@@ -156,6 +159,7 @@ impl RoutedRecorder {
             self.recording.links.push(&link.name, row);
         }
         let mut delivered = Vec::with_capacity(self.flows.len());
+        let mut sessions = Vec::with_capacity(self.flows.len());
         for (index, flow) in self.flows.iter_mut().enumerate() {
             let used = network.take_flow_use(index);
             delivered.push((used.packets, used.delivered_bytes));
@@ -168,10 +172,13 @@ impl RoutedRecorder {
             if let Some(order) = network.take_order_use(index) {
                 self.recording.order.push(&flow.name, order_row(&period, &order));
             }
-            if let Some(session) = network.session_use(index) {
-                self.recording
-                    .gtp
-                    .push(&flow.name, gtp::row(&period, &flow.session, &session));
+            let session = network.session_use(index);
+            sessions.push(session.map(|session| (flow.session, session)));
+            if let Some(session) = session {
+                self.recording.gtp.push(
+                    &flow.name,
+                    gtp::row(&period, &flow.session, &session, self.packet_bytes),
+                );
                 flow.session = session;
             }
             let before = flow.used;
@@ -182,6 +189,9 @@ impl RoutedRecorder {
                 delay_max_ns: before.delay_max_ns.max(used.delay_max_ns),
                 ..used
             };
+        }
+        if let Some(sharing) = &mut self.sharing {
+            sharing.sample(&period, end_ms, &sessions, &mut self.recording);
         }
         let is_last = end_ms >= self.duration_ms;
         if let Some(ops) = &mut self.ops {
@@ -200,6 +210,11 @@ impl RoutedRecorder {
         links
             .chain(last_rows(&self.recording.stations, of_ring))
             .chain(last_rows(&self.recording.outputs, of_ops))
+    }
+
+    /// What each session of GTP did in the last period, where it is known what it should have.
+    pub fn last_sessions(&self) -> impl Iterator<Item = SessionPeriod<'_>> {
+        self.sharing.iter().flat_map(Sharing::last)
     }
 
     /// What each flow did since the start.
@@ -298,12 +313,13 @@ fn flow_row(period: &Period, used: &FlowUse, packet_bytes: u32, (delay_ms, longe
 }
 
 /// In the order of [`crate::record::ORDER_COLUMNS`].
-fn order_row(period: &Period, order: &OrderUse) -> [f64; 18] {
+fn order_row(period: &Period, order: &OrderUse) -> [f64; 20] {
     let mean_ns = mean(order.delay_sum_ns as f64, order.packets);
     // Exact sums: n times the sum of squares less the square of the sum.
     let (packets, sum_ns) = (u128::from(order.packets), u128::from(order.delay_sum_ns));
     let scatter = (packets * order.delay_squares_ns2).saturating_sub(sum_ns * sum_ns);
     let deviation_ns = mean((scatter as f64).sqrt(), order.packets);
+    let (least_gap_ns, most_gap_ns) = order.gap_ns.unwrap_or((0, 0));
     [
         period.end_s,
         order.packets as f64,
@@ -323,6 +339,8 @@ fn order_row(period: &Period, order: &OrderUse) -> [f64; 18] {
         order.delivered_bytes as f64 * 8.0 / 1e3 / period.seconds,
         order.acknowledgments as f64,
         order.bunched_acknowledgments as f64,
+        least_gap_ns as f64 / 1e3,
+        most_gap_ns as f64 / 1e3,
     ]
 }
 

@@ -9,7 +9,7 @@ use crate::experiment::TableName;
 use crate::kept;
 use crate::lambda::{self, Study};
 use crate::record::Recording;
-use crate::{fluid, ops, ring, routed, star};
+use crate::{fluid, ops, ring, routed, sharing, star};
 
 /// What a run measures.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +73,29 @@ impl Setup {
         match self {
             Setup::Network(network) => Some(network),
             Setup::Lambda(_) | Setup::Kept(_) => None,
+        }
+    }
+
+    /// The same lambda network with packets, all rates times `scale`, from 0.001 to 1.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn with_packets(&self, scale: f64) -> Result<Setup, String> {
+        if !(0.001..=1.0).contains(&scale) {
+            return Err(format!("{scale} is no scale of rates from 0.001 to 1"));
+        }
+        match self {
+            Setup::Lambda(study) => Ok(Setup::Lambda(Box::new(study.with_packets(scale)?))),
+            _ => Err("it is no lambda network without packets".into()),
+        }
+    }
+
+    /// A scenario that it runs, by which its programs are known; none of what runs none.
+    pub fn scenario(&self) -> Option<Scenario> {
+        match self {
+            Setup::Network(network) => Some(network.scenario.clone()),
+            Setup::Lambda(study) => study.network(),
+            Setup::Kept(_) => None,
         }
     }
 
@@ -155,6 +178,11 @@ impl Setup {
                 let of_mesh = scenario.ops.iter().flat_map(|of| fluid::pair_names(scenario, of));
                 pairs.chain(of_mesh).collect()
             }
+            TableName::Sessions => sharing::session_names(scenario),
+            TableName::Distances => match sharing::session_names(scenario).is_empty() {
+                true => Vec::new(),
+                false => vec![scenario.name.clone()],
+            },
             _ => Vec::new(),
         };
         star::names(scenario, table).into_iter().chain(of_routers).collect()

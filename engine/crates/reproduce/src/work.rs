@@ -2,7 +2,7 @@
 //! Runs an experiment on several threads and writes its report. What is done already is not done again.
 //!
 //! ```text
-//! OUT/{full,quick}/runs/RUN/SEED/TABLE.parquet, done.json   one directory a run and seed
+//! OUT/{full,quick,twin}/runs/RUN/SEED/TABLE.parquet, done.json   one directory a run and seed
 //! OUT/{full,quick}/plots/ENTRY.svg, facts.json, report.html
 //! ```
 //!
@@ -40,12 +40,14 @@ const QUICK_PARTS: u64 = 50;
 pub struct Options {
     /// Directory of the experiment: `experiment.yaml` and scenarios.
     pub directory: PathBuf,
-    /// Where results go: into `full` or `quick` in it.
+    /// Where results go: into `full`, `quick` or `twin` in it.
     pub out: PathBuf,
     /// Entries to show; empty: all.
     pub only: Vec<String>,
     /// Shorten every run, as the experiment says or to a fiftieth; one seed each.
     pub quick: bool,
+    /// Run only what has no packets, with packets and all rates times this, as a second opinion; into `twin`.
+    pub twin: Option<f64>,
     /// Threads, at least one.
     pub jobs: usize,
 }
@@ -53,7 +55,11 @@ pub struct Options {
 impl Options {
     /// Where the results of these options go. Shortened runs are kept apart from full ones.
     pub fn results(&self) -> PathBuf {
-        self.out.join(if self.quick { "quick" } else { "full" })
+        self.out.join(match (self.twin, self.quick) {
+            (Some(_), _) => "twin",
+            (None, true) => "quick",
+            (None, false) => "full",
+        })
     }
 }
 
@@ -217,11 +223,18 @@ pub fn reproduce(
         let more = quick.map_or(&[][..], |quick| &quick.set);
         let (mut setup, text) = spec.scenario(name, &yaml, more).map_err(wrong)?;
         experiment.check_names(name, &setup).map_err(wrong)?;
+        if let Some(scale) = options.twin {
+            // What packets cannot do stays without an opinion.
+            let Ok(twin) = setup.with_packets(scale) else {
+                continue;
+            };
+            setup = twin;
+        }
         if options.quick && quick.is_none() {
             setup = setup.scaled_to(setup.duration_ms() / QUICK_PARTS)?;
         }
         let seeds = if options.quick { 1 } else { u64::from(spec.seeds) };
-        let inputs = setup.network().map(|network| runner.inputs(&network.scenario));
+        let inputs = setup.scenario().map(|scenario| runner.inputs(&scenario));
         let program = digest(&inputs.transpose()?.unwrap_or_default());
         for seed in setup.seed()..setup.seed() + seeds {
             jobs.push(Job {
@@ -230,7 +243,7 @@ pub fn reproduce(
                 inputs: Inputs {
                     engine: engine.clone(),
                     program: program.clone(),
-                    scenario: digest(&text),
+                    scenario: digest(&[&text[..], format!("{:?}", options.twin).as_bytes()].concat()),
                     seed,
                     duration_ms: setup.duration_ms(),
                 },
@@ -308,7 +321,7 @@ fn one(job: &Job, runner: &dyn Runner, advance: &impl Fn(u64)) -> Result<How, Wo
     };
     let result = match &job.setup {
         Setup::Network(network) => runner.run(network, job.seed, &mut progress),
-        Setup::Lambda(study) => study.run(job.seed, &mut progress).map_err(RunnerError::from),
+        Setup::Lambda(study) => study.run(job.seed, runner, &mut progress),
         Setup::Kept(recording) => Ok(Recording::clone(recording)),
     };
     let recording = result.map_err(|source| WorkError::Run {
@@ -470,7 +483,12 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
         let measured = entry.facts.iter().enumerate().map(|(f, fact)| {
             let of_fact = numbers.range((e, f, 0)..(e, f + 1, 0));
             let of_fact: Vec<_> = of_fact.map(|(_, numbers)| numbers.clone()).collect();
-            Ok(judge(fact, &of_fact, scale))
+            let was_made = |run: &str| jobs.iter().any(|job| job.run == run);
+            Ok(match fact.measurements().all(|of| was_made(of.run)) {
+                true => judge(fact, &of_fact, scale),
+                // A second opinion that there is not.
+                false => fact::not_run(fact),
+            })
         });
         let of_formulas = entry.formulas.iter().map(|fact| quantities.judge(fact));
         let judged = measured.chain(of_formulas).collect::<Result<Vec<Judged>, _>>();

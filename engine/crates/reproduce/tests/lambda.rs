@@ -36,6 +36,7 @@ fn shown(only: &[&str], quick: bool, jobs: usize) -> (Counts, serde_json::Value)
         out: out.path().to_owned(),
         only: only.iter().map(|id| (*id).to_owned()).collect(),
         quick,
+        twin: None,
         jobs,
     };
     let counts = reproduce(&options, &Nobody, &|_| {}).unwrap();
@@ -50,7 +51,7 @@ fn all_entries_without_packets_run_shortened_and_all_facts_of_the_source_are_the
     let has_packets = |run: &str| {
         let spec = &whole.runs[run];
         let (setup, _) = spec.scenario(run, &file(&spec.scenario), &[]).unwrap();
-        setup.network().is_some()
+        setup.scenario().is_some()
     };
     let id_of = |entry: &Entry| entry.id.clone();
     let ids: Vec<String> = whole.entries.iter().map(id_of).collect();

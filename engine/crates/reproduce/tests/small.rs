@@ -72,6 +72,7 @@ fn options(directory: &Path, out: &str, jobs: usize) -> Options {
         out: directory.join(out),
         only: Vec::new(),
         quick: false,
+        twin: None,
         jobs,
     }
 }

@@ -185,6 +185,8 @@ pub struct Controller {
     pub xcp_bps: Option<u64>,
     /// By what routes are chosen.
     pub metric: Metric,
+    /// Whether it is told of sessions of GTP over routers: its application `lambda`.
+    pub lambda: bool,
 }
 
 /// A part of the run.

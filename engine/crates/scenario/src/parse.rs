@@ -306,10 +306,11 @@ fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Part
         beacon_hold_frames: 1,
         xcp_bps: None,
         metric: Metric::default(),
+        lambda: false,
     };
     let of_star = ["scheduler", "beacon_hold_frames", "xcp_bps"];
     let of_star = if parts.star { &of_star[..] } else { &[] };
-    let of_routers: &[&str] = if parts.routers { &["metric"] } else { &[] };
+    let of_routers: &[&str] = if parts.routers { &["metric", "lambda"] } else { &[] };
     let keys = [&["control_latency_ns"], of_star, of_routers].concat();
     if !parts.star && r.optional(parent, "controller").is_none() {
         return controller;
@@ -331,6 +332,7 @@ fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Part
     if r.optional(&fields, "metric").is_some() {
         controller.metric = r.choice(&fields, "metric", &Metric::ALL.map(|metric| (metric.name(), metric)));
     }
+    controller.lambda = r.optional_bool(&fields, "lambda").unwrap_or(false);
     controller
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller as a child process: its configuration, its start, its statistics.
 
+mod lambda;
 mod ops;
 mod ring;
 mod routes;
@@ -112,7 +113,7 @@ struct App {
 }
 
 /// All of them. What a run asks at its end is the first one that it has.
-static APPS: [&App; 4] = [&star::APP, &routes::APP, &ring::APP, &ops::APP];
+static APPS: [&App; 5] = [&star::APP, &routes::APP, &ring::APP, &ops::APP, &lambda::APP];
 
 /// What a controller is told of the network that it is for.
 #[derive(Debug, Clone)]

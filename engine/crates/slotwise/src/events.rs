@@ -67,6 +67,12 @@ impl Events {
                 };
                 event["links"] = now.links.iter().map(link).collect();
             }
+            if !now.sessions.is_empty() {
+                let session = |session: &crate::sessions::SessionNow| {
+                    json!({"name": session.name, "rate_bps": session.rate_bps, "fair_bps": session.fair_bps})
+                };
+                event["sessions"] = now.sessions.iter().map(session).collect();
+            }
             if let Some(lateness_ns) = now.lateness_p99_ns {
                 event["lateness_p99_ns"] = json!(lateness_ns);
             }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use slotwise_reproduce::routed::LinkPeriod;
 
+use crate::sessions::{self, SessionNow};
 use crate::time_left::TimeLeft;
 
 /// A cell of the matrix on screen.
@@ -76,6 +77,8 @@ pub struct Snapshot {
     pub stars: Vec<f64>,
     /// Links between routers.
     pub links: Vec<LinkNow>,
+    /// Sessions of GTP over routers.
+    pub sessions: Vec<SessionNow>,
     /// Invariant violations so far.
     pub violations: u64,
     /// 99th percentile of the slots' lateness so far, if there is a wall clock.
@@ -152,6 +155,9 @@ fn line(s: &Snapshot, left: Option<TimeLeft>) -> String {
             100.0 * link.utilization,
             link.queue_bytes
         );
+    }
+    if let Some(part) = sessions::part(&s.sessions) {
+        let _ = write!(text, "{:.1} % off max-min rates, ", 100.0 * part);
     }
     let _ = write!(text, "violations {}", s.violations);
     if let Some(lateness) = s.lateness_p99_ns.filter(|_| s.edges > 0) {
@@ -255,6 +261,17 @@ fn render(s: &Snapshot, left: Option<TimeLeft>) -> String {
             );
         }
     }
+    if let Some(part) = sessions::part(&s.sessions) {
+        let _ = writeln!(
+            text,
+            "sessions: rate | max-min rate, Mb/s; all {:.1} % off (2-norm)",
+            100.0 * part
+        );
+        for session in s.sessions.iter().take(BUSIEST) {
+            let (rate, fair) = (session.rate_bps / 1e6, session.fair_bps / 1e6);
+            let _ = writeln!(text, "{:<24} {rate:8.1} | {fair:8.1}", session.name);
+        }
+    }
     let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
     let lateness = s
         .lateness_p99_ns
@@ -355,6 +372,25 @@ mod tests {
             "{}",
             line(&routers, None)
         );
+    }
+
+    #[test]
+    fn of_sessions_rates_are_shown_beside_what_they_should_be() {
+        let lambda = Snapshot {
+            sessions: vec![SessionNow {
+                name: "file.0".into(),
+                rate_bps: 450e6,
+                fair_bps: 500e6,
+            }],
+            ..snapshot(0)
+        };
+        let screen = render(&lambda, None);
+        assert!(
+            screen.contains("all 10.0 % off (2-norm)\nfile.0                      450.0 |    500.0\n"),
+            "{screen}"
+        );
+        let text = line(&lambda, None);
+        assert!(text.contains("10.0 % off max-min rates, violations 0"), "{text}");
     }
 
     #[test]

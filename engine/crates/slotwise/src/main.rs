@@ -52,6 +52,7 @@ mod rest;
 mod run;
 mod run_directory;
 mod scenarios;
+mod sessions;
 mod shares;
 mod simulate;
 mod stf;

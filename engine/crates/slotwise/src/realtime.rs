@@ -31,6 +31,7 @@ use crate::live::LinkNow;
 use crate::network::Fibre;
 use crate::report::SwitchAnswers;
 use crate::run::RunError;
+use crate::sessions::SessionNow;
 use crate::switches::Switches;
 
 /// Modest among the real-time priorities: kernel threads of the same class keep theirs.
@@ -120,7 +121,7 @@ pub struct Realtime {
     waker: Waker,
     thread: JoinHandle<io::Result<Outcome>>,
     frames: Receiver<FrameRecord>,
-    periods: Receiver<Vec<LinkNow>>,
+    periods: Receiver<PeriodNow>,
     orders: Sender<Order>,
     news: Receiver<String>,
 }
@@ -135,6 +136,15 @@ enum Order {
     End(usize),
     /// The run is over for its links and the flows that last as long as it.
     EndOfRun,
+}
+
+/// What was done over routers in a period.
+#[derive(Debug, Clone, Default)]
+pub struct PeriodNow {
+    /// By their links.
+    pub links: Vec<LinkNow>,
+    /// By sessions of GTP.
+    pub sessions: Vec<SessionNow>,
 }
 
 /// What is left when it has stopped.
@@ -275,8 +285,8 @@ impl Realtime {
         self.frames.try_iter()
     }
 
-    /// What links between routers did in the last period that has ended since the last call, if one has.
-    pub fn last_period(&self) -> Option<Vec<LinkNow>> {
+    /// What happened in the last period that has ended since the last call, if one has.
+    pub fn last_period(&self) -> Option<PeriodNow> {
         self.periods.try_iter().last()
     }
 
@@ -363,7 +373,7 @@ struct Driver {
     switches: Switches,
     frames: Sender<FrameRecord>,
     recorder: Option<RoutedRecorder>,
-    periods: Sender<Vec<LinkNow>>,
+    periods: Sender<PeriodNow>,
     orders: Receiver<Order>,
     phase_bytes: BTreeMap<usize, Vec<u64>>,
     /// Slots are long.
@@ -545,7 +555,10 @@ impl Driver {
             && recorder.next_ns().is_some_and(|at_ns| at_ns <= timed.fabric.now())
         {
             recorder.sample(&mut timed.fabric);
-            let _ = periods.send(recorder.last_links().map(LinkNow::from).collect());
+            let _ = periods.send(PeriodNow {
+                links: recorder.last_links().map(LinkNow::from).collect(),
+                sessions: recorder.last_sessions().map(SessionNow::from).collect(),
+            });
         }
         let invariants = timed.fabric.invariants();
         let violations = invariants.checked().iter().map(|&kind| invariants.count(kind)).sum();

@@ -12,6 +12,7 @@ use crate::facts::HotPair;
 use crate::faults::FaultReport;
 use crate::lateness::{Beat, Lateness};
 use crate::per_star::StarReport;
+use crate::sessions::{self, DistanceSeries, SessionSeries};
 use crate::shares::{self, PairShare};
 use crate::trains::{self, SwitchTrains};
 
@@ -229,6 +230,12 @@ pub struct Series {
     /// Optical packet switches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trains: Vec<SwitchTrains>,
+    /// Sessions of GTP over routers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionSeries>,
+    /// How far all of these were from max-min rates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<DistanceSeries>,
 }
 
 /// One direction of a link between routers or of a ring. What only rings have is empty elsewhere.
@@ -391,6 +398,7 @@ impl Report {
         }
         text += &shares::summary(&self.shares);
         text += &trains::summary(&self.series.trains);
+        text += &sessions::summary(&self.series.sessions, self.series.distance.as_ref());
         for pair in &self.hot_pairs {
             let _ = writeln!(text, "  hot pair     {pair}");
         }

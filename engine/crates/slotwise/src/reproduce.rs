@@ -31,6 +31,10 @@ pub struct ReproduceArgs {
     /// Shorten every run to a fiftieth, one seed each, to see that all works; facts are not judged.
     #[arg(long)]
     pub quick: bool,
+    /// A second opinion on lambda networks without packets: run these with packets, all rates times SCALE (0.001 to 1), and judge the same
+    /// facts. Nothing else is run.
+    #[arg(long, value_name = "SCALE", conflicts_with = "quick")]
+    pub twin: Option<f64>,
     /// Runs at once; as many as there are cores unless given. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
@@ -65,6 +69,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
         out,
         only: args.only.clone(),
         quick: args.quick,
+        twin: args.twin,
         jobs: args.jobs.map_or(cores, usize::from),
     };
     let shown = Mutex::new(Shown {

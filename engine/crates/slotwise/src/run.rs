@@ -21,7 +21,7 @@ use crate::report::{
     DropCount, FirstLight, FrameShape, Invariants, LinkSeries, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
     SwitchAnswers, Synchronization, Verdict, Versions, is_of_run,
 };
-use crate::{shares, trains};
+use crate::{sessions, shares, trains};
 
 /// Why a run could not start or go on. What a finished run found wrong is in its report's verdict.
 pub type RunError = Box<dyn std::error::Error + Send + Sync>;
@@ -92,7 +92,10 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         mut failures,
         mut notes,
     } = gathered;
+    let (sessions, distance) = sessions::series(recording);
     let series = Series {
+        sessions,
+        distance,
         links: link_series(scenario, recording),
         time_ms: link_times_ms(scenario, recording),
         trains: trains::of(&recording.switches),

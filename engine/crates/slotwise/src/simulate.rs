@@ -26,6 +26,7 @@ use crate::outputs;
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, invariants, report};
+use crate::sessions::SessionNow;
 
 /// Arguments of `simulate`.
 #[derive(Debug, Clone, clap::Args)]
@@ -248,8 +249,10 @@ impl Simulation<'_> {
                     .rfind(|&index| self.scenario.phase_ns(index).0 < now_ns)
                     .unwrap_or(0);
                 let links = self.recorders.routed.iter().flat_map(RoutedRecorder::last_links);
+                let sessions = self.recorders.routed.iter().flat_map(RoutedRecorder::last_sessions);
                 let now = Snapshot {
                     links: links.map(LinkNow::from).collect(),
+                    sessions: sessions.map(SessionNow::from).collect(),
                     violations: invariants(&self.session.fabric).total(),
                     ..self.progress.snapshot(now_ns - start_ns, end_ns - start_ns, phase)
                 };

@@ -80,6 +80,7 @@ impl Net {
             length: None,
             limit_bps,
             steps: None,
+            begin_bps: 0,
         };
         self.hosts[from].offer(key(from, to), offer, pattern).unwrap();
         let request = Request {
@@ -88,7 +89,11 @@ impl Net {
             length,
             wanted_bps: 0,
         };
-        let sink = SinkConfig { request, steps: None };
+        let sink = SinkConfig {
+            request,
+            steps: None,
+            begin_bps: 0,
+        };
         let check = PatternCheck::new(pattern);
         self.hosts[to].request(self.now_ns, key(to, from), sink, check).unwrap();
     }
@@ -169,7 +174,11 @@ fn a_host_calculates_at_its_own_phase_from_the_beginning_on() {
             length: 0,
             wanted_bps: 0,
         };
-        let sink = SinkConfig { request, steps: None };
+        let sink = SinkConfig {
+            request,
+            steps: None,
+            begin_bps: 0,
+        };
         host.request(0, key(1, 0), sink, PatternCheck::new(Pattern::new(1)))
             .unwrap();
         // At time 0 itself the interval begins that ends a whole one later.
@@ -432,7 +441,11 @@ fn settings_and_sessions_that_cannot_work_are_refused() {
             length,
             wanted_bps: 0,
         };
-        let sink = SinkConfig { request, steps: None };
+        let sink = SinkConfig {
+            request,
+            steps: None,
+            begin_bps: 0,
+        };
         host.request(0, numbered(2), sink, PatternCheck::new(Pattern::new(1)))
     };
     assert!(ask(u64::MAX, 1, 1000).is_err());

@@ -51,6 +51,8 @@ pub struct OrderUse {
     pub acknowledgments: u64,
     /// Of these, those that came within 24 us of the one before.
     pub bunched_acknowledgments: u64,
+    /// (least, largest) time between the first bits out of the sender of two packets that arrived one after the other.
+    pub gap_ns: Option<(u64, u64)>,
 }
 
 /// What a sender and a receiver have counted since the start.
@@ -108,6 +110,10 @@ impl Order {
         let overtakers = self.last.iter().rev().take_while(|sent_ns| **sent_ns > born_ns).count();
         lately.reordered_1 += u64::from(overtakers >= 1);
         lately.reordered_3 += u64::from(overtakers >= DUP_THRESH);
+        if let Some(gap_ns) = self.last.back().and_then(|before_ns| born_ns.checked_sub(*before_ns)) {
+            let (least, most) = self.lately.gap_ns.unwrap_or((gap_ns, gap_ns));
+            self.lately.gap_ns = Some((least.min(gap_ns), most.max(gap_ns)));
+        }
         self.last.push_back(born_ns);
         if self.last.len() > DUP_THRESH {
             self.last.pop_front();
@@ -203,6 +209,14 @@ mod tests {
             ..
         } = order;
         (reordered, reordered_1, reordered_3, extent_sum, extent_max)
+    }
+
+    #[test]
+    fn gaps_are_those_at_the_sender_of_what_arrived() {
+        assert_eq!(arrive(&[10, 22, 35]).gap_ns, Some((12, 13)));
+        // What was overtaken has none itself.
+        assert_eq!(arrive(&[10, 35, 22, 48]).gap_ns, Some((25, 26)));
+        assert_eq!(arrive(&[10]).gap_ns, None);
     }
 
     #[test]

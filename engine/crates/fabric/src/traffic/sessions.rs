@@ -43,6 +43,7 @@ pub(crate) fn offer(sessions: &mut Sessions, data: &FlowKey, asked: &GtpFlow, se
         length: asked.bytes,
         limit_bps: asked.limit_bps,
         steps: asked.steps,
+        begin_bps: asked.begin_bps,
     };
     let offered = sessions.offer(session(&data.reversed()), offer, Pattern::new(seed));
     offered.expect("ports of two hosts are numbered together");
@@ -65,6 +66,7 @@ pub(crate) fn request(
     let config = SinkConfig {
         request,
         steps: asked.steps,
+        begin_bps: asked.begin_bps,
     };
     let content = PatternCheck::new(Pattern::new(seed));
     let requested = sessions.request(now_ns, session(data), config, content);

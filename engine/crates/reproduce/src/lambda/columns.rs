@@ -3,7 +3,8 @@
 
 use crate::record::{Column, Table, column};
 
-/// Of sessions; the names, `CASE/NUMBER` from 1, are in column `session`. Rates are means over the period.
+/// Of sessions; the names, `CASE/NUMBER` from 1, or with packets `GROUP.i`, are in column `session`. Rates are means over the period, with
+/// packets of IP bits.
 pub const SESSION_COLUMNS: [Column; 6] = [
     column("time_s", "end of the period, s"),
     column("rate_mbps", "what it sent, Mb/s"),
@@ -13,7 +14,8 @@ pub const SESSION_COLUMNS: [Column; 6] = [
     column("part_of_demand", "what it sent by what it wants"),
 ];
 
-/// Of whole networks; the names of cases are in column `case`.
+/// Of whole networks; the names of cases, or with packets that of the scenario, are in column `case`. With packets there is nothing in step to
+/// compare with, and `load` and `granted` are 0.
 pub const DISTANCE_COLUMNS: [Column; 12] = [
     column("time_s", "end of the period, s"),
     column(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use slotwise_wire::{PORT_OPTICAL_BASE, limits};
 
-use super::{Buffer, Changed, Party, RoutedChange, RoutedLink, Source};
+use super::{Buffer, Changed, FlowGroup, Party, RoutedChange, RoutedLink, Source};
 use crate::address::{Device, Endpoint, HostId};
 use crate::check::at_most_flows;
 use crate::model::Scenario;
@@ -15,6 +15,8 @@ use crate::reader::Reader;
 const MAX_PORTS: usize = PORT_OPTICAL_BASE as usize - 1;
 /// So that a small file cannot fill the memory: one of a group is one of each host.
 const MAX_CHANGES: u64 = 1_000_000;
+/// Of the controller's application `lambda`.
+const MAX_SESSIONS: usize = 4096;
 /// So that a run does not stand still for it: the controller is told of about a hundred a second.
 const MAX_CAPACITIES: u64 = 10_000;
 
@@ -40,6 +42,31 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
     }
     if r.problems.is_empty() {
         flows(scenario, r);
+    }
+    if r.problems.is_empty() && scenario.controller.lambda {
+        lambda(scenario, r);
+    }
+}
+
+/// The controller's `lambda` has sessions of GTP, and what all of them cross.
+fn lambda(scenario: &Scenario, r: &mut Reader) {
+    let of_gtp = |flow: &&FlowGroup| matches!(flow.source, Source::Gtp(_));
+    let sessions = scenario.routed.flows.iter().filter(of_gtp);
+    let count: usize = sessions.clone().map(|flow| scenario.flow_hosts(flow).len()).sum();
+    let is_routers = |party| matches!(scenario.node_of(party), Device::Router(_));
+    let elsewhere = sessions
+        .clone()
+        .find(|flow| !is_routers(flow.from) || !is_routers(flow.to));
+    if let Some(flow) = elsewhere {
+        let reason = format!("'{}' is a session of hosts that no router has", flow.name);
+        r.report(
+            "/controller/lambda".into(),
+            reason,
+            "sessions of GTP between hosts of routers",
+        );
+    } else if !(1..=MAX_SESSIONS).contains(&count) {
+        let reason = format!("{count} sessions of GTP");
+        r.report("/controller/lambda".into(), reason, format!("1 to {MAX_SESSIONS}"));
     }
 }
 

@@ -34,6 +34,8 @@ pub struct GtpFlow {
     pub limit_bps: Option<u64>,
     /// How fast it rises at both hosts; `None`: as their sessions do.
     pub steps: Option<Steps>,
+    /// It begins as if it had sent at this rate for ever, IP b/s; 0: at nothing.
+    pub begin_bps: u64,
 }
 
 impl GtpHost {
@@ -126,10 +128,15 @@ fn steps(r: &mut Reader, fields: &Fields) -> Option<Steps> {
 /// What stands under `gtp` of a group of flows.
 pub(super) fn flow(r: &mut Reader, parent: &Fields) -> Option<GtpFlow> {
     let value = r.optional(parent, "gtp")?;
-    let fields = r.fields(value, parent.pointer("gtp"), &["bytes", "limit_bps", "alpha", "beta"]);
+    let fields = r.fields(
+        value,
+        parent.pointer("gtp"),
+        &["bytes", "limit_bps", "alpha", "beta", "begin_bps"],
+    );
     Some(GtpFlow {
         bytes: r.optional_integer(&fields, "bytes", FILE_BYTES),
         limit_bps: r.optional_integer(&fields, "limit_bps", FLOW_RATE_BPS),
         steps: steps(r, &fields),
+        begin_bps: r.optional_integer(&fields, "begin_bps", FLOW_RATE_BPS).unwrap_or(0),
     })
 }

@@ -257,7 +257,7 @@ fn flow(
     ];
     // What is sent decides which keys are known.
     let own: &[&str] = match ["gtp", "udp", "web"].map(|key| value.get(key).is_some()) {
-        [true, ..] => &["gtp"],
+        [true, ..] => &["gtp", "measure"],
         [_, true, _] => &["udp", "measure"],
         [.., true] => &["web", "transport", "sack", "tcp", "window_bytes"],
         _ => &[

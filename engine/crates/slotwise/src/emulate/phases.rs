@@ -6,8 +6,9 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::{Emulation, Running, VIEW_PERIOD};
-use crate::live::{LinkNow, LiveView, Snapshot};
+use crate::live::{LiveView, Snapshot};
 use crate::progress::Progress;
+use crate::realtime::PeriodNow;
 use crate::run::RunError;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -16,7 +17,7 @@ impl Emulation<'_> {
     pub(super) fn run_phases(&mut self, running: &mut Running) -> Result<(), RunError> {
         let mut view = LiveView::new();
         let mut progress = Progress::new(&self.network.scenario);
-        let mut links = Vec::new();
+        let mut period = PeriodNow::default();
         let mut next_view = Instant::now() + VIEW_PERIOD;
         for (index, (_, duration_ms)) in self.network.phases().into_iter().enumerate() {
             if let Some(hosts) = &mut running.hosts {
@@ -38,8 +39,8 @@ impl Emulation<'_> {
                 }
                 if Instant::now() >= next_view {
                     next_view += VIEW_PERIOD;
-                    links = running.fabric.last_period().unwrap_or(links);
-                    let now = self.snapshot(running, &mut progress, &links, index);
+                    period = running.fabric.last_period().unwrap_or(period);
+                    let now = self.snapshot(running, &mut progress, &period, index);
                     view.show(&now);
                     self.events.snapshot(&now);
                 }
@@ -51,13 +52,14 @@ impl Emulation<'_> {
         Ok(())
     }
 
-    fn snapshot(&self, running: &Running, progress: &mut Progress, links: &[LinkNow], phase: usize) -> Snapshot {
+    fn snapshot(&self, running: &Running, progress: &mut Progress, period: &PeriodNow, phase: usize) -> Snapshot {
         let started_ns: Vec<u64> = running.phases.iter().map(|phase| phase.start_ns).collect();
         let phases = self.network.phases();
         let lengths_ns: Vec<u64> = phases.iter().map(|(_, duration_ms)| duration_ms * NS_PER_MS).collect();
         let (now_ns, end_ns) = schedule_ns(&lengths_ns, &started_ns, running.fabric.now_ns());
         Snapshot {
-            links: links.to_vec(),
+            links: period.links.clone(),
+            sessions: period.sessions.clone(),
             violations: running.fabric.violations(),
             lateness_p99_ns: Some(running.fabric.lateness_p99_ns()),
             ..progress.snapshot(now_ns, end_ns, phase)

@@ -228,7 +228,7 @@ impl<S: Source, K: Sink> Host<S, K> {
             return false;
         };
         let taken = match message {
-            Message::Request(request) => source.on_request(request, most),
+            Message::Request(request) => source.on_request(now_ns, request, most),
             Message::Grant(grant) => source.on_grant(now_ns, grant),
             Message::Losses(list) => source.on_losses(&list),
             Message::End { .. } | Message::Data(..) => {
@@ -356,9 +356,9 @@ impl<S: Source, K: Sink> Host<S, K> {
             source.is_active().then_some(&mut source.account)
         }
         self.table
-            .calculate(elapsed_ns, self.sinks.values_mut().filter_map(open));
+            .calculate((now_ns, elapsed_ns), self.sinks.values_mut().filter_map(open));
         self.table
-            .calculate(elapsed_ns, self.sources.values_mut().filter_map(active));
+            .calculate((now_ns, elapsed_ns), self.sources.values_mut().filter_map(active));
         for (key, sink) in &mut self.sinks {
             sink.tick(now_ns, self.config.interval_ns);
             if sink.has_news() {

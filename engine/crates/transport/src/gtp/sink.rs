@@ -31,6 +31,8 @@ pub struct SinkConfig {
     pub request: Request,
     /// How fast it rises at its host; `None`: as the host's sessions do.
     pub steps: Option<Steps>,
+    /// It begins as if its host had granted this for ever, IP b/s; 0: at nothing. Said at the source, too ([`super::Offer`]).
+    pub begin_bps: u64,
 }
 
 /// What a sink saw. Bytes are payload.
@@ -58,6 +60,8 @@ pub struct SinkStats {
     pub rtt_ns: Option<u64>,
     /// What the host granted last, b/s.
     pub granted_bps: u64,
+    /// Whether it wants more.
+    pub is_open: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +102,7 @@ impl<K: Sink> SinkSession<K> {
         SinkSession {
             content,
             config,
-            account: Account::new(config.steps),
+            account: Account::new(config.steps, config.begin_bps),
             state: State::Open,
             next_sequence: 0,
             received: RangeSet::default(),
@@ -132,6 +136,7 @@ impl<K: Sink> SinkSession<K> {
         SinkStats {
             in_order_bytes: self.length().map_or(in_order, |length| in_order.min(length)),
             granted_bps: self.account.granted_bps,
+            is_open: self.is_open(),
             ..self.stats
         }
     }
@@ -177,7 +182,8 @@ impl<K: Sink> SinkSession<K> {
                 self.next_sequence = data.sequence + 1;
                 self.stats.lost_packets += gap;
                 // A loss must not look like a slow source (VI.2.A).
-                self.account.interval_bytes += packet_bytes + gap * (self.block_bytes() + OVERHEAD_BYTES);
+                let lost_bytes = gap * (self.block_bytes() + OVERHEAD_BYTES);
+                self.account.count(now_ns, packet_bytes + lost_bytes);
             }
         }
         self.stats.packets += 1;

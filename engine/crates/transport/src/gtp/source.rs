@@ -25,6 +25,8 @@ pub struct Offer {
     pub limit_bps: Option<u64>,
     /// How fast it rises at its host; `None`: as the host's sessions do.
     pub steps: Option<Steps>,
+    /// It begins as if both hosts had granted this for ever, IP b/s; 0: at nothing, until they have. Said at the sink, too ([`super::SinkConfig`]).
+    pub begin_bps: u64,
 }
 
 /// What a source did. Bytes are payload.
@@ -96,7 +98,7 @@ impl<S: Source> SourceSession<S> {
             offer,
             request: None,
             heard: None,
-            account: Account::new(offer.steps),
+            account: Account::new(offer.steps, offer.begin_bps),
             next_block: 0,
             again: RangeSet::default(),
             sequence: 0,
@@ -122,7 +124,7 @@ impl<S: Source> SourceSession<S> {
     }
 
     /// A sink asks; false if it cannot have that. The first request counts.
-    pub(super) fn on_request(&mut self, request: Request, most_block_bytes: u64) -> bool {
+    pub(super) fn on_request(&mut self, now_ns: u64, request: Request, most_block_bytes: u64) -> bool {
         let end = request.offset + request.length;
         let is_there = self.offer.length.is_none_or(|length| {
             // Nothing is asked for by nobody: an empty range has no last byte to say that it is over.
@@ -135,6 +137,14 @@ impl<S: Source> SourceSession<S> {
             Some(earlier) => earlier == request,
             None => {
                 self.request = Some(request);
+                self.heard = (self.offer.begin_bps > 0).then_some(Heard {
+                    grant: Grant {
+                        number: 0,
+                        rate_bps: self.offer.begin_bps,
+                        lifetime_ns: MAX_LIFETIME_NS,
+                    },
+                    at_ns: now_ns,
+                });
                 true
             }
         }
@@ -273,7 +283,7 @@ impl<S: Source> SourceSession<S> {
         let left = due.map_or(u128::from(now_ns) * PARTS, |due| due.max(earliest));
         self.last = Some((left, packet_bytes));
         self.sequence += 1;
-        self.account.interval_bytes += packet_bytes;
+        self.account.count(now_ns, packet_bytes);
         self.stats.packets += 1;
         self.stats.packet_bytes += packet_bytes;
         self.stats.expired += u64::from(heard.rate_bps(now_ns) < heard.grant.rate_bps);
