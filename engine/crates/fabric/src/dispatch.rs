@@ -178,7 +178,7 @@ impl Fabric {
             return 0;
         };
         self.p4_passes += 1;
-        let mut outbox = std::mem::take(&mut self.outbox);
+        let mut outbox = self.outbox.take().unwrap_or_default();
         outbox.run(&mut self.pool, pipeline, self.now_ns, (port, frame));
         let count = outbox.packets.len();
         for (port, frame) in outbox.packets.drain(..) {
@@ -187,7 +187,7 @@ impl Fabric {
         for (name, fields) in outbox.digests.drain(..) {
             self.tell(device, ControlMessage::Digest { name, fields });
         }
-        self.outbox = outbox;
+        self.outbox = Some(outbox);
         count
     }
 

@@ -55,7 +55,8 @@ pub struct Fabric {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) parcels: Parcels,
     pub(crate) pool: FramePool,
-    pub(crate) outbox: Outbox,
+    /// `None` while a pipeline runs.
+    pub(crate) outbox: Option<Box<Outbox>>,
     /// By kind of devices, in the order in which they were added.
     pub(crate) nodes: Vec<Node>,
     /// Where those of a kind begin.
@@ -93,7 +94,7 @@ impl Fabric {
             lanes: Vec::new(),
             parcels: Parcels::default(),
             pool: FramePool::default(),
-            outbox: Outbox::default(),
+            outbox: Some(Box::default()),
             nodes: Vec::new(),
             first_nodes: [0; Device::KINDS],
             external: None,

@@ -63,13 +63,13 @@ const CACHE_LINE_BYTES: usize = 64;
 /// Lines of a frame that a switch reads at most before it knows where the frame goes: label, optical header and IPv4 are within them.
 const HEADER_LINES: usize = 2;
 
-/// Fetches the line where something begins into the cache, if the host can be asked for that.
+/// Fetches the line where something begins into the cache, if the host can be asked for that; nothing need be there.
 #[inline]
-fn prefetch<T: ?Sized>(thing: &T) {
+fn prefetch<T: ?Sized>(thing: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing; any address will do.
     unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(thing).cast());
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(thing.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = thing;
@@ -95,6 +95,7 @@ impl Lane {
 
     /// Something enters that arrives at `at_ns`: behind what arrives before it or with it. After a change of delay it may
     /// overtake.
+    #[inline]
     pub(crate) fn enter(&mut self, events: &mut EventQueue, at_ns: u64, flying: Flying) {
         let order = events.reserve(self.arrival());
         let flight = InFlight {
@@ -103,20 +104,37 @@ impl Lane {
             is_scheduled: false,
             flying,
         };
-        let behind = self
-            .in_flight
-            .iter()
-            .rev()
-            .take_while(|other| other.at_ns > at_ns)
-            .count();
-        let place = self.in_flight.len() - behind;
-        if behind == 0 {
+        if self.in_flight.back().is_none_or(|last| last.at_ns <= at_ns) {
             self.in_flight.push_back(flight);
+            self.prefetch_place();
+            if self.in_flight.len() == 1 {
+                self.schedule_head(events);
+            }
         } else {
-            self.in_flight.insert(place, flight);
+            self.overtake(events, flight);
         }
+    }
+
+    /// Something enters that arrives before what is in the lane, or some of it.
+    #[cold]
+    fn overtake(&mut self, events: &mut EventQueue, flight: InFlight) {
+        let is_later = |other: &&InFlight| other.at_ns > flight.at_ns;
+        let behind = self.in_flight.iter().rev().take_while(is_later).count();
+        let place = self.in_flight.len() - behind;
+        self.in_flight.insert(place, flight);
         if place == 0 {
             self.schedule_head(events);
+        }
+    }
+
+    /// Fetches into the cache where the next one enters: those places are used in turn, and each has been left for as long as it takes
+    /// to use all. Whatever is written after a packet has entered a lane would have to wait for them.
+    fn prefetch_place(&self) {
+        if let Some(last) = self.in_flight.back() {
+            // Where the memory ends it is another place.
+            let next = std::ptr::from_ref(last).wrapping_add(1);
+            prefetch(next);
+            prefetch(next.cast::<u8>().wrapping_add(CACHE_LINE_BYTES));
         }
     }
 

@@ -109,7 +109,12 @@ pub(crate) struct Outbox {
     /// In the order in which they left, by port. Frames are of the pool.
     pub(crate) packets: Vec<(Port, Frame)>,
     pub(crate) digests: Vec<(String, Vec<Bits>)>,
-    pool: FramePool,
+}
+
+/// An outbox whose frames are of a pool: what is put out is written into them, and nothing is copied after that.
+struct OutOfPool<'a> {
+    outbox: &'a mut Outbox,
+    pool: &'a mut FramePool,
 }
 
 impl Outbox {
@@ -121,29 +126,27 @@ impl Outbox {
         now_ns: u64,
         (port, frame): (Port, Came),
     ) {
-        // What is put out is written into the pool's frames, and nothing is copied after that.
-        std::mem::swap(&mut self.pool, pool);
+        let mut out = OutOfPool { outbox: self, pool };
         match frame {
-            Came::Lent(frame) => pipeline.process(now_ns, port, frame, self),
-            Came::Given(frame) => pipeline.process_given(now_ns, port, frame, self),
+            Came::Lent(frame) => pipeline.process(now_ns, port, frame, &mut out),
+            Came::Given(frame) => pipeline.process_given(now_ns, port, frame, &mut out),
         }
-        std::mem::swap(&mut self.pool, pool);
     }
 }
 
-impl Output for Outbox {
+impl Output for OutOfPool<'_> {
     fn packet(&mut self, port: Port, frame: &[u8]) {
         let frame = self.pool.copy_of(frame);
-        self.packets.push((port, frame));
+        self.outbox.packets.push((port, frame));
     }
 
     fn give_packet(&mut self, port: Port, frame: &mut Vec<u8>) {
         let other = self.pool.take();
-        self.packets.push((port, std::mem::replace(frame, other)));
+        self.outbox.packets.push((port, std::mem::replace(frame, other)));
     }
 
     fn digest(&mut self, name: &str, fields: &[Bits]) {
-        self.digests.push((name.to_owned(), fields.to_vec()));
+        self.outbox.digests.push((name.to_owned(), fields.to_vec()));
     }
 }
 
