@@ -3,8 +3,10 @@
 
 What goes to a worker is a `Job`: words for `slotwise`, and the text of one file. What comes back is the bytes of the files that it wrote.
 """
+import asyncio
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import sha256
@@ -227,6 +229,9 @@ def _cluster_here(distributed: ModuleType, workers: int) -> "LocalCluster":
 @contextmanager
 def _client(distributed: ModuleType, address: str) -> Iterator["Client"]:
     try:
+        # In a thread: whoever calls may have a loop of its own, as notebooks do.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, _greet(distributed, address)).result()
         client = distributed.Client(address, timeout=ANSWER_S)
     except (OSError, ValueError, TypeError, ImportError, AttributeError) as error:
         raise NoScheduler(
@@ -239,6 +244,14 @@ def _client(distributed: ModuleType, address: str) -> Iterator["Client"]:
         except TimeoutError as error:
             raise NoScheduler(f"{address}: the scheduler has no workers; `dask worker {address}` starts one") from error
         yield client
+
+
+async def _greet(distributed: ModuleType, address: str) -> None:
+    """Connects and leaves: a `Client` that finds nobody is closed by the garbage collector, in whichever thread that runs, and if that is the
+    one where the next client starts, both wait for each other."""
+    connect = import_module("distributed.comm").connect
+    comm = await connect(address, timeout=ANSWER_S, **distributed.Security().get_connection_args("client"))
+    await comm.close()
 
 
 def _import() -> ModuleType:
