@@ -157,6 +157,37 @@ def test_a_killed_daemon_goes_on_where_it_was(pair, tmp_path):
     assert [path.name for path in pair.served.iterdir()] == ["file"]
 
 
+def test_a_receiver_whose_disk_is_full_says_so_at_once(pair, tmp_path):
+    original = tmp_path / "original"
+    original.write_bytes(os.urandom(3 * FILE_BYTES))
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", pair.served], check=True)
+    pair.stack.callback(subprocess.run, ["umount", "--lazy", pair.served], check=True)
+    daemon = pair.serve("--take")
+    report, status = pair.run("send", str(original), SERVER, "--name", "file", "--rate-bps", "40000000")
+    assert status == 1 and "cannot be read or written" in report["error"], report
+    assert report["packets"] * 1000 < 3 * FILE_BYTES, "all of it was sent"
+    daemon.send_signal(signal.SIGINT)
+    (line,) = daemon.communicate(timeout=20)[0].splitlines()
+    assert not json.loads(line)["ok"]
+    assert not (pair.served / "file").exists()
+
+
+def test_a_daemon_outlives_an_interface_that_takes_less(pair, tmp_path):
+    (pair.served / "file").write_bytes(os.urandom(3 * FILE_BYTES))
+    (pair.served / "small").write_bytes(b"here")
+    daemon = pair.serve()
+    command = pair.inside(pair.command, "gtp", "receive", SERVER, "file", "--out", str(tmp_path / "stored"), "--key", pair.key, "--rate-bps", "40000000",
+                          "--timeout-s", "2")
+    receiver = spawn(pair.stack, *command, stderr=subprocess.STDOUT)
+    read_until(receiver, f"of {3 * FILE_BYTES} bytes")
+    ip("link", "set", "gtp0", "mtu", "1000")
+    assert "packets do not fit" in read_until(daemon, "slotwise gtp: ")
+    receiver.communicate(timeout=30)
+    assert receiver.returncode != 0
+    report, status = pair.run("receive", SERVER, "small", "--out", str(tmp_path / "small"), "--packet-bytes", "900")
+    assert status == 0 and report["ok"], report
+
+
 def test_a_file_comes_whole_through_kills_by_seed(pair, tmp_path):
     """SLOTWISE_GTP_KILLS=N for more than the few of a run in the tests."""
     kills, random = int(os.environ.get("SLOTWISE_GTP_KILLS", "4")), Random(1)

@@ -216,6 +216,19 @@ impl<S: Source, K: Sink> Node<S, K> {
         }
     }
 
+    /// What is sent to an address does not get there: its channels are no more, which [`Event::Lost`] says of each.
+    pub fn lose(&mut self, address: SocketAddr) {
+        for channel in self.peers.at(address) {
+            let answered = self.peers.is_answered(channel);
+            self.close(channel);
+            self.events.push_back(Event::Lost {
+                channel,
+                address,
+                answered,
+            });
+        }
+    }
+
     fn remove(&mut self, id: TransferId) {
         self.transfers.remove(&id);
         self.host.remove(&session(id));

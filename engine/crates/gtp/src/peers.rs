@@ -164,6 +164,12 @@ impl Peers {
         self.peers.get(&channel).map(|peer| peer.address)
     }
 
+    /// The channels to an address.
+    pub(crate) fn at(&self, address: SocketAddr) -> Vec<u32> {
+        let there = self.peers.iter().filter(|(_, peer)| peer.address == address);
+        there.map(|(channel, _)| *channel).collect()
+    }
+
     pub(crate) fn heard_ns(&self, channel: u32) -> Option<u64> {
         self.peers.get(&channel).map(|peer| peer.heard_ns)
     }

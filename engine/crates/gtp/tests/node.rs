@@ -355,3 +355,22 @@ fn a_daemon_that_begins_anew_in_mid_handshake_is_reached() {
     world.until(|at, event| (at == place(2) && *event == Event::Opened(channel)).then_some(()));
     assert!(world.node(1).peer_stats().without_cookie > 0);
 }
+
+#[test]
+fn who_cannot_be_sent_to_is_lost_and_others_are_not() {
+    let mut world = World::new(&[key(1), key(1), key(1)], Harm::default(), 1);
+    let [lost, other] = [world.connect(2), world.connect(3)];
+    let now_ns = world.now_ns;
+    for (index, channel) in [(2, lost), (3, other)] {
+        world.node(index).get(now_ns, channel, "f").unwrap();
+    }
+    let [first, second] = [world.wanted(), world.wanted()];
+    world.node(1).lose(place(2));
+    let address = world.until(|at, event| match event {
+        Event::Lost { address, .. } if at == place(1) => Some(*address),
+        _ => None,
+    });
+    assert_eq!(address, place(2));
+    let offered = [first, second].map(|id| world.node(1).offer(id, (1, Digest([3; 32])), vec![0]).is_ok());
+    assert_eq!(offered.iter().filter(|is_there| **is_there).count(), 1);
+}

@@ -50,6 +50,11 @@ impl Batch {
         true
     }
 
+    /// Where they go; none if there are none.
+    pub fn to(&self) -> Option<SocketAddr> {
+        self.to
+    }
+
     /// Datagrams.
     pub fn len(&self) -> usize {
         self.count

@@ -153,6 +153,21 @@ impl Desk {
         self.ended(now_ns, node, id, Ended::Done(Verdict::Whole))
     }
 
+    /// A file that cannot be written: no more of it is to come.
+    pub fn failed(&mut self, now_ns: u64, node: &mut FileNode) -> Option<Box<Report>> {
+        let cannot_be_written = |(id, entry): &(&TransferId, &Entry)| {
+            let sink = node
+                .content(**id)
+                .filter(|_| matches!(entry.content, Content::Receiving(_)));
+            sink.is_some_and(|sink| sink.error().is_some())
+        };
+        let id = *self.entries.iter().find(cannot_be_written)?.0;
+        let reason = Reason::Storage;
+        let report = self.ended(now_ns, node, id, Ended::Refused(reason));
+        node.refuse(id, reason);
+        report
+    }
+
     fn peer(node: &FileNode, id: TransferId) -> String {
         node.address(id.channel)
             .map_or_else(String::new, |address| address.to_string())

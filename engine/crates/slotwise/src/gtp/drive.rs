@@ -30,10 +30,12 @@ pub struct Drive {
     waits_to_send: bool,
     pub socket_errors: u64,
     shows: bool,
+    /// Whether it is there for others, too, when it cannot send to one.
+    serves: bool,
 }
 
 impl Drive {
-    pub fn new(node: FileNode, desk: Desk, port: UdpPort, shows: bool) -> Drive {
+    pub fn new(node: FileNode, desk: Desk, port: UdpPort, (shows, serves): (bool, bool)) -> Drive {
         Drive {
             node,
             desk,
@@ -44,6 +46,7 @@ impl Drive {
             waits_to_send: false,
             socket_errors: 0,
             shows,
+            serves,
         }
     }
 
@@ -82,6 +85,12 @@ impl Drive {
             if now_ns >= shown.0 + SECOND_NS {
                 shown = self.show(shown, now_ns);
                 self.desk.save(&self.node, false);
+                while let Some(report) = self.desk.failed(now_ns, &mut self.node) {
+                    if let Some(result) = on_news(self, News::Ended(report)) {
+                        self.send()?;
+                        return Ok(result);
+                    }
+                }
             }
             let due_ns = self.node.poll_timeout();
             let wake_ns = match due_ns {
@@ -118,7 +127,9 @@ impl Drive {
                     return Ok(false);
                 }
                 Err(error) if error.raw_os_error() == Some(nix::errno::Errno::EMSGSIZE as i32) => {
-                    return Err(GtpError::PacketTooLong);
+                    let to = self.batch.to().filter(|_| self.serves).ok_or(GtpError::PacketTooLong)?;
+                    note!("slotwise gtp: {to}: {}", GtpError::PacketTooLong);
+                    self.node.lose(to);
                 }
                 // To the protocol it is a loss.
                 Err(_) => self.socket_errors += 1,

@@ -224,7 +224,12 @@ fn write_key(path: &Path) -> Result<(), GtpError> {
         .mode(0o600)
         .open(path)
         .map_err(file_error(path))?;
-    file.write_all(key.to_text().as_bytes()).map_err(file_error(path))
+    let written = file.write_all(key.to_text().as_bytes());
+    if written.is_err() {
+        // It holds no key, and would be in the way of the next one.
+        let _ = std::fs::remove_file(path);
+    }
+    written.map_err(file_error(path))
 }
 
 fn read_key(path: &Path) -> Result<Key, GtpError> {
@@ -281,7 +286,7 @@ fn serve(args: &ServeArgs) -> Result<(), RunError> {
     let desk = Desk::serving(Hasher::start()?, directory, taking);
     let port = drive::bind(local)?;
     note!("slotwise gtp: serving at {}", port.local()?);
-    let mut drive = Drive::new(node, desk, port, !args.common.quiet);
+    let mut drive = Drive::new(node, desk, port, (!args.common.quiet, true));
     let result: Result<(), GtpError> = drive.run(&stop, |_, news| {
         if let News::Ended(report) = news
             && let Ok(text) = serde_json::to_string(&report)
@@ -360,7 +365,7 @@ fn receive(args: &ReceiveArgs) -> Result<Report, RunError> {
     let peer = resolve(&args.host)?;
     let node = args.common.node(false, peer.is_ipv6())?;
     let desk = Desk::asking(Hasher::start()?, directory, name);
-    let drive = Drive::new(node, desk, drive::bind(any(peer))?, !args.common.quiet);
+    let drive = Drive::new(node, desk, drive::bind(any(peer))?, (!args.common.quiet, false));
     Ok(exchange(&args.common, (peer, &stop), drive, |drive, channel| {
         let now_ns = drive.clock.now_ns();
         let id = drive.node.get(now_ns, channel, &args.file)?;
@@ -379,7 +384,7 @@ fn send(args: &SendArgs) -> Result<Report, RunError> {
     let file = Arc::new(file);
     let directory = Directory::open(parent).map_err(file_error(parent))?;
     let desk = Desk::asking(Hasher::start()?, directory, own_name.clone());
-    let drive = Drive::new(node, desk, drive::bind(any(peer))?, !args.common.quiet);
+    let drive = Drive::new(node, desk, drive::bind(any(peer))?, (!args.common.quiet, false));
     Ok(exchange(&args.common, (peer, &stop), drive, |drive, channel| {
         let now_ns = drive.clock.now_ns();
         let source = DiskSource(Arc::clone(&file));
