@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which numbered packets have arrived: none may come twice.
 
-use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::BuildHasherDefault;
-
+use rustc_hash::FxHashMap;
 use slotwise_wire::Optical;
 
 /// Numbers seen so far.
 #[derive(Default)]
 pub(crate) struct Numbers {
     /// By source edge, its program and queue. Nothing depends on its order.
-    seen: HashMap<(u16, u32, u16), SequenceWindow, BuildHasherDefault<DefaultHasher>>,
+    seen: FxHashMap<(u16, u32, u16), SequenceWindow>,
 }
 
 impl Numbers {

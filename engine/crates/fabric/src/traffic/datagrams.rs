@@ -298,7 +298,6 @@ fn read_datagram(frame: &[u8], host: HostId) -> Option<Stamp> {
     })
 }
 
-/// RFC 1071; 0 over a header whose checksum is right.
 /// Marks an IPv4 packet of a host, whose checksum stays right.
 pub(crate) fn set_dscp(packet: &mut [u8], dscp: u8) {
     const CHECKSUM: usize = 10;
@@ -311,6 +310,7 @@ pub(crate) fn set_dscp(packet: &mut [u8], dscp: u8) {
     header[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
+/// RFC 1071; 0 over a header whose checksum is right.
 fn internet_checksum(bytes: &[u8]) -> u16 {
     let words = bytes
         .chunks(2)

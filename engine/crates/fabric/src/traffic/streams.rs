@@ -4,13 +4,12 @@
 mod gtp;
 mod measured;
 
-use std::collections::hash_map::DefaultHasher;
-use std::collections::{HashMap, VecDeque};
-use std::hash::BuildHasherDefault;
+use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
+use rustc_hash::{FxHashMap, FxHashSet};
 use slotwise_scenario::{FlowPorts, GtpFlow, MacAddress, Process, Tcp, Transport, Web};
 use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{
@@ -159,7 +158,10 @@ pub(crate) struct Streams {
     /// Hosts that have something to send.
     awake: VecDeque<usize>,
     /// Which flow a stream of data belongs to. Nothing depends on its order.
-    owners: HashMap<FlowKey, usize, BuildHasherDefault<DefaultHasher>>,
+    owners: FxHashMap<FlowKey, usize>,
+    /// Data of files and pages that were given up: what is still under way of them is for nobody, and is not astray. Nothing depends on
+    /// its order.
+    given_up: FxHashSet<FlowKey>,
     /// Whether the order of any flow is measured.
     is_measured: bool,
 }
@@ -175,7 +177,8 @@ impl Streams {
             has_marks: false,
             clients: Clients::default(),
             awake: VecDeque::new(),
-            owners: HashMap::default(),
+            owners: FxHashMap::default(),
+            given_up: FxHashSet::default(),
             is_measured: false,
         }
     }
@@ -333,6 +336,7 @@ impl Streams {
 
     /// Gives a flow the addresses of its data.
     fn own(&mut self, index: usize, key: FlowKey) {
+        self.given_up.remove(&key);
         if let Some(earlier) = self.owners.insert(key, index) {
             self.retire(earlier, key);
         }
@@ -368,15 +372,21 @@ impl Streams {
         }
     }
 
-    /// Takes out an earlier flow's ends whose ports are used again.
+    /// Takes out a flow's ends.
     fn retire(&mut self, index: usize, key: FlowKey) {
-        let flow = &mut self.flows[index];
-        for (host, key) in [(flow.spec.from, key.reversed()), (flow.spec.to, key)] {
-            if let Some(station) = &mut self.stations[host] {
-                flow.ended.add_session(station, &key);
-                if let Some(end) = station.remove(&key) {
-                    flow.ended.add(&end);
-                }
+        let spec = &self.flows[index].spec;
+        for (host, key) in [(spec.from, key.reversed()), (spec.to, key)] {
+            self.retire_end(index, host, &key);
+        }
+    }
+
+    /// Takes out what receives packets of `key` at a host.
+    fn retire_end(&mut self, index: usize, host: usize, key: &FlowKey) {
+        let ended = &mut self.flows[index].ended;
+        if let Some(station) = &mut self.stations[host] {
+            ended.add_session(station, key);
+            if let Some(end) = station.remove(key) {
+                ended.add(&end);
             }
         }
     }
@@ -385,28 +395,41 @@ impl Streams {
     fn stop(&mut self, index: usize) {
         let spec = &self.flows[index].spec;
         let (from, to) = (spec.from, spec.to);
-        if let Sends::Session { .. } = spec.sends {
-            self.stop_session(index);
-            return;
-        }
-        let gives_up = !matches!(spec.sends, Sends::Streams { bytes: None, .. });
         self.clients.remove(index, to);
-        let connections = self.flows[index].connections.iter();
-        for key in connections.map(|(key, _)| *key).collect::<Vec<FlowKey>>() {
-            if gives_up {
-                self.retire(index, key);
-                self.owners.remove(&key);
-                continue;
+        let keys: Vec<FlowKey> = self.flows[index].connections.iter().map(|(key, _)| *key).collect();
+        match &self.flows[index].spec.sends {
+            Sends::Session { .. } => return self.stop_session(index),
+            // What is under way still comes to the sink.
+            Sends::Datagrams { .. } => {
+                for key in keys {
+                    self.retire_end(index, from, &key.reversed());
+                }
             }
-            let station = self.stations[from].as_mut();
-            if let Some(End::Sender { sender, application }) =
-                station.and_then(|station| station.stack.get_mut(&key.reversed()))
-            {
-                *application = None;
-                sender.finish();
+            Sends::Streams { bytes: None, .. } => {
+                for key in keys {
+                    self.finish(from, &key);
+                }
+            }
+            Sends::Streams { .. } | Sends::Web { .. } => {
+                for key in keys {
+                    self.retire(index, key);
+                    self.owners.remove(&key);
+                    self.given_up.insert(key);
+                }
             }
         }
         self.awake.push_back(from);
+    }
+
+    /// A stream ends when what was written has arrived.
+    fn finish(&mut self, from: usize, key: &FlowKey) {
+        let station = self.stations[from].as_mut();
+        if let Some(End::Sender { sender, application }) =
+            station.and_then(|station| station.stack.get_mut(&key.reversed()))
+        {
+            *application = None;
+            sender.finish();
+        }
     }
 
     /// Takes a packet that arrived at a host; false if it is not for it.
@@ -430,7 +453,11 @@ impl Streams {
             return false;
         };
         self.awake.push_back(host);
-        station.receive(now_ns, frame, key)
+        station.receive(now_ns, frame, key) || key.is_some_and(|key| self.is_given_up(&key))
+    }
+
+    fn is_given_up(&self, key: &FlowKey) -> bool {
+        self.given_up.contains(key) || self.given_up.contains(&key.reversed())
     }
 
     /// A host's timers are due; nothing happens for an event whose timer has moved since it was scheduled. Each event that
@@ -588,66 +615,4 @@ impl Totals {
 }
 
 #[cfg(test)]
-mod tests {
-    use slotwise_scenario::Scenario;
-
-    use super::super::Traffic;
-    use super::*;
-    use crate::api::HostMode;
-
-    const STAR4: &str = include_str!("../../../../../topologies/star4.yaml");
-
-    #[test]
-    fn pages_leave_ports_of_running_streams_alone_when_ports_come_again() {
-        let head = &STAR4[..STAR4.find("phases:").unwrap()];
-        let text = format!(
-            "{head}phases:\n  - name: all\n    duration_ms: 1000\n    traffic:\n\
-             \x20     - {{kind: tcp, from: h1_0, to: h2_0, streams: 2}}\n\
-             \x20     - {{kind: tcp, from: h2_0, to: h1_0}}\n\
-             \x20     - {{kind: web, from: h1_0, to: h2_0, mean_think_ns: 1000000, mean_bytes: 1000}}\n"
-        );
-        let mut streams = Traffic::new(&Scenario::parse(text.as_bytes()).unwrap(), 1, HostMode::Simulated)
-            .unwrap()
-            .into_streams();
-        let web = 2;
-        for (index, at_ns) in streams.starts().collect::<Vec<_>>() {
-            streams.turn(index, at_ns);
-        }
-        let (from, to) = (streams.flows[web].spec.from, streams.flows[web].spec.to);
-        let last = FlowPorts::FIRST + (FlowPorts::COUNT - 1) as u16;
-        while streams.ports.next(from, to) != last - 1 {}
-        let mut ports = || streams.page_key(web).source.port();
-        assert_eq!(ports(), last);
-        assert_eq!(
-            ports(),
-            FlowPorts::FIRST + 3,
-            "the first three run, one of them the other way"
-        );
-        for index in 0..2 {
-            streams.turn(index, u64::MAX);
-        }
-        while streams.ports.next(from, to) != last {}
-        assert_eq!(streams.page_key(web).source.port(), FlowPorts::FIRST, "they are over");
-    }
-
-    #[test]
-    fn an_event_whose_timer_has_moved_schedules_no_other() {
-        let mut streams = Traffic::new(&Scenario::parse(STAR4.as_bytes()).unwrap(), 1, HostMode::Simulated)
-            .unwrap()
-            .into_streams();
-        let (index, start_ns) = streams.starts().next().unwrap();
-        streams.turn(index, start_ns);
-        let (mut frame, mut timers) = (Vec::new(), Vec::new());
-        while streams.transmit(start_ns, &mut frame, &mut timers).is_some() {}
-        let &[(host, at_ns)] = timers.as_slice() else {
-            panic!("one host has a timer: {timers:?}");
-        };
-        timers.clear();
-        streams.timeout(host, at_ns - 1);
-        assert!(streams.transmit(at_ns - 1, &mut frame, &mut timers).is_none());
-        assert!(timers.is_empty(), "its event is still to come");
-        streams.timeout(host, at_ns);
-        while streams.transmit(at_ns, &mut frame, &mut timers).is_some() {}
-        assert_eq!(timers.len(), 1);
-    }
-}
+mod tests;
