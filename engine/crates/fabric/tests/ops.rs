@@ -288,7 +288,10 @@ fn what_is_under_way_of_flows_that_stopped_is_not_astray() {
     let mut network = stopped(&datagrams);
     let came: u64 = (0..2).map(|flow| network.take_flow_use(flow).packets).sum();
     let all = formed(&network, 3);
-    assert!(came > 800 && came == all.formed && came == all.delivered, "{came} {all:?}");
+    assert!(
+        came > 800 && came == all.formed && came == all.delivered,
+        "{came} {all:?}"
+    );
     let file = flow("file", 1, 2, "transport: cubic, bytes: 1000000000");
     let endless = flow("endless", 2, 0, "transport: cubic");
     let pages = flow(
