@@ -3,8 +3,10 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -43,8 +45,10 @@ const LEGEND_ROW: u32 = 18;
 const LEGEND_SIGN: u32 = 18;
 const LEGEND_GAP: u32 = 6;
 const LEGEND_MARGIN: i32 = 60;
-/// Smallest number on a scale of logarithms.
-const LEAST_OF_LOG: f64 = 1e-3;
+/// Of a scale of logarithms for nothing but zeros.
+const NO_LEAST: f64 = 1e-3;
+/// A scale of logarithms that has more decades is marked by decades, others at 2 and 5 as well.
+const MOST_MARKED_DECADES: f64 = 3.0;
 /// Of a sweep's band, as part of the axis.
 const BAND_WIDTH: f64 = 0.012;
 
@@ -304,20 +308,13 @@ pub(crate) fn draw_sweep(
 ) -> Result<String, PlotError> {
     let mut lines = sweep.lines(values, drawn);
     let is_log = |axis| sweep.log.contains(&axis);
-    let of_x = |x: f64| {
-        if is_log(Axis::X) {
-            x.max(LEAST_OF_LOG).log10()
-        } else {
-            x
-        }
+    let place = |value: f64, axis: Axis, least: f64| match is_log(axis) {
+        true => value.max(least).log10(),
+        false => value,
     };
-    let of_y = |y: f64| {
-        if is_log(Axis::Y) {
-            y.max(LEAST_OF_LOG).log10()
-        } else {
-            y
-        }
-    };
+    let [least_x, least_y] = [|point: &Point| point.x, |point: &Point| point.low].map(|of| least_positive(&lines, of));
+    let of_x = |x: f64| place(x, Axis::X, least_x);
+    let of_y = |y: f64| place(y, Axis::Y, least_y);
     for point in lines.iter_mut().flat_map(|line| &mut line.points) {
         *point = Point {
             x: of_x(point.x),
@@ -357,6 +354,55 @@ pub(crate) fn draw_sweep(
         width: 2,
     }
     .svg()
+}
+
+/// The smallest number of lines that a scale of logarithms has a place for; what is less, zero for example, is drawn there.
+fn least_positive(lines: &[Line], of: fn(&Point) -> f64) -> f64 {
+    let numbers = lines.iter().flat_map(|line| &line.points).map(of);
+    numbers
+        .filter(|number| *number > 0.0)
+        .reduce(f64::min)
+        .unwrap_or(NO_LEAST)
+}
+
+/// An axis of numbers, or of their logarithms, that is marked at round numbers.
+struct MarkedAxis {
+    numbers: RangedCoordf64,
+    is_log: bool,
+}
+
+impl MarkedAxis {
+    fn new(numbers: Range<f64>, is_log: bool) -> MarkedAxis {
+        let numbers = RangedCoordf64::from(numbers);
+        MarkedAxis { numbers, is_log }
+    }
+}
+
+impl Ranged for MarkedAxis {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        self.numbers.map(value, limit)
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.numbers.range()
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if !self.is_log {
+            return self.numbers.key_points(hint);
+        }
+        let Range { start, end } = self.range();
+        let within: &[f64] = match end - start > MOST_MARKED_DECADES {
+            true => &[1.0],
+            false => &[1.0, 2.0, 5.0],
+        };
+        let decades = start.floor() as i32..=end.floor() as i32;
+        let marks = decades.flat_map(|decade| within.iter().map(move |part| f64::from(decade) + part.log10()));
+        marks.filter(|mark| (start..=end).contains(mark)).collect()
+    }
 }
 
 /// How a thing is drawn.
@@ -407,7 +453,7 @@ fn inside((low, high): (f64, f64), (least, most): (f64, f64)) -> (f64, f64) {
     (low.clamp(least, most), high.clamp(least, most))
 }
 
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<MarkedAxis, MarkedAxis>>;
 
 impl Picture<'_> {
     fn svg(&self) -> Result<String, PlotError> {
@@ -441,7 +487,10 @@ impl Picture<'_> {
                 .margin_right(30)
                 .x_label_area_size(38)
                 .y_label_area_size(32 + DIGIT_WIDTH * digits)
-                .build_cartesian_2d(self.start..end, bottom..top)
+                .build_cartesian_2d(
+                    MarkedAxis::new(self.start..end, is_log_x),
+                    MarkedAxis::new(bottom..top, is_log_y),
+                )
                 .map_err(error)?;
             chart
                 .configure_mesh()

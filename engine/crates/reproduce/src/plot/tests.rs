@@ -181,3 +181,34 @@ fn room_is_left_for_the_longest_number_of_the_scale() {
     let left_end = number.0 - f64::from(DIGIT_WIDTH) * "400000".len() as f64;
     assert!(left_end > label.0 + 4.0, "{label:?} {number:?}");
 }
+
+#[test]
+fn scales_of_logarithms_are_marked_at_round_numbers_and_reach_down_to_the_smallest() {
+    let marks = |numbers: Range<f64>| -> Vec<String> {
+        let marks = MarkedAxis::new(numbers, true).key_points(10);
+        marks.iter().map(|mark| number(10_f64.powf(*mark))).collect()
+    };
+    assert_eq!(
+        marks(-4.0..0.5),
+        ["0.0001", "0.001", "0.01", "0.1", "1"],
+        "decades only"
+    );
+    assert_eq!(marks(0.0..1.5), ["1", "2", "5", "10", "20"]);
+    let line = |lows: &[f64]| Line {
+        name: String::new(),
+        points: lows
+            .iter()
+            .map(|&low| Point {
+                x: 1.0,
+                y: 1.0,
+                low,
+                high: 1.0,
+            })
+            .collect(),
+    };
+    assert_eq!(
+        least_positive(&[line(&[0.0, 2e-6]), line(&[1.0])], |point| point.low),
+        2e-6
+    );
+    assert_eq!(least_positive(&[line(&[0.0])], |point| point.low), NO_LEAST);
+}
