@@ -3,8 +3,10 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
+import urllib.request
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
@@ -13,6 +15,7 @@ import pytest
 
 from slotwise import gtp, home
 from slotwise.routers import Chain, Link, RouterError, ip, read_until, spawn
+from test_runs import ROOT
 
 SERVER = "10.9.0.1"
 FILE_BYTES = 20_000_000
@@ -186,6 +189,38 @@ def test_a_daemon_outlives_an_interface_that_takes_less(pair, tmp_path):
     assert receiver.returncode != 0
     report, status = pair.run("receive", SERVER, "small", "--out", str(tmp_path / "small"), "--packet-bytes", "900")
     assert status == 0 and report["ok"], report
+
+
+def put_session(url: str, session: dict) -> None:
+    """Has a session join, or leave."""
+    request = urllib.request.Request(f"{url}/sessions", json.dumps(session).encode(), {"Content-Type": "application/json"}, method="PUT")
+    with urllib.request.urlopen(request, timeout=60):
+        pass
+
+
+def test_a_host_paces_by_what_the_controller_grants_a_session(pair, tmp_path):
+    lambdas = {"name": "web", "nodes": [{"name": "here", "rate_bps": 8_000_000}, {"name": "there", "rate_bps": 100_000_000}]}
+    config = {"p4runtime": {"address": "127.0.0.1:9"}, "pipelines": {}, "clock": "wall", "store": str(tmp_path / "store"), "rest": {"port": 0},
+              "network": {"apps": {"lambda": lambdas}}}
+    (tmp_path / "controller.json").write_text(json.dumps(config))
+    ip("link", "set", "lo", "up")
+    controller = spawn(pair.stack, "java", "-Xmx256m", "-XX:+UseSerialGC", "-jar", str(ROOT / home.CONTROLLER), "--config", str(tmp_path / "controller.json"),
+                       stderr=subprocess.STDOUT)
+    url = re.search(r"http://[0-9.:]+", read_until(controller, "REST is at"))[0] + "/slotwise/v1/apps/lambda"
+    put_session(url, {"session": "film", "source": "there", "sink": "here"})
+    put_session(url, {"session": "rival", "source": "there", "sink": "here", "wanted_bps": 6_000_000})
+    pair.serve("--take", "--granted-by", url, "--session", "film")
+    original = tmp_path / "original"
+    original.write_bytes(os.urandom(500_000))
+    report, status = pair.run("send", str(original), SERVER, "--name", "one")
+    assert status == 0 and report["ok"], report
+    # Half of 8 Mb/s, and not what a link of this speed would give.
+    assert report["goodput_bps"] < 4_000_000, report
+    assert sha256(pair.served / "one") == sha256(original)
+    # Whoever asks for a session that is not there is told so, and serves nothing.
+    command = [pair.command, "gtp", "serve", str(pair.served), "--bind", f"{SERVER}:0", "--key", pair.key, "--granted-by", url, "--session", "opera"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0 and "there is no session 'opera'" in done.stderr, done.stderr
 
 
 def test_a_file_comes_whole_through_kills_by_seed(pair, tmp_path):

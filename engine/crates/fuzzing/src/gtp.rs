@@ -11,12 +11,12 @@ use slotwise_transport::gtp::message::{Message, Request};
 use slotwise_transport::gtp::{Host, HostConfig, Offer, SessionKey, SinkConfig};
 
 /// Length of the file that is offered and asked for.
-const FILE_BYTES: u64 = 20_000;
+pub(crate) const FILE_BYTES: u64 = 20_000;
 const LOCAL: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
-const INTERVAL_NS: u64 = 10_000_000;
+pub(crate) const INTERVAL_NS: u64 = 10_000_000;
 
 /// Takes nothing, at any place.
-struct Nowhere;
+pub(crate) struct Nowhere;
 
 impl slotwise_transport::content::Sink for Nowhere {
     fn write(&mut self, offset: u64, bytes: &[u8]) {
@@ -66,7 +66,7 @@ fn host() -> Host<Vec<u8>, Nowhere> {
     host
 }
 
-fn node() -> Node<Vec<u8>, Nowhere> {
+pub(crate) fn node() -> Node<Vec<u8>, Nowhere> {
     let config = NodeConfig {
         capacity_bps: 100_000_000,
         interval_ns: INTERVAL_NS,

@@ -5,10 +5,12 @@
 //! seeded mutations of the same corpus.
 
 mod gtp;
+mod gtp_peer;
 mod p4runtime;
 mod programs;
 
 pub use gtp::gtp;
+pub use gtp_peer::gtp_peer;
 pub use p4runtime::p4runtime;
 
 use crate::programs::{PROGRAMS, Sink, pipeline, program};
@@ -22,7 +24,7 @@ use std::sync::Arc;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     ("p4_json", p4_json),
     ("p4info", p4info),
     ("stf", stf),
@@ -30,6 +32,7 @@ pub const TARGETS: [Target; 7] = [
     ("p4runtime", p4runtime),
     ("scenario", scenario),
     ("gtp", gtp),
+    ("gtp_peer", gtp_peer),
 ];
 
 /// Longest frames that a packet target makes of its input, in bytes.

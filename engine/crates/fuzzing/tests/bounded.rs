@@ -122,6 +122,11 @@ fn gtp() {
 }
 
 #[test]
+fn gtp_peer() {
+    run("gtp_peer");
+}
+
+#[test]
 fn every_target_has_a_cargo_fuzz_target() {
     for (name, _) in TARGETS {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../fuzz/fuzz_targets/{name}.rs"));

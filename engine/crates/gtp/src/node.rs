@@ -5,6 +5,7 @@ mod words;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::ops::RangeInclusive;
 
 use slotwise_lambda::{Rule, Steps};
 use slotwise_transport::ConfigError;
@@ -22,13 +23,17 @@ use crate::peers::{PeerStats, Peers, Taken};
 const MAX_TRANSFERS: usize = 64;
 /// How often what is due beside packets is looked for.
 const TICK_NS: u64 = 100_000_000;
+/// What all sessions of one direction may share, b/s of IP packets.
+pub const CAPACITIES_BPS: RangeInclusive<u64> = 10_000..=1_000_000_000_000;
+/// What protection adds to a packet.
+const SEALED_BYTES: u16 = SEAL_BYTES as u16 + 1;
 /// All sessions are of this end.
 const LOCAL: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
 
 /// Settings of a [`Node`].
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
-    /// What all sessions of one direction share, b/s of IP packets, protection included, 10^4 to 10^12.
+    /// What all sessions of one direction share, b/s of IP packets, protection included, within [`CAPACITIES_BPS`].
     pub capacity_bps: u64,
     /// Time between calculations, 1 ms to 10 s; above the largest round-trip time.
     pub interval_ns: u64,
@@ -133,6 +138,7 @@ pub struct TransferStats {
 /// All sessions of one socket.
 pub struct Node<S, K> {
     peers: Peers,
+    packet_bytes: u16,
     host: Host<S, K>,
     transfers: BTreeMap<TransferId, Transfer>,
     /// Datagrams of handshakes.
@@ -156,6 +162,11 @@ fn session(id: TransferId) -> SessionKey {
     }
 }
 
+/// What GTP's host shares, which knows nothing of what protection adds.
+fn within(capacity_bps: u64, packet_bytes: u16) -> u64 {
+    capacity_bps * u64::from(packet_bytes - SEALED_BYTES) / u64::from(packet_bytes)
+}
+
 /// Stands for a channel at GTP's host, which tells sessions apart by addresses: theirs may be alike.
 fn remote(channel: u32) -> SocketAddrV4 {
     SocketAddrV4::new(Ipv4Addr::from(channel), 0)
@@ -168,12 +179,11 @@ impl<S: Source, K: Sink> Node<S, K> {
     /// When a setting is out of its range.
     pub fn new(config: &NodeConfig, key: Key) -> Result<Node<S, K>, NodeError> {
         ConfigError::check("packet_bytes", config.packet_bytes.into(), 256..=9000)?;
-        ConfigError::check("capacity_bps", config.capacity_bps, 10_000..=1_000_000_000_000)?;
+        ConfigError::check("capacity_bps", config.capacity_bps, CAPACITIES_BPS)?;
         ConfigError::check("patience_ns", config.patience_ns, 1_000_000_000..=3_600_000_000_000)?;
-        let packet_bytes = config.packet_bytes - (SEAL_BYTES as u16 + 1);
+        let packet_bytes = config.packet_bytes - SEALED_BYTES;
         let host = HostConfig {
-            // GTP's host knows nothing of what protection adds.
-            capacity_bps: config.capacity_bps * u64::from(packet_bytes) / u64::from(config.packet_bytes),
+            capacity_bps: within(config.capacity_bps, config.packet_bytes),
             interval_ns: config.interval_ns,
             phase_ns: 0,
             rule: config.rule,
@@ -183,6 +193,7 @@ impl<S: Source, K: Sink> Node<S, K> {
             seed: u64::from_be_bytes(std::array::from_fn(|at| config.secret[at])),
         };
         Ok(Node {
+            packet_bytes: config.packet_bytes,
             peers: Peers::new(key, &config.secret, config.answers, config.patience_ns),
             host: Host::new(host)?,
             transfers: BTreeMap::new(),
@@ -194,6 +205,15 @@ impl<S: Source, K: Sink> Node<S, K> {
             message: Vec::new(),
             meaningless: 0,
         })
+    }
+
+    /// Changes what transfers of one direction share, b/s of IP packets, within [`CAPACITIES_BPS`], from the next calculation on.
+    ///
+    /// # Errors
+    /// When it is out of its range; nothing is changed then.
+    pub fn set_capacity(&mut self, capacity_bps: u64) -> Result<(), NodeError> {
+        ConfigError::check("capacity_bps", capacity_bps, CAPACITIES_BPS)?;
+        Ok(self.host.set_capacity(within(capacity_bps, self.packet_bytes))?)
     }
 
     /// Asks for a channel to the node at `address`; [`Event::Opened`] or [`Event::Lost`] comes of it. `nonce` is random, for this handshake.
@@ -227,6 +247,11 @@ impl<S: Source, K: Sink> Node<S, K> {
                 answered,
             });
         }
+    }
+
+    /// Says anything at all over a channel, as a peer with the key that lies may: for tests of the other end.
+    pub fn say_anything(&mut self, channel: u32, message: &[u8]) {
+        self.controls.push_back((channel, message.to_vec()));
     }
 
     fn remove(&mut self, id: TransferId) {

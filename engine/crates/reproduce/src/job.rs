@@ -34,7 +34,7 @@ pub(crate) struct Versions {
 impl Versions {
     /// Those of this program and of what `runner` has for a setup.
     pub fn of(setup: &Setup, engine: &str, runner: &dyn Runner) -> Result<Versions, RunnerError> {
-        let inputs = setup.network().map(|network| runner.inputs(&network.scenario));
+        let inputs = setup.scenario().map(|scenario| runner.inputs(&scenario));
         Ok(Versions {
             engine: engine.to_owned(),
             program: digest(&inputs.transpose()?.unwrap_or_default()),
@@ -100,7 +100,7 @@ impl Job {
         };
         let result = match &self.setup {
             Setup::Network(network) => runner.run(network, self.seed, &mut progress),
-            Setup::Lambda(study) => study.run(self.seed, &mut progress).map_err(RunnerError::from),
+            Setup::Lambda(study) => study.run(self.seed, runner, &mut progress),
             Setup::Kept(recording) => Ok(Recording::clone(recording)),
         };
         let recording = result.map_err(|source| WorkError::Run {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs of lambda networks without packets: the fluid mode of `slotwise-lambda` beside its oracle, or the oracle alone.
+//! Runs of lambda networks described without packets: the fluid mode of `slotwise-lambda` beside its oracle, or the oracle alone.
 
 mod build;
 mod columns;
 mod fluid;
 mod oracle;
+mod twin;
 
 use serde::Deserialize;
-use slotwise_scenario::ScenarioError;
+use slotwise_scenario::{Scenario, ScenarioError};
 
 use crate::experiment::TableName;
 use crate::record::Recording;
+use crate::setup::{Runner, RunnerError};
 pub use columns::{DISTANCE_COLUMNS, NUMBER_COLUMNS, SESSION_COLUMNS};
 pub(crate) use columns::{distances, numbers, sessions};
 
@@ -68,6 +70,11 @@ impl Study {
         self.fluid.as_ref().map_or(1, fluid::Cases::cost)
     }
 
+    /// A network with packets that it runs, if it runs any: all have the same programs.
+    pub(crate) fn network(&self) -> Option<Scenario> {
+        self.fluid.as_ref().and_then(|cases| cases.first_twin().ok())
+    }
+
     /// The same in a shorter time, joins and leaves included.
     pub(crate) fn scaled_to(&self, total_ms: u64) -> Study {
         Study {
@@ -89,15 +96,16 @@ impl Study {
     /// Runs it; `progress` hears of the simulated time, ms.
     ///
     /// # Errors
-    /// When a network that the seed draws cannot be.
+    /// When a network that the seed draws cannot be, or one with packets cannot be run.
     pub(crate) fn run(
         &self,
         seed: u64,
+        runner: &dyn Runner,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<Recording, slotwise_lambda::LambdaError> {
+    ) -> Result<Recording, RunnerError> {
         let mut recording = Recording::default();
         if let Some(cases) = &self.fluid {
-            cases.run(seed, progress, &mut recording)?;
+            cases.run((seed, runner), progress, &mut recording)?;
         }
         if let Some(checks) = &self.oracle {
             for (name, value) in checks.numbers(seed)? {

@@ -76,6 +76,15 @@ impl Setup {
         }
     }
 
+    /// A scenario that it runs, by which its programs are known; none of what runs none.
+    pub fn scenario(&self) -> Option<Scenario> {
+        match self {
+            Setup::Network(network) => Some(network.scenario.clone()),
+            Setup::Lambda(study) => study.network(),
+            Setup::Kept(_) => None,
+        }
+    }
+
     /// The scenario's seed.
     pub fn seed(&self) -> u64 {
         match self {

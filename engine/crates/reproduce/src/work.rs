@@ -387,7 +387,18 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
             let of_fact: Vec<_> = of_fact.map(|(_, numbers)| numbers.clone()).collect();
             Ok(judge(fact, &of_fact, scale))
         });
-        let of_formulas = entry.formulas.iter().map(|fact| quantities.judge(fact));
+        let of_formulas = entry.formulas.iter().map(|fact| {
+            let judged = quantities.judge(fact)?;
+            // Times of quantities are those of whole runs.
+            let is_judged = !options.quick || quick.is_some() || judged.outcome == Outcome::NotRun;
+            Ok(match is_judged {
+                true => judged,
+                false => Judged {
+                    outcome: Outcome::NotJudged,
+                    ..judged
+                },
+            })
+        });
         let judged = measured.chain(of_formulas).collect::<Result<Vec<Judged>, _>>();
         shown.push(Shown {
             entry,

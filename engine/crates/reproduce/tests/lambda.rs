@@ -50,7 +50,7 @@ fn all_entries_without_packets_run_shortened_and_all_facts_of_the_source_are_the
     let has_packets = |run: &str| {
         let spec = &whole.runs[run];
         let (setup, _) = spec.scenario(run, &file(&spec.scenario), &[]).unwrap();
-        setup.network().is_some()
+        setup.scenario().is_some()
     };
     let id_of = |entry: &Entry| entry.id.clone();
     let ids: Vec<String> = whole.entries.iter().map(id_of).collect();
@@ -92,6 +92,13 @@ fn what_is_no_network_is_refused_with_its_place() {
     let refused = |yaml: &str| Setup::parse(yaml.as_bytes(), 1).unwrap_err().to_string();
     let one = "fluid: {duration_ms: 1000, cases: [{name: one, shape: {pairs: [[1, 1]]}}]}";
     assert!(Setup::parse(one.as_bytes(), 1).is_ok());
+    // Delays of hosts, and of lambdas: of the three no host has one RTT.
+    for shape in ["[[1, 1]]", "[[1, 1], [1, 2], [2, 2]]"] {
+        let twin = one
+            .replacen("[[1, 1]]}", &format!("{shape}}}, rtt_ms: [10, 20, 30]"), 1)
+            .replacen("cases", "packets: 0.1, cases", 1);
+        assert!(Setup::parse(twin.as_bytes(), 1).unwrap().scenario().is_some());
+    }
     for (from, to, wanted) in [
         ("[[1, 1]]", "[[0, 1]]", "a pair has node 0; expected nodes from 1"),
         (
@@ -113,6 +120,26 @@ fn what_is_no_network_is_refused_with_its_place() {
         ),
         ("duration_ms: 1000", "duration_ms: 1000, lost_grants: 1", "lost"),
         ("duration_ms: 1000", "duration_ms: 1000, rule: {crowd: all}", "all"),
+        (
+            "duration_ms: 1000",
+            "duration_ms: 1000, packets: 2",
+            "fluid/packets: 2; expected",
+        ),
+        (
+            "duration_ms: 1000",
+            "duration_ms: 1000, packets: 0.1, load_window_ms: 100",
+            "load_window_ms",
+        ),
+        (
+            "cases: [{name: one, shape: {pairs: [[1, 1]]}",
+            "packets: 0.1, cases: [{name: one, shape: {paths: [[0, 1, 2]]}",
+            "which routers do not",
+        ),
+        (
+            "cases: [{name: one,",
+            "packets: 0.1, cases: [{name: one, demands: [[1, 5]],",
+            "sources of flows do not",
+        ),
     ] {
         assert!(one.contains(from));
         let error = refused(&one.replacen(from, to, 1));

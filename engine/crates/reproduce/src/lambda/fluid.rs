@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Networks in fluid mode, looked at every period.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::RangeInclusive;
 
 use serde::Deserialize;
 use serde_yaml_ng::{Mapping, Value};
 use slotwise_lambda::fluid::{Fluid, FluidOptions, Samples, Ties};
 use slotwise_lambda::{LambdaError, Rule, Steps};
+use slotwise_scenario::Scenario;
 
 use super::build::{Built, Case};
-use crate::record::Recording;
+use super::twin::{self, Manner, Timing};
+use crate::record::{Recording, Table};
+use crate::setup::{Network, Runner, RunnerError};
 
 /// Networks that are alike.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -45,6 +49,9 @@ pub(super) struct Cases {
     /// Part of all times; 1 unless this was shortened.
     #[serde(skip, default = "whole")]
     scale: f64,
+    /// Its cases are run with packets instead, all rates times this where they run and as they were where they are written down.
+    #[serde(default)]
+    packets: Option<f64>,
 }
 
 fn first() -> u64 {
@@ -65,6 +72,8 @@ fn whole() -> f64 {
 
 /// The thesis does not print the synchronous algorithm's steps: means of table VII.2.
 const IN_STEP: (f64, f64) = (0.1, 0.1);
+/// Slower ones have too few packets in an interval, faster ones are other networks.
+const PACKET_SCALES: RangeInclusive<f64> = 0.001..=1.0;
 /// Seeds of repeated cases are so far apart that those of runs do not meet them.
 const SEED_STRIDE: u64 = 1 << 32;
 
@@ -136,7 +145,7 @@ impl Cases {
             let built = case.build(self.seed, self.scale).map_err(place)?;
             Fluid::new(&built.nodes, &built.sessions, self.options(self.seed)).map_err(place)?;
         }
-        Ok(())
+        self.check_packets()
     }
 
     pub(super) fn duration_ms(&self) -> u64 {
@@ -145,7 +154,8 @@ impl Cases {
 
     pub(super) fn cost(&self) -> u128 {
         let cases = self.cases.len() as u128 * u128::from(self.repeat.unwrap_or(1));
-        u128::from(self.duration_ms()) * cases * (1 + self.synchronous_ms.len() as u128) * 1_000_000
+        let weight = if self.packets.is_some() { 100 } else { 1 };
+        u128::from(self.duration_ms()) * cases * (1 + self.synchronous_ms.len() as u128) * 1_000_000 * weight
     }
 
     pub(super) fn scaled_to(&self, total_ms: u64) -> Cases {
@@ -153,6 +163,102 @@ impl Cases {
             scale: total_ms as f64 / self.duration_ms as f64,
             ..self.clone()
         }
+    }
+
+    /// Whether packets can do what is asked for.
+    fn check_packets(&self) -> Result<(), String> {
+        let Some(scale) = self.packets else {
+            return Ok(());
+        };
+        if !PACKET_SCALES.contains(&scale) {
+            let [least, most] = [PACKET_SCALES.start(), PACKET_SCALES.end()];
+            return Err(format!(
+                "fluid/packets: {scale}; expected a scale of rates from {least} to {most}"
+            ));
+        }
+        if self.load_window_ms.is_some() {
+            return Err(
+                "fluid/packets: what is offered to nodes is not measured with packets; expected no load_window_ms"
+                    .into(),
+            );
+        }
+        self.first_twin()
+            .map(|_| ())
+            .map_err(|reason| format!("fluid/packets: {reason}"))
+    }
+
+    /// A network with packets that it runs: all have the same programs.
+    ///
+    /// # Errors
+    /// Why packets cannot do the same; without `packets` as well.
+    pub(super) fn first_twin(&self) -> Result<Scenario, String> {
+        let named = self.named();
+        let (Some((name, place, case)), Some(scale)) = (named.first(), self.packets) else {
+            return Err("it has no packets".into());
+        };
+        let built = case.build(self.seed + place * SEED_STRIDE, self.scale);
+        self.twin(name, &built.map_err(|error| error.to_string())?, scale)
+    }
+
+    fn twin(&self, name: &str, built: &Built, scale: f64) -> Result<Scenario, String> {
+        let timing = Timing {
+            duration_ms: self.duration_ms(),
+            sample_ms: self.sample_ms,
+        };
+        let manner = Manner {
+            rule: self.rule,
+            lost_grants: self.lost_grants,
+            scale,
+        };
+        twin::scenario(name, built, timing, manner)
+    }
+
+    /// A case with packets: its rows as those of rates without have them.
+    fn run_packets(
+        &self,
+        (name, built, scale): (&str, &Built, f64),
+        (seed, runner): (u64, &dyn Runner),
+        bounds: &[Vec<Distance>],
+        recording: &mut Recording,
+    ) -> Result<(), RunnerError> {
+        let scenario = self.twin(name, built, scale)?;
+        let network = Network {
+            scenario,
+            sample_frames: 1,
+        };
+        let made = runner.run(&network, seed, &mut |_| {})?;
+        let places: BTreeMap<String, usize> = (0..built.sessions.len())
+            .map(|place| (twin::session_name(place), place + 1))
+            .collect();
+        let own_scale = |table: &Table, row: usize| -> Vec<f64> {
+            let columns = table.columns.iter().zip(&table.numbers);
+            let number = columns.map(|(column, numbers)| match column.name {
+                "rate_mbps" | "fair_mbps" => numbers[row] / scale,
+                _ => numbers[row],
+            });
+            number.collect()
+        };
+        for (row, session) in made.sessions.names.iter().enumerate().filter(|_| self.sessions) {
+            let numbers = own_scale(&made.sessions, row);
+            if let (Some(place), Ok(numbers)) = (places.get(session), <[f64; 6]>::try_from(numbers)) {
+                recording.sessions.push(&format!("{name}/{place}"), numbers);
+            }
+        }
+        for row in 0..made.distances.names.len() {
+            let Ok(mut numbers) = <[f64; 12]>::try_from(own_scale(&made.distances, row)) else {
+                continue;
+            };
+            let [_, own, from_zero, ..] = numbers;
+            let of_bound = |bound: Option<&Vec<Distance>>| {
+                let other = bound.and_then(|bound| bound.get(row));
+                other
+                    .filter(|_| from_zero > 0.0)
+                    .map_or(0.0, |other| (own - other.own) / from_zero)
+            };
+            (numbers[4], numbers[5]) = (of_bound(bounds.last()), -of_bound(bounds.first()));
+            recording.distances.push(name, numbers);
+        }
+        Ok(())
     }
 
     fn in_step_name(&self, slot_ms: u32, place: u64) -> String {
@@ -195,10 +301,10 @@ impl Cases {
     /// Runs every case and writes it down.
     pub(super) fn run(
         &self,
-        seed: u64,
+        (seed, runner): (u64, &dyn Runner),
         progress: &mut dyn FnMut(u64),
         recording: &mut Recording,
-    ) -> Result<(), LambdaError> {
+    ) -> Result<(), RunnerError> {
         let named = self.named();
         let in_step = Steps::new(IN_STEP.0, IN_STEP.1)?;
         for (done, (name, place, case)) in named.iter().enumerate() {
@@ -212,7 +318,12 @@ impl Cases {
             }
             bounds.sort_by_key(|(slot_ms, _)| *slot_ms);
             let bounds: Vec<Vec<Distance>> = bounds.into_iter().map(|(_, distances)| distances).collect();
-            self.watch(&built, seed, name, self.sessions, &bounds, recording)?;
+            match self.packets {
+                Some(scale) => self.run_packets((name, &built, scale), (seed, runner), &bounds, recording)?,
+                None => {
+                    self.watch(&built, seed, name, self.sessions, &bounds, recording)?;
+                }
+            }
             progress(self.duration_ms() * (done as u64 + 1) / named.len() as u64);
         }
         Ok(())

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers of the oracle and of single calculations.
+//! Numbers of the oracle, of single calculations and of single messages.
 
 use serde::Deserialize;
 use slotwise_lambda::{Claim, Draws, LambdaError, Network, Rule, Session, Steps, check, grants, max_min};
+use slotwise_transport::gtp::message::{LossList, MAX_BITMAP_BYTES, Message};
 
 /// What is to be found out.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -17,6 +18,17 @@ pub(super) struct Checks {
     /// Numbers `rounds`, the most of algorithm 1 by sessions, and `uncertified`, sessions without a bound.
     #[serde(default)]
     random: Option<Random>,
+    /// The longest loss list, written and read again: a number of its name.
+    #[serde(default)]
+    loss_list: Option<Longest>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Longest {
+    name: String,
+    /// IP bytes of a packet.
+    packet_bytes: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -108,6 +120,24 @@ impl Granted {
     }
 }
 
+impl Longest {
+    /// IP bytes from the first packet that it names to the last, both included.
+    fn span_bytes(&self) -> f64 {
+        let list = LossList {
+            first: 0,
+            bitmap: &[0; MAX_BITMAP_BYTES],
+        };
+        let mut message = Vec::new();
+        Message::Losses(list).encode(1, &mut message);
+        let Ok((_, Message::Losses(read))) = Message::decode(&message) else {
+            return 0.0;
+        };
+        let (least, most) = (read.blocks().min(), read.blocks().max());
+        let blocks = most.zip(least).map_or(0, |(most, least)| most - least + 1);
+        blocks as f64 * f64::from(self.packet_bytes)
+    }
+}
+
 impl Random {
     /// The most rounds by sessions, and the sessions without a bound.
     fn numbers(&self, seed: u64) -> Result<(f64, f64), LambdaError> {
@@ -144,7 +174,8 @@ impl Checks {
             .random
             .iter()
             .flat_map(|_| ["rounds".to_owned(), "uncertified".to_owned()]);
-        known.chain(granted).chain(random).collect()
+        let longest = self.loss_list.iter().map(|list| list.name.clone());
+        known.chain(granted).chain(random).chain(longest).collect()
     }
 
     pub(super) fn numbers(&self, seed: u64) -> Result<Vec<(String, f64)>, LambdaError> {
@@ -154,6 +185,9 @@ impl Checks {
         }
         for granted in &self.granted {
             numbers.push((granted.name.clone(), granted.sum()?));
+        }
+        if let Some(list) = &self.loss_list {
+            numbers.push((list.name.clone(), list.span_bytes()));
         }
         if let Some(random) = self.random {
             let (rounds, uncertified) = random.numbers(seed)?;

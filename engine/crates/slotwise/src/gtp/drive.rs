@@ -9,6 +9,7 @@ use slotwise_netio::{Batch, Sent, UdpPort, WallClock};
 
 use super::GtpError;
 use super::desk::{Desk, FileNode, News};
+use super::granted::Granted;
 use crate::notes::note;
 use crate::xfer::Stop;
 
@@ -32,10 +33,18 @@ pub struct Drive {
     shows: bool,
     /// Whether it is there for others, too, when it cannot send to one.
     serves: bool,
+    /// What the node shares, where a controller says it.
+    granted: Option<Granted>,
 }
 
 impl Drive {
-    pub fn new(node: FileNode, desk: Desk, port: UdpPort, (shows, serves): (bool, bool)) -> Drive {
+    pub fn new(
+        node: FileNode,
+        desk: Desk,
+        port: UdpPort,
+        (shows, serves): (bool, bool),
+        granted: Option<Granted>,
+    ) -> Drive {
         Drive {
             node,
             desk,
@@ -47,6 +56,7 @@ impl Drive {
             socket_errors: 0,
             shows,
             serves,
+            granted,
         }
     }
 
@@ -61,6 +71,9 @@ impl Drive {
     ) -> Result<T, GtpError> {
         let mut shown = (self.clock.now_ns(), 0);
         loop {
+            if let Some(bps) = self.granted.as_mut().and_then(Granted::changed) {
+                self.node.set_capacity(bps)?;
+            }
             let sent_all = self.send()?;
             let now_ns = self.clock.now_ns();
             self.desk.on_hashed(now_ns, &mut self.node);

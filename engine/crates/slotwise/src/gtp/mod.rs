@@ -7,6 +7,7 @@
 
 mod desk;
 mod drive;
+mod granted;
 mod hasher;
 mod report;
 mod store;
@@ -20,11 +21,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use slotwise_gtp::{Digest, Key, KeyError, Node, NodeConfig, NodeError};
-use slotwise_lambda::{Crowd, KnifeEdge, Rule, Start, Steps};
+use slotwise_lambda::{Crowd, KnifeEdge, LambdaError, Rule, Start, Steps};
+use slotwise_netio::UdpPort;
 use zeroize::Zeroizing;
 
 use self::desk::{Desk, News, Taking};
 use self::drive::Drive;
+use self::granted::Granted;
 use self::hasher::Hasher;
 use self::report::Report;
 use self::store::{Directory, DiskSource};
@@ -113,6 +116,13 @@ struct CommonArgs {
     /// What all transfers of one direction share at this host, b/s of IP packets: at most 90 % of its link
     #[arg(long, value_name = "BPS", default_value_t = 900_000_000, value_parser = clap::value_parser!(u64).range(10_000..=1_000_000_000_000))]
     rate_bps: u64,
+    /// Where the controller's `lambda` is (http://HOST:PORT/slotwise/v1/apps/lambda): what it grants --session is what all transfers of one
+    /// direction share at this host, and follows it
+    #[arg(long, value_name = "URL", requires = "session", conflicts_with = "rate_bps")]
+    granted_by: Option<String>,
+    /// The session that is granted it
+    #[arg(long, value_name = "NAME", requires = "granted_by")]
+    session: Option<String>,
     /// Time between calculations of shares; above the longest round-trip time
     #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     interval_ms: u64,
@@ -122,12 +132,43 @@ struct CommonArgs {
     /// How far a sender that was kept from sending may make up for it at once: what it does not, looks slow to the receiver
     #[arg(long, value_name = "MS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=10))]
     catch_up_ms: u64,
+    /// What a session begins at: its fair share at once, or nothing, from where it rises by alpha
+    #[arg(long, value_enum, default_value_t = Begins::FairShare)]
+    start: Begins,
+    /// Part of what is left to its aim that a session rises by in each calculation, above 0 and below 1
+    #[arg(long, value_name = "PART", default_value_t = Steps::default().alpha(), value_parser = part)]
+    alpha: f64,
+    /// How near to its aim it has to be to go there in one step, likewise
+    #[arg(long, value_name = "PART", default_value_t = Steps::default().beta(), value_parser = part)]
+    beta: f64,
     /// A peer of which nothing is heard for so long is lost
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout_s: u64,
     /// Do not show progress on standard error
     #[arg(long)]
     quiet: bool,
+}
+
+/// [`Start`] as an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Begins {
+    FairShare,
+    AsPrinted,
+}
+
+impl From<Begins> for Start {
+    fn from(begins: Begins) -> Start {
+        match begins {
+            Begins::FairShare => Start::FairShare,
+            Begins::AsPrinted => Start::AsPrinted,
+        }
+    }
+}
+
+/// A step size.
+fn part(text: &str) -> Result<f64, String> {
+    let part = text.parse().map_err(|_| "not a number".to_owned())?;
+    Steps::new(part, part).map(|_| part).map_err(|error| error.to_string())
 }
 
 /// `ADDRESS[:PORT]`
@@ -174,10 +215,16 @@ pub enum GtpError {
     Silence { peer: SocketAddr, seconds: u64 },
     #[error("{peer}: it is there, but does not accept the key; both ends must have the same")]
     OtherKey { peer: SocketAddr },
+    #[error("{url}: {reason}; it must be where a controller's `lambda` is, http://HOST:PORT/slotwise/v1/apps/lambda")]
+    Controller { url: String, reason: String },
+    #[error("there is no session '{0}'; it must have joined (PUT sessions)")]
+    NoSession(String),
     #[error("packets do not fit the interface; choose a smaller --packet-bytes")]
     PacketTooLong,
     #[error(transparent)]
     Node(#[from] NodeError),
+    #[error(transparent)]
+    Steps(#[from] LambdaError),
     #[error("socket: {0}")]
     Socket(io::Error),
 }
@@ -258,9 +305,9 @@ impl CommonArgs {
             rule: Rule {
                 knife_edge: KnifeEdge::Capped,
                 crowd: Crowd::RisesShare,
-                start: Start::FairShare,
+                start: self.start.into(),
             },
-            steps: Steps::default(),
+            steps: Steps::new(self.alpha, self.beta)?,
             // An IPv6 header has 20 bytes more.
             packet_bytes: self.packet_bytes - if is_v6 { 20 } else { 0 },
             catch_up_ns: self.catch_up_ms * 1_000_000,
@@ -269,6 +316,13 @@ impl CommonArgs {
             secret: draw().map_err(file_error(Path::new("/dev/urandom")))?,
         };
         Ok(Node::new(&config, key)?)
+    }
+
+    /// What drives a node; `serves` if it is there for others.
+    fn drive(&self, node: desk::FileNode, desk: Desk, port: UdpPort, serves: bool) -> Result<Drive, GtpError> {
+        let session = self.session.as_ref().zip(self.granted_by.as_ref());
+        let granted = session.map(|(session, url)| Granted::to(session, url)).transpose()?;
+        Ok(Drive::new(node, desk, port, (!self.quiet, serves), granted))
     }
 }
 
@@ -286,7 +340,7 @@ fn serve(args: &ServeArgs) -> Result<(), RunError> {
     let desk = Desk::serving(Hasher::start()?, directory, taking);
     let port = drive::bind(local)?;
     note!("slotwise gtp: serving at {}", port.local()?);
-    let mut drive = Drive::new(node, desk, port, (!args.common.quiet, true));
+    let mut drive = args.common.drive(node, desk, port, true)?;
     let result: Result<(), GtpError> = drive.run(&stop, |_, news| {
         if let News::Ended(report) = news
             && let Ok(text) = serde_json::to_string(&report)
@@ -365,7 +419,7 @@ fn receive(args: &ReceiveArgs) -> Result<Report, RunError> {
     let peer = resolve(&args.host)?;
     let node = args.common.node(false, peer.is_ipv6())?;
     let desk = Desk::asking(Hasher::start()?, directory, name);
-    let drive = Drive::new(node, desk, drive::bind(any(peer))?, (!args.common.quiet, false));
+    let drive = args.common.drive(node, desk, drive::bind(any(peer))?, false)?;
     Ok(exchange(&args.common, (peer, &stop), drive, |drive, channel| {
         let now_ns = drive.clock.now_ns();
         let id = drive.node.get(now_ns, channel, &args.file)?;
@@ -384,7 +438,7 @@ fn send(args: &SendArgs) -> Result<Report, RunError> {
     let file = Arc::new(file);
     let directory = Directory::open(parent).map_err(file_error(parent))?;
     let desk = Desk::asking(Hasher::start()?, directory, own_name.clone());
-    let drive = Drive::new(node, desk, drive::bind(any(peer))?, (!args.common.quiet, false));
+    let drive = args.common.drive(node, desk, drive::bind(any(peer))?, false)?;
     Ok(exchange(&args.common, (peer, &stop), drive, |drive, channel| {
         let now_ns = drive.clock.now_ns();
         let source = DiskSource(Arc::clone(&file));

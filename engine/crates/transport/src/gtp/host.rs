@@ -110,6 +110,21 @@ impl<S: Source, K: Sink> Host<S, K> {
         })
     }
 
+    /// Changes what the sessions of a role share, b/s of IP packets: 1 to 10^13, from the next calculation on.
+    ///
+    /// # Errors
+    /// When it is out of its range; nothing is changed then.
+    pub fn set_capacity(&mut self, capacity_bps: u64) -> Result<(), ConfigError> {
+        let config = HostConfig {
+            capacity_bps,
+            ..self.config
+        };
+        config.check()?;
+        self.config = config;
+        self.table.set_capacity(capacity_bps);
+        Ok(())
+    }
+
     /// Payload of a full packet of this host.
     pub fn block_bytes(&self) -> u16 {
         self.config.packet_bytes - OVERHEAD_BYTES as u16

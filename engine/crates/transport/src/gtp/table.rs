@@ -84,6 +84,10 @@ impl FlowTable {
         }
     }
 
+    pub(super) fn set_capacity(&mut self, capacity_bps: u64) {
+        self.capacity_bps = capacity_bps as f64;
+    }
+
     /// An interval of `elapsed_ns`, above 0, is over at `now_ns` for all sessions of one role.
     pub(super) fn calculate<'a>(
         &mut self,
