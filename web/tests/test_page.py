@@ -244,7 +244,7 @@ def test_rings_and_optical_packet_switches_are_changed(chromium):
         weight.fill("3")
         weight.press("Tab")
         page.get_by_text(re.compile(r"device \d+: 3\.")).wait_for()
-    with served("simulate", OPS[0], "--duration", "600", "--web") as (address, _), opened(chromium) as page:
+    with served("simulate", "experiments/ops-paced-xcp/live-macroflows.yaml", "--duration", "600", "--web") as (address, _), opened(chromium) as page:
         page.goto(address)
         choose(page, "control")
         target = page.get_by_role("region", name="Target utilization of outputs, all").get_by_role("spinbutton").first

@@ -249,16 +249,32 @@ mod tests {
         for at_s in [0.1, 0.2, 0.3] {
             row(&mut recording.links, "a-b", at_s, "utilization", 0.5);
         }
-        for (name, at_s, mbps) in [("one", 0.1, 7.0), ("one", 0.2, 8.0), ("two", 0.2, 3.0), ("two", 0.3, 4.0)] {
+        for (name, at_s, mbps) in [
+            ("one", 0.1, 7.0),
+            ("one", 0.2, 8.0),
+            ("two", 0.2, 3.0),
+            ("two", 0.3, 4.0),
+        ] {
             row(&mut recording.gtp, name, at_s, "received_mbps", mbps);
         }
         let series = table_series(&recording);
         assert_eq!(series.len(), 1);
         let gtp = &series[0];
-        assert_eq!((gtp.table, &gtp.names[..]), ("gtp", &["one".to_owned(), "two".to_owned()][..]));
-        let received = &gtp.columns.iter().find(|(name, _)| **name == "received_mbps").unwrap().1;
+        assert_eq!(
+            (gtp.table, &gtp.names[..]),
+            ("gtp", &["one".to_owned(), "two".to_owned()][..])
+        );
+        let received = &gtp
+            .columns
+            .iter()
+            .find(|(name, _)| **name == "received_mbps")
+            .unwrap()
+            .1;
         assert_eq!(*received, [vec![7.0, 8.0, 0.0], vec![0.0, 3.0, 4.0]]);
         let last = TableNow::last("gtp", &recording.gtp, &[("received_mbps", "received_mbps", 1.0)]).unwrap();
-        assert_eq!((last.names, last.columns), (vec!["two".into()], vec![("received_mbps", vec![4.0])]));
+        assert_eq!(
+            (last.names, last.columns),
+            (vec!["two".into()], vec![("received_mbps", vec![4.0])])
+        );
     }
 }

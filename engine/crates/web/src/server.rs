@@ -315,18 +315,20 @@ async fn assets(Path(name): Path<String>) -> Response {
     }
 }
 
-async fn call(
-    State(shared): State<Arc<Shared>>,
-    Path(path): Path<String>,
-    request: Request,
-) -> Response {
+async fn call(State(shared): State<Arc<Shared>>, Path(path): Path<String>, request: Request) -> Response {
     let method = match *request.method() {
         axum::http::Method::PUT => Method::Put,
         _ => Method::Get,
     };
     let body = match timeout(shared.patience, to_bytes(request.into_body(), MOST_BODY_BYTES)).await {
         Ok(Ok(body)) => body,
-        Ok(Err(_)) => return Refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is broken, or has more than 16 KiB").into_response(),
+        Ok(Err(_)) => {
+            return Refused(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "the body is broken, or has more than 16 KiB",
+            )
+            .into_response();
+        }
         Err(_) => return Refused(StatusCode::REQUEST_TIMEOUT, "the body did not come").into_response(),
     };
     let Ok(permit) = shared.calls.clone().try_acquire_owned() else {

@@ -47,11 +47,15 @@ fn impatient() -> WebServer {
 fn until_sent_away(server: &WebServer, text: &str) -> String {
     let mut connection = TcpStream::connect(host(server)).unwrap();
     connection.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    connection.write_all(text.replace("HOST", &host(server)).as_bytes()).unwrap();
+    connection
+        .write_all(text.replace("HOST", &host(server)).as_bytes())
+        .unwrap();
     let mut heard = Vec::new();
     let end = connection.read_to_end(&mut heard);
     assert!(
-        end.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::ConnectionReset),
+        end.as_ref()
+            .err()
+            .is_none_or(|error| error.kind() == ErrorKind::ConnectionReset),
         "{end:?}"
     );
     String::from_utf8_lossy(&heard).into_owned()
@@ -267,7 +271,10 @@ fn who_stops_in_the_middle_is_sent_away() {
              Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
         ),
     );
-    assert!(silent.starts_with("HTTP/1.1 101 ") && silent.contains("hello"), "{silent}");
+    assert!(
+        silent.starts_with("HTTP/1.1 101 ") && silent.contains("hello"),
+        "{silent}"
+    );
 }
 
 #[test]
