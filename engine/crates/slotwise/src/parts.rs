@@ -270,7 +270,7 @@ mod tests {
             .find(|(name, _)| **name == "received_mbps")
             .unwrap()
             .1;
-        assert_eq!(*received, [vec![7.0, 8.0, 0.0], vec![0.0, 3.0, 4.0]]);
+        assert_eq!(received.as_slice(), [vec![7.0, 8.0, 0.0], vec![0.0, 3.0, 4.0]]);
         let last = TableNow::last("gtp", &recording.gtp, &[("received_mbps", "received_mbps", 1.0)]).unwrap();
         assert_eq!(
             (last.names, last.columns),
