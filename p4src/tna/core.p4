@@ -12,17 +12,11 @@
 #include "drops.p4"
 #include "../include/packet_out.p4"
 
-// What a beacon that is accepted comes back with, where port metadata stands otherwise.
+// What a beacon that is accepted comes back with, where port metadata stands otherwise; the compiler fills it up to that size.
 header again_t {
-    port_metadata_t port;
-    bit<48>         reserved;
+    @padding bit<7> _pad;
+    port_t          port;
 }
-
-#if __TARGET_TOFINO__ == 1
-#define SKIP_REST_OF_AGAIN
-#else
-#define SKIP_REST_OF_AGAIN packet.advance(PORT_METADATA_SIZE - 64);
-#endif
 
 struct core_ingress_headers_t {
     light_t        light;
@@ -58,8 +52,10 @@ parser CoreIngressParser(packet_in packet,
 
     state parse_again {
         packet.extract(meta.again);
-        SKIP_REST_OF_AGAIN
-        meta.standard.ingress_port = meta.again.port.port;
+#if __TARGET_TOFINO__ != 1
+        packet.advance(PORT_METADATA_SIZE - 128);  // as port metadata it is followed by padding
+#endif
+        meta.standard.ingress_port = meta.again.port;
         transition parse_packet;
     }
 
@@ -107,15 +103,21 @@ control CoreIngress(inout core_ingress_headers_t hdr,
         frame = hdr.core.slot_tick.frame;
     }
 
+    action examine_beacon() {
+        meta.duty = CoreDuty.EXAMINE;
+        frame = hdr.core.commit.frame;
+    }
+
     action take_beacon() {
         meta.duty = CoreDuty.TAKE;
         op = VersionOp.KEEP;
+        frame = hdr.core.commit.frame;
     }
 
     action resubmit() {
         for_deparser.resubmit_type = 1;
-        meta.again.port.port = meta.standard.ingress_port;
-        meta.again.reserved = 0;
+        meta.again.port = meta.standard.ingress_port;
+        meta.again._pad = 0;
     }
 
     action pass_on() {
@@ -151,7 +153,7 @@ control CoreIngress(inout core_ingress_headers_t hdr,
             } else if (intrinsic.resubmit_flag == 1) {
                 take_beacon();
             } else {
-                meta.duty = CoreDuty.EXAMINE;
+                examine_beacon();
             }
         } else if (meta.standard.ingress_port == PORT_CPU) {
             send.apply(hdr.core.packet_out, meta.standard, meta.core.drop_reason);
@@ -160,14 +162,16 @@ control CoreIngress(inout core_ingress_headers_t hdr,
         }
 
         if (meta.duty != CoreDuty.NONE) {
-            versions.apply(0, op, frame, hdr.core.commit, meta.core.versions);
-            core_slot.apply(meta.duty, hdr.core.slot_tick, from_parser.global_tstamp, slot, start, era);
+            versions.apply(0, op, frame, hdr.core.commit.active_version, hdr.core.commit.next_version, hdr.core.commit.first_frame,
+                           meta.core.versions);
+            core_slot.apply(meta.duty, hdr.core.slot_tick.slot, from_parser.global_tstamp, slot, start, era);
         }
         if (meta.duty == CoreDuty.PASS) {
             pass_on();
             crossbar.apply(meta.core.versions.active, slot, start, era, from_parser.global_tstamp, hdr.light, meta.core, meta.standard);
         } else if (meta.duty == CoreDuty.EXAMINE) {
-            examine.apply(meta.core.versions, hdr.core.commit, meta.core.wrong);
+            examine.apply(meta.core.versions, frame, hdr.core.commit.active_version, hdr.core.commit.next_version,
+                          hdr.core.commit.first_frame, meta.core.wrong);
             verdict.apply(meta.core.wrong, meta.core.drop_reason);
         }
         drop_accounting.apply(meta.core.drop_reason);

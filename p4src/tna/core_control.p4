@@ -42,10 +42,10 @@ control CoreParams(inout core_metadata_t meta) {
 }
 
 // When the slot has started in which a packet comes at `now`.
-control CoreSlot(in CoreDuty duty, in slot_tick_t tick, in bit<48> now, inout slot_t slot, inout ns_t start, inout bit<16> era) {
+control CoreSlot(in CoreDuty duty, in slot_t tick_slot, in bit<48> now, inout slot_t slot, inout ns_t start, inout bit<16> era) {
     RegisterAction<slot_t, bit<1>, slot_t>(current_slot) put_slot = {
         void apply(inout slot_t value) {
-            value = tick.slot;
+            value = tick_slot;
         }
     };
     RegisterAction<slot_t, bit<1>, slot_t>(current_slot) get_slot = {

@@ -95,7 +95,7 @@ struct busy_slot_t {
 Register<busy_slot_t, port_t>(512) busy_slot;   // by output, in which it was last used
 Register<ns_t, port_t>(512)        busy_until;  // by output, from that slot's start
 
-control Output(in light_t light, in bit<16> bytes, inout DropReason drop_reason) {
+control Output(inout light_t light, in bit<16> bytes, inout DropReason drop_reason) {
     ns_t    duration = 0;
     ns_t    end = 0;
     ns_t    spare = 0;

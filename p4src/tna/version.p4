@@ -40,7 +40,14 @@ enum bit<8> VersionOp {
 
 // The newest version whose frame has come at this switch is in force at a slot's start. The announced one is then the known one too: 2^31
 // frames from now next_frame will be ahead again. What a beacon says changes nothing before the next slot's start.
-control Versions(in star_t core, in VersionOp op, in frame_t frame, in commit_t beacon, inout versions_t versions) {
+// `frame` is that of the tick, or of the beacon, whose versions the next three are.
+control Versions(in star_t core,
+                 in VersionOp op,
+                 in frame_t frame,
+                 in version_t told_active,
+                 in version_t told_next,
+                 in frame_t told_first,
+                 inout versions_t versions) {
     frame_t since_next = 0;
     frame_t since_known = 0;
 
@@ -66,7 +73,7 @@ control Versions(in star_t core, in VersionOp op, in frame_t frame, in commit_t 
     };
     RegisterAction<frame_t, star_t, frame_t>(known_frame) put_known_frame = {
         void apply(inout frame_t value) {
-            value = beacon.frame;
+            value = frame;
         }
     };
     RegisterAction<frame_t, star_t, frame_t>(known_frame) get_known_frame = {
@@ -76,7 +83,7 @@ control Versions(in star_t core, in VersionOp op, in frame_t frame, in commit_t 
     };
     RegisterAction<frame_t, star_t, frame_t>(next_frame) put_next_frame = {
         void apply(inout frame_t value) {
-            value = beacon.first_frame;
+            value = told_first;
         }
     };
     RegisterAction<frame_t, star_t, frame_t>(next_frame) get_next_frame = {
@@ -86,7 +93,7 @@ control Versions(in star_t core, in VersionOp op, in frame_t frame, in commit_t 
     };
     RegisterAction<version_t, star_t, version_t>(next_version) put_next_version = {
         void apply(inout version_t value) {
-            value = beacon.next_version;
+            value = told_next;
         }
     };
     RegisterAction<version_t, star_t, version_t>(next_version) get_next_version = {
@@ -96,7 +103,7 @@ control Versions(in star_t core, in VersionOp op, in frame_t frame, in commit_t 
     };
     RegisterAction<version_t, star_t, version_t>(known_version) put_known_version = {
         void apply(inout version_t value) {
-            value = beacon.active_version;
+            value = told_active;
         }
     };
     RegisterAction<version_t, star_t, version_t>(known_version) put_announced = {
@@ -168,7 +175,12 @@ control Versions(in star_t core, in VersionOp op, in frame_t frame, in commit_t 
 
 // A beacon of the master counts if it is newer than the last one. Its versions may be older than those known: the master
 // has started anew then. What was heard longer ago than the window no longer tells old from new.
-control ExamineBeacon(in versions_t versions, in commit_t beacon, inout wrong_t wrong) {
+control ExamineBeacon(in versions_t versions,
+                      in frame_t frame,
+                      in version_t told_active,
+                      in version_t told_next,
+                      in frame_t told_first,
+                      inout wrong_t wrong) {
     version_t step = 0;
     frame_t   lead = 0;
     frame_t   behind = 0;
@@ -176,11 +188,11 @@ control ExamineBeacon(in versions_t versions, in commit_t beacon, inout wrong_t 
     frame_t   newer = 0;
 
     action compare() {
-        step = beacon.next_version - beacon.active_version;
-        lead = beacon.first_frame - beacon.frame;
-        behind = versions.now - beacon.frame;
+        step = told_next - told_active;
+        lead = told_first - frame;
+        behind = versions.now - frame;
         known_behind = versions.now - versions.known_frame;
-        newer = beacon.frame - versions.known_frame;
+        newer = frame - versions.known_frame;
     }
 
     apply {
