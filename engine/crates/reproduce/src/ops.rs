@@ -65,11 +65,6 @@ impl OpsRecorder {
         })
     }
 
-    /// How many outputs there are.
-    pub(crate) fn outputs(&self) -> usize {
-        self.outputs.len()
-    }
-
     /// The first period begins now; what happened before is left out.
     pub(crate) fn begin(&self, network: &mut Fabric) {
         for output in 0..self.outputs.len() {

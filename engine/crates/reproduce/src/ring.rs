@@ -112,11 +112,6 @@ impl RingRecorder {
         self
     }
 
-    /// How many links there are.
-    pub(crate) fn links(&self) -> usize {
-        self.links.len()
-    }
-
     /// The first period begins now; what happened before is left out.
     pub(crate) fn begin(&mut self, network: &mut Fabric) {
         for link in &self.links {

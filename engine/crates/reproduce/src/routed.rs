@@ -7,7 +7,7 @@ use slotwise_scenario::{FlowGroup, Scenario};
 use crate::after::AfterFault;
 use crate::gtp;
 use crate::ops::OpsRecorder;
-use crate::record::{Recording, Table, mean};
+use crate::record::{Recording, mean};
 use crate::ring::RingRecorder;
 use crate::sharing::{SessionPeriod, Sharing};
 
@@ -30,17 +30,6 @@ pub struct FlowTotals {
     session: SessionUse,
     /// Mean and longest delay of a period, kept while nothing arrives.
     period_delay_ms: (f64, f64),
-}
-
-/// A link in one period.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LinkPeriod<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Bits of packets that began to leave, by what the rates of the period let through.
-    pub utilization: f64,
-    /// IP bytes waiting at the end.
-    pub queue_bytes: u64,
 }
 
 /// Writes down what a network does. Let it run to [`RoutedRecorder::next_ns`], call [`RoutedRecorder::sample`], and so on.
@@ -202,16 +191,6 @@ impl RoutedRecorder {
         }
     }
 
-    /// What each link, of routers, a ring or optical packet switches, did in the last period; nothing before the first one.
-    pub fn last_links(&self) -> impl Iterator<Item = LinkPeriod<'_>> {
-        let links = last_rows(&self.recording.links, self.links.len());
-        let of_ring = self.ring.as_ref().map_or(0, RingRecorder::links);
-        let of_ops = self.ops.as_ref().map_or(0, OpsRecorder::outputs);
-        links
-            .chain(last_rows(&self.recording.stations, of_ring))
-            .chain(last_rows(&self.recording.outputs, of_ops))
-    }
-
     /// What each session of GTP did in the last period, where it is known what it should have.
     pub fn last_sessions(&self) -> impl Iterator<Item = SessionPeriod<'_>> {
         self.sharing.iter().flat_map(Sharing::last)
@@ -243,18 +222,6 @@ impl RoutedRecorder {
     pub fn finish(self) -> Recording {
         self.recording
     }
-}
-
-/// Of the last `count` rows, a period's.
-fn last_rows(table: &Table, count: usize) -> impl Iterator<Item = LinkPeriod<'_>> {
-    let column = |name| table.column(name).map_or(&[][..], |column| &table.numbers[column]);
-    let (utilization, queue_bytes) = (column("utilization"), column("queue_bytes"));
-    let rows = table.names.len().saturating_sub(count)..table.names.len();
-    rows.map(move |row| LinkPeriod {
-        name: &table.names[row],
-        utilization: utilization[row],
-        queue_bytes: queue_bytes[row] as u64,
-    })
 }
 
 /// Names of the links of routers, in their order.

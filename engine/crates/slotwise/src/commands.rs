@@ -63,6 +63,14 @@ impl FibreCommand {
 
     fn parse(line: &[u8], fibres: &[(String, Fibre)]) -> Result<FibreCommand, CommandError> {
         let Line::Fibre { name, up } = serde_json::from_slice(line)?;
+        FibreCommand::new(name, up, fibres)
+    }
+
+    /// Cuts or mends one of these fibres.
+    ///
+    /// # Errors
+    /// When it is none of them.
+    pub fn new(name: String, is_up: bool, fibres: &[(String, Fibre)]) -> Result<FibreCommand, CommandError> {
         let Some((_, fibre)) = fibres.iter().find(|(known, _)| *known == name) else {
             let mut known: Vec<&str> = Vec::new();
             let mut listed = Vec::new();
@@ -80,7 +88,7 @@ impl FibreCommand {
         Ok(FibreCommand {
             name,
             fibre: *fibre,
-            is_up: up,
+            is_up,
         })
     }
 }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -41,12 +41,16 @@ use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
 use crate::network::Network;
 use crate::notes::say;
+use crate::parts::PeriodNow;
 use crate::port_news::{PortBoard, PortNews};
 use crate::python::PYTHON;
 use crate::realtime::{Access, Realtime};
+use crate::report::Moment;
 use crate::run::{PhaseRun, RunArgs, RunError, check_free};
 use crate::run_directory::{MARK, RunDirectory};
+use crate::stream::News;
 use crate::tunnels::Tunnels;
+use crate::web::Watch;
 
 /// Time for the hosts or the controller to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -103,6 +107,8 @@ enum Heard {
     Hosts(ChildEvent),
     Controller(ChildEvent),
     Command(Result<FibreCommand, CommandError>),
+    /// Somebody wants a fibre cut or mended from the page.
+    Page(FibreCommand),
     Port(PortNews),
     Called(Called),
     Signal,
@@ -179,6 +185,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         // Nobody hears it when the run has ended before.
         when_input_ends(move || drop(sender.send(Heard::Signal)))?;
     }
+    let watch = watch(args, &network, sender.clone())?;
     let events = args.run.events(COMMAND, &network.scenario)?;
     let directory = RunDirectory::create()?;
     let answers = sender.clone();
@@ -201,6 +208,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         bmv2: None,
         directory: directory.path(),
         events,
+        watch,
         sender,
         heard,
         failures: Vec::new(),
@@ -216,6 +224,21 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         None => emulation.with_hosts(),
     }
     .map(Some)
+}
+
+/// The page, if it is asked for; what its readers want of fibres goes where all else is heard.
+fn watch(args: &EmulateArgs, network: &Network, sender: Sender<Heard>) -> Result<Option<Watch>, RunError> {
+    let (fibre_sender, fibres) = channel();
+    let watch = Watch::start(&args.run.web, COMMAND, network, !args.external_controller, fibre_sender)?;
+    if watch.is_some() {
+        let pass_on = move || {
+            fibres
+                .into_iter()
+                .all(|command| sender.send(Heard::Page(command)).is_ok())
+        };
+        thread::Builder::new().name("fibres".into()).spawn(pass_on)?;
+    }
+    Ok(watch)
 }
 
 /// Prepares the machine for a run, runs it in namespaces of its own, and puts the machine back. Call with one thread.
@@ -261,6 +284,7 @@ struct Emulation<'a> {
     bmv2: Option<Bmv2>,
     directory: &'a Path,
     events: Events,
+    watch: Option<Watch>,
     sender: Sender<Heard>,
     heard: Receiver<Heard>,
     failures: Vec<String>,
@@ -287,6 +311,14 @@ struct Running {
     /// Flows over the whole run that hosts have played.
     whole_flows: Vec<Value>,
     frames: Vec<FrameRecord>,
+    /// What was seen of the whole so far.
+    moments: Vec<Moment>,
+    /// What links and the like did in the last period.
+    period: PeriodNow,
+    /// The same while the page has not been told of it.
+    new_period: PeriodNow,
+    /// What else it has not been told of.
+    news: Vec<News>,
 }
 
 impl Emulation<'_> {
@@ -351,10 +383,16 @@ impl Emulation<'_> {
         say!("{}", json!({"event": "ready"}));
         self.listen_to_commands()?;
         let ended = loop {
-            if let Err(error) = self.listen(&mut running, VIEW_PERIOD) {
+            let until_page = self
+                .watch
+                .as_ref()
+                .map(|watch| watch.next().saturating_duration_since(Instant::now()));
+            let patience = until_page.map_or(VIEW_PERIOD, |until| until.min(VIEW_PERIOD));
+            if let Err(error) = self.listen(&mut running, patience) {
                 break Err(error);
             }
             self.tell_of_interfaces(&running);
+            self.show_page(&mut running, 0);
             if self.interrupted {
                 self.interrupted = false;
                 break Ok(());

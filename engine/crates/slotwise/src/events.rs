@@ -61,11 +61,12 @@ impl Events {
                 event["goodput_bps"] = json!(row(|pair| pair.goodput_bps));
                 event["star_bps"] = json!(now.stars);
             }
-            if !now.links.is_empty() {
+            let links = now.links();
+            if !links.is_empty() {
                 let link = |link: &crate::live::LinkNow| {
                     json!({"name": link.name, "utilization": link.utilization, "queue_bytes": link.queue_bytes})
                 };
-                event["links"] = now.links.iter().map(link).collect();
+                event["links"] = links.iter().map(link).collect();
             }
             if !now.sessions.is_empty() {
                 let session = |session: &crate::sessions::SessionNow| {

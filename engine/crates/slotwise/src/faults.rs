@@ -101,6 +101,17 @@ pub struct FaultRow {
     pub fairness: Option<FairnessRow>,
 }
 
+/// A fault for a person: what failed, and where.
+pub fn fault_text(kind: &str, (edge, core): (Option<u16>, Option<u16>), routers: &[String]) -> String {
+    let edge = edge.map(|edge| format!("edge {edge}"));
+    let core = core.map(|core| format!("core {core}"));
+    let places: Vec<String> = edge.into_iter().chain(core).chain(routers.iter().cloned()).collect();
+    match places.is_empty() {
+        true => kind.to_owned(),
+        false => format!("{kind} at {}", places.join(" and ")),
+    }
+}
+
 /// What became of the faults of a run, which has those of `planned`, and how fair a ring was after them.
 pub fn fault_report(fabric: &Fabric, planned: &[Faults], after: &[AfterFault]) -> FaultReport {
     let happened = fabric.faults().iter().enumerate().filter(|(_, fault)| fault.happened);

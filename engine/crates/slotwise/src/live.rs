@@ -5,8 +5,9 @@ use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
-use slotwise_reproduce::routed::LinkPeriod;
-
+use crate::parts::TableNow;
+use crate::progress::Progress;
+use crate::report::{DropCount, FirstLight, Moment};
 use crate::sessions::{self, SessionNow};
 use crate::time_left::TimeLeft;
 
@@ -17,6 +18,14 @@ pub struct PairNow {
     pub slots: f64,
     /// Bits of hosts' packets delivered a second since the last snapshot.
     pub goodput_bps: f64,
+    /// Backlog that was reported in the last frame.
+    pub demand_bytes: u64,
+    /// Slots granted in the last frame.
+    pub in_force_slots: u64,
+    /// Slots granted since the last snapshot.
+    pub granted_slots: u64,
+    /// Bytes of hosts' packets delivered since the last snapshot.
+    pub delivered_bytes: u64,
 }
 
 /// One direction of a link between routers.
@@ -28,16 +37,6 @@ pub struct LinkNow {
     pub utilization: f64,
     /// Bytes waiting.
     pub queue_bytes: u64,
-}
-
-impl From<LinkPeriod<'_>> for LinkNow {
-    fn from(period: LinkPeriod) -> LinkNow {
-        LinkNow {
-            name: period.name.to_owned(),
-            utilization: period.utilization,
-            queue_bytes: period.queue_bytes,
-        }
-    }
 }
 
 /// The phase that a run is in.
@@ -67,7 +66,9 @@ pub struct Snapshot {
     pub now_ns: u64,
     /// When the run should end.
     pub end_ns: u64,
-    /// Current phase, shown as `2/3 hot-pair`.
+    /// Index of the current phase.
+    pub phase_index: usize,
+    /// The same, shown as `2/3 hot-pair`.
     pub phase: PhaseNow,
     /// Edges, 0 where there is no star; `pairs` is row-major, edges x edges.
     pub edges: usize,
@@ -75,14 +76,55 @@ pub struct Snapshot {
     pub pairs: Vec<PairNow>,
     /// Bits of hosts' packets delivered a second by the star of each core since the last snapshot.
     pub stars: Vec<f64>,
-    /// Links between routers.
-    pub links: Vec<LinkNow>,
+    /// Frames since the last snapshot.
+    pub frames: u64,
+    /// Links, flows and whatever else has periods: what they did in the last one.
+    pub tables: Vec<TableNow>,
     /// Sessions of GTP over routers.
     pub sessions: Vec<SessionNow>,
     /// Invariant violations so far.
     pub violations: u64,
     /// 99th percentile of the slots' lateness so far, if there is a wall clock.
     pub lateness_p99_ns: Option<u64>,
+    /// How long new demand has waited for light so far, in a star.
+    pub first_light: Option<FirstLight>,
+    /// Packets dropped so far, where somebody asked for them.
+    pub drops: Vec<DropCount>,
+}
+
+impl Snapshot {
+    /// With what was counted since the last look, which begins anew.
+    pub fn with(self, progress: &mut Progress) -> Snapshot {
+        progress.count_into(self)
+    }
+
+    /// What is kept of it for the report; the first phase began at `start_ns`.
+    pub fn moment(&self, start_ns: u64) -> Moment {
+        Moment {
+            time_ms: (start_ns + self.now_ns) as f64 / 1e6,
+            violations: self.violations,
+            lateness_p99_ns: self.lateness_p99_ns,
+            first_light: self.first_light,
+        }
+    }
+
+    /// Links, one direction each.
+    pub fn links(&self) -> Vec<LinkNow> {
+        let Some(table) = self.tables.iter().find(|table| table.table == "links") else {
+            return Vec::new();
+        };
+        let rows = table
+            .names
+            .iter()
+            .zip(table.column("utilization"))
+            .zip(table.column("queue_bytes"));
+        let links = rows.map(|((name, &utilization), &queue_bytes)| LinkNow {
+            name: name.clone(),
+            utilization,
+            queue_bytes: queue_bytes as u64,
+        });
+        links.collect()
+    }
 }
 
 /// Widest matrix that is drawn whole; larger networks show their busiest pairs.
@@ -182,8 +224,8 @@ fn busiest(s: &Snapshot, count: usize) -> Vec<((usize, usize), PairNow)> {
     pairs
 }
 
-fn busiest_links(s: &Snapshot, count: usize) -> Vec<&LinkNow> {
-    let mut links: Vec<&LinkNow> = s.links.iter().collect();
+fn busiest_links(s: &Snapshot, count: usize) -> Vec<LinkNow> {
+    let mut links = s.links();
     links.sort_by(|a, b| {
         b.utilization
             .total_cmp(&a.utilization)
@@ -249,9 +291,10 @@ fn render(s: &Snapshot, left: Option<TimeLeft>) -> String {
             .map(|(bps, core)| format!("core {core} {:.1}", bps / 1e6));
         let _ = writeln!(text, "stars, Mb/s: {}", each.collect::<Vec<_>>().join(", "));
     }
-    if !s.links.is_empty() {
+    let links = busiest_links(s, BUSIEST);
+    if !links.is_empty() {
         let _ = writeln!(text, "busiest links: utilization | bytes waiting");
-        for link in busiest_links(s, BUSIEST) {
+        for link in links {
             let _ = writeln!(
                 text,
                 "{:<24} {:6.1} % | {:9}",
@@ -296,6 +339,7 @@ mod tests {
             *pair = PairNow {
                 slots: 14.0,
                 goodput_bps: 130e6,
+                ..PairNow::default()
             };
         }
         Snapshot {
@@ -312,6 +356,20 @@ mod tests {
             violations: 0,
             lateness_p99_ns: Some(42_000),
             ..Snapshot::default()
+        }
+    }
+
+    fn links(list: &[(&str, f64)]) -> TableNow {
+        TableNow {
+            table: "links",
+            names: list.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            columns: vec![
+                (
+                    "utilization",
+                    list.iter().map(|(_, utilization)| *utilization).collect(),
+                ),
+                ("queue_bytes", vec![1500.0; list.len()]),
+            ],
         }
     }
 
@@ -349,16 +407,11 @@ mod tests {
 
     #[test]
     fn of_routers_the_busiest_links_are_shown() {
-        let link = |name: &str, utilization| LinkNow {
-            name: name.into(),
-            utilization,
-            queue_bytes: 1500,
-        };
         let routers = Snapshot {
             edges: 0,
             pairs: Vec::new(),
             stars: Vec::new(),
-            links: vec![link("a-b", 0.25), link("b-c", 0.75)],
+            tables: vec![links(&[("a-b", 0.25), ("b-c", 0.75)])],
             ..snapshot(0)
         };
         let screen = render(&routers, None);
@@ -396,11 +449,7 @@ mod tests {
     #[test]
     fn of_a_mix_both_are_shown() {
         let mix = Snapshot {
-            links: vec![LinkNow {
-                name: "b-c".into(),
-                utilization: 0.75,
-                queue_bytes: 1500,
-            }],
+            tables: vec![links(&[("b-c", 0.75)])],
             ..snapshot(4)
         };
         let screen = render(&mix, None);

@@ -39,6 +39,7 @@ mod network;
 mod networks;
 mod notes;
 mod outputs;
+mod parts;
 mod per_star;
 mod picture;
 mod port_news;
@@ -47,6 +48,7 @@ mod program_files;
 mod progress;
 mod python;
 mod realtime;
+mod replay;
 mod report;
 mod reproduce;
 mod rest;
@@ -57,11 +59,14 @@ mod sessions;
 mod shares;
 mod simulate;
 mod stf;
+mod stream;
 mod switch;
 mod switches;
 mod time_left;
 mod trains;
 mod tunnels;
+mod view;
+mod web;
 mod xfer;
 
 use std::ffi::OsString;
@@ -143,6 +148,8 @@ enum Command {
     Gtp(gtp::Args),
     Stf(stf::Args),
     Switch(Box<switch::Args>),
+    /// Show the report of a finished run in a browser, with a timeline to go back; until SIGINT
+    View(view::ViewArgs),
     Xfer(xfer::Args),
     #[command(hide = true)]
     Linecard(linecard::Args),
@@ -256,6 +263,10 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         }
         Command::PutBack => {
             machine::put_back()?;
+            ExitCode::SUCCESS
+        }
+        Command::View(args) => {
+            view::view(args)?;
             ExitCode::SUCCESS
         }
         Command::Xfer(args) => verdict(xfer::run(args)?),

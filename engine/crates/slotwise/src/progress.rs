@@ -7,6 +7,16 @@ use slotwise_scenario::Scenario;
 use crate::live::{PairNow, PhaseNow, Snapshot};
 use crate::per_star::voqs_between;
 
+/// A pair of edges, over the frames since the last snapshot.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    granted_slots: u64,
+    delivered_bytes: u64,
+    /// Of the last frame, which stays.
+    in_force_slots: u64,
+    demand_bytes: u64,
+}
+
 /// Sums since the last snapshot.
 pub struct Progress {
     edges: usize,
@@ -14,8 +24,7 @@ pub struct Progress {
     frame_ns: u64,
     phases: Vec<PhaseNow>,
     frames: u64,
-    slots: Vec<u64>,
-    bytes: Vec<u64>,
+    pairs: Vec<Sums>,
     /// By core.
     star_bytes: Vec<u64>,
 }
@@ -40,8 +49,7 @@ impl Progress {
                 })
                 .collect(),
             frames: 0,
-            slots: vec![0; edges * edges],
-            bytes: vec![0; edges * edges],
+            pairs: vec![Sums::default(); edges * edges],
             star_bytes: vec![0; scenario.cores.len()],
         }
     }
@@ -52,40 +60,44 @@ impl Progress {
         for from in 0..self.edges {
             for to in 0..self.edges {
                 let cells = voqs_between(record, (self.edges, self.voqs), from, to);
+                let pair = &mut self.pairs[from * self.edges + to];
+                (pair.in_force_slots, pair.demand_bytes) = (0, 0);
                 for (cell, star) in cells.zip(&mut self.star_bytes) {
-                    self.slots[from * self.edges + to] += u64::from(cell.granted_slots);
-                    self.bytes[from * self.edges + to] += cell.delivered_bytes;
+                    pair.in_force_slots += u64::from(cell.granted_slots);
+                    pair.demand_bytes += cell.demand_bytes;
+                    pair.delivered_bytes += cell.delivered_bytes;
                     *star += cell.delivered_bytes;
                 }
+                pair.granted_slots += pair.in_force_slots;
             }
         }
     }
 
-    /// What has happened since the last snapshot; `phase` is an index.
-    pub fn snapshot(&mut self, now_ns: u64, end_ns: u64, phase: usize) -> Snapshot {
+    /// A snapshot with what has happened since the last one, which is forgotten.
+    pub fn count_into(&mut self, now: Snapshot) -> Snapshot {
         let frames = self.frames.max(1) as f64;
         let seconds = frames * self.frame_ns as f64 / 1e9;
-        let sums = self.slots.iter().zip(&self.bytes);
-        let pairs = sums.map(|(&slots, &bytes)| PairNow {
-            slots: slots as f64 / frames,
-            goodput_bps: bytes as f64 * 8.0 / seconds,
+        let pairs = self.pairs.iter().map(|sums| PairNow {
+            slots: sums.granted_slots as f64 / frames,
+            goodput_bps: sums.delivered_bytes as f64 * 8.0 / seconds,
+            demand_bytes: sums.demand_bytes,
+            in_force_slots: sums.in_force_slots,
+            granted_slots: sums.granted_slots,
+            delivered_bytes: sums.delivered_bytes,
         });
+        let stars = self.star_bytes.iter();
         let snapshot = Snapshot {
-            now_ns,
-            end_ns,
-            phase: self.phases.get(phase).cloned().unwrap_or_default(),
+            phase: self.phases.get(now.phase_index).cloned().unwrap_or_default(),
             edges: self.edges,
+            frames: self.frames,
             pairs: pairs.collect(),
-            stars: self
-                .star_bytes
-                .iter()
-                .map(|&bytes| bytes as f64 * 8.0 / seconds)
-                .collect(),
-            ..Snapshot::default()
+            stars: stars.map(|&bytes| bytes as f64 * 8.0 / seconds).collect(),
+            ..now
         };
         self.frames = 0;
-        self.slots.fill(0);
-        self.bytes.fill(0);
+        for sums in &mut self.pairs {
+            (sums.granted_slots, sums.delivered_bytes) = (0, 0);
+        }
         self.star_bytes.fill(0);
         snapshot
     }

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -27,11 +27,10 @@ use crate::attach::Attachment;
 use crate::devices::has_routes;
 use crate::lateness::{Cause, Lateness, SlotLateness};
 use crate::links::{Change, Interface, LinkWatch};
-use crate::live::LinkNow;
 use crate::network::Fibre;
-use crate::report::SwitchAnswers;
-use crate::run::RunError;
-use crate::sessions::SessionNow;
+use crate::parts::{self, PeriodNow};
+use crate::report::{DropCount, FirstLight, SwitchAnswers};
+use crate::run::{RunError, drops, first_light};
 use crate::switches::Switches;
 
 /// Modest among the real-time priorities: kernel threads of the same class keep theirs.
@@ -46,6 +45,9 @@ const LONG_SLOT_NS: u64 = 1_000_000;
 
 /// Longest sleep, so that a stop is noticed even if a wake-up were lost.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+
+/// From one look at what is not always counted along to the next.
+const LOOK_NS: u64 = 200_000_000;
 
 /// Events handled before hosts and controller have their turn, should the fabric be behind.
 const EVENTS_A_ROUND: usize = 64;
@@ -113,6 +115,15 @@ struct Shared {
     now_ns: AtomicU64,
     violations: AtomicU64,
     lateness_p99_ns: AtomicU64,
+    /// What is looked up less often.
+    seen: Mutex<Seen>,
+}
+
+/// What the thread says of the fabric now and then.
+#[derive(Default, Clone)]
+struct Seen {
+    first_light: Option<FirstLight>,
+    drops: Vec<DropCount>,
 }
 
 /// A fabric that lives on a thread of its own.
@@ -136,15 +147,6 @@ enum Order {
     End(usize),
     /// The run is over for its links and the flows that last as long as it.
     EndOfRun,
-}
-
-/// What was done over routers in a period.
-#[derive(Debug, Clone, Default)]
-pub struct PeriodNow {
-    /// By their links.
-    pub links: Vec<LinkNow>,
-    /// By sessions of GTP.
-    pub sessions: Vec<SessionNow>,
 }
 
 /// What is left when it has stopped.
@@ -183,6 +185,7 @@ impl Realtime {
             news,
         } = access;
         let shared = Arc::new(Shared::default());
+        let has_star = fabric.core_losses(0).is_some();
         let waker = ports.waker();
         let (frame_sender, frames) = channel();
         let (period_sender, periods) = channel();
@@ -196,6 +199,8 @@ impl Realtime {
                 slot_lateness: SlotLateness::new(slot_ns),
                 begun: false,
                 has_news: false,
+                has_star,
+                next_look_ns: 0,
                 shared: shared.clone(),
             },
             ports,
@@ -241,6 +246,20 @@ impl Realtime {
     /// 99th percentile of the slots' lateness so far.
     pub fn lateness_p99_ns(&self) -> u64 {
         self.shared.lateness_p99_ns.load(Ordering::Relaxed)
+    }
+
+    /// How long new demand has waited for light so far, in a star.
+    pub fn first_light(&self) -> Option<FirstLight> {
+        self.seen().first_light
+    }
+
+    /// Packets dropped so far.
+    pub fn drops(&self) -> Vec<DropCount> {
+        self.seen().drops
+    }
+
+    fn seen(&self) -> Seen {
+        self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The first phase begins: from now on lateness is measured, and the scenario's link changes count from here.
@@ -321,10 +340,28 @@ struct Timed {
     begun: bool,
     /// Events were handled since what they brought was last handed over.
     has_news: bool,
+    has_star: bool,
+    next_look_ns: u64,
     shared: Arc<Shared>,
 }
 
 impl Timed {
+    /// Says how it is, now and then; who reads what was said last is not waited for.
+    fn look(&mut self) {
+        let now_ns = self.fabric.now();
+        if now_ns < self.next_look_ns {
+            return;
+        }
+        let Ok(mut seen) = self.shared.seen.try_lock() else {
+            return;
+        };
+        self.next_look_ns = now_ns + LOOK_NS;
+        *seen = Seen {
+            first_light: self.has_star.then(|| first_light(&self.fabric)),
+            drops: drops(&self.fabric),
+        };
+    }
+
     /// Writes down the last period.
     fn end(&mut self, recorder: &mut Option<RoutedRecorder>) {
         if let Some(recorder) = recorder.as_mut().filter(|_| self.begun) {
@@ -555,10 +592,7 @@ impl Driver {
             && recorder.next_ns().is_some_and(|at_ns| at_ns <= timed.fabric.now())
         {
             recorder.sample(&mut timed.fabric);
-            let _ = periods.send(PeriodNow {
-                links: recorder.last_links().map(LinkNow::from).collect(),
-                sessions: recorder.last_sessions().map(SessionNow::from).collect(),
-            });
+            let _ = periods.send(parts::last_period(recorder));
         }
         let invariants = timed.fabric.invariants();
         let violations = invariants.checked().iter().map(|&kind| invariants.count(kind)).sum();
@@ -566,6 +600,7 @@ impl Driver {
             let has_routes = has_routes(&mut timed.fabric);
             timed.shared.has_routes.store(has_routes, Ordering::Relaxed);
         }
+        timed.look();
         timed.shared.violations.store(violations, Ordering::Relaxed);
         timed.shared.now_ns.store(timed.fabric.now(), Ordering::Relaxed);
     }

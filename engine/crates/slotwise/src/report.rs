@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::choices::{By, Changed, ControllerChange};
@@ -14,6 +14,7 @@ use crate::lateness::{Beat, Lateness};
 use crate::per_star::StarReport;
 use crate::sessions::{self, DistanceSeries, SessionSeries};
 use crate::shares::{self, PairShare};
+use crate::stream::NetworkShape;
 use crate::trains::{self, SwitchTrains};
 
 /// Version of the report's format.
@@ -32,6 +33,8 @@ pub struct Report {
     pub seed: u64,
     /// Fabric time that the run covered.
     pub duration_ns: u64,
+    /// What network it was.
+    pub network: NetworkShape,
     /// Slots a frame, slot and guard length, of a star.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<FrameShape>,
@@ -85,7 +88,7 @@ pub struct Report {
 }
 
 /// From the first packet into a VOQ that had been empty for a frame until its first bit is at the core.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstLight {
     /// How often demand was new.
     pub count: u64,
@@ -115,7 +118,7 @@ pub struct Synchronization {
 }
 
 /// The frame in force.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FrameShape {
     /// Slots a frame.
     pub slots: u32,
@@ -204,7 +207,7 @@ pub struct PhaseReport {
 }
 
 /// A drop counter.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropCount {
     /// Node.
     pub place: String,
@@ -236,6 +239,38 @@ pub struct Series {
     /// How far all of these were from max-min rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<DistanceSeries>,
+    /// What else was measured by period: flows over the whole run, optical packet switches, sessions of GTP.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<TableSeries>,
+    /// What was seen of the whole while the run went on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<Moment>,
+}
+
+/// Things of one sort and what they did in each period.
+#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+pub struct TableSeries {
+    /// `flows`, `switches` or `gtp`.
+    pub table: &'static str,
+    /// Names of the things.
+    pub names: Vec<String>,
+    /// By the column's name, then by thing: one value a period, as in `slotwise simulate --columns`.
+    pub columns: BTreeMap<&'static str, Vec<Vec<f64>>>,
+}
+
+/// The whole at one time, as it was known then.
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// Fabric time in milliseconds.
+    pub time_ms: f64,
+    /// Violated invariants so far.
+    pub violations: u64,
+    /// 99th percentile of the slots' lateness so far, if there is a wall clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lateness_p99_ns: Option<u64>,
+    /// How long new demand has waited for light so far, in a star.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_light: Option<FirstLight>,
 }
 
 /// One direction of a link between routers or of a ring. What only rings have is empty elsewhere.
@@ -261,6 +296,9 @@ pub struct LinkSeries {
     /// Stations that share it while it is congested, else 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub active_stations: Vec<u64>,
+    /// Of a wavelength of an optical packet switch, the most that was to be sent yet when a train came, bytes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ram_bytes: Vec<u64>,
 }
 
 /// One ordered edge pair.
@@ -424,15 +462,7 @@ impl Report {
             };
             let what = match &change.what {
                 Changed::Scheduler(scheduler) => scheduler_text(scheduler),
-                Changed::Shutdown(shutdown) => format!(
-                    "master of core {} {}",
-                    shutdown["core"],
-                    if shutdown["down"] == true {
-                        "shut down"
-                    } else {
-                        "taken back"
-                    }
-                ),
+                Changed::Shutdown(shutdown) => shutdown_text(shutdown),
             };
             let _ = writeln!(text, "  from {at_s:>5.1} s {what} (by {by})");
         }
@@ -511,8 +541,18 @@ fn silence(flows: &[&Value]) -> String {
     }
 }
 
+/// A master that was shut down or taken back.
+pub fn shutdown_text(shutdown: &Value) -> String {
+    let done = if shutdown["down"] == true {
+        "shut down"
+    } else {
+        "taken back"
+    };
+    format!("master of core {} {done}", shutdown["core"])
+}
+
 /// A scheduler with its settings, e.g. `islip, iterations 4`.
-fn scheduler_text(scheduler: &Value) -> String {
+pub fn scheduler_text(scheduler: &Value) -> String {
     let settings = scheduler["settings"].as_object().into_iter().flatten();
     let settings = settings.map(|(name, value)| match value.as_str() {
         Some("") => format!("no {name}"),

@@ -23,6 +23,8 @@ pub const PATIENCE_OF_VIRTUAL_TIME: Duration = Duration::from_secs(60);
 pub const PATIENCE_OF_LIVE_RUNS: Duration = Duration::from_secs(5);
 const STATISTICS_PATIENCE: Duration = Duration::from_secs(5);
 const TOO_MANY_REQUESTS: u16 = 429;
+/// Slot tables of a thousand edges are some megabytes.
+const MOST_PASSED_BYTES: u64 = 64 << 20;
 
 /// Where it is and how to be let in.
 #[derive(Debug, Clone)]
@@ -93,6 +95,31 @@ impl Rest {
     /// What the controller has to say at the end (of a star `statistics`), or `null` if it does not answer.
     pub fn statistics(&self, resource: &str) -> Value {
         self.call(None, resource, STATISTICS_PATIENCE).unwrap_or(Value::Null)
+    }
+
+    /// Passes on what somebody else wants to read, or change by `body`; gives status and body of the answer, whatever it is.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub fn pass(&self, body: Option<&[u8]>, resource: &str) -> Result<(u16, Vec<u8>), ureq::Error> {
+        let url = format!("http://{}/slotwise/v1/{resource}", self.address);
+        let authorization = format!("Bearer {}", self.token);
+        let config = ureq::Agent::config_builder()
+            .timeout_global(Some(PATIENCE_OF_LIVE_RUNS))
+            .http_status_as_error(false)
+            .build();
+        let agent = ureq::Agent::from(config);
+        let mut answer = match body {
+            Some(body) => agent
+                .put(url)
+                .header("Authorization", authorization)
+                .header("Content-Type", "application/json")
+                .send(body),
+            None => agent.get(url).header("Authorization", authorization).call(),
+        }?;
+        let status = answer.status().as_u16();
+        let body = answer.body_mut().with_config().limit(MOST_PASSED_BYTES).read_to_vec()?;
+        Ok((status, body))
     }
 
     /// Reads a resource, or replaces it; either may be done again without harm.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use slotwise_fabric::{Fabric, FrameRecord};
-use slotwise_reproduce::{AfterFault, Recording, Table};
+use slotwise_reproduce::{AfterFault, Recording};
 use slotwise_scenario::{Endpoint, Scenario, TrafficKind};
 
 pub use arguments::{RunArgs, check_free, load};
@@ -16,11 +16,13 @@ use crate::choices::Choices;
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::faults::fault_report;
 use crate::lateness::{Beat, Lateness};
+use crate::parts;
 use crate::per_star::{per_star, voqs_between};
 use crate::report::{
-    DropCount, FirstLight, FrameShape, Invariants, LinkSeries, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
+    DropCount, FirstLight, FrameShape, Invariants, Moment, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
     SwitchAnswers, Synchronization, Verdict, Versions, is_of_run,
 };
+use crate::stream::NetworkShape;
 use crate::{sessions, shares, trains};
 
 /// Why a run could not start or go on. What a finished run found wrong is in its report's verdict.
@@ -47,6 +49,8 @@ pub struct Gathered {
     pub phases: Vec<PhaseRun>,
     /// Frames from the first phase on.
     pub frames: Vec<FrameRecord>,
+    /// What was seen of the whole meanwhile.
+    pub moments: Vec<Moment>,
     /// Lateness, if there was a wall clock.
     pub lateness: Option<Lateness>,
     /// How switches outside the fabric answered.
@@ -82,6 +86,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         command,
         phases,
         frames,
+        moments,
         lateness,
         switch_answers,
         choices,
@@ -96,9 +101,11 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
     let series = Series {
         sessions,
         distance,
-        links: link_series(scenario, recording),
-        time_ms: link_times_ms(scenario, recording),
+        links: parts::link_series(scenario, recording),
+        time_ms: parts::period_times_ms(scenario, recording),
         trains: trains::of(&recording.switches),
+        tables: parts::table_series(recording),
+        moments,
         ..series(scenario, &frames)
     };
     let invariants = invariants(fabric);
@@ -138,12 +145,8 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         scenario: scenario.name.clone(),
         seed: scenario.seed,
         duration_ns: phases.last().map_or(0, |phase| phase.end_ns) - phases.first().map_or(0, |phase| phase.start_ns),
-        frame: scenario.has_star().then(|| FrameShape {
-            slots: scenario.frame.slots,
-            signaling_slots: scenario.signaling_slots(),
-            slot_ns: scenario.frame.slot_ns,
-            guard_ns: scenario.frame.guard_ns,
-        }),
+        network: NetworkShape::of(scenario),
+        frame: frame_shape(scenario),
         versions: Versions {
             engine: env!("CARGO_PKG_VERSION"),
             programs,
@@ -174,6 +177,16 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         drops: drops(fabric),
         series,
     }
+}
+
+/// How a star cuts time; none of other networks.
+pub fn frame_shape(scenario: &Scenario) -> Option<FrameShape> {
+    scenario.has_star().then(|| FrameShape {
+        slots: scenario.frame.slots,
+        signaling_slots: scenario.signaling_slots(),
+        slot_ns: scenario.frame.slot_ns,
+        guard_ns: scenario.frame.guard_ns,
+    })
 }
 
 /// Columns of the ordered edge pairs, over all cores.
@@ -209,63 +222,7 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
     }
 }
 
-/// Columns of the links of routers, or of a ring.
-fn link_series(scenario: &Scenario, recording: &Recording) -> Vec<LinkSeries> {
-    let table = link_table(recording);
-    let series = (0..link_count(table)).map(|link| {
-        let column = |name: &str| link_column(table, name, link);
-        let whole = |name: &str| column(name).into_iter().map(|number| number as u64).collect();
-        let bps = |name: &str| column(name).into_iter().map(|kbps| (kbps * 1e3) as u64).collect();
-        LinkSeries {
-            name: table.names[link].clone(),
-            rate_bps: own_rate_bps(scenario),
-            utilization: column("utilization"),
-            queue_bytes: whole("queue_bytes"),
-            dropped_packets: whole("dropped_packets"),
-            added_bps: bps("added_kbps"),
-            limit_bps: bps("limit_kbps"),
-            active_stations: whole("span"),
-        }
-    });
-    series.collect()
-}
-
-/// Rate of every link of a ring, or of every wavelength for data.
-fn own_rate_bps(scenario: &Scenario) -> Option<u64> {
-    let of_ring = scenario.ring.as_ref().map(|ring| ring.rate_bps);
-    of_ring.or(scenario.ops.as_ref().map(|ops| ops.rate_bps))
-}
-
-/// Ends of their periods, fabric time.
-fn link_times_ms(scenario: &Scenario, recording: &Recording) -> Vec<f64> {
-    let times_s = link_column(link_table(recording), "time_s", 0).into_iter();
-    let start_ms = scenario.epoch_ns() as f64 / 1e6;
-    times_s.map(|s| start_ms + s * 1e3).collect()
-}
-
-/// Of routers, of the stations of a ring, or of the wavelengths of optical packet switches: a network has one of them.
-fn link_table(recording: &Recording) -> &Table {
-    let own = [&recording.stations, &recording.outputs];
-    own.into_iter()
-        .find(|table| !table.names.is_empty())
-        .unwrap_or(&recording.links)
-}
-
-/// Rows are by period, then by link: so many of them.
-pub fn link_count(table: &Table) -> usize {
-    let names = &table.names;
-    let again = names.iter().skip(1).position(|name| *name == names[0]);
-    again.map_or(names.len(), |before| before + 1)
-}
-
-/// A column of one link; empty if links of this kind have none.
-pub fn link_column(table: &Table, name: &str, link: usize) -> Vec<f64> {
-    let numbers = table.column(name).map_or(&[][..], |column| &table.numbers[column]);
-    let rows = numbers.iter().skip(link);
-    rows.step_by(link_count(table).max(1)).copied().collect()
-}
-
-fn first_light(fabric: &Fabric) -> FirstLight {
+pub fn first_light(fabric: &Fabric) -> FirstLight {
     let waits = fabric.first_light();
     FirstLight {
         count: waits.count(),

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use slotwise_reproduce::{Fairness, Table};
 
-use crate::run::{link_column, link_count};
+use crate::parts::{link_column, link_count};
 
 /// What went from one station of a ring to another, and what should have: means over the periods in which that is known, bit/s on the
 /// ring, its headers included.

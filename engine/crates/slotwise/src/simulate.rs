@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
 use slotwise_fabric::{Fabric, FabricOptions, FlowResult, FrameRecord, HostMode};
@@ -14,19 +15,22 @@ use slotwise_reproduce::{Recording, columns};
 use slotwise_scenario::{FlowGroup, Scenario, Source};
 
 use crate::choices::Choices;
+use crate::commands::FibreCommand;
 use crate::controller;
 use crate::events::Events;
 use crate::home::Home;
 use crate::interrupts::Interrupts;
-use crate::live::{LinkNow, LiveView, Snapshot};
+use crate::live::{LiveView, Snapshot};
 use crate::lockstep::{self, Session, unfinished_files};
 use crate::measured::Recorders;
 use crate::notes::say;
 use crate::outputs;
+use crate::parts::{self, PeriodNow};
 use crate::progress::Progress;
-use crate::report::Report;
-use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, invariants, report};
-use crate::sessions::SessionNow;
+use crate::report::{Moment, Report};
+use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, drops, first_light, invariants, report};
+use crate::view::until_interrupted;
+use crate::web::{Watch, fibre_news};
 
 /// Arguments of `simulate`.
 #[derive(Debug, Clone, clap::Args)]
@@ -66,6 +70,8 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     if run.until_input_ends {
         interrupts.listen_to_input()?;
     }
+    let (fibre_sender, fibres) = channel();
+    let watch = Watch::start(&run.web, COMMAND, &network, true, fibre_sender)?;
     let mut events = run.events(COMMAND, &network.scenario)?;
     let fabric = network.fabric(FabricOptions {
         seed: network.scenario.seed,
@@ -80,8 +86,27 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         "the controller's REST server is at http://{}/slotwise/v1/",
         session.rest
     );
-    let report = run_network(args, &network.scenario, session, programs, (&interrupts, &mut events))?;
-    Ok(run.finish(&home, &report, &mut events))
+    let spectators = Spectators {
+        view: LiveView::new(),
+        events: &mut events,
+        watch,
+        fibres,
+    };
+    let (report, watch) = run_network(args, &network.scenario, session, programs, &interrupts, spectators)?;
+    let is_well = run.finish(&home, &report, &mut events);
+    if let Some(watch) = watch.filter(|_| interrupts.count() == 0) {
+        watch.end(&report);
+        until_interrupted(&interrupts);
+    }
+    Ok(is_well)
+}
+
+/// Who looks at a run, and may cut its fibres.
+struct Spectators<'a> {
+    view: LiveView,
+    events: &'a mut Events,
+    watch: Option<Watch>,
+    fibres: Receiver<FibreCommand>,
 }
 
 /// Digests of the programs in use, by name.
@@ -126,8 +151,9 @@ fn run_network(
     scenario: &Scenario,
     session: Session,
     programs: Programs,
-    (interrupts, events): (&Interrupts, &mut Events),
-) -> Result<Report, RunError> {
+    interrupts: &Interrupts,
+    spectators: Spectators<'_>,
+) -> Result<(Report, Option<Watch>), RunError> {
     let mut simulation = Simulation {
         scenario,
         recorders: Recorders::new(
@@ -136,17 +162,19 @@ fn run_network(
             args.columns.as_ref().map(|_| args.sample_frames),
         ),
         session,
-        view: LiveView::new(),
-        events,
+        spectators,
         progress: Progress::new(scenario),
         frames: Vec::new(),
+        moments: Vec::new(),
         phase_bytes: BTreeMap::new(),
     };
     let ended = simulation.run(interrupts);
     let Simulation {
         session,
         recorders,
+        spectators,
         frames,
+        moments,
         phase_bytes,
         ..
     } = simulation;
@@ -182,6 +210,7 @@ fn run_network(
         command: COMMAND,
         phases,
         frames,
+        moments,
         lateness: None,
         switch_answers: None,
         choices,
@@ -192,7 +221,7 @@ fn run_network(
         failures,
         notes,
     };
-    Ok(report(scenario, &fabric, gathered, &recording))
+    Ok((report(scenario, &fabric, gathered, &recording), spectators.watch))
 }
 
 /// A run under way.
@@ -200,10 +229,10 @@ struct Simulation<'a> {
     scenario: &'a Scenario,
     session: Session,
     recorders: Recorders,
-    view: LiveView,
-    events: &'a mut Events,
+    spectators: Spectators<'a>,
     progress: Progress,
     frames: Vec<FrameRecord>,
+    moments: Vec<Moment>,
     /// For phases that are over, what each flow had received by their end, in the order of [`Fabric::flow_results`].
     phase_bytes: BTreeMap<usize, Vec<u64>>,
 }
@@ -238,6 +267,9 @@ impl Simulation<'_> {
             }
             while let Some(record) = self.session.fabric.poll_frame() {
                 self.progress.add(&record);
+                if let Some(watch) = &mut self.spectators.watch {
+                    watch.add(&record);
+                }
                 self.frames.push(record);
             }
             self.session.listen();
@@ -245,22 +277,59 @@ impl Simulation<'_> {
             let now_ns = self.session.fabric.now();
             if now_ns >= next_view_ns || now_ns == end_ns {
                 next_view_ns = now_ns + view_ns;
-                let phase = (0..self.scenario.phases.len())
-                    .rfind(|&index| self.scenario.phase_ns(index).0 < now_ns)
-                    .unwrap_or(0);
-                let links = self.recorders.routed.iter().flat_map(RoutedRecorder::last_links);
-                let sessions = self.recorders.routed.iter().flat_map(RoutedRecorder::last_sessions);
-                let now = Snapshot {
-                    links: links.map(LinkNow::from).collect(),
-                    sessions: sessions.map(SessionNow::from).collect(),
-                    violations: invariants(&self.session.fabric).total(),
-                    ..self.progress.snapshot(now_ns - start_ns, end_ns - start_ns, phase)
-                };
-                self.view.show(&now);
-                self.events.snapshot(&now);
+                let now = self.look((start_ns, end_ns), self.last_period());
+                let now = now.with(&mut self.progress);
+                self.spectators.view.show(&now);
+                self.spectators.events.snapshot(&now);
+                self.moments.push(now.moment(start_ns));
             }
+            self.show_page((start_ns, end_ns));
         }
         Ok(true)
+    }
+
+    fn last_period(&self) -> PeriodNow {
+        let routed = self.recorders.routed.as_ref();
+        routed.map_or_else(PeriodNow::default, parts::last_period)
+    }
+
+    /// What is to be seen now but for what was counted since the last look.
+    fn look(&self, (start_ns, end_ns): (u64, u64), period: PeriodNow) -> Snapshot {
+        let fabric = &self.session.fabric;
+        let now_ns = fabric.now();
+        let phases = 0..self.scenario.phases.len();
+        let begun = phases.rev().find(|&index| self.scenario.phase_ns(index).0 < now_ns);
+        Snapshot {
+            now_ns: now_ns - start_ns,
+            end_ns: end_ns - start_ns,
+            phase_index: begun.unwrap_or(0),
+            tables: period.tables,
+            sessions: period.sessions,
+            violations: invariants(fabric).total(),
+            first_light: self.scenario.has_star().then(|| first_light(fabric)),
+            ..Snapshot::default()
+        }
+    }
+
+    /// An update for the page, if there is one and it is due; what its readers want of fibres is done.
+    fn show_page(&mut self, (start_ns, end_ns): (u64, u64)) {
+        if !self.spectators.watch.as_ref().is_some_and(Watch::is_due) {
+            return;
+        }
+        let now_ns = self.session.fabric.now();
+        let mut news = Vec::new();
+        while let Ok(command) = self.spectators.fibres.try_recv() {
+            command.fibre.set_up(&mut self.session.fabric, command.is_up);
+            news.push(fibre_news(&command, now_ns - start_ns));
+        }
+        let mut look = self.look((start_ns, end_ns), self.last_period());
+        look.drops = drops(&self.session.fabric);
+        let Some(watch) = &mut self.spectators.watch else {
+            return;
+        };
+        watch.reach(Some(&self.session.rest));
+        news.extend(watch.news(&self.session.choices.changes, self.session.fabric.faults(), start_ns));
+        watch.update(news, |progress| look.with(progress));
     }
 }
 

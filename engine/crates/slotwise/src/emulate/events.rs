@@ -14,6 +14,7 @@ use crate::commands::{CommandError, FibreCommand};
 use crate::controller::ControllerError;
 use crate::rest::{PATIENCE_OF_LIVE_RUNS, Rest};
 use crate::run::RunError;
+use crate::web::fibre_news;
 
 /// A controller that ends more often than this is not started again.
 const MAX_RESTARTS: u32 = 5;
@@ -28,7 +29,15 @@ impl Emulation<'_> {
         if running.phases.is_empty() {
             running.fabric.frames().for_each(drop);
         } else {
+            let before = running.frames.len();
             running.frames.extend(running.fabric.frames());
+            if let Some(watch) = &mut self.watch {
+                running.frames[before..].iter().for_each(|record| watch.add(record));
+            }
+        }
+        if let Some(period) = running.fabric.last_period() {
+            running.new_period.clone_from(&period);
+            running.period = period;
         }
         self.check_switches()?;
         if running.fabric.has_ended() {
@@ -43,6 +52,13 @@ impl Emulation<'_> {
             }
             Ok(Heard::Command(command)) => {
                 obey(running, command);
+                Ok(false)
+            }
+            Ok(Heard::Page(command)) => {
+                running.fabric.set_fibre(command.fibre, command.is_up);
+                let start_ns = running.phases.first().map_or(0, |first| first.start_ns);
+                let at_ns = running.fabric.now_ns().saturating_sub(start_ns);
+                running.news.push(fibre_news(&command, at_ns));
                 Ok(false)
             }
             Ok(Heard::Port(news)) => {

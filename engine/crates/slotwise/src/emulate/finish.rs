@@ -7,7 +7,7 @@ use serde_json::Value;
 use slotwise_netio::CpuPlan;
 use slotwise_reproduce::routed::RoutedRecorder;
 
-use super::{COMMAND, Emulation, Running};
+use super::{COMMAND, Emulation, Heard, Running};
 use crate::lockstep::{unfinished_files, wrong_bytes};
 use crate::neighbours::Neighbours;
 use crate::realtime::Outcome;
@@ -112,6 +112,7 @@ impl Emulation<'_> {
             command: COMMAND,
             phases: std::mem::take(&mut running.phases),
             frames: std::mem::take(&mut running.frames),
+            moments: std::mem::take(&mut running.moments),
             lateness: Some(lateness),
             switch_answers,
             choices: std::mem::take(&mut self.choices),
@@ -124,6 +125,12 @@ impl Emulation<'_> {
         };
         let recording = recorder.map(RoutedRecorder::finish).unwrap_or_default();
         let report = report(&self.network.scenario, &fabric, gathered, &recording);
-        Ok(self.args.finish(&self.home, &report, &mut self.events))
+        let is_well = self.args.finish(&self.home, &report, &mut self.events);
+        if let Some(watch) = self.watch.take().filter(|_| !self.interrupted) {
+            watch.end(&report);
+            // Whatever else is said now comes too late.
+            while !matches!(self.heard.recv(), Ok(Heard::Signal) | Err(_)) {}
+        }
+        Ok(is_well)
     }
 }

@@ -7,9 +7,10 @@ use serde_json::json;
 
 use super::{Emulation, Running, VIEW_PERIOD};
 use crate::live::{LiveView, Snapshot};
+use crate::parts::PeriodNow;
 use crate::progress::Progress;
-use crate::realtime::PeriodNow;
 use crate::run::RunError;
+use crate::web::Watch;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -17,7 +18,6 @@ impl Emulation<'_> {
     pub(super) fn run_phases(&mut self, running: &mut Running) -> Result<(), RunError> {
         let mut view = LiveView::new();
         let mut progress = Progress::new(&self.network.scenario);
-        let mut period = PeriodNow::default();
         let mut next_view = Instant::now() + VIEW_PERIOD;
         for (index, (_, duration_ms)) in self.network.phases().into_iter().enumerate() {
             if let Some(hosts) = &mut running.hosts {
@@ -32,18 +32,25 @@ impl Emulation<'_> {
             }
             loop {
                 let before = running.frames.len();
-                let over = self.listen(running, next_view.saturating_duration_since(Instant::now()))?;
+                let next = self
+                    .watch
+                    .as_ref()
+                    .map_or(next_view, |watch| watch.next().min(next_view));
+                let over = self.listen(running, next.saturating_duration_since(Instant::now()))?;
                 running.frames[before..].iter().for_each(|record| progress.add(record));
                 if self.interrupted {
                     return Ok(());
                 }
                 if Instant::now() >= next_view {
                     next_view += VIEW_PERIOD;
-                    period = running.fabric.last_period().unwrap_or(period);
-                    let now = self.snapshot(running, &mut progress, &period, index);
+                    let now = self.look(running, index, running.period.clone()).with(&mut progress);
                     view.show(&now);
                     self.events.snapshot(&now);
+                    if let Some(first) = running.phases.first() {
+                        running.moments.push(now.moment(first.start_ns));
+                    }
                 }
+                self.show_page(running, index);
                 if over {
                     break;
                 }
@@ -52,18 +59,39 @@ impl Emulation<'_> {
         Ok(())
     }
 
-    fn snapshot(&self, running: &Running, progress: &mut Progress, period: &PeriodNow, phase: usize) -> Snapshot {
+    /// What is to be seen now but for what was counted since the last look.
+    fn look(&self, running: &Running, phase_index: usize, period: PeriodNow) -> Snapshot {
         let started_ns: Vec<u64> = running.phases.iter().map(|phase| phase.start_ns).collect();
         let phases = self.network.phases();
         let lengths_ns: Vec<u64> = phases.iter().map(|(_, duration_ms)| duration_ms * NS_PER_MS).collect();
         let (now_ns, end_ns) = schedule_ns(&lengths_ns, &started_ns, running.fabric.now_ns());
         Snapshot {
-            links: period.links.clone(),
-            sessions: period.sessions.clone(),
+            now_ns,
+            end_ns,
+            phase_index,
+            tables: period.tables,
+            sessions: period.sessions,
             violations: running.fabric.violations(),
             lateness_p99_ns: Some(running.fabric.lateness_p99_ns()),
-            ..progress.snapshot(now_ns, end_ns, phase)
+            first_light: running.fabric.first_light(),
+            ..Snapshot::default()
         }
+    }
+
+    /// An update for the page, if there is one and it is due.
+    pub(super) fn show_page(&mut self, running: &mut Running, phase: usize) {
+        if !self.watch.as_ref().is_some_and(Watch::is_due) {
+            return;
+        }
+        let period = std::mem::take(&mut running.new_period);
+        let mut look = self.look(running, phase, period);
+        look.drops = running.fabric.drops();
+        let start_ns = running.phases.first().map_or(0, |first| first.start_ns);
+        let Some(watch) = &mut self.watch else { return };
+        watch.reach(self.calls.rest());
+        let mut news = std::mem::take(&mut running.news);
+        news.extend(watch.news(&self.choices.changes, &[], start_ns));
+        watch.update(news, |progress| look.with(progress));
     }
 }
 

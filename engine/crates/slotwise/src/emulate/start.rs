@@ -20,6 +20,7 @@ use crate::child::{ChildEvent, JsonChild};
 use crate::controller::{self, CONTROL_PRIORITY, Clock};
 use crate::devices;
 use crate::notes::say;
+use crate::parts::PeriodNow;
 use crate::realtime::{Access, Realtime};
 use crate::run::RunError;
 use crate::switches::{Bmv2Switches, OwnSwitches, Switches};
@@ -72,6 +73,10 @@ impl Emulation<'_> {
             phases: Vec::new(),
             whole_flows: Vec::new(),
             frames: Vec::new(),
+            moments: Vec::new(),
+            period: PeriodNow::default(),
+            new_period: PeriodNow::default(),
+            news: Vec::new(),
         })
     }
 

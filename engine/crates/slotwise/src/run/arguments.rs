@@ -20,6 +20,7 @@ use crate::outputs;
 use crate::picture;
 use crate::report::Report;
 use crate::scenarios::Located;
+use crate::web::WebArgs;
 
 /// Where results of scenarios by name go, below the working directory.
 const RESULTS: &str = "run";
@@ -68,6 +69,8 @@ pub struct RunArgs {
     /// End as by SIGINT when standard input ends: a program that holds its other end takes the run with it, however that program ends.
     #[arg(long)]
     pub until_input_ends: bool,
+    #[command(flatten)]
+    pub web: WebArgs,
 }
 
 /// Reads seconds, with a fraction, as milliseconds.

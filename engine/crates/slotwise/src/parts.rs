@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the parts of a network did, of what was measured: the last period for who looks on, all periods for the report.
+
+use slotwise_reproduce::routed::RoutedRecorder;
+use slotwise_reproduce::{Recording, Table};
+use slotwise_scenario::Scenario;
+
+use crate::report::{LinkSeries, TableSeries};
+use crate::sessions::SessionNow;
+
+/// Links as the page and the terminal know them: name in the report, column that was measured, and its unit's worth.
+const LINK_COLUMNS: [(&str, &str, f64); 7] = [
+    ("utilization", "utilization", 1.0),
+    ("queue_bytes", "queue_bytes", 1.0),
+    ("dropped_packets", "dropped_packets", 1.0),
+    ("added_bps", "added_kbps", 1e3),
+    ("limit_bps", "limit_kbps", 1e3),
+    ("active_stations", "span", 1.0),
+    ("ram_bytes", "most_ram_bytes", 1.0),
+];
+
+/// What else is shown, by table: columns of `slotwise simulate --columns`.
+const TABLES: [(&str, &[&str]); 3] = [
+    (
+        "flows",
+        &[
+            "goodput_kbps",
+            "rate_kbyte_s",
+            "rtt_ms",
+            "window_packets",
+            "delay_ms",
+            "retransmissions",
+        ],
+    ),
+    (
+        "switches",
+        &["straight", "waited", "converted", "deflected", "refused", "dropped"],
+    ),
+    (
+        "gtp",
+        &[
+            "received_mbps",
+            "sink_mbps",
+            "source_mbps",
+            "lost_packets",
+            "retransmissions",
+            "rtt_ms",
+        ],
+    ),
+];
+
+/// Tables of more things are left to `--columns`.
+const MOST_THINGS: usize = 512;
+
+/// Things of one sort and what they did in the last period.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TableNow {
+    /// `links`, or as in the report.
+    pub table: &'static str,
+    /// Names of the things.
+    pub names: Vec<String>,
+    /// By name: a value a thing.
+    pub columns: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl TableNow {
+    /// A column; empty if it has none of that name.
+    pub fn column(&self, name: &str) -> &[f64] {
+        let column = self.columns.iter().find(|(known, _)| *known == name);
+        column.map_or(&[], |(_, numbers)| numbers)
+    }
+
+    /// Rows of the last period; `None` before the first one.
+    fn last(table: &'static str, from: &Table, columns: &[(&'static str, &str, f64)]) -> Option<TableNow> {
+        let count = link_count(from);
+        let rows = from.names.len().checked_sub(count)?..from.names.len();
+        let column = |&(name, measured, factor): &(&'static str, &str, f64)| {
+            let numbers = &from.numbers[from.column(measured)?][rows.clone()];
+            Some((name, numbers.iter().map(|number| number * factor).collect()))
+        };
+        (count > 0).then(|| TableNow {
+            table,
+            names: from.names[rows.clone()].to_vec(),
+            columns: columns.iter().filter_map(column).collect(),
+        })
+    }
+}
+
+/// What was done in the last period; nothing before the first one.
+#[derive(Debug, Clone, Default)]
+pub struct PeriodNow {
+    /// By links, and all else that is shown.
+    pub tables: Vec<TableNow>,
+    /// By sessions of GTP beside their max-min rates.
+    pub sessions: Vec<SessionNow>,
+}
+
+/// What was done in the last period, of what is written down.
+pub fn last_period(recorder: &RoutedRecorder) -> PeriodNow {
+    let recording = recorder.recording();
+    let links = TableNow::last("links", link_table(recording), &LINK_COLUMNS);
+    let others = shown(recording).filter_map(|(name, table, columns)| {
+        let columns: Vec<_> = columns.iter().map(|&column| (column, column, 1.0)).collect();
+        TableNow::last(name, table, &columns)
+    });
+    PeriodNow {
+        tables: links.into_iter().chain(others).collect(),
+        sessions: recorder.last_sessions().map(SessionNow::from).collect(),
+    }
+}
+
+/// Tables with something in them that are not too large.
+fn shown(recording: &Recording) -> impl Iterator<Item = (&'static str, &Table, &'static [&'static str])> {
+    let tables = recording.tables();
+    TABLES.into_iter().filter_map(move |(name, columns)| {
+        let (_, table) = tables.iter().find(|(known, _)| *known == name)?;
+        (1..=MOST_THINGS)
+            .contains(&link_count(table))
+            .then_some((name, *table, columns))
+    })
+}
+
+/// The same over all periods.
+pub fn table_series(recording: &Recording) -> Vec<TableSeries> {
+    let series = shown(recording).map(|(name, table, columns)| {
+        let things = link_count(table);
+        let by_thing = |column| (0..things).map(|thing| link_column(table, column, thing)).collect();
+        TableSeries {
+            table: name,
+            names: table.names[..things].to_vec(),
+            columns: columns.iter().map(|&column| (column, by_thing(column))).collect(),
+        }
+    });
+    series.collect()
+}
+
+/// Columns of the links of routers, of a ring or of optical packet switches.
+pub fn link_series(scenario: &Scenario, recording: &Recording) -> Vec<LinkSeries> {
+    let table = link_table(recording);
+    let series = (0..link_count(table)).map(|link| {
+        let column = |name: &str| {
+            let (_, measured, factor) = LINK_COLUMNS.iter().find(|(known, _, _)| *known == name)?;
+            Some(
+                link_column(table, measured, link)
+                    .into_iter()
+                    .map(move |number| number * factor),
+            )
+        };
+        let whole = |name: &str| column(name).into_iter().flatten().map(|number| number as u64).collect();
+        LinkSeries {
+            name: table.names[link].clone(),
+            rate_bps: own_rate_bps(scenario),
+            utilization: column("utilization").into_iter().flatten().collect(),
+            queue_bytes: whole("queue_bytes"),
+            dropped_packets: whole("dropped_packets"),
+            added_bps: whole("added_bps"),
+            limit_bps: whole("limit_bps"),
+            active_stations: whole("active_stations"),
+            ram_bytes: whole("ram_bytes"),
+        }
+    });
+    series.collect()
+}
+
+/// Rate of every link of a ring, or of every wavelength for data.
+fn own_rate_bps(scenario: &Scenario) -> Option<u64> {
+    let of_ring = scenario.ring.as_ref().map(|ring| ring.rate_bps);
+    of_ring.or(scenario.ops.as_ref().map(|ops| ops.rate_bps))
+}
+
+/// Ends of the periods of links and tables, fabric time.
+pub fn period_times_ms(scenario: &Scenario, recording: &Recording) -> Vec<f64> {
+    let tables = [link_table(recording), &recording.flows];
+    let table = tables.into_iter().find(|table| !table.names.is_empty());
+    let times_s = table
+        .map_or_else(Vec::new, |table| link_column(table, "time_s", 0))
+        .into_iter();
+    let start_ms = scenario.epoch_ns() as f64 / 1e6;
+    times_s.map(|s| start_ms + s * 1e3).collect()
+}
+
+/// Of routers, of the stations of a ring, or of the wavelengths of optical packet switches: a network has one of them.
+fn link_table(recording: &Recording) -> &Table {
+    let own = [&recording.stations, &recording.outputs];
+    own.into_iter()
+        .find(|table| !table.names.is_empty())
+        .unwrap_or(&recording.links)
+}
+
+/// Rows are by period, then by link: so many of them.
+pub fn link_count(table: &Table) -> usize {
+    let names = &table.names;
+    let again = names.iter().skip(1).position(|name| *name == names[0]);
+    again.map_or(names.len(), |before| before + 1)
+}
+
+/// A column of one link; empty if links of this kind have none.
+pub fn link_column(table: &Table, name: &str, link: usize) -> Vec<f64> {
+    let numbers = table.column(name).map_or(&[][..], |column| &table.numbers[column]);
+    let rows = numbers.iter().skip(link);
+    rows.step_by(link_count(table).max(1)).copied().collect()
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `slotwise view`: the page for the report of a finished run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use slotwise_web::Nobody;
+
+use crate::interrupts::Interrupts;
+use crate::notes::say;
+use crate::replay;
+use crate::run::RunError;
+use crate::web::serve;
+
+/// How often it looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Arguments of `view`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ViewArgs {
+    /// Report of `slotwise simulate` or `emulate` (JSON; schema/report.schema.json)
+    report: PathBuf,
+    /// Port on 127.0.0.1; 0 lets the system choose
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+    /// End as by SIGINT when standard input ends
+    #[arg(long)]
+    until_input_ends: bool,
+}
+
+/// Shows a report until it is interrupted.
+///
+/// # Errors
+/// What is wrong with the report, or why the port cannot be had.
+pub fn view(args: &ViewArgs) -> Result<(), RunError> {
+    let messages = replay::of_file(&args.report).map_err(|error| format!("{}: {error}", args.report.display()))?;
+    let interrupts = Interrupts::listen()?;
+    if args.until_input_ends {
+        interrupts.listen_to_input()?;
+    }
+    let server = serve(args.port, "--port", Arc::new(Nobody))?;
+    server.hub().replace(messages);
+    say!("the page is at {}; SIGINT (Ctrl-C) ends it", server.url());
+    until_interrupted(&interrupts);
+    Ok(())
+}
+
+/// Waits.
+pub fn until_interrupted(interrupts: &Interrupts) {
+    while interrupts.count() == 0 {
+        thread::sleep(LOOK);
+    }
+}

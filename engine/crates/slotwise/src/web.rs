@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The live page of a run (`--web`): what it shows comes from where the terminal's view has it, what it changes goes the way that
+//! others' changes go.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use slotwise_fabric::{FaultRecord, FrameRecord};
+use slotwise_web::{Answer, Asked, Backend, Config, Method, WebServer};
+
+use crate::choices::{Changed, ControllerChange};
+use crate::commands::{CommandError, FibreCommand};
+use crate::controller::fresh_token;
+use crate::faults::fault_text;
+use crate::live::Snapshot;
+use crate::network::{Fibre, Network};
+use crate::notes::{note, say};
+use crate::progress::Progress;
+use crate::replay;
+use crate::report::{Report, scheduler_text, shutdown_text};
+use crate::rest::Rest;
+use crate::run::{RunError, frame_shape};
+use crate::stream::{Controls, End, Hello, Message, NetworkShape, News, NewsKind, Update};
+
+/// From one update to the next.
+const PERIOD: Duration = Duration::from_millis(100);
+/// The controller's resources.
+const REST_PATH: &str = "slotwise/v1/";
+const FIBRE_PATH: &str = "fibre";
+
+/// The page, if it is asked for.
+#[derive(Debug, Clone, clap::Args)]
+pub struct WebArgs {
+    /// Show the run in a browser, on 127.0.0.1 at this port, or at any that is free; the address, with a token in it, is printed. The page
+    /// stays after the run until SIGINT (docs/page.md).
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    pub web: Option<u16>,
+}
+
+/// Listens on loopback.
+///
+/// # Errors
+/// When the port is taken.
+pub fn serve(port: u16, option: &str, backend: Arc<dyn Backend>) -> Result<WebServer, RunError> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let config = Config {
+        address,
+        token: fresh_token()?,
+    };
+    WebServer::start(config, backend)
+        .map_err(|error| format!("page: cannot listen on {address}: {error}; {option} chooses another port").into())
+}
+
+/// A run that somebody may look at.
+pub struct Watch {
+    server: WebServer,
+    steering: Arc<Steering>,
+    progress: Progress,
+    next: Instant,
+    told: Told,
+}
+
+/// What has been told of what there is ever more of.
+#[derive(Default)]
+struct Told {
+    changes: usize,
+    /// By fault: that it happened, that it is over.
+    faults: Vec<(bool, bool)>,
+}
+
+impl Watch {
+    /// Starts the page's server, if it is asked for. Fibres that somebody cuts or mends there go to `fibres`.
+    ///
+    /// # Errors
+    /// When the port is taken.
+    pub fn start(
+        args: &WebArgs,
+        command: &str,
+        network: &Network,
+        has_controller: bool,
+        fibres: Sender<FibreCommand>,
+    ) -> Result<Option<Watch>, RunError> {
+        let Some(port) = args.web else { return Ok(None) };
+        let steering = Arc::new(Steering {
+            rest: Mutex::default(),
+            fibres: network.fibres(),
+            tell: Mutex::new(Some(fibres)),
+        });
+        let server = serve(port, "--web=PORT", steering.clone())?;
+        let scenario = &network.scenario;
+        server.hub().hello(
+            Message::Hello(Hello {
+                phases: scenario.phases.iter().map(|phase| phase.name.clone()).collect(),
+                network: NetworkShape::of(scenario),
+                frame: frame_shape(scenario),
+                controls: Controls {
+                    rest: has_controller,
+                    fibres: steering.fibre_names(),
+                },
+                ..Hello::new(command, &scenario.name, scenario.seed)
+            })
+            .text(),
+        );
+        say!("the page is at {}", server.url());
+        Ok(Some(Watch {
+            server,
+            steering,
+            progress: Progress::new(scenario),
+            next: Instant::now() + PERIOD,
+            told: Told::default(),
+        }))
+    }
+
+    /// Where the controller's REST server is from now on, if anywhere.
+    pub fn reach(&self, rest: Option<&Rest>) {
+        *self.steering.rest.lock().unwrap_or_else(PoisonError::into_inner) = rest.cloned();
+    }
+
+    /// Counts a frame.
+    pub fn add(&mut self, record: &FrameRecord) {
+        self.progress.add(record);
+    }
+
+    /// When the next update is due.
+    pub fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Whether it is.
+    pub fn is_due(&self) -> bool {
+        Instant::now() >= self.next
+    }
+
+    /// Sends an update: `snapshot` makes of what was counted what there is to see.
+    pub fn update(&mut self, news: Vec<News>, snapshot: impl FnOnce(&mut Progress) -> Snapshot) {
+        self.next = Instant::now() + PERIOD;
+        let now = snapshot(&mut self.progress);
+        self.server
+            .hub()
+            .publish(Message::Update(Update::of(&now, news)).text());
+    }
+
+    /// What the controller was told, and what failed, since this was asked last; the first phase began at `start_ns`.
+    pub fn news(&mut self, changes: &[ControllerChange], faults: &[FaultRecord], start_ns: u64) -> Vec<News> {
+        let mut news = Vec::new();
+        let mut add = |at_ns: u64, kind, text| {
+            news.push(News {
+                at_ns: at_ns.saturating_sub(start_ns),
+                kind,
+                text,
+            });
+        };
+        for change in changes.iter().skip(self.told.changes) {
+            let text = match &change.what {
+                Changed::Scheduler(scheduler) => scheduler_text(scheduler),
+                Changed::Shutdown(shutdown) => shutdown_text(shutdown),
+            };
+            add(change.at_ns, NewsKind::Change, text);
+        }
+        self.told.changes = self.told.changes.max(changes.len());
+        self.told.faults.resize(faults.len(), (false, false));
+        for (fault, (has_begun, is_over)) in faults.iter().zip(&mut self.told.faults) {
+            let routers: Vec<String> = fault.beside_stars().map(|device| device.to_string()).collect();
+            let text = || fault_text(fault.kind.name(), (fault.edge(), fault.core()), &routers);
+            if fault.happened && !*has_begun {
+                *has_begun = true;
+                add(fault.start_ns, NewsKind::Fault, text());
+            }
+            if let Some(at_ns) = fault.recovered_ns.filter(|_| !*is_over) {
+                *is_over = true;
+                add(at_ns, NewsKind::Recovery, format!("{}: well again", text()));
+            }
+        }
+        news
+    }
+
+    /// The run is over: who looks is told, and whoever comes later sees all of it, as its report has it.
+    pub fn end(&self, report: &Report) {
+        self.reach(None);
+        self.steering.tell.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let whole = serde_json::to_value(report).map_err(|error| error.to_string());
+        let replayed = whole.and_then(|whole| {
+            let mut head = whole.clone();
+            if let Some(fields) = head.as_object_mut() {
+                fields.remove("series");
+            }
+            let messages = replay::of_report(whole).map_err(|error| error.to_string())?;
+            Ok((head, messages))
+        });
+        match replayed {
+            Ok((report_head, messages)) => {
+                self.server.hub().replace(messages);
+                let end = End {
+                    ok: report.verdict.ok,
+                    failures: report.verdict.failures.clone(),
+                    report: report_head,
+                };
+                self.server.hub().tell(Message::End(end).text());
+            }
+            Err(reason) => note!("slotwise: the page does not show the report: {reason}"),
+        }
+        say!("the page stays at {} until SIGINT (Ctrl-C)", self.server.url());
+    }
+}
+
+/// What the page may change: the controller's resources, and fibres.
+struct Steering {
+    rest: Mutex<Option<Rest>>,
+    fibres: Vec<(String, Fibre)>,
+    /// None when the run is over.
+    tell: Mutex<Option<Sender<FibreCommand>>>,
+}
+
+/// What `api/fibre` takes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FibreWanted {
+    name: String,
+    up: bool,
+}
+
+impl Steering {
+    /// One name of each.
+    fn fibre_names(&self) -> Vec<String> {
+        let mut known: Vec<&Fibre> = Vec::new();
+        let mut names = Vec::new();
+        for (name, fibre) in &self.fibres {
+            if !known.contains(&fibre) {
+                known.push(fibre);
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    fn set_fibre(&self, asked: &Asked) -> Answer {
+        if asked.method != Method::Put {
+            return Answer::problem(405, "Method Not Allowed", "expected PUT");
+        }
+        let wanted: FibreWanted = match serde_json::from_slice(&asked.body) {
+            Ok(wanted) => wanted,
+            Err(error) => {
+                let detail = format!("{error}; expected {{\"name\": \"edge0-core0\", \"up\": false}}");
+                return Answer::problem(400, "Bad Request", &detail);
+            }
+        };
+        let (name, is_up) = (wanted.name.clone(), wanted.up);
+        let command = match FibreCommand::new(wanted.name, is_up, &self.fibres) {
+            Ok(command) => command,
+            Err(error @ CommandError::NoFibre { .. }) => {
+                return Answer::problem(422, "Unprocessable Content", &error.to_string());
+            }
+            Err(error) => return Answer::problem(400, "Bad Request", &error.to_string()),
+        };
+        let tell = self.tell.lock().unwrap_or_else(PoisonError::into_inner);
+        match tell.as_ref().is_some_and(|tell| tell.send(command).is_ok()) {
+            true => Answer {
+                status: 200,
+                body: json!({"name": name, "up": is_up}).to_string().into_bytes(),
+            },
+            false => Answer::problem(409, "Conflict", "the run is over"),
+        }
+    }
+
+    fn rest(&self, asked: &Asked) -> Answer {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
+        let resource = asked.path.strip_prefix(REST_PATH);
+        let Some(resource) = resource.filter(|path| path.bytes().all(is_plain) && !path.contains("..")) else {
+            return Answer::problem(404, "Not Found", "expected slotwise/v1/RESOURCE, or fibre");
+        };
+        let rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(rest) = rest else {
+            return Answer::problem(503, "Service Unavailable", "there is no controller that could be asked");
+        };
+        let body = match asked.method {
+            Method::Get => None,
+            Method::Put => Some(asked.body.as_slice()),
+        };
+        match rest.pass(body, resource) {
+            Ok((status, body)) => Answer { status, body },
+            Err(error) => Answer::problem(502, "Bad Gateway", &format!("the controller: {error}")),
+        }
+    }
+}
+
+impl Backend for Steering {
+    fn call(&self, asked: Asked) -> Answer {
+        match asked.path.as_str() {
+            FIBRE_PATH => self.set_fibre(&asked),
+            _ => self.rest(&asked),
+        }
+    }
+}
+
+/// News of a fibre that was cut or mended by hand.
+pub fn fibre_news(command: &FibreCommand, at_ns: u64) -> News {
+    let done: Value = command.done();
+    let name = done["name"].as_str().unwrap_or_default();
+    News {
+        at_ns,
+        kind: NewsKind::Fibre,
+        text: format!("{name} {}", if command.is_up { "mended" } else { "cut" }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn put(path: &str, body: &str) -> Asked {
+        Asked {
+            method: Method::Put,
+            path: path.into(),
+            body: body.into(),
+        }
+    }
+
+    #[test]
+    fn fibres_are_cut_by_name_and_all_else_is_refused() {
+        let network = Network::parse(include_bytes!("../../../../topologies/star4.yaml")).unwrap();
+        let (tell, told) = channel();
+        let steering = Steering {
+            rest: Mutex::default(),
+            fibres: network.fibres(),
+            tell: Mutex::new(Some(tell)),
+        };
+        assert_eq!(steering.fibre_names().len(), 4, "one name each");
+        let status = |asked: &Asked| steering.call(asked.clone()).status;
+        assert_eq!(status(&put("fibre", r#"{"name": "edge1-core0", "up": false}"#)), 200);
+        let command = told.try_recv().unwrap();
+        assert!(!command.is_up && command.fibre == Fibre::OfStar { edge: 1, core: 0 });
+        for (asked, expected) in [
+            (put("fibre", r#"{"name": "edge9-core0", "up": false}"#), 422),
+            (put("fibre", r#"{"name": "edge1-core0"}"#), 400),
+            (put("fibre", r#"{"name": "edge1-core0", "up": false, "for": 3}"#), 400),
+            (put("fibre", "cut it"), 400),
+            (put("slotwise/v1/scheduler", "{}"), 503),
+            (put("slotwise/v1/../../secret", "{}"), 404),
+            (put("slotwise/v1/scheduler?x=http://evil", "{}"), 404),
+            (put("other", "{}"), 404),
+        ] {
+            assert_eq!(status(&asked), expected, "{asked:?}");
+        }
+        let read = Asked {
+            method: Method::Get,
+            ..put("fibre", "")
+        };
+        assert_eq!(status(&read), 405);
+        assert!(told.try_recv().is_err());
+        steering.tell.lock().unwrap().take();
+        assert_eq!(status(&put("fibre", r#"{"name": "edge1-core0", "up": true}"#)), 409);
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stream of a run's state (schema/stream.schema.json), and the connection it comes by.
+
+export interface Frame {
+  slots: number;
+  signaling_slots: number;
+  slot_ns: number;
+  guard_ns: number;
+}
+
+export interface Network {
+  kinds: string[];
+  edges: number;
+  cores: number;
+  /** What a slot of each edge carries, bytes as on the fibre. */
+  slot_bytes: number[];
+}
+
+export interface Hello {
+  message: 'hello';
+  version: number;
+  command: string;
+  scenario: string;
+  seed: number;
+  is_finished: boolean;
+  phases: string[];
+  network: Network;
+  frame?: Frame;
+  controls: { rest: boolean; fibres: string[] };
+}
+
+export interface FirstLight {
+  count: number;
+  p50_ns: number;
+  p99_ns: number;
+  max_ns: number;
+}
+
+/** Pairs of edges, column by column; a pair is source * edges + destination. */
+export interface StarUpdate {
+  frames: number;
+  pairs: number[];
+  demand_bytes: number[];
+  in_force_slots: number[];
+  granted_slots: number[];
+  delivered_bytes: number[];
+}
+
+export interface TableUpdate {
+  table: string;
+  names: string[];
+  columns: Record<string, number[]>;
+}
+
+export interface Drop {
+  place: string;
+  reason: string;
+  packets: number;
+}
+
+export interface News {
+  at_ns: number;
+  kind: 'change' | 'fault' | 'recovery' | 'fibre';
+  text: string;
+}
+
+export interface Update {
+  message: 'update';
+  now_ns: number;
+  end_ns: number;
+  phase: number;
+  violations?: number;
+  lateness_p99_ns?: number;
+  first_light?: FirstLight;
+  star?: StarUpdate;
+  tables?: TableUpdate[];
+  drops?: Drop[];
+  news?: News[];
+}
+
+/** The report without its series; the page shows some of it. */
+export interface Report {
+  verdict: { ok: boolean; failures: string[]; notes: string[] };
+  duration_ns: number;
+  phases: { name: string; start_ns: number; end_ns: number; flows: unknown[]; files: Record<string, unknown>[] }[];
+  invariants: Record<string, number | string[]>;
+  drops: Drop[];
+  lateness?: { p50_ns: number; p99_ns: number; max_ns: number };
+  first_light?: FirstLight;
+  faults?: { kinds: FaultSummary[] };
+  [other: string]: unknown;
+}
+
+export interface FaultSummary {
+  kind: string;
+  injected: number;
+  messages: number;
+  not_recovered: number;
+  p50_ns: number | null;
+  p99_ns: number | null;
+  max_ns: number | null;
+}
+
+export interface End {
+  message: 'end';
+  ok: boolean;
+  failures: string[];
+  report: Report;
+}
+
+export type Message = Hello | Update | End;
+
+export type Connection = 'connecting' | 'open' | 'lost' | 'refused';
+
+export const VERSION = 1;
+
+const RETRY_MS = 1500;
+/** A connection that lived at least so long may have been dropped as it did not keep up. */
+const STABLE_MS = 500;
+
+/** The token of the address, which the server wants to see again. */
+export function token(): string {
+  return new URLSearchParams(location.search).get('token') ?? '';
+}
+
+/** Reads the stream, again when it was cut off; `hear` gets each message, `tell` how the connection is. */
+export function connect(hear: (message: Message) => void, tell: (connection: Connection) => void): void {
+  let isOver = false;
+  let failures = 0;
+  const open = () => {
+    const opened = performance.now();
+    const address = new URL(`stream?token=${encodeURIComponent(token())}`, location.href);
+    address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
+    const socket = new WebSocket(address);
+    socket.onopen = () => tell('open');
+    socket.onmessage = (event) => {
+      failures = 0;
+      const message = JSON.parse(event.data as string) as Message;
+      if (message.message === 'end') {
+        isOver = true;
+      }
+      hear(message);
+    };
+    socket.onclose = () => {
+      failures = performance.now() - opened > STABLE_MS ? 0 : failures + 1;
+      tell(failures > 3 ? 'refused' : 'lost');
+      if (!isOver) {
+        setTimeout(open, RETRY_MS);
+      }
+    };
+  };
+  open();
+}
+
+export interface Problem {
+  title: string;
+  status: number;
+  detail: string;
+}
+
+/** Asks the run's engine or controller, by the path below `api/`. Throws a {@link Problem}. */
+export async function ask<T>(path: string, body?: unknown): Promise<T> {
+  const response = await fetch(new URL(`api/${path}`, location.href), {
+    method: body === undefined ? 'GET' : 'PUT',
+    headers: { Authorization: `Bearer ${token()}`, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const answer: unknown = await response.json().catch(() => ({}));
+  if (!response.ok) {
+    const problem = answer as Partial<Problem>;
+    throw { title: response.statusText, status: response.status, detail: '', ...problem } satisfies Problem;
+  }
+  return answer as T;
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may be changed while a run goes on: through the controller's REST resources, and fibres by the engine.
+
+import { useEffect, useState } from 'preact/hooks';
+
+import { ask, type Problem } from '../stream';
+import type { ViewProps } from './shared';
+
+type Answer = { ok: boolean; text: string } | null;
+
+function Said({ answer }: { answer: Answer }) {
+  return (
+    <p class={`answer ${answer ? (answer.ok ? 'good' : 'bad') : ''}`} role="status">
+      {answer?.text ?? ''}
+    </p>
+  );
+}
+
+async function attempt(what: () => Promise<string>): Promise<Answer> {
+  try {
+    return { ok: true, text: await what() };
+  } catch (error) {
+    const problem = error as Partial<Problem>;
+    return { ok: false, text: `${problem.title ?? 'Failed'}: ${problem.detail ?? String(error)}` };
+  }
+}
+
+export function Control({ run }: ViewProps) {
+  if (run.isFinished) {
+    return <p class="empty">The run is over: nothing can be changed any more.</p>;
+  }
+  const { rest, fibres } = run.hello!.controls;
+  const has = (kind: string) => run.network.kinds.includes(kind);
+  return (
+    <div class="two">
+      {rest && has('star') ? <Scheduler /> : null}
+      {fibres.length ? <Fibres names={fibres} /> : null}
+      {rest && has('star') && run.network.cores > 1 ? <Masters /> : null}
+      {rest && has('ring') ? <RingMode /> : null}
+      {rest && has('ring') ? <Numbers title="Weights of stations" path="slotwise/v1/apps/ring/weights" list="weights" named={['device_id']} number="weight" least={1} most={255} step={1} /> : null}
+      {rest && has('ops') ? <Numbers title="Target utilization of outputs" path="slotwise/v1/apps/ops/targets" list="targets" named={['device_id', 'port']} number="target" least={0.01} most={1} step={0.01} /> : null}
+      {rest && has('ops') ? <Numbers title="Weights of classes" path="slotwise/v1/apps/ops/weights" list="weights" named={['class']} number="weight" least={0.001} most={1000} step={0.001} /> : null}
+      {rest && has('routers') ? <Numbers title="Capacities that XCP reckons with" path="slotwise/v1/apps/routes/capacities" list="outputs" named={['device_id', 'port']} number="xcp_bps" least={1e6} most={4e11} step={1e6} /> : null}
+    </div>
+  );
+}
+
+interface Setting {
+  name: string;
+  description: string;
+  type: 'choice' | 'integer' | 'rules';
+  default: string | number;
+  values?: string[];
+  minimum?: number;
+  maximum?: number;
+}
+
+interface SchedulerState {
+  name: string;
+  settings: Record<string, string | number>;
+  available: { name: string; description: string; settings: Setting[] }[];
+}
+
+function Scheduler() {
+  const [state, setState] = useState<SchedulerState | null>(null);
+  const [name, setName] = useState('');
+  const [settings, setSettings] = useState<Record<string, string>>({});
+  const [answer, setAnswer] = useState<Answer>(null);
+  const read = async () => {
+    const now = await ask<SchedulerState>('slotwise/v1/scheduler');
+    setState(now);
+    setName(now.name);
+    setSettings(Object.fromEntries(Object.entries(now.settings).map(([key, value]) => [key, String(value)])));
+  };
+  useEffect(() => {
+    read().catch(() => undefined);
+  }, []);
+  const about = state?.available.find((scheduler) => scheduler.name === name);
+  const choose = (chosen: string) => {
+    const of = state?.available.find((scheduler) => scheduler.name === chosen);
+    setName(chosen);
+    setSettings(Object.fromEntries((of?.settings ?? []).map((setting) => [setting.name, String(chosen === state?.name ? (state.settings[setting.name] ?? setting.default) : setting.default)])));
+  };
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    const typed = (about?.settings ?? []).map((setting) => [setting.name, setting.type === 'integer' ? Number(settings[setting.name]) : (settings[setting.name] ?? '')] as const);
+    setAnswer(
+      await attempt(async () => {
+        const now = await ask<{ name: string }>('slotwise/v1/scheduler', { name, settings: Object.fromEntries(typed) });
+        await read();
+        return `${now.name} holds from the next frame that is scheduled.`;
+      }),
+    );
+  };
+  return (
+    <section class="panel" aria-labelledby="scheduler-title">
+      <h2 id="scheduler-title">Scheduler and weights</h2>
+      <form class="fields" onSubmit={submit}>
+        <label for="scheduler-name">Scheduler</label>
+        <select id="scheduler-name" value={name} onChange={(event) => choose(event.currentTarget.value)}>
+          {(state?.available ?? []).map((scheduler) => (
+            <option key={scheduler.name} value={scheduler.name}>
+              {scheduler.name}
+            </option>
+          ))}
+        </select>
+        {about ? <p class="help">{about.description}</p> : null}
+        {(about?.settings ?? []).map((setting) => (
+          <Field key={`${name} ${setting.name}`} setting={setting} value={settings[setting.name] ?? ''} onValue={(value) => setSettings({ ...settings, [setting.name]: value })} />
+        ))}
+        <span />
+        <div>
+          <button class="primary" type="submit" disabled={!about}>
+            Use it
+          </button>
+        </div>
+      </form>
+      <Said answer={answer} />
+    </section>
+  );
+}
+
+function Field({ setting, value, onValue }: { setting: Setting; value: string; onValue: (value: string) => void }) {
+  const id = `setting-${setting.name}`;
+  const input = { id, value, 'aria-describedby': `${id}-help` };
+  return (
+    <>
+      <label for={id}>{setting.name.replaceAll('_', ' ')}</label>
+      {setting.type === 'choice' ? (
+        <select {...input} onChange={(event) => onValue(event.currentTarget.value)}>
+          {(setting.values ?? []).map((of) => (
+            <option key={of} value={of}>
+              {of}
+            </option>
+          ))}
+        </select>
+      ) : setting.type === 'integer' ? (
+        <input {...input} type="number" min={setting.minimum} max={setting.maximum} onInput={(event) => onValue(event.currentTarget.value)} />
+      ) : (
+        <input {...input} type="text" onInput={(event) => onValue(event.currentTarget.value)} />
+      )}
+      <p class="help" id={`${id}-help`}>
+        {setting.description}
+      </p>
+    </>
+  );
+}
+
+function Fibres({ names }: { names: string[] }) {
+  const [wanted, setWanted] = useState('');
+  const [cut, setCut] = useState<ReadonlySet<string>>(new Set());
+  const [answer, setAnswer] = useState<Answer>(null);
+  const set = async (name: string, up: boolean) => {
+    setAnswer(
+      await attempt(async () => {
+        await ask('fibre', { name, up });
+        const next = new Set(cut);
+        up ? next.delete(name) : next.add(name);
+        setCut(next);
+        return `${name} is ${up ? 'mended' : 'cut'}.`;
+      }),
+    );
+  };
+  const shown = names.filter((name) => name.includes(wanted));
+  return (
+    <section class="panel" aria-labelledby="fibres-title">
+      <h2 id="fibres-title">Links</h2>
+      {names.length > 8 ? (
+        <p>
+          <label>
+            with <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} /> in the name
+          </label>
+        </p>
+      ) : null}
+      <div class="scroll" tabIndex={0} role="region" aria-label="Links that may be cut">
+        <table>
+          <tbody>
+            {shown.map((name) => (
+              <tr key={name}>
+                <td>{name}</td>
+                <td class={cut.has(name) ? 'kind cut' : 'soft'}>{cut.has(name) ? 'cut' : 'whole, or not touched here'}</td>
+                <td class="number">
+                  <button onClick={() => set(name, false)} aria-label={`Cut ${name}`}>
+                    Cut
+                  </button>{' '}
+                  <button onClick={() => set(name, true)} aria-label={`Mend ${name}`}>
+                    Mend
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Said answer={answer} />
+    </section>
+  );
+}
+
+interface Master {
+  core: number;
+  master: number;
+  shut_down: boolean;
+}
+
+function Masters() {
+  const [masters, setMasters] = useState<Master[]>([]);
+  const [answer, setAnswer] = useState<Answer>(null);
+  const read = async () => setMasters((await ask<{ masters: Master[] }>('slotwise/v1/shutdown')).masters);
+  useEffect(() => {
+    read().catch(() => undefined);
+  }, []);
+  const set = async (core: number, shut_down: boolean) => {
+    setAnswer(
+      await attempt(async () => {
+        await ask('slotwise/v1/shutdown', { core, shut_down });
+        await read();
+        return `The master of core ${core} is ${shut_down ? 'shut down' : 'taken back'}.`;
+      }),
+    );
+  };
+  return (
+    <section class="panel" aria-labelledby="masters-title">
+      <h2 id="masters-title">Stars</h2>
+      <table>
+        <tbody>
+          {masters.map(({ core, master, shut_down }) => (
+            <tr key={core}>
+              <td>
+                core {core}, master edge {master}
+              </td>
+              <td class={shut_down ? 'kind cut' : 'soft'}>{shut_down ? 'shut down' : 'in use'}</td>
+              <td class="number">
+                <button onClick={() => set(core, !shut_down)} aria-label={`${shut_down ? 'Take back' : 'Shut down'} the master of core ${core}`}>
+                  {shut_down ? 'Take back' : 'Shut down'}
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <Said answer={answer} />
+    </section>
+  );
+}
+
+const MODES = ['explicit', 'adaptive', 'controller', 'rpr-aggressive', 'rpr-conservative'];
+
+function RingMode() {
+  const [mode, setMode] = useState('');
+  const [answer, setAnswer] = useState<Answer>(null);
+  useEffect(() => {
+    ask<{ mode: string }>('slotwise/v1/apps/ring/mode').then(
+      (now) => setMode(now.mode),
+      () => undefined,
+    );
+  }, []);
+  const choose = async (wanted: string) => {
+    setMode(wanted);
+    setAnswer(
+      await attempt(async () => {
+        await ask('slotwise/v1/apps/ring/mode', { mode: wanted });
+        return `Stations learn what they may add by mode ${wanted}.`;
+      }),
+    );
+  };
+  return (
+    <section class="panel" aria-labelledby="mode-title">
+      <h2 id="mode-title">Fairness of the ring</h2>
+      <form class="fields" onSubmit={(event) => event.preventDefault()}>
+        <label for="ring-mode">Mode</label>
+        <select id="ring-mode" value={mode} onChange={(event) => choose(event.currentTarget.value)}>
+          {MODES.map((of) => (
+            <option key={of} value={of}>
+              {of}
+            </option>
+          ))}
+        </select>
+      </form>
+      <Said answer={answer} />
+    </section>
+  );
+}
+
+interface NumbersProps {
+  title: string;
+  path: string;
+  list: string;
+  /** What tells entries apart. */
+  named: string[];
+  number: string;
+  least: number;
+  most: number;
+  step: number;
+}
+
+/** Entries of a resource that have one number each. */
+function Numbers({ title, path, list, named, number, least, most, step }: NumbersProps) {
+  const [entries, setEntries] = useState<Record<string, number>[]>([]);
+  const [answer, setAnswer] = useState<Answer>(null);
+  const read = async () => setEntries((await ask<Record<string, Record<string, number>[]>>(path))[list] ?? []);
+  useEffect(() => {
+    read().catch(() => undefined);
+  }, [path]);
+  const nameOf = (entry: Record<string, number>) => named.map((key) => `${key.replace('device_id', 'device')} ${entry[key]}`).join(', ');
+  const set = async (entry: Record<string, number>, value: number) => {
+    setAnswer(
+      await attempt(async () => {
+        await ask(path, { ...Object.fromEntries(named.map((key) => [key, entry[key]])), [number]: value });
+        await read();
+        return `${nameOf(entry)}: ${value}.`;
+      }),
+    );
+  };
+  if (!entries.length) {
+    return null;
+  }
+  return (
+    <section class="panel" aria-label={title}>
+      <h2>{title}</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label={`${title}, all`}>
+        <table>
+          <tbody>
+            {entries.map((entry) => (
+              <tr key={nameOf(entry)}>
+                <td>{nameOf(entry)}</td>
+                <td class="number">
+                  <input type="number" min={least} max={most} step={step} value={entry[number]} aria-label={`${title}: ${nameOf(entry)}`} onChange={(event) => set(entry, Number(event.currentTarget.value))} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Said answer={answer} />
+    </section>
+  );
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults, alarms, changes, and what was dropped.
+
+import { useEffect, useState } from 'preact/hooks';
+
+import { count, duration, seconds } from '../format';
+import { ask } from '../stream';
+import type { ViewProps } from './shared';
+
+const NAMES = { change: 'change', fault: 'fault', recovery: 'well again', fibre: 'by hand' } as const;
+const PERIOD_MS = 1000;
+
+export function NewsView({ run, atS, goTo }: ViewProps) {
+  const kinds = run.end?.report.faults?.kinds ?? [];
+  const violated = Object.entries(run.end?.report.invariants ?? {}).filter(([, value]) => typeof value === 'number');
+  const drops = [...run.drops].sort((a, b) => b.packets - a.packets);
+  return (
+    <>
+      <h2>What happened</h2>
+      {run.news.length ? (
+        <ol class="news scroll" tabIndex={0} aria-label="What happened">
+          {run.news.map((news, k) => (
+            <li key={k}>
+              <button onClick={() => goTo(news.at_ns / 1e9)} aria-label={`Go to ${seconds(news.at_ns / 1e9)}`}>
+                {seconds(news.at_ns / 1e9)}
+              </button>
+              <span class={`kind ${news.kind}`}>{NAMES[news.kind]}</span>
+              <span class={news.at_ns / 1e9 > atS ? 'soft' : ''}>{news.text}</span>
+            </li>
+          ))}
+        </ol>
+      ) : (
+        <p class="soft">No faults, no changes of the scheduler, nothing cut by hand.</p>
+      )}
+      {run.hello?.controls.rest && !run.isFinished && run.network.kinds.includes('star') ? <Alarms /> : null}
+      {kinds.length ? (
+        <>
+          <h2>Faults by kind</h2>
+          <table aria-label="Faults by kind">
+            <thead>
+              <tr>
+                <th>kind</th>
+                <th class="number">times</th>
+                <th class="number">messages hit</th>
+                <th class="number">recovered, median</th>
+                <th class="number">99th percentile</th>
+                <th class="number">longest</th>
+                <th class="number">never</th>
+              </tr>
+            </thead>
+            <tbody>
+              {kinds.map((kind) => (
+                <tr key={kind.kind} data-kind={kind.kind}>
+                  <td>{kind.kind}</td>
+                  <td class="number">{count(kind.injected)}</td>
+                  <td class="number">{count(kind.messages)}</td>
+                  {[kind.p50_ns, kind.p99_ns, kind.max_ns].map((ns, k) => (
+                    <td key={k} class="number">
+                      {ns === null ? '–' : duration(ns)}
+                    </td>
+                  ))}
+                  <td class="number">{count(kind.not_recovered)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </>
+      ) : null}
+      {violated.length ? (
+        <>
+          <h2>Invariants</h2>
+          <table aria-label="Invariants">
+            <tbody>
+              {violated.map(([name, value]) => (
+                <tr key={name}>
+                  <td>{name}</td>
+                  <td class="number">{count(value as number)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </>
+      ) : null}
+      <h2>Dropped packets</h2>
+      {drops.length ? (
+        <div class="scroll panel" tabIndex={0} role="region" aria-label="Dropped packets">
+          <table aria-label="Dropped packets">
+            <thead>
+              <tr>
+                <th>place</th>
+                <th>reason</th>
+                <th class="number">packets so far</th>
+              </tr>
+            </thead>
+            <tbody>
+              {drops.map((drop) => (
+                <tr key={`${drop.place} ${drop.reason}`} data-drop={`${drop.place} ${drop.reason}`}>
+                  <td>{drop.place}</td>
+                  <td>{drop.reason.replace(/^p4:/, 'P4: ')}</td>
+                  <td class="number" data-value={drop.packets}>
+                    {count(drop.packets)}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : (
+        <p class="soft">None.</p>
+      )}
+    </>
+  );
+}
+
+interface Members {
+  membership: string;
+  members: { edge: number; core?: number; state: string; faults: string[]; error_ns: number }[];
+}
+
+/** What edges that join by invitation report. */
+function Alarms() {
+  const [members, setMembers] = useState<Members | null>(null);
+  useEffect(() => {
+    let goesOn = true;
+    const look = async () => {
+      const now = await ask<Members>('slotwise/v1/members').catch(() => null);
+      if (goesOn) {
+        setMembers((last) => now ?? last);
+        setTimeout(look, PERIOD_MS);
+      }
+    };
+    void look();
+    return () => {
+      goesOn = false;
+    };
+  }, []);
+  if (!members?.members.length) {
+    return null;
+  }
+  return (
+    <>
+      <h2>Alarms of edges</h2>
+      <table aria-label="Alarms of edges">
+        <thead>
+          <tr>
+            <th>edge</th>
+            <th>state</th>
+            <th class="number">error of T_d</th>
+            <th>alarms</th>
+          </tr>
+        </thead>
+        <tbody>
+          {members.members.map((member) => (
+            <tr key={`${member.edge} ${member.core ?? 0}`}>
+              <td>
+                {member.edge}
+                {member.core === undefined ? '' : `, core ${member.core}`}
+              </td>
+              <td>{member.state}</td>
+              <td class="number">{member.error_ns} ns</td>
+              <td class={member.faults.length ? 'kind fault' : 'soft'}>{member.faults.join(', ').replaceAll('_', ' ') || 'none'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}

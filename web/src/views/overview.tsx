@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole run at a glance.
+
+import { before, most } from '../history';
+import { bps, bytes, count, digits, duration, percent } from '../format';
+import { Plot } from '../plot';
+import { Card, Empty, type ViewProps } from './shared';
+
+export function Overview({ run, atS, theme, goTo }: ViewProps) {
+  const { totals, moments, end } = run;
+  const at = before(totals.timesS, atS, (timeS) => timeS);
+  const has = (kind: string) => run.network.kinds.includes(kind);
+  const links = run.tableAt('links', atS);
+  const flows = run.tableAt('flows', atS);
+  const utilization = links?.columns['utilization'] ?? [];
+  const goodput = (flows?.columns['goodput_kbps'] ?? []).reduce((sum, kbps) => sum + 1e3 * kbps, 0);
+  if (!run.timesS.length) {
+    return <Empty>The run has not said anything yet.</Empty>;
+  }
+  const pairs = run.busiestPairs(8);
+  const series = run.pairSeries(pairs);
+  const pairName = (pair: number) => `${Math.floor(pair / run.network.edges)} → ${pair % run.network.edges}`;
+  return (
+    <>
+      <dl class="cards">
+        {has('star') && at >= 0 ? (
+          <>
+            <Card name="Goodput between edges">{bps(totals.goodputBps[at]!)}</Card>
+            <Card name="Granted" note="slots a frame, all pairs">
+              {digits(totals.grantedSlots[at]!)}
+            </Card>
+            <Card name="Demand" note="slots that would empty the queues">
+              {count(totals.demandSlots[at]!)}
+            </Card>
+          </>
+        ) : null}
+        {flows ? <Card name="Goodput of flows" note={`${flows.names.length} flows`}>{bps(goodput)}</Card> : null}
+        {links ? (
+          <Card name="Busiest link" note={links.names[most(utilization, 1)[0] ?? 0]}>
+            {percent(Math.max(0, ...utilization))}
+          </Card>
+        ) : null}
+        {run.latenessNs !== null ? (
+          <Card name="Lateness" note="99th percentile so far">
+            {duration(run.latenessNs)}
+          </Card>
+        ) : null}
+        {run.firstLight?.count ? (
+          <Card name="First light" note={`99th percentile of ${count(run.firstLight.count)}`}>
+            {digits(run.firstLight.p99_ns / 1e9 / run.frameS)} frames
+          </Card>
+        ) : null}
+        <Card name="Invariants" note="violated so far">
+          <span class={run.violations ? 'kind fault' : ''}>{count(run.violations)}</span>
+        </Card>
+      </dl>
+      <div class="two">
+        {has('star') ? (
+          <>
+            <Plot title="Goodput" unit="of the busiest pairs of edges" timesS={series.timesS} lines={pairs.map((pair, k) => ({ label: pairName(pair), values: series.goodputBps[k]! }))} atS={atS} theme={theme} onPick={goTo} format={bps} />
+            <Plot title="Demand and grants" unit="slots a frame, all pairs" timesS={totals.timesS} lines={[{ label: 'demand', values: totals.demandSlots }, { label: 'granted', values: totals.grantedSlots }]} atS={atS} theme={theme} onPick={goTo} />
+            <Plot title="First light" unit="frames from the first packet, so far" timesS={moments.timesS} lines={[{ label: 'median', values: moments.lightP50Frames }, { label: '99th percentile', values: moments.lightP99Frames }]} atS={atS} theme={theme} onPick={goTo} />
+          </>
+        ) : null}
+        {moments.latenessUs.some((value) => value !== null) ? (
+          <Plot title="Lateness" unit="µs, 99th percentile so far" timesS={moments.timesS} lines={[{ label: '99th percentile', values: moments.latenessUs }]} atS={atS} theme={theme} onPick={goTo} />
+        ) : null}
+      </div>
+      {end ? <Outcome run={run} /> : null}
+    </>
+  );
+}
+
+function Outcome({ run }: { run: ViewProps['run'] }) {
+  const { report } = run.end!;
+  return (
+    <section class="panel" aria-label="Report">
+      <h2>Report</h2>
+      {report.verdict.failures.map((failure) => (
+        <p key={failure} class="kind fault">
+          Failed: {failure}
+        </p>
+      ))}
+      <table>
+        <thead>
+          <tr>
+            <th>phase</th>
+            <th class="number">length</th>
+            <th class="number">flows</th>
+            <th>files</th>
+          </tr>
+        </thead>
+        <tbody>
+          {report.phases.map((phase) => (
+            <tr key={phase.name}>
+              <td>{phase.name}</td>
+              <td class="number">{duration(phase.end_ns - phase.start_ns)}</td>
+              <td class="number">{count(phase.flows.length)}</td>
+              <td>{phase.files.map((file) => `${String(file['from'])} → ${String(file['to'])}, ${bytes(Number(file['bytes']))}, ${file['intact'] === true ? 'intact' : 'NOT intact'}`).join('; ')}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {report.verdict.notes.map((note) => (
+        <p key={note} class="soft">
+          {note}
+        </p>
+      ))}
+    </section>
+  );
+}
