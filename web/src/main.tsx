@@ -9,6 +9,7 @@ import { before, History } from './history';
 import './style.css';
 import { connect, type Connection, type Message } from './stream';
 import { Control } from './views/control';
+import { Lambda } from './views/lambda';
 import { NewsView } from './views/news';
 import { Overview } from './views/overview';
 import { TableView } from './views/parts';
@@ -63,12 +64,7 @@ const VIEWS: View[] = [
     isThere: (run) => run.tables.has('flows'),
     draw: (props) => <TableView {...props} table="flows" thing="flow" plots={[['goodput_kbps', 'Goodput'], ['rate_kbyte_s', 'Rate of the sender, kB/s'], ['rtt_ms', 'Round-trip time, ms'], ['window_packets', 'Window, packets']]} />,
   },
-  {
-    id: 'lambda',
-    name: 'Lambda',
-    isThere: (run) => run.tables.has('gtp'),
-    draw: (props) => <TableView {...props} table="gtp" thing="session" plots={[['received_mbps', 'Received'], ['sink_mbps', 'Granted by the sink'], ['source_mbps', 'Granted by the source'], ['lost_packets', 'Lost']]} />,
-  },
+  { id: 'lambda', name: 'Lambda', isThere: (run) => run.tables.has('gtp') || run.tables.has('sessions'), draw: (props) => <Lambda {...props} /> },
   { id: 'news', name: 'Faults and alarms', isThere: () => true, draw: (props) => <NewsView {...props} /> },
   {
     id: 'control',

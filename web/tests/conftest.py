@@ -119,6 +119,17 @@ def choose(page, view):
     page.locator(f"#tab-{view}").click()
 
 
+def settled(page):
+    """Waits until what was done is drawn."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def press(page, key):
+    page.keyboard.press(key)
+    settled(page)
+
+
 def go_to(page, index):
     """Moves the timeline, as a person with a mouse would, to one of its places."""
     page.get_by_label("Time in the run").fill(str(index))
+    settled(page)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import ROOT, choose, opened, served, shot
+from conftest import ROOT, choose, opened, press, served, shot
 
 STAR = ("topologies/star4.yaml", 6)
 FAULTS = ("experiments/faults/combined.yaml", 10)
@@ -16,29 +16,29 @@ FAULTS = ("experiments/faults/combined.yaml", 10)
 
 def test_all_is_done_by_keyboard(page, viewed):
     viewed(*STAR)
-    page.keyboard.press("Tab")
+    press(page, "Tab")
     assert page.evaluate("document.activeElement.textContent.trim()") == "Skip to the view"
     page.locator("#tab-overview").focus()
-    page.keyboard.press("ArrowRight")
+    press(page, "ArrowRight")
     assert page.locator("#tab-star").get_attribute("aria-selected") == "true"
     assert page.evaluate("document.activeElement.id") == "tab-star"
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline == "solid", "what has the focus is seen"
-    page.keyboard.press("End")
+    press(page, "End")
     assert page.locator("#tab-news").get_attribute("aria-selected") == "true"
-    page.keyboard.press("ArrowLeft")
+    press(page, "ArrowLeft")
     page.get_by_label("Time in the run").focus()
     before = page.locator("footer output").inner_text()
-    page.keyboard.press("Home")
+    press(page, "Home")
     assert page.locator("footer output").inner_text() != before
-    page.keyboard.press("End")
+    press(page, "End")
     assert page.locator("footer output").inner_text() == before
     page.locator(".heatmap canvas").first.focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowRight")
+    press(page, "ArrowDown")
+    press(page, "ArrowRight")
     said = page.locator(".heatmap canvas").first.get_attribute("aria-label")
     assert re.search(r"edge \d", said), said
-    page.keyboard.press("Shift+ArrowRight")
+    press(page, "Shift+ArrowRight")
     assert "edge 3" in page.locator(".heatmap output").first.inner_text()
 
 
@@ -142,7 +142,7 @@ def test_a_thousand_edges_are_still_usable(page, viewed):
         page.locator("[data-updates='10']").wait_for(state="attached")
         canvas = page.locator(".heatmap canvas").nth(1)
         canvas.focus()
-        page.keyboard.press("ArrowRight")
+        press(page, "ArrowRight")
         took_ms = page.evaluate("""async () => {
           const canvas = document.querySelector('.heatmap canvas');
           const from = performance.now();
@@ -154,7 +154,7 @@ def test_a_thousand_edges_are_still_usable(page, viewed):
         }""")
         print(f"1,000 edges: {took_ms:.0f} ms from a key to the next picture")
         for _ in range(3):
-            page.keyboard.press("Shift+ArrowRight")
+            press(page, "Shift+ArrowRight")
         said = page.locator(".heatmap output").first.inner_text()
         # Of every row each tenth column has something.
         assert "edge 10 → edge 30: demand" in said, said

@@ -32,7 +32,7 @@ export function Choice<T extends string>({ legend, of, value, onChoose }: { lege
       <legend>{legend}</legend>
       {of.map(([key, name]) => (
         <label key={key}>
-          <input type="radio" name={legend} checked={value === key} onChange={() => onChoose(key)} /> {name}
+          <input type="radio" name={`${legend} ${of.map(([option]) => option).join(' ')}`} checked={value === key} onChange={() => onChoose(key)} /> {name}
         </label>
       ))}
     </fieldset>

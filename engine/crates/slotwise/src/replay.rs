@@ -131,7 +131,25 @@ struct Series {
     #[serde(default)]
     tables: Vec<TableSeries>,
     #[serde(default)]
+    sessions: Vec<SessionSeries>,
+    distance: Option<DistanceSeries>,
+    #[serde(default)]
     moments: Vec<Moment>,
+}
+
+/// A session of GTP, null while it was not there.
+#[derive(Deserialize)]
+struct SessionSeries {
+    name: String,
+    rate_bps: Vec<Option<f64>>,
+    fair_bps: Vec<Option<f64>>,
+}
+
+/// How far all of them were from what they should have.
+#[derive(Deserialize)]
+struct DistanceSeries {
+    distance: Vec<Option<f64>>,
+    from_zero: Vec<Option<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -219,6 +237,8 @@ impl Recorded {
             time_ms,
             links,
             tables,
+            sessions,
+            distance,
             ..
         } = &self.series;
         let edges = self.network.edges;
@@ -252,6 +272,15 @@ impl Recorded {
                     check(place.clone(), values.len(), time_ms.len())?;
                 }
             }
+        }
+        for (place, session) in sessions.iter().enumerate() {
+            for (column, values) in [("rate_bps", &session.rate_bps), ("fair_bps", &session.fair_bps)] {
+                check(format!("series.sessions[{place}].{column}"), values.len(), time_ms.len())?;
+            }
+        }
+        for DistanceSeries { distance, from_zero } in distance {
+            check("series.distance.distance".into(), distance.len(), time_ms.len())?;
+            check("series.distance.from_zero".into(), from_zero.len(), time_ms.len())?;
         }
         Ok(())
     }
@@ -355,8 +384,35 @@ impl Recorded {
                     .collect(),
             });
             let update = updates.entry(self.since_start_ms(*at_ms)).or_default();
-            update.tables = links_of(period).into_iter().chain(others).collect();
+            let tables = links_of(period).into_iter().chain(others);
+            update.tables = tables.chain(self.sessions_of(period)).collect();
         }
+    }
+
+    /// Sessions of GTP beside what they should have, and how far all are from it; 0 while they were not there.
+    fn sessions_of(&self, period: usize) -> impl Iterator<Item = TableUpdate> {
+        let Series { sessions, distance, .. } = &self.series;
+        let column = |of: fn(&SessionSeries) -> &Vec<Option<f64>>| {
+            let values = sessions.iter().map(|session| of(session)[period].unwrap_or_default());
+            values.collect::<Vec<f64>>()
+        };
+        let rates = (!sessions.is_empty()).then(|| TableUpdate {
+            table: "sessions".into(),
+            names: sessions.iter().map(|session| session.name.clone()).collect(),
+            columns: BTreeMap::from([
+                ("rate_bps".into(), column(|session| &session.rate_bps)),
+                ("fair_bps".into(), column(|session| &session.fair_bps)),
+            ]),
+        });
+        let distances = distance.as_ref().map(|all| TableUpdate {
+            table: "distance".into(),
+            names: vec!["all sessions".into()],
+            columns: BTreeMap::from([
+                ("distance".into(), vec![all.distance[period].unwrap_or_default()]),
+                ("from_zero".into(), vec![all.from_zero[period].unwrap_or_default()]),
+            ]),
+        });
+        rates.into_iter().chain(distances)
     }
 
     fn news(&self) -> Vec<News> {

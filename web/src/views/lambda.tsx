@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions of a lambda network: what each has beside its max-min rate, and how far all are from that.
+
+import { bps } from '../format';
+import { most } from '../history';
+import { Plot } from '../plot';
+import { TableView } from './parts';
+import type { ViewProps } from './shared';
+
+const MOST_SESSIONS = 3;
+
+export function Lambda(props: ViewProps) {
+  const { run, atS, theme, goTo } = props;
+  const sessions = run.tables.get('sessions');
+  const distance = run.tables.get('distance');
+  return (
+    <>
+      {sessions ? (
+        <>
+          <div class="two">
+            <Plot
+              title="Rates against the oracle"
+              unit="of the sessions with the most; max-min rates beside them"
+              timesS={sessions.timesS}
+              lines={busiest(sessions.rows['rate_bps'] ?? [], sessions.names.length).flatMap((k) =>
+                (['rate_bps', 'fair_bps'] as const).map((column) => ({
+                  label: column === 'rate_bps' ? sessions.names[k]! : `${sessions.names[k]}, max-min`,
+                  values: (sessions.rows[column] ?? []).map((row) => row[k] ?? null),
+                })),
+              )}
+              atS={atS}
+              theme={theme}
+              onPick={goTo}
+              format={bps}
+            />
+            {distance ? (
+              <Plot
+                title="Distance D from max-min rates"
+                unit="2-norm, by that of no rates at all"
+                timesS={distance.timesS}
+                lines={[{ label: 'D', values: (distance.rows['distance'] ?? []).map((row, k) => part(row[0], distance.rows['from_zero']?.[k]?.[0])) }]}
+                atS={atS}
+                theme={theme}
+                onPick={goTo}
+              />
+            ) : null}
+          </div>
+          <h2>All sessions</h2>
+          <TableView {...props} table="sessions" thing="session" plots={[['rate_bps', 'Rates'], ['fair_bps', 'Max-min rates']]} />
+        </>
+      ) : null}
+      {run.tables.has('gtp') ? (
+        <>
+          {sessions ? <h2>Grants</h2> : null}
+          <TableView {...props} table="gtp" thing={sessions ? 'flow' : 'session'} plots={[['received_mbps', 'Received'], ['sink_mbps', 'Granted by the sink'], ['source_mbps', 'Granted by the source'], ['lost_packets', 'Lost']]} />
+        </>
+      ) : null}
+    </>
+  );
+}
+
+function part(distance: number | undefined, fromZero: number | undefined): number | null {
+  return distance === undefined || !fromZero ? null : distance / fromZero;
+}
+
+function busiest(rows: number[][], count: number): number[] {
+  const sums = new Float64Array(count);
+  for (const row of rows) {
+    row.forEach((value, k) => {
+      sums[k]! += value;
+    });
+  }
+  return most(sums, MOST_SESSIONS);
+}
