@@ -18,7 +18,7 @@ CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
 SHOTS = Path(os.environ.get("SLOTWISE_SHOTS", ROOT / "build" / "page"))
-"""Where pictures of the views go; scripts/gen-page has the documentation's made anew."""
+"""Where pictures of the views go; docs/page.md says how the documentation's are made anew."""
 PATIENCE_MS = 60_000
 
 
