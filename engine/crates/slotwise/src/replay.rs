@@ -275,10 +275,14 @@ impl Recorded {
         }
         for (place, session) in sessions.iter().enumerate() {
             for (column, values) in [("rate_bps", &session.rate_bps), ("fair_bps", &session.fair_bps)] {
-                check(format!("series.sessions[{place}].{column}"), values.len(), time_ms.len())?;
+                check(
+                    format!("series.sessions[{place}].{column}"),
+                    values.len(),
+                    time_ms.len(),
+                )?;
             }
         }
-        for DistanceSeries { distance, from_zero } in distance {
+        if let Some(DistanceSeries { distance, from_zero }) = distance {
             check("series.distance.distance".into(), distance.len(), time_ms.len())?;
             check("series.distance.from_zero".into(), from_zero.len(), time_ms.len())?;
         }

@@ -273,7 +273,12 @@ impl Update {
             lateness_p99_ns: now.lateness_p99_ns,
             first_light: now.first_light,
             star: (now.frames > 0 && now.edges > 0).then(star),
-            tables: now.tables.iter().map(TableUpdate::from).chain(sessions_of(now)).collect(),
+            tables: now
+                .tables
+                .iter()
+                .map(TableUpdate::from)
+                .chain(sessions_of(now))
+                .collect(),
             drops: now.drops.clone(),
             news,
         }

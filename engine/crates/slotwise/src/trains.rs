@@ -4,7 +4,7 @@
 use serde::Serialize;
 use slotwise_reproduce::Table;
 
-use crate::run::{link_column, link_count};
+use crate::parts::{link_column, link_count};
 
 /// Trains that came to a switch, a number a period.
 #[derive(Debug, Default, Clone, PartialEq, Serialize)]
