@@ -33,6 +33,8 @@ export interface HeatmapProps {
 }
 
 const MARGIN = { left: 84, top: 26 };
+/** What stands above and below a heat map in the window. */
+const AROUND = 400;
 /** Cells are at least so large that their number is written in them. */
 const WRITTEN = 30;
 
@@ -164,7 +166,8 @@ export function Heatmap(props: HeatmapProps) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
-  const height = props.height ?? Math.min(Math.max(200, MARGIN.top + rows * 34), width || 400, 640);
+  // What is said of a cell, below, is to be seen together with it.
+  const height = props.height ?? Math.min(Math.max(200, MARGIN.top + rows * 34), width || 400, 640, Math.max(320, window.innerHeight - AROUND));
 
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry!.contentRect.width)));

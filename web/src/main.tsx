@@ -196,12 +196,14 @@ function Tabs({ views, current, onChoose }: { views: View[]; current: string; on
     document.getElementById(`tab-${next.id}`)?.focus();
   };
   return (
-    <nav role="tablist" aria-label="Views" onKeyDown={onKeyDown}>
-      {views.map((view) => (
-        <button key={view.id} id={`tab-${view.id}`} role="tab" aria-selected={view.id === current} aria-controls="main" tabIndex={view.id === current ? 0 : -1} onClick={() => onChoose(view.id)}>
-          {view.name}
-        </button>
-      ))}
+    <nav aria-label="Views">
+      <div role="tablist" aria-label="Views" onKeyDown={onKeyDown}>
+        {views.map((view) => (
+          <button key={view.id} id={`tab-${view.id}`} role="tab" aria-selected={view.id === current} aria-controls="main" tabIndex={view.id === current ? 0 : -1} onClick={() => onChoose(view.id)}>
+            {view.name}
+          </button>
+        ))}
+      </div>
     </nav>
   );
 }

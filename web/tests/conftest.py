@@ -38,13 +38,16 @@ def page(chromium):
 
 
 @contextmanager
-def opened(chromium, **options):
+def opened(chromium, refused=(), **options):
+    """A page whose requests may be answered with these statuses, and no others that are errors."""
     context = chromium.new_context(viewport={"width": 1280, "height": 860}, **options)
     context.set_default_timeout(PATIENCE_MS)
     new = context.new_page()
     wrong = []
     new.on("pageerror", lambda error: wrong.append(str(error)))
-    new.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    expected = [f"the server responded with a status of {status} " for status in refused]
+    hear = lambda said: said.type == "error" and not any(part in said.text for part in expected) and wrong.append(said.text)
+    new.on("console", hear)
     try:
         yield new
         assert not wrong, wrong

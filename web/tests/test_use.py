@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import ROOT, choose, opened, press, served, shot
 
-STAR = ("topologies/star4.yaml", 6)
+STAR = ("topologies/star4.yaml", 8)
 FAULTS = ("experiments/faults/combined.yaml", 10)
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may be changed while a run goes on: through the controller's REST resources, and fibres by the engine.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useState } from 'preact/hooks';
 
 import { ask, type Problem } from '../stream';
 import type { ViewProps } from './shared';
@@ -16,6 +16,34 @@ function Said({ answer }: { answer: Answer }) {
   );
 }
 
+/** A controller that does not answer, as it is gone or busy, is asked again. */
+const AGAIN_MS = 1500;
+
+/** What a resource says, null until it does, and a way to read it anew. */
+function useResource<T>(path: string): [T | null, () => Promise<T>] {
+  const [state, setState] = useState<T | null>(null);
+  const read = useCallback(async () => {
+    const now = await ask<T>(path);
+    setState(now);
+    return now;
+  }, [path]);
+  useEffect(() => {
+    let timer = 0;
+    let isGone = false;
+    const attempt = () => {
+      read().catch(() => {
+        timer = isGone ? 0 : window.setTimeout(attempt, AGAIN_MS);
+      });
+    };
+    attempt();
+    return () => {
+      isGone = true;
+      clearTimeout(timer);
+    };
+  }, [read]);
+  return [state, read];
+}
+
 async function attempt(what: () => Promise<string>): Promise<Answer> {
   try {
     return { ok: true, text: await what() };
@@ -28,6 +56,10 @@ async function attempt(what: () => Promise<string>): Promise<Answer> {
 export function Control({ run }: ViewProps) {
   if (run.isFinished) {
     return <p class="empty">The run is over: nothing can be changed any more.</p>;
+  }
+  // Before that the controller is not there.
+  if (!run.timesS.length) {
+    return <p class="empty">The run has not begun.</p>;
   }
   const { rest, fibres } = run.hello!.controls;
   const has = (kind: string) => run.network.kinds.includes(kind);
@@ -62,19 +94,16 @@ interface SchedulerState {
 }
 
 function Scheduler() {
-  const [state, setState] = useState<SchedulerState | null>(null);
+  const [state, read] = useResource<SchedulerState>('slotwise/v1/scheduler');
   const [name, setName] = useState('');
   const [settings, setSettings] = useState<Record<string, string>>({});
   const [answer, setAnswer] = useState<Answer>(null);
-  const read = async () => {
-    const now = await ask<SchedulerState>('slotwise/v1/scheduler');
-    setState(now);
-    setName(now.name);
-    setSettings(Object.fromEntries(Object.entries(now.settings).map(([key, value]) => [key, String(value)])));
-  };
   useEffect(() => {
-    read().catch(() => undefined);
-  }, []);
+    if (state) {
+      setName(state.name);
+      setSettings(Object.fromEntries(Object.entries(state.settings).map(([key, value]) => [key, String(value)])));
+    }
+  }, [state]);
   const about = state?.available.find((scheduler) => scheduler.name === name);
   const choose = (chosen: string) => {
     const of = state?.available.find((scheduler) => scheduler.name === chosen);
@@ -204,12 +233,8 @@ interface Master {
 }
 
 function Masters() {
-  const [masters, setMasters] = useState<Master[]>([]);
+  const [state, read] = useResource<{ masters: Master[] }>('slotwise/v1/shutdown');
   const [answer, setAnswer] = useState<Answer>(null);
-  const read = async () => setMasters((await ask<{ masters: Master[] }>('slotwise/v1/shutdown')).masters);
-  useEffect(() => {
-    read().catch(() => undefined);
-  }, []);
   const set = async (core: number, shut_down: boolean) => {
     setAnswer(
       await attempt(async () => {
@@ -224,7 +249,7 @@ function Masters() {
       <h2 id="masters-title">Stars</h2>
       <table>
         <tbody>
-          {masters.map(({ core, master, shut_down }) => (
+          {(state?.masters ?? []).map(({ core, master, shut_down }) => (
             <tr key={core}>
               <td>
                 core {core}, master edge {master}
@@ -247,19 +272,14 @@ function Masters() {
 const MODES = ['explicit', 'adaptive', 'controller', 'rpr-aggressive', 'rpr-conservative'];
 
 function RingMode() {
-  const [mode, setMode] = useState('');
+  const path = 'slotwise/v1/apps/ring/mode';
+  const [state, read] = useResource<{ mode: string }>(path);
   const [answer, setAnswer] = useState<Answer>(null);
-  useEffect(() => {
-    ask<{ mode: string }>('slotwise/v1/apps/ring/mode').then(
-      (now) => setMode(now.mode),
-      () => undefined,
-    );
-  }, []);
   const choose = async (wanted: string) => {
-    setMode(wanted);
     setAnswer(
       await attempt(async () => {
-        await ask('slotwise/v1/apps/ring/mode', { mode: wanted });
+        await ask(path, { mode: wanted });
+        await read();
         return `Stations learn what they may add by mode ${wanted}.`;
       }),
     );
@@ -269,7 +289,7 @@ function RingMode() {
       <h2 id="mode-title">Fairness of the ring</h2>
       <form class="fields" onSubmit={(event) => event.preventDefault()}>
         <label for="ring-mode">Mode</label>
-        <select id="ring-mode" value={mode} onChange={(event) => choose(event.currentTarget.value)}>
+        <select id="ring-mode" value={state?.mode ?? ''} onChange={(event) => choose(event.currentTarget.value)}>
           {MODES.map((of) => (
             <option key={of} value={of}>
               {of}
@@ -296,12 +316,9 @@ interface NumbersProps {
 
 /** Entries of a resource that have one number each. */
 function Numbers({ title, path, list, named, number, least, most, step }: NumbersProps) {
-  const [entries, setEntries] = useState<Record<string, number>[]>([]);
+  const [state, read] = useResource<Record<string, Record<string, number>[]>>(path);
+  const entries = state?.[list] ?? [];
   const [answer, setAnswer] = useState<Answer>(null);
-  const read = async () => setEntries((await ask<Record<string, Record<string, number>[]>>(path))[list] ?? []);
-  useEffect(() => {
-    read().catch(() => undefined);
-  }, [path]);
   const nameOf = (entry: Record<string, number>) => named.map((key) => `${key.replace('device_id', 'device')} ${entry[key]}`).join(', ');
   const set = async (entry: Record<string, number>, value: number) => {
     setAnswer(

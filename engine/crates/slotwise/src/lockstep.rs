@@ -422,13 +422,17 @@ impl Session {
                     return Err(INTERRUPTED.into());
                 }
                 if has_to_write {
-                    // It writes tables at once, and the fabric answers in turns only.
-                    self.lockstep.call_now(&self.fabric);
+                    self.call_now();
                 }
             } else if let Some(outage) = outage {
                 self.outage_turns(outage)?;
             }
         }
+    }
+
+    /// Gives the controller a turn at once: what it was told over REST it writes to tables, and the fabric answers in turns only.
+    pub fn call_now(&mut self) {
+        self.lockstep.call_now(&self.fabric);
     }
 
     /// An outage begins or ends.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the parts of a network did, of what was measured: the last period for who looks on, all periods for the report.
 
+use std::collections::HashMap;
+
 use slotwise_reproduce::routed::RoutedRecorder;
 use slotwise_reproduce::{Recording, Table};
 use slotwise_scenario::Scenario;
@@ -70,15 +72,16 @@ impl TableNow {
         column.map_or(&[], |(_, numbers)| numbers)
     }
 
-    /// Rows of the last period; `None` before the first one.
+    /// Rows of the last period that there are any of; `None` before the first one.
     fn last(table: &'static str, from: &Table, columns: &[(&'static str, &str, f64)]) -> Option<TableNow> {
-        let count = link_count(from);
-        let rows = from.names.len().checked_sub(count)?..from.names.len();
+        let times_s = &from.numbers[from.column("time_s")?];
+        let last_s = *times_s.last()?;
+        let rows = times_s.partition_point(|&s| s < last_s)..times_s.len();
         let column = |&(name, measured, factor): &(&'static str, &str, f64)| {
             let numbers = &from.numbers[from.column(measured)?][rows.clone()];
             Some((name, numbers.iter().map(|number| number * factor).collect()))
         };
-        (count > 0).then(|| TableNow {
+        Some(TableNow {
             table,
             names: from.names[rows.clone()].to_vec(),
             columns: columns.iter().filter_map(column).collect(),
@@ -115,20 +118,45 @@ fn shown(recording: &Recording) -> impl Iterator<Item = (&'static str, &Table, &
     TABLES.into_iter().filter_map(move |(name, columns)| {
         let (_, table) = tables.iter().find(|(known, _)| *known == name)?;
         (1..=MOST_THINGS)
-            .contains(&link_count(table))
+            .contains(&things(table).len())
             .then_some((name, *table, columns))
     })
 }
 
-/// The same over all periods.
+/// Names of all things of a table, with their places: by when they came. Sessions of GTP are there for as long as they last.
+fn things(table: &Table) -> HashMap<&str, usize> {
+    let mut places = HashMap::new();
+    for name in &table.names {
+        let next = places.len();
+        places.entry(name.as_str()).or_insert(next);
+    }
+    places
+}
+
+/// The same over all periods; 0 in those in which a thing was not there.
 pub fn table_series(recording: &Recording) -> Vec<TableSeries> {
+    let periods_s = periods_s(recording);
     let series = shown(recording).map(|(name, table, columns)| {
-        let things = link_count(table);
-        let by_thing = |column| (0..things).map(|thing| link_column(table, column, thing)).collect();
+        let places = things(table);
+        let mut names = vec![String::new(); places.len()];
+        for (name, &place) in &places {
+            names[place] = (*name).to_owned();
+        }
+        let of_table = |column: &str| table.column(column).map_or(&[][..], |column| &table.numbers[column]);
+        let times_s = of_table("time_s");
+        let by_thing = |column: &str| {
+            let mut values = vec![vec![0.0; periods_s.len()]; names.len()];
+            for ((name, at_s), &number) in table.names.iter().zip(times_s).zip(of_table(column)) {
+                if let Ok(period) = periods_s.binary_search_by(|period_s| period_s.total_cmp(at_s)) {
+                    values[places[name.as_str()]][period] = number;
+                }
+            }
+            values
+        };
         TableSeries {
             table: name,
-            names: table.names[..things].to_vec(),
             columns: columns.iter().map(|&column| (column, by_thing(column))).collect(),
+            names,
         }
     });
     series.collect()
@@ -170,13 +198,14 @@ fn own_rate_bps(scenario: &Scenario) -> Option<u64> {
 
 /// Ends of the periods of links and tables, fabric time.
 pub fn period_times_ms(scenario: &Scenario, recording: &Recording) -> Vec<f64> {
+    let start_ms = scenario.epoch_ns() as f64 / 1e6;
+    periods_s(recording).into_iter().map(|s| start_ms + s * 1e3).collect()
+}
+
+fn periods_s(recording: &Recording) -> Vec<f64> {
     let tables = [link_table(recording), &recording.flows];
     let table = tables.into_iter().find(|table| !table.names.is_empty());
-    let times_s = table
-        .map_or_else(Vec::new, |table| link_column(table, "time_s", 0))
-        .into_iter();
-    let start_ms = scenario.epoch_ns() as f64 / 1e6;
-    times_s.map(|s| start_ms + s * 1e3).collect()
+    table.map_or_else(Vec::new, |table| link_column(table, "time_s", 0))
 }
 
 /// Of routers, of the stations of a ring, or of the wavelengths of optical packet switches: a network has one of them.
@@ -199,4 +228,35 @@ pub fn link_column(table: &Table, name: &str, link: usize) -> Vec<f64> {
     let numbers = table.column(name).map_or(&[][..], |column| &table.numbers[column]);
     let rows = numbers.iter().skip(link);
     rows.step_by(link_count(table).max(1)).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_that_come_and_go_keep_their_periods() {
+        let mut recording = Recording::default();
+        let row = |table: &mut Table, name: &str, at_s: f64, column: &str, value: f64| {
+            let mut numbers = vec![0.0; table.columns.len()];
+            numbers[table.column("time_s").unwrap()] = at_s;
+            numbers[table.column(column).unwrap()] = value;
+            table.names.push(name.into());
+            for (known, number) in table.numbers.iter_mut().zip(numbers) {
+                known.push(number);
+            }
+        };
+        for at_s in [0.1, 0.2, 0.3] {
+            row(&mut recording.links, "a-b", at_s, "utilization", 0.5);
+        }
+        for (name, at_s, mbps) in [("one", 0.1, 7.0), ("one", 0.2, 8.0), ("two", 0.2, 3.0), ("two", 0.3, 4.0)] {
+            row(&mut recording.gtp, name, at_s, "received_mbps", mbps);
+        }
+        let [gtp] = &table_series(&recording)[..] else { panic!("one table has something") };
+        assert_eq!((gtp.table, &gtp.names[..]), ("gtp", &["one".to_owned(), "two".to_owned()][..]));
+        let received = &gtp.columns.iter().find(|(name, _)| **name == "received_mbps").unwrap().1;
+        assert_eq!(*received, [vec![7.0, 8.0, 0.0], vec![0.0, 3.0, 4.0]]);
+        let last = TableNow::last("gtp", &recording.gtp, &[("received_mbps", "received_mbps", 1.0)]).unwrap();
+        assert_eq!((last.names, last.columns), (vec!["two".into()], vec![("received_mbps", vec![4.0])]));
+    }
 }

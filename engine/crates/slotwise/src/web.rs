@@ -3,6 +3,7 @@
 //! others' changes go.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -47,11 +48,7 @@ pub struct WebArgs {
 /// When the port is taken.
 pub fn serve(port: u16, option: &str, backend: Arc<dyn Backend>) -> Result<WebServer, RunError> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let config = Config {
-        address,
-        token: fresh_token()?,
-    };
-    WebServer::start(config, backend)
+    WebServer::start(Config::new(address, fresh_token()?), backend)
         .map_err(|error| format!("page: cannot listen on {address}: {error}; {option} chooses another port").into())
 }
 
@@ -89,6 +86,7 @@ impl Watch {
             rest: Mutex::default(),
             fibres: network.fibres(),
             tell: Mutex::new(Some(fibres)),
+            changing: AtomicUsize::new(0),
         });
         let server = serve(port, "--web=PORT", steering.clone())?;
         let scenario = &network.scenario;
@@ -118,6 +116,11 @@ impl Watch {
     /// Where the controller's REST server is from now on, if anywhere.
     pub fn reach(&self, rest: Option<&Rest>) {
         *self.steering.rest.lock().unwrap_or_else(PoisonError::into_inner) = rest.cloned();
+    }
+
+    /// Whether the controller is about to change something that somebody wanted.
+    pub fn is_changing(&self) -> bool {
+        self.steering.changing.load(Ordering::Relaxed) > 0
     }
 
     /// Counts a frame.
@@ -213,6 +216,8 @@ struct Steering {
     fibres: Vec<(String, Fibre)>,
     /// None when the run is over.
     tell: Mutex<Option<Sender<FibreCommand>>>,
+    /// Changes that the controller has not answered yet.
+    changing: AtomicUsize,
 }
 
 /// What `api/fibre` takes.
@@ -280,7 +285,11 @@ impl Steering {
             Method::Get => None,
             Method::Put => Some(asked.body.as_slice()),
         };
-        match rest.pass(body, resource) {
+        let changes = usize::from(body.is_some());
+        self.changing.fetch_add(changes, Ordering::Relaxed);
+        let answer = rest.pass(body, resource);
+        self.changing.fetch_sub(changes, Ordering::Relaxed);
+        match answer {
             Ok((status, body)) => Answer { status, body },
             Err(error) => Answer::problem(502, "Bad Gateway", &format!("the controller: {error}")),
         }
@@ -329,6 +338,7 @@ mod tests {
             rest: Mutex::default(),
             fibres: network.fibres(),
             tell: Mutex::new(Some(tell)),
+            changing: AtomicUsize::new(0),
         };
         assert_eq!(steering.fibre_names().len(), 4, "one name each");
         let status = |asked: &Asked| steering.call(asked.clone()).status;

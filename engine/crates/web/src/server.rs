@@ -3,13 +3,14 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
@@ -24,7 +25,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use crate::access::{Access, Refused};
 use crate::hub::Hub;
@@ -36,12 +37,15 @@ const MOST_CONNECTIONS: usize = 64;
 const MOST_READERS: usize = 16;
 /// Calls to the backend at once.
 const MOST_CALLS: usize = 4;
-/// A request is there by then.
-const REQUEST_PATIENCE: Duration = Duration::from_secs(10);
-/// A reader takes a message by then.
-const READER_PATIENCE: Duration = Duration::from_secs(10);
+/// What [`Config::patience`] is unless somebody has a reason for another one.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A connection is closed behind the request that it has after so many times the patience, and a reader that has not said a word, not even
+/// that it is there, is dropped.
+const PATIENCES: u32 = 6;
 /// As much as the controller takes.
 const MOST_BODY_BYTES: usize = 16 << 10;
+/// Of a request's head.
+const MOST_HEAD_BYTES: usize = 16 << 10;
 /// Readers have nothing to say.
 const MOST_SAID_BYTES: usize = 1 << 10;
 /// WebSocket's code for "try again later".
@@ -128,6 +132,19 @@ pub struct Config {
     pub address: SocketAddr,
     /// What a reader has to show: letters and digits.
     pub token: String,
+    /// A request is there after this, and a reader takes a message within it, or they are dropped.
+    pub patience: Duration,
+}
+
+impl Config {
+    /// With the patience that people and browsers need.
+    pub fn new(address: SocketAddr, token: String) -> Config {
+        Config {
+            address,
+            token,
+            patience: PATIENCE,
+        }
+    }
 }
 
 /// A server that runs until it is dropped.
@@ -145,6 +162,7 @@ struct Shared {
     backend: Arc<dyn Backend>,
     readers: Arc<Semaphore>,
     calls: Arc<Semaphore>,
+    patience: Duration,
 }
 
 impl WebServer {
@@ -175,12 +193,13 @@ impl WebServer {
             backend,
             readers: Arc::new(Semaphore::new(MOST_READERS)),
             calls: Arc::new(Semaphore::new(MOST_CALLS)),
+            patience: config.patience,
         }));
         let listener = {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?
         };
-        runtime.spawn(accept(listener, app));
+        runtime.spawn(accept(listener, app, config.patience));
         Ok(WebServer {
             address,
             token: config.token,
@@ -209,28 +228,36 @@ impl Drop for WebServer {
 }
 
 /// Takes connections while there is room for them.
-async fn accept(listener: tokio::net::TcpListener, app: Router) {
+async fn accept(listener: tokio::net::TcpListener, app: Router, patience: Duration) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let Ok(permit) = room.clone().acquire_owned().await else {
             return;
         };
         match listener.accept().await {
-            Ok((stream, _)) => drop(tokio::spawn(serve(stream, app.clone(), permit))),
+            Ok((stream, _)) => drop(tokio::spawn(serve(stream, app.clone(), patience, permit))),
             // Out of descriptors, say: others may be closed meanwhile.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
 }
 
-async fn serve(stream: TcpStream, app: Router, _permit: OwnedSemaphorePermit) {
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(REQUEST_PATIENCE)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app))
-        .with_upgrades();
+/// Answers on one connection. Its head is bounded in bytes and time by hyper; that somebody sends or takes bytes as slowly as can be
+/// is bounded by the time that a connection may last.
+async fn serve(stream: TcpStream, app: Router, patience: Duration, _permit: OwnedSemaphorePermit) {
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(patience)
+            .max_buf_size(MOST_HEAD_BYTES)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app))
+            .with_upgrades()
+    );
     // Who went away is not told.
-    let _ = connection.await;
+    if timeout(PATIENCES * patience, connection.as_mut()).await.is_err() {
+        connection.as_mut().graceful_shutdown();
+        let _ = timeout(patience, connection).await;
+    }
 }
 
 fn router(shared: Arc<Shared>) -> Router {
@@ -241,7 +268,6 @@ fn router(shared: Arc<Shared>) -> Router {
         .route_layer(middleware::from_fn_with_state(shared.clone(), with_token))
         // What everybody has who has Slotwise needs no token.
         .route("/assets/{name}", get(assets))
-        .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
         .layer(middleware::from_fn_with_state(shared.clone(), with_names))
         .with_state(shared)
 }
@@ -292,12 +318,16 @@ async fn assets(Path(name): Path<String>) -> Response {
 async fn call(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<String>,
-    method: axum::http::Method,
-    body: Bytes,
+    request: Request,
 ) -> Response {
-    let method = match method {
+    let method = match *request.method() {
         axum::http::Method::PUT => Method::Put,
         _ => Method::Get,
+    };
+    let body = match timeout(shared.patience, to_bytes(request.into_body(), MOST_BODY_BYTES)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => return Refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is broken, or has more than 16 KiB").into_response(),
+        Err(_) => return Refused(StatusCode::REQUEST_TIMEOUT, "the body did not come").into_response(),
     };
     let Ok(permit) = shared.calls.clone().try_acquire_owned() else {
         return Answer::problem(
@@ -338,44 +368,57 @@ async fn stream(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) ->
         .max_message_size(MOST_SAID_BYTES)
         .max_frame_size(MOST_SAID_BYTES)
         .on_upgrade(move |socket| async move {
-            read_out(socket, &shared.hub).await;
+            read_out(socket, &shared.hub, shared.patience).await;
             drop(permit);
         })
 }
 
-/// Sends all that is kept and what comes, until the reader goes or does not keep up.
-async fn read_out(mut socket: WebSocket, hub: &Hub) {
+/// Sends all that is kept and what comes, until the reader goes, does not keep up, or is not heard of.
+async fn read_out(mut socket: WebSocket, hub: &Hub, patience: Duration) {
     let (before, mut live) = hub.subscribe();
     for message in before {
-        if !send(&mut socket, Message::Text(message)).await {
+        if !send(&mut socket, Message::Text(message), patience).await {
             return;
         }
     }
+    // Of a run that is over there are no messages that would fail to arrive at who is gone.
+    let mut ask = interval_at(Instant::now() + patience, patience);
+    // Who was slow to take a message is not asked several times at once.
+    ask.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut unanswered = 0;
     loop {
-        tokio::select! {
+        let message = tokio::select! {
             said = socket.recv() => match said {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-                Some(Ok(_)) => {}
+                Some(Ok(_)) => {
+                    unanswered = 0;
+                    continue;
+                }
             },
-            news = live.recv() => {
-                let message = match news {
-                    Ok(message) => Message::Text(message),
-                    Err(RecvError::Closed) => return,
-                    Err(RecvError::Lagged(_)) => Message::Close(Some(CloseFrame {
-                        code: TRY_AGAIN_LATER,
-                        reason: "this reader does not keep up".into(),
-                    })),
-                };
-                let is_last = matches!(message, Message::Close(_));
-                if !send(&mut socket, message).await || is_last {
+            news = live.recv() => match news {
+                Ok(message) => Message::Text(message),
+                Err(RecvError::Closed) => return,
+                Err(RecvError::Lagged(_)) => Message::Close(Some(CloseFrame {
+                    code: TRY_AGAIN_LATER,
+                    reason: "this reader does not keep up".into(),
+                })),
+            },
+            _ = ask.tick() => {
+                if unanswered == PATIENCES {
                     return;
                 }
+                unanswered += 1;
+                Message::Ping(Bytes::new())
             }
+        };
+        let is_last = matches!(message, Message::Close(_));
+        if !send(&mut socket, message, patience).await || is_last {
+            return;
         }
     }
 }
 
 /// Whether the reader took it in time.
-async fn send(socket: &mut WebSocket, message: Message) -> bool {
-    matches!(timeout(READER_PATIENCE, socket.send(message)).await, Ok(Ok(())))
+async fn send(socket: &mut WebSocket, message: Message, patience: Duration) -> bool {
+    matches!(timeout(patience, socket.send(message)).await, Ok(Ok(())))
 }

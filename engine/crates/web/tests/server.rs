@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The server as its clients see it, over real connections.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,12 +26,35 @@ impl Backend for Echo {
     }
 }
 
+fn config() -> Config {
+    Config::new("127.0.0.1:0".parse().unwrap(), TOKEN.into())
+}
+
 fn server(backend: impl Backend) -> WebServer {
+    WebServer::start(config(), Arc::new(backend)).unwrap()
+}
+
+/// One that soon has had enough of a client.
+fn impatient() -> WebServer {
     let config = Config {
-        address: "127.0.0.1:0".parse().unwrap(),
-        token: TOKEN.into(),
+        patience: Duration::from_millis(100),
+        ..config()
     };
-    WebServer::start(config, Arc::new(backend)).unwrap()
+    WebServer::start(config, Arc::new(Echo)).unwrap()
+}
+
+/// What a client that sends `text` and then nothing hears until it is sent away.
+fn until_sent_away(server: &WebServer, text: &str) -> String {
+    let mut connection = TcpStream::connect(host(server)).unwrap();
+    connection.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    connection.write_all(text.replace("HOST", &host(server)).as_bytes()).unwrap();
+    let mut heard = Vec::new();
+    let end = connection.read_to_end(&mut heard);
+    assert!(
+        end.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::ConnectionReset),
+        "{end:?}"
+    );
+    String::from_utf8_lossy(&heard).into_owned()
 }
 
 fn host(server: &WebServer) -> String {
@@ -114,10 +137,7 @@ fn the_page_is_for_who_has_the_token() {
 
 #[test]
 fn only_loopback_is_listened_on() {
-    let config = Config {
-        address: "0.0.0.0:0".parse().unwrap(),
-        token: TOKEN.into(),
-    };
+    let config = Config::new("0.0.0.0:0".parse().unwrap(), TOKEN.into());
     let error = WebServer::start(config, Arc::new(Nobody)).err().unwrap();
     assert_eq!(error.to_string(), "0.0.0.0:0 is not loopback");
 }
@@ -222,4 +242,71 @@ fn a_reader_that_talks_too_much_is_dropped_and_readers_are_bounded() {
         }
     });
     assert!(refused, "{} readers", readers.len());
+}
+
+#[test]
+fn who_stops_in_the_middle_is_sent_away() {
+    let server = impatient();
+    server.hub().hello("hello".into());
+    assert_eq!(until_sent_away(&server, ""), "");
+    assert_eq!(until_sent_away(&server, "GET / HTTP/1.1\r\nHost: HO"), "");
+    let shown = format!("Host: HOST\r\nAuthorization: Bearer {TOKEN}");
+    let half = until_sent_away(
+        &server,
+        &format!("PUT /api/fibre HTTP/1.1\r\n{shown}\r\nContent-Length: 9\r\n\r\n{{"),
+    );
+    assert!(half.starts_with("HTTP/1.1 408 "), "{half}");
+    // It keeps its connection, and then asks for nothing.
+    let whole = until_sent_away(&server, &format!("GET /api/fibre HTTP/1.1\r\n{shown}\r\n\r\n"));
+    assert!(whole.starts_with("HTTP/1.1 200 "), "{whole}");
+    // A reader of the stream who never says that it is there.
+    let silent = until_sent_away(
+        &server,
+        &format!(
+            "GET /stream HTTP/1.1\r\n{shown}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+             Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        ),
+    );
+    assert!(silent.starts_with("HTTP/1.1 101 ") && silent.contains("hello"), "{silent}");
+}
+
+#[test]
+fn who_asks_and_does_not_take_the_answers_is_sent_away() {
+    let server = impatient();
+    let mut connection = TcpStream::connect(host(&server)).unwrap();
+    let request = format!("GET /assets/page.js HTTP/1.1\r\nHost: {}\r\n\r\n", host(&server));
+    // Once answers fill all buffers on the way nothing more is read of what is asked, until the connection ends.
+    while connection.write_all(request.as_bytes()).is_ok() {}
+}
+
+#[test]
+fn many_who_say_nothing_do_not_keep_others_out_for_ever() {
+    let server = impatient();
+    let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(host(&server)).unwrap()).collect();
+    let (status, _) = ask(&server, &format!("GET /?token={TOKEN} HTTP/1.1\r\nHost: HOST"), "");
+    assert_eq!(status, 200);
+    drop(silent);
+}
+
+#[test]
+fn a_reader_that_answers_pings_stays_though_nothing_is_said() {
+    let server = impatient();
+    server.hub().hello("hello".into());
+    let mut reader = read(&server);
+    assert_eq!(text(&mut reader), "hello");
+    for _ in 0..20 {
+        // Reading one answers it.
+        assert!(reader.read().unwrap().is_ping());
+    }
+    server.hub().publish("still there".into());
+    while !matches!(reader.read().unwrap(), Message::Text(text) if text == "still there") {}
+}
+
+#[test]
+fn heads_are_bounded() {
+    let server = server(Nobody);
+    let large = format!("GET / HTTP/1.1\r\nHost: HOST\r\nX: {}", "x".repeat(64 << 10));
+    assert_eq!(ask(&server, &large, "").0, 431);
+    let many = format!("GET / HTTP/1.1\r\nHost: HOST{}", "\r\nX: x".repeat(200));
+    assert_eq!(ask(&server, &many, "").0, 431);
 }
