@@ -342,7 +342,7 @@ function Numbers({ title, path, list, named, number, least, most, step }: Number
               <tr key={nameOf(entry)}>
                 <td>{nameOf(entry)}</td>
                 <td class="number">
-                  <input type="number" min={least} max={most} step={step} value={entry[number]} aria-label={`${title}: ${nameOf(entry)}`} onChange={(event) => set(entry, Number(event.currentTarget.value))} />
+                  <NumberField least={least} most={most} step={step} value={entry[number]!} label={`${title}: ${nameOf(entry)}`} onValue={(value) => set(entry, value)} />
                 </td>
               </tr>
             ))}
@@ -352,4 +352,23 @@ function Numbers({ title, path, list, named, number, least, most, step }: Number
       <Said answer={answer} />
     </section>
   );
+}
+
+interface NumberFieldProps {
+  least: number;
+  most: number;
+  step: number;
+  value: number;
+  label: string;
+  onValue: (value: number) => void;
+}
+
+/** A number, told when it has been typed. What is being typed stays while the page is drawn anew. */
+function NumberField({ least, most, step, value, label, onValue }: NumberFieldProps) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const tell = (text: string) => {
+    setTyped(null);
+    onValue(Number(text));
+  };
+  return <input type="number" min={least} max={most} step={step} value={typed ?? value} aria-label={label} onInput={(event) => setTyped(event.currentTarget.value)} onChange={(event) => tell(event.currentTarget.value)} />;
 }
