@@ -252,7 +252,9 @@ mod tests {
         for (name, at_s, mbps) in [("one", 0.1, 7.0), ("one", 0.2, 8.0), ("two", 0.2, 3.0), ("two", 0.3, 4.0)] {
             row(&mut recording.gtp, name, at_s, "received_mbps", mbps);
         }
-        let [gtp] = &table_series(&recording)[..] else { panic!("one table has something") };
+        let series = table_series(&recording);
+        assert_eq!(series.len(), 1);
+        let gtp = &series[0];
         assert_eq!((gtp.table, &gtp.names[..]), ("gtp", &["one".to_owned(), "two".to_owned()][..]));
         let received = &gtp.columns.iter().find(|(name, _)| **name == "received_mbps").unwrap().1;
         assert_eq!(*received, [vec![7.0, 8.0, 0.0], vec![0.0, 3.0, 4.0]]);

@@ -3,7 +3,7 @@
 //! others' changes go.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -87,6 +87,7 @@ impl Watch {
             fibres: network.fibres(),
             tell: Mutex::new(Some(fibres)),
             changing: AtomicUsize::new(0),
+            has_answered: AtomicBool::new(false),
         });
         let server = serve(port, "--web=PORT", steering.clone())?;
         let scenario = &network.scenario;
@@ -118,9 +119,10 @@ impl Watch {
         *self.steering.rest.lock().unwrap_or_else(PoisonError::into_inner) = rest.cloned();
     }
 
-    /// Whether the controller is about to change something that somebody wanted.
+    /// Whether the controller is about to change something that somebody wanted, or may have answered and not yet written it.
     pub fn is_changing(&self) -> bool {
-        self.steering.changing.load(Ordering::Relaxed) > 0
+        let has_answered = self.steering.has_answered.swap(false, Ordering::Relaxed);
+        has_answered || self.steering.changing.load(Ordering::Relaxed) > 0
     }
 
     /// Counts a frame.
@@ -218,6 +220,8 @@ struct Steering {
     tell: Mutex<Option<Sender<FibreCommand>>>,
     /// Changes that the controller has not answered yet.
     changing: AtomicUsize,
+    /// It has answered one since somebody looked.
+    has_answered: AtomicBool,
 }
 
 /// What `api/fibre` takes.
@@ -288,6 +292,7 @@ impl Steering {
         let changes = usize::from(body.is_some());
         self.changing.fetch_add(changes, Ordering::Relaxed);
         let answer = rest.pass(body, resource);
+        self.has_answered.fetch_or(changes > 0, Ordering::Relaxed);
         self.changing.fetch_sub(changes, Ordering::Relaxed);
         match answer {
             Ok((status, body)) => Answer { status, body },
@@ -339,6 +344,7 @@ mod tests {
             fibres: network.fibres(),
             tell: Mutex::new(Some(tell)),
             changing: AtomicUsize::new(0),
+            has_answered: AtomicBool::new(false),
         };
         assert_eq!(steering.fibre_names().len(), 4, "one name each");
         let status = |asked: &Asked| steering.call(asked.clone()).status;
