@@ -239,14 +239,19 @@ impl<S: Source, K: Sink> Node<S, K> {
     /// What is sent to an address does not get there: its channels are no more, which [`Event::Lost`] says of each.
     pub fn lose(&mut self, address: SocketAddr) {
         for channel in self.peers.at(address) {
-            let answered = self.peers.is_answered(channel);
-            self.close(channel);
-            self.events.push_back(Event::Lost {
-                channel,
-                address,
-                answered,
-            });
+            self.lost(channel, address);
         }
+    }
+
+    /// A channel is no more.
+    fn lost(&mut self, channel: u32, address: SocketAddr) {
+        let answered = self.peers.is_answered(channel);
+        self.close(channel);
+        self.events.push_back(Event::Lost {
+            channel,
+            address,
+            answered,
+        });
     }
 
     /// Says anything at all over a channel, as a peer with the key that lies may: for tests of the other end.
@@ -517,13 +522,7 @@ impl<S: Source, K: Sink> Node<S, K> {
         self.tick_ns = now_ns + TICK_NS;
         for channel in self.peers.tick(now_ns, &mut self.answers) {
             if let Some(address) = self.peers.address(channel) {
-                let answered = self.peers.is_answered(channel);
-                self.close(channel);
-                self.events.push_back(Event::Lost {
-                    channel,
-                    address,
-                    answered,
-                });
+                self.lost(channel, address);
             }
         }
         for id in self.transfers.keys().copied().collect::<Vec<_>>() {
