@@ -2,6 +2,7 @@
 """Webs of lambdas with their controller: sessions of GTP beside max-min rates, in virtual time and live."""
 import json
 import re
+import signal
 import urllib.request
 from contextlib import ExitStack
 
@@ -105,10 +106,13 @@ def test_the_controller_would_grant_what_the_oracle_says(tmp_path):
     with ExitStack() as stack:
         run = spawn(stack, SLOTWISE, "simulate", tmp_path / "web.yaml", "--report", tmp_path / "report.json")
         rest = re.search(r"http://[^ ]*/v1/", read_until(run, "REST server is at"))[0]
+        # Virtual time stands still until both are answered: the run would be over first on a fast machine.
+        run.send_signal(signal.SIGSTOP)
         with urllib.request.urlopen(rest + "apps/lambda/sessions", timeout=60) as answer:
             granted = {each["session"]: each["granted_bps"] for each in json.load(answer)["sessions"]}
         with urllib.request.urlopen(rest + "apps/lambda/status", timeout=60) as answer:
             assert json.load(answer)["max_min"]
+        run.send_signal(signal.SIGCONT)
         run.communicate(timeout=120)
     fair = rates(load_report(tmp_path / "report.json"), "fair_bps")
     assert granted == {name.replace(".", "-"): pytest.approx(bps[-1], abs=2) for name, bps in fair.items()}

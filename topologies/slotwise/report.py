@@ -96,8 +96,9 @@ class Report:
         tables = self.tables()
         if table not in tables:
             raise UnknownTable("table", table, tables, str(self.columns_directory))
-        _import("pyarrow")
-        return _import("pandas").read_parquet(self.columns_directory / f"{table}.parquet", engine="pyarrow")
+        _import("pandas")
+        # By its path: what pandas opens for pyarrow is a Python object, which a thread of pyarrow may still let go of while Python ends, and that aborts.
+        return _import("pyarrow.parquet").read_table(self.columns_directory / f"{table}.parquet", partitioning=None).to_pandas()
 
     def plot(self, file: str | Path) -> None:
         """Draws demand and slots granted per edge pair over time into a PNG, or of routers and rings links' utilization and queues."""
