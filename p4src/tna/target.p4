@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tofino's architecture under the names that the shared controls know.
+#ifndef SLOTWISE_TNA_TARGET_P4
+#define SLOTWISE_TNA_TARGET_P4
+#include <core.p4>
+#if __TARGET_TOFINO__ == 1
+#include <tna.p4>
+#else
+#include <t2na.p4>
+#endif
+#include "../include/types.p4"
+
+// As much of v1model's metadata as the shared parsers and controls use. Ports are those of the plan in constants.p4.
+struct standard_metadata_t {
+    port_t ingress_port;
+    port_t egress_spec;
+}
+
+// A span of time, or a moment, in ns: of two moments less than 2^31 ns apart the difference is right, whatever the clock shows.
+typedef bit<32> ns_t;
+
+// Whether a difference of two moments, or of two serial numbers, is below 0.
+#define IS_NEGATIVE(difference) ((difference)[31:31] == 1)
+
+#endif
