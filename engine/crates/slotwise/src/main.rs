@@ -55,6 +55,7 @@ mod rest;
 mod run;
 mod run_directory;
 mod scenarios;
+mod screen;
 mod sessions;
 mod shares;
 mod simulate;
