@@ -289,7 +289,7 @@ fn matrix(now: &Snapshot) -> Grid {
     let most = busiest(now, 1).first().map(|(ends, _)| *ends);
     let cell = |from: usize, to: usize| {
         let pair = now.pairs[from * edges + to];
-        let is_silent = pair.granted_slots == 0 && pair.delivered_bytes == 0;
+        let is_silent = pair.slots == 0.0 && pair.goodput_bps == 0.0;
         match () {
             () if from == to => ("-".to_owned(), FAINT),
             () if is_silent => (".".to_owned(), FAINT),
@@ -467,7 +467,7 @@ mod tests {
 
     #[test]
     fn large_networks_and_narrow_terminals_show_the_busiest_pairs() {
-        for seen in [seen(&snapshot(30)), shown(&snapshot(4), (40, 60))] {
+        for seen in [seen(&snapshot(30)), shown(&snapshot(8), (60, 60))] {
             assert_eq!(seen.len(), 2 + 1 + BUSIEST);
             assert_eq!(words(&seen[3]), "edge 1 > 2 130.0 14.0 0");
         }
