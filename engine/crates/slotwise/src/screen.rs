@@ -251,7 +251,8 @@ fn progress(now: &Snapshot, left: Option<TimeLeft>) -> Part {
     if now.phase.of > 0 {
         label += &format!(", phase {}", now.phase);
     }
-    Part::Progress(LineGauge::default().ratio(ratio).label(label).unfilled_style(FAINT))
+    let gauge = LineGauge::default().filled_symbol("━").unfilled_symbol("─");
+    Part::Progress(gauge.ratio(ratio).label(label).unfilled_style(FAINT))
 }
 
 /// What is one number of the whole network: what must not go wrong first.
@@ -448,7 +449,7 @@ mod tests {
     fn small_networks_show_the_whole_matrix() {
         let seen = seen(&snapshot(4));
         assert!(
-            seen[0].starts_with("5.0 of 20.0 s, phase 2/3 hot-pair ─"),
+            seen[0].starts_with("5.0 of 20.0 s, phase 2/3 hot-pair ━"),
             "{}",
             seen[0]
         );
