@@ -268,7 +268,7 @@ def test_the_only_master_is_shut_down_where_edges_join_by_invitation(chromium):
         assert page.get_by_role("button", name="Shut down").count() == 0, "nobody would take over"
 
 
-def test_rings_and_optical_packet_switches_are_changed(chromium):
+def test_rings_optical_packet_switches_and_routers_are_changed(chromium):
     with served("simulate", RING[0], "--duration", "600", "--web") as (address, _), opened(chromium) as page:
         page.goto(address)
         choose(page, "control")
@@ -287,6 +287,10 @@ def test_rings_and_optical_packet_switches_are_changed(chromium):
         target.press("Tab")
         page.get_by_text(re.compile(r"device \d+, port \d+: 0\.5\.")).wait_for()
         ports_are_told_dark(page, address, "ops", "optical packet switches")
+    with served("simulate", ROUTERS[0], "--duration", "600", "--web") as (address, _), opened(chromium) as page:
+        page.goto(address)
+        choose(page, "control")
+        ports_are_told_dark(page, address, "routes", "routers")
 
 
 def test_messages_are_those_of_the_schema(page, reports):
