@@ -162,7 +162,8 @@ fn inked(cells: &[Cell]) -> StyledContent<String> {
 
 /// What stands below each other.
 enum Part {
-    Progress(LineGauge<'static>),
+    /// How much of the run is over, and a label.
+    Progress(f64, String),
     Text(Line<'static>),
     Grid(Grid),
 }
@@ -170,14 +171,18 @@ enum Part {
 impl Part {
     fn lines(&self) -> u16 {
         match self {
-            Part::Progress(_) | Part::Text(_) => 1,
+            Part::Progress(..) | Part::Text(_) => 1,
             Part::Grid(grid) => 1 + grid.rows.len() as u16,
         }
     }
 
     fn draw(self, area: Rect, onto: &mut Buffer) {
         match self {
-            Part::Progress(gauge) => gauge.render(area, onto),
+            Part::Progress(ratio, label) => {
+                let gauge = LineGauge::default().filled_symbol("━").unfilled_symbol("─");
+                let gauge = gauge.ratio(ratio).label(label).unfilled_style(FAINT);
+                gauge.render(area, onto);
+            }
             Part::Text(line) => line.render(area, onto),
             Part::Grid(grid) => grid.table(area.width).render(area, onto),
         }
@@ -251,8 +256,7 @@ fn progress(now: &Snapshot, left: Option<TimeLeft>) -> Part {
     if now.phase.of > 0 {
         label += &format!(", phase {}", now.phase);
     }
-    let gauge = LineGauge::default().filled_symbol("━").unfilled_symbol("─");
-    Part::Progress(gauge.ratio(ratio).label(label).unfilled_style(FAINT))
+    Part::Progress(ratio, label)
 }
 
 /// What is one number of the whole network: what must not go wrong first.
