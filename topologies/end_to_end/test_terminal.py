@@ -168,6 +168,9 @@ def test_a_picture_has_what_the_events_have_and_the_terminal_is_as_it_was(tmp_pa
     assert not run.screen.styles
     snapshots = [event for event in map(json.loads, (tmp_path / "events").read_text().splitlines()) if event["event"] == "snapshot"]
     last = snapshots[-1]
+    drops = json.loads((tmp_path / "report").read_text())["drops"]
+    assert f"violations 0, total {sum(map(sum, last['goodput_bps'])) / 1e6:.1f} Mb/s" in "\n".join(run.screen.rows)
+    assert any(row.endswith(f", dropped {sum(drop['packets'] for drop in drops)}") for row in run.screen.rows)
     shown = pictured(run.screen.rows)
     assert any(cell for row in shown for cell in row)
     for source, row in enumerate(shown):

@@ -160,8 +160,8 @@ impl LiveView {
         }
     }
 
-    /// Shows `snapshot`, unless somebody has just seen another one.
-    pub fn show(&mut self, snapshot: &Snapshot) {
+    /// Shows `snapshot`, unless somebody has just seen another one; `drops` so far are counted where they are shown.
+    pub fn show(&mut self, snapshot: &Snapshot, drops: impl FnOnce() -> Vec<DropCount>) {
         let period = if self.screen.is_some() {
             DRAW_PERIOD
         } else {
@@ -187,7 +187,13 @@ impl LiveView {
         }
         let (columns, lines) = terminal_size();
         // The cursor stands below the picture, all of which has to be on the screen for it to be wiped.
-        let picture = Picture { now: snapshot, left }.drawn(columns.saturating_sub(1), lines.saturating_sub(1));
+        let dropped = drops().iter().map(|drop| drop.packets).sum();
+        let picture = Picture {
+            now: snapshot,
+            left,
+            dropped,
+        };
+        let picture = picture.drawn(columns.saturating_sub(1), lines.saturating_sub(1));
         let _ = screen.draw(&mut out, &picture, columns);
     }
 }

@@ -58,6 +58,8 @@ pub struct Picture<'a> {
     pub now: &'a Snapshot,
     /// Before the run is over.
     pub left: Option<TimeLeft>,
+    /// Packets so far, wherever and for whatever reason.
+    pub dropped: u64,
 }
 
 impl Picture<'_> {
@@ -71,7 +73,7 @@ impl Picture<'_> {
 
     fn parts(&self, columns: u16) -> Vec<Part> {
         let now = self.now;
-        let parts = [progress(now, self.left), sums(now)].into_iter();
+        let parts = [progress(now, self.left), sums(now, self.dropped)].into_iter();
         let parts = parts.chain(pairs(now, columns)).chain(stars(now));
         let parts = parts.chain(now.tables.iter().filter_map(table));
         parts.chain(of_sessions(now)).collect()
@@ -260,7 +262,7 @@ fn progress(now: &Snapshot, left: Option<TimeLeft>) -> Part {
 }
 
 /// What is one number of the whole network: what must not go wrong first.
-fn sums(now: &Snapshot) -> Part {
+fn sums(now: &Snapshot, dropped: u64) -> Part {
     let style = if now.violations > 0 { BAD } else { GOOD };
     let mut spans = vec![Span::styled(format!("violations {}", now.violations), style)];
     let mut add = |text: String| spans.push(Span::raw(format!(", {text}")));
@@ -276,6 +278,7 @@ fn sums(now: &Snapshot) -> Part {
     if let Some(ns) = now.lateness_p99_ns {
         add(format!("lateness p99 {} us", ns / 1000));
     }
+    add(format!("dropped {dropped}"));
     Part::Text(Line::from(spans))
 }
 
@@ -424,7 +427,11 @@ mod tests {
     /// Lines of a terminal of ratatui's that has so many columns and lines, without the empty ones at the end.
     fn shown(now: &Snapshot, (columns, lines): (u16, u16)) -> Vec<String> {
         let mut terminal = Terminal::new(TestBackend::new(columns, lines)).unwrap();
-        let picture = Picture { now, left: None };
+        let picture = Picture {
+            now,
+            left: None,
+            dropped: 7,
+        };
         terminal
             .draw(|frame| frame.render_widget(&picture, frame.area()))
             .unwrap();
@@ -459,7 +466,7 @@ mod tests {
         );
         assert_eq!(
             seen[1],
-            "violations 0, total 130.0 Mb/s, demand 0.0 kB, lateness p99 42 us"
+            "violations 0, total 130.0 Mb/s, demand 0.0 kB, lateness p99 42 us, dropped 7"
         );
         assert_eq!(seen.len(), 2 + 5);
         assert!(
@@ -509,7 +516,7 @@ mod tests {
         assert_eq!(
             seen(&routers)[1..],
             [
-                "violations 0, lateness p99 42 us",
+                "violations 0, lateness p99 42 us, dropped 7",
                 "busiest links  utilization %  waiting bytes",
                 "b-c                     75.0           1500",
                 "a-b                     25.0           1500",
@@ -535,7 +542,12 @@ mod tests {
     fn a_picture_is_no_larger_than_the_terminal() {
         for (columns, lines) in [(100, 3), (10, 3), (7, 4), (1, 1), (0, 0)] {
             let now = snapshot(8);
-            let picture = Picture { now: &now, left: None }.drawn(columns, lines);
+            let picture = Picture {
+                now: &now,
+                left: None,
+                dropped: 7,
+            }
+            .drawn(columns, lines);
             assert!(picture.area.width <= columns && picture.area.height <= lines);
             Screen::default().draw(&mut Vec::new(), &picture, columns).unwrap();
         }
@@ -544,7 +556,12 @@ mod tests {
 
     fn written(screen: &mut Screen, now: &Snapshot, columns: u16) -> String {
         let mut out = Vec::new();
-        let picture = Picture { now, left: None }.drawn(columns, 60);
+        let picture = Picture {
+            now,
+            left: None,
+            dropped: 7,
+        }
+        .drawn(columns, 60);
         screen.draw(&mut out, &picture, columns).unwrap();
         String::from_utf8(out).unwrap()
     }

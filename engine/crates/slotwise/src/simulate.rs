@@ -282,7 +282,7 @@ impl Simulation<'_> {
                 next_view_ns = now_ns + view_ns;
                 let now = self.look((start_ns, end_ns), self.last_period());
                 let now = now.with(&mut self.progress);
-                self.spectators.view.show(&now);
+                self.spectators.view.show(&now, || drops(&self.session.fabric));
                 self.spectators.events.snapshot(&now);
                 self.moments.push(now.moment(start_ns));
             }

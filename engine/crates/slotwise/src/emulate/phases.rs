@@ -44,7 +44,7 @@ impl Emulation<'_> {
                 if Instant::now() >= next_view {
                     next_view += VIEW_PERIOD;
                     let now = self.look(running, index, running.period.clone()).with(&mut progress);
-                    view.show(&now);
+                    view.show(&now, || running.fabric.drops());
                     self.events.snapshot(&now);
                     if let Some(first) = running.phases.first() {
                         running.moments.push(now.moment(first.start_ns));
