@@ -179,6 +179,18 @@ def test_a_picture_has_what_the_events_have_and_the_terminal_is_as_it_was(tmp_pa
             assert cell == (pytest.approx(slots, abs=0.051), pytest.approx(rate, abs=0.051)) if cell else slots == rate == 0
 
 
+def test_what_happened_last_is_on_the_terminal(tmp_path):
+    scenario = ROOT / "experiments" / "faults" / "combined.yaml"
+    with on_terminal("simulate", scenario, "--duration", "2", "--report", tmp_path / "report", size=(200, 100)) as run:
+        assert run.finish() == 0
+    faults = json.loads((tmp_path / "report").read_text())["faults"]["rows"]
+    at = max(index for index, row in enumerate(run.screen.rows) if row.startswith("violations 0, total"))
+    shown = [re.fullmatch(r"([\d.]+) s  ([a-z-]+)[^:]*(: well again)?", row) for row in run.screen.rows[at + 1:at + 4]]
+    assert all(shown), run.screen.rows[at:at + 5]
+    assert {line[2] for line in shown} <= {fault["kind"] for fault in faults}
+    assert all(0 < float(line[1]) <= 2 for line in shown)
+
+
 def test_terminals_are_resized_while_they_are_drawn_on(tmp_path):
     with on_terminal("simulate", *LONG, "--report", tmp_path / "report") as run:
         run.pictures(3)

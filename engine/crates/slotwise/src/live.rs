@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The view of a running network: a screen that redraws on a terminal, a line now and then elsewhere.
 
+use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use crate::progress::Progress;
 use crate::report::{DropCount, FirstLight, Moment};
 use crate::screen::{Picture, Screen};
 use crate::sessions::{self, SessionNow};
+use crate::stream::News;
 use crate::time_left::TimeLeft;
 
 /// A cell of the matrix on screen.
@@ -160,8 +162,8 @@ impl LiveView {
         }
     }
 
-    /// Shows `snapshot`, unless somebody has just seen another one; `drops` so far are counted where they are shown.
-    pub fn show(&mut self, snapshot: &Snapshot, drops: impl FnOnce() -> Vec<DropCount>) {
+    /// Shows `snapshot` and the last `news`, unless somebody has just seen another one; `drops` so far are counted where they are shown.
+    pub fn show(&mut self, snapshot: &Snapshot, news: &VecDeque<News>, drops: impl FnOnce() -> Vec<DropCount>) {
         let period = if self.screen.is_some() {
             DRAW_PERIOD
         } else {
@@ -192,6 +194,7 @@ impl LiveView {
             now: snapshot,
             left,
             dropped,
+            news,
         };
         let picture = picture.drawn(columns.saturating_sub(1), lines.saturating_sub(1));
         let _ = screen.draw(&mut out, &picture, columns);

@@ -37,6 +37,7 @@ mod neighbours;
 mod netcfg;
 mod network;
 mod networks;
+mod news;
 mod notes;
 mod outputs;
 mod parts;

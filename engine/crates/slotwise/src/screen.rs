@@ -4,15 +4,13 @@
 //! A picture is written from where the cursor is, and wiped when the next one comes. Nothing else of the terminal is changed, and it is
 //! asked nothing, as its answer would come where the run's commands are typed: so it is as it was found however the run ends.
 
-use std::io::{self, Write};
+mod paint;
 
-use crossterm::cursor::{MoveToColumn, MoveUp};
-use crossterm::queue;
-use crossterm::style::{Color as Ink, Print, PrintStyledContent, StyledContent, Stylize as _, style};
-use crossterm::terminal::{Clear, ClearType};
-use ratatui_core::buffer::{Buffer, Cell};
+use std::collections::VecDeque;
+
+use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Alignment, Constraint, Rect};
-use ratatui_core::style::{Color, Modifier, Style};
+use ratatui_core::style::{Color, Style};
 use ratatui_core::text::{Line, Span};
 use ratatui_core::widgets::Widget;
 use ratatui_widgets::gauge::LineGauge;
@@ -21,7 +19,10 @@ use ratatui_widgets::table::{Row, Table};
 use crate::live::{PairNow, Snapshot, busiest, then};
 use crate::parts::TableNow;
 use crate::sessions;
+use crate::stream::{News, NewsKind};
 use crate::time_left::TimeLeft;
+
+pub use paint::Screen;
 
 /// Rows of a table.
 const BUSIEST: usize = 12;
@@ -60,6 +61,8 @@ pub struct Picture<'a> {
     pub left: Option<TimeLeft>,
     /// Packets so far, wherever and for whatever reason.
     pub dropped: u64,
+    /// What happened last.
+    pub news: &'a VecDeque<News>,
 }
 
 impl Picture<'_> {
@@ -74,6 +77,7 @@ impl Picture<'_> {
     fn parts(&self, columns: u16) -> Vec<Part> {
         let now = self.now;
         let parts = [progress(now, self.left), sums(now, self.dropped)].into_iter();
+        let parts = parts.chain(self.news.iter().map(news_line));
         let parts = parts.chain(pairs(now, columns)).chain(stars(now));
         let parts = parts.chain(now.tables.iter().filter_map(table));
         parts.chain(of_sessions(now)).collect()
@@ -92,73 +96,6 @@ impl Widget for &Picture<'_> {
             part.draw(place, onto);
             y += lines;
         }
-    }
-}
-
-/// What is on the terminal, above the cursor.
-#[derive(Default)]
-pub struct Screen {
-    /// Columns that each line has something in.
-    lines: Vec<u16>,
-}
-
-impl Screen {
-    /// What is on the terminal stays there.
-    pub fn keep(&mut self) {
-        self.lines.clear();
-    }
-
-    /// Writes `picture` in place of the one before, on a terminal that is so many columns wide by now.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    pub fn draw(&mut self, out: &mut impl Write, picture: &Buffer, columns: u16) -> io::Result<()> {
-        let mut text = Vec::new();
-        // Lines that have become too long go on in the next one, in terminals that keep what they would lose.
-        let up = self.lines.iter().map(|line| line.div_ceil(columns.max(1)).max(1));
-        let up = up.fold(0, u16::saturating_add);
-        if up > 0 {
-            queue!(text, MoveUp(up))?;
-        }
-        queue!(text, MoveToColumn(0), Clear(ClearType::FromCursorDown))?;
-        self.lines.clear();
-        for row in picture.content.chunks(usize::from(picture.area.width.max(1))) {
-            let end = row
-                .iter()
-                .rposition(|cell| cell.symbol() != " ")
-                .map_or(0, |last| last + 1);
-            for alike in row[..end].chunk_by(|one, next| one.style() == next.style()) {
-                queue!(text, PrintStyledContent(inked(alike)))?;
-            }
-            queue!(text, Print("\r\n"))?;
-            self.lines.push(end as u16);
-        }
-        // In one piece, so that nobody ends it inside of a colour.
-        out.write_all(&text)?;
-        out.flush()
-    }
-}
-
-/// Cells of one style as the terminal takes them. What is two columns wide has an empty cell behind it that is not said.
-fn inked(cells: &[Cell]) -> StyledContent<String> {
-    let mut text = String::new();
-    let mut covered = 0;
-    for cell in cells {
-        if covered == 0 {
-            text.push_str(cell.symbol());
-            covered = Span::raw(cell.symbol()).width().max(1);
-        }
-        covered -= 1;
-    }
-    let content = match cells[0].fg {
-        Color::Green => style(text).with(Ink::Green),
-        Color::Red => style(text).with(Ink::Red),
-        _ => style(text),
-    };
-    match cells[0].modifier {
-        has if has.contains(Modifier::BOLD) => content.bold(),
-        has if has.contains(Modifier::DIM) => content.dim(),
-        _ => content,
     }
 }
 
@@ -280,6 +217,16 @@ fn sums(now: &Snapshot, dropped: u64) -> Part {
     }
     add(format!("dropped {dropped}"));
     Part::Text(Line::from(spans))
+}
+
+fn news_line(news: &News) -> Part {
+    let style = match news.kind {
+        NewsKind::Fault => BAD,
+        NewsKind::Recovery => GOOD,
+        NewsKind::Change | NewsKind::Fibre => Style::new(),
+    };
+    let text = format!("{:.3} s  {}", news.at_ns as f64 / 1e9, news.text);
+    Part::Text(Line::styled(text, style))
 }
 
 /// The whole matrix where there is room for it, or else the busiest pairs.
@@ -417,6 +364,7 @@ fn of_sessions(now: &Snapshot) -> Vec<Part> {
 #[cfg(test)]
 mod tests {
     use ratatui_core::backend::TestBackend;
+    use ratatui_core::buffer::Cell;
     use ratatui_core::terminal::Terminal;
 
     use super::*;
@@ -431,6 +379,7 @@ mod tests {
             now,
             left: None,
             dropped: 7,
+            news: &VecDeque::new(),
         };
         terminal
             .draw(|frame| frame.render_widget(&picture, frame.area()))
@@ -493,6 +442,31 @@ mod tests {
     }
 
     #[test]
+    fn what_happened_last_stands_below_the_sums() {
+        let news = VecDeque::from([
+            (NewsKind::Fault, "core 0 fails"),
+            (NewsKind::Recovery, "core 0 fails: well again"),
+        ]);
+        let news = news.into_iter().map(|(kind, text)| News {
+            at_ns: 1_500_000_000,
+            kind,
+            text: text.into(),
+        });
+        let now = snapshot(0);
+        let picture = Picture {
+            now: &now,
+            left: None,
+            dropped: 0,
+            news: &news.collect(),
+        };
+        let lines = texts(&picture.drawn(40, 60));
+        assert_eq!(
+            lines[2..],
+            ["1.500 s  core 0 fails", "1.500 s  core 0 fails: well again"]
+        );
+    }
+
+    #[test]
     fn several_stars_are_shown_one_by_one() {
         let two = Snapshot {
             stars: vec![100e6, 30e6],
@@ -546,58 +520,12 @@ mod tests {
                 now: &now,
                 left: None,
                 dropped: 7,
+                news: &VecDeque::new(),
             }
             .drawn(columns, lines);
             assert!(picture.area.width <= columns && picture.area.height <= lines);
             Screen::default().draw(&mut Vec::new(), &picture, columns).unwrap();
         }
         assert_eq!(shown(&snapshot(8), (10, 3)), ["5.0 of 20.", "violations", "busiest pa"]);
-    }
-
-    fn written(screen: &mut Screen, now: &Snapshot, columns: u16) -> String {
-        let mut out = Vec::new();
-        let picture = Picture {
-            now,
-            left: None,
-            dropped: 7,
-        }
-        .drawn(columns, 60);
-        screen.draw(&mut out, &picture, columns).unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn a_picture_takes_the_place_of_the_one_before() {
-        let mut screen = Screen::default();
-        let first = written(&mut screen, &snapshot(4), 100);
-        assert_eq!(first.matches("\r\n").count(), 7);
-        assert!(first.starts_with("\u{1b}[1G\u{1b}[J"), "{first:?}");
-        assert_eq!(written(&mut screen, &snapshot(4), 100), format!("\u{1b}[7A{first}"));
-        screen.keep();
-        assert_eq!(written(&mut screen, &snapshot(4), 100), first);
-    }
-
-    #[test]
-    fn lines_that_a_narrower_terminal_broke_are_wiped_too() {
-        let mut screen = Screen {
-            lines: vec![100, 40, 0, 41],
-        };
-        let next = written(&mut screen, &snapshot(0), 40);
-        assert!(next.starts_with("\u{1b}[7A"), "{next:?}");
-    }
-
-    #[test]
-    fn what_is_wrong_is_red_and_wide_letters_take_two_columns() {
-        let wrong = Snapshot {
-            violations: 3,
-            ..snapshot(0)
-        };
-        let text = written(&mut Screen::default(), &wrong, 100);
-        assert!(text.contains("\u{1b}[38;5;9m\u{1b}[1mviolations 3\u{1b}["), "{text:?}");
-        let mut wide = Buffer::empty(Rect::new(0, 0, 6, 1));
-        wide.set_string(0, 0, "漢字x", Style::new());
-        let mut out = Vec::new();
-        Screen::default().draw(&mut out, &wide, 6).unwrap();
-        assert!(String::from_utf8(out).unwrap().contains("漢字x\r\n"));
     }
 }
