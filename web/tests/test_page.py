@@ -234,7 +234,41 @@ def test_a_run_is_watched_changed_and_seen_to_its_end(chromium):
         assert process.poll() is None, "the page stays"
 
 
-def test_rings_and_optical_packet_switches_are_changed(chromium):
+def ports_are_told_dark(page, address, app, of):
+    """The controller believes it of the first port, and takes it back."""
+    believed = """async ([path, token, device, port, up]) => {
+      const answer = await fetch(path, {headers: {Authorization: `Bearer ${token}`}});
+      return (await answer.json()).ports.some(one => one.device_id === device && one.port === port && one.up === up);
+    }"""
+    ports = page.get_by_role("region", name=f"Light of ports of {of}, all")
+    name = ports.get_by_role("button").first.get_attribute("aria-label")
+    device, port = map(int, re.search(r"device (\d+), port (\d+)", name).groups())
+    for has, up in (("no light", False), ("light", True)):
+        ports.get_by_role("button", name=f"Tell that device {device}, port {port} has {has}", exact=True).click()
+        page.get_by_text(f"The controller was told that device {device}, port {port} has {has}.").wait_for()
+        path = f"/api/slotwise/v1/apps/{app}/ports"
+        page.wait_for_function(believed, arg=[path, address.split("=")[1], device, port, up])
+
+
+def test_the_only_master_is_shut_down_where_edges_join_by_invitation(chromium):
+    with served("simulate", "topologies/star4-drift.yaml", "--duration", "600", "--web") as (address, _), opened(chromium) as page:
+        page.goto(address)
+        choose(page, "control")
+        page.get_by_role("button", name="Shut down the master of core 0").click()
+        page.get_by_text("The master of core 0 is shut down.").wait_for()
+        page.get_by_role("button", name="Take back the master of core 0").click()
+        page.get_by_text("The master of core 0 is taken back.").wait_for()
+        choose(page, "news")
+        page.get_by_label("What happened").locator("li").nth(1).wait_for()
+    with served("simulate", STAR[0], "--duration", "600", "--web") as (address, _), opened(chromium) as page:
+        page.goto(address)
+        choose(page, "control")
+        page.get_by_text("Scheduler and weights").wait_for()
+        page.get_by_role("button", name="Use it").wait_for()
+        assert page.get_by_role("button", name="Shut down").count() == 0, "nobody would take over"
+
+
+def test_rings_optical_packet_switches_and_routers_are_changed(chromium):
     with served("simulate", RING[0], "--duration", "600", "--web") as (address, _), opened(chromium) as page:
         page.goto(address)
         choose(page, "control")
@@ -244,6 +278,7 @@ def test_rings_and_optical_packet_switches_are_changed(chromium):
         weight.fill("3")
         weight.press("Tab")
         page.get_by_text(re.compile(r"device \d+: 3\.")).wait_for()
+        ports_are_told_dark(page, address, "ring", "the ring")
     with served("simulate", "experiments/ops-paced-xcp/live-macroflows.yaml", "--duration", "600", "--web") as (address, _), opened(chromium) as page:
         page.goto(address)
         choose(page, "control")
@@ -251,6 +286,11 @@ def test_rings_and_optical_packet_switches_are_changed(chromium):
         target.fill("0.5")
         target.press("Tab")
         page.get_by_text(re.compile(r"device \d+, port \d+: 0\.5\.")).wait_for()
+        ports_are_told_dark(page, address, "ops", "optical packet switches")
+    with served("simulate", ROUTERS[0], "--duration", "600", "--web") as (address, _), opened(chromium) as page:
+        page.goto(address)
+        choose(page, "control")
+        ports_are_told_dark(page, address, "routes", "routers")
 
 
 def test_messages_are_those_of_the_schema(page, reports):

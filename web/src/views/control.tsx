@@ -67,8 +67,11 @@ export function Control({ run }: ViewProps) {
     <div class="two">
       {rest && has('star') ? <Scheduler /> : null}
       {fibres.length ? <Fibres names={fibres} /> : null}
-      {rest && has('star') && run.network.cores > 1 ? <Masters /> : null}
+      {rest && has('star') ? <Masters isOverlaid={run.network.cores > 1} /> : null}
       {rest && has('ring') ? <RingMode /> : null}
+      {rest && has('routers') ? <Ports app="routes" of="routers" /> : null}
+      {rest && has('ring') ? <Ports app="ring" of="the ring" /> : null}
+      {rest && has('ops') ? <Ports app="ops" of="optical packet switches" /> : null}
       {rest && has('ring') ? <Numbers title="Weights of stations" path="slotwise/v1/apps/ring/weights" list="weights" named={['device_id']} number="weight" least={1} most={255} step={1} /> : null}
       {rest && has('ops') ? <Numbers title="Target utilization of outputs" path="slotwise/v1/apps/ops/targets" list="targets" named={['device_id', 'port']} number="target" least={0.01} most={1} step={0.01} /> : null}
       {rest && has('ops') ? <Numbers title="Weights of classes" path="slotwise/v1/apps/ops/weights" list="weights" named={['class']} number="weight" least={0.001} most={1000} step={0.001} /> : null}
@@ -232,8 +235,10 @@ interface Master {
   shut_down: boolean;
 }
 
-function Masters() {
+/** Of stars that can do without: others take over, or slaves that join by invitation are told. */
+function Masters({ isOverlaid }: { isOverlaid: boolean }) {
   const [state, read] = useResource<{ masters: Master[] }>('slotwise/v1/shutdown');
+  const [joined] = useResource<{ membership: 'static' | 'invitation' }>('slotwise/v1/members');
   const [answer, setAnswer] = useState<Answer>(null);
   const set = async (core: number, shut_down: boolean) => {
     setAnswer(
@@ -244,6 +249,9 @@ function Masters() {
       }),
     );
   };
+  if (!isOverlaid && joined?.membership !== 'invitation') {
+    return null;
+  }
   return (
     <section class="panel" aria-labelledby="masters-title">
       <h2 id="masters-title">Stars</h2>
@@ -264,6 +272,68 @@ function Masters() {
           ))}
         </tbody>
       </table>
+      <Said answer={answer} />
+    </section>
+  );
+}
+
+interface Port {
+  device_id: number;
+  port: number;
+  up: boolean;
+}
+
+/** What the controller believes of ports' light: a loss that is not there, say, or one that a switch cannot tell. */
+function Ports({ app, of }: { app: string; of: string }) {
+  const path = `slotwise/v1/apps/${app}/ports`;
+  const [state] = useResource<{ ports: Port[] }>(path);
+  // Told here since: the controller takes it in its next turn.
+  const [told, setTold] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const [wanted, setWanted] = useState('');
+  const [answer, setAnswer] = useState<Answer>(null);
+  const nameOf = ({ device_id, port }: Port) => `device ${device_id}, port ${port}`;
+  const tell = async (port: Port) => {
+    setAnswer(
+      await attempt(async () => {
+        await ask(path, port);
+        setTold((before) => new Map(before).set(nameOf(port), port.up));
+        return `The controller was told that ${nameOf(port)} has ${port.up ? 'light' : 'no light'}.`;
+      }),
+    );
+  };
+  const ports = (state?.ports ?? []).map((port) => ({ ...port, up: told.get(nameOf(port)) ?? port.up }));
+  if (!ports.length) {
+    return null;
+  }
+  return (
+    <section class="panel" aria-label={`Light of ports of ${of}`}>
+      <h2>Light of ports, as the controller is told</h2>
+      {ports.length > 8 ? (
+        <p>
+          <label>
+            with <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} /> in the name
+          </label>
+        </p>
+      ) : null}
+      <div class="scroll" tabIndex={0} role="region" aria-label={`Light of ports of ${of}, all`}>
+        <table>
+          <tbody>
+            {ports
+              .filter((port) => nameOf(port).includes(wanted))
+              .map((port) => (
+                <tr key={nameOf(port)}>
+                  <td>{nameOf(port)}</td>
+                  <td class={port.up ? 'soft' : 'kind cut'}>{port.up ? 'light' : 'no light'}</td>
+                  <td class="number">
+                    <button onClick={() => tell({ ...port, up: !port.up })} aria-label={`Tell that ${nameOf(port)} has ${port.up ? 'no light' : 'light'}`}>
+                      {port.up ? 'Tell no light' : 'Tell light'}
+                    </button>
+                  </td>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+      </div>
       <Said answer={answer} />
     </section>
   );

@@ -40,6 +40,7 @@ use crate::isolate;
 use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
 use crate::network::Network;
+use crate::news::Newsroom;
 use crate::notes::say;
 use crate::parts::PeriodNow;
 use crate::port_news::{PortBoard, PortNews};
@@ -48,7 +49,6 @@ use crate::realtime::{Access, Realtime};
 use crate::report::Moment;
 use crate::run::{PhaseRun, RunArgs, RunError, check_free};
 use crate::run_directory::{MARK, RunDirectory};
-use crate::stream::News;
 use crate::tunnels::Tunnels;
 use crate::web::Watch;
 
@@ -317,8 +317,8 @@ struct Running {
     period: PeriodNow,
     /// The same while the page has not been told of it.
     new_period: PeriodNow,
-    /// What else it has not been told of.
-    news: Vec<News>,
+    /// What happened.
+    news: Newsroom,
 }
 
 impl Emulation<'_> {

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The view of a running network: a screen that redraws on a terminal, a line now and then elsewhere.
 
+use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
+use crossterm::terminal::window_size;
+
+use crate::notes;
 use crate::parts::TableNow;
 use crate::progress::Progress;
 use crate::report::{DropCount, FirstLight, Moment};
+use crate::screen::{Picture, Screen};
 use crate::sessions::{self, SessionNow};
+use crate::stream::News;
 use crate::time_left::TimeLeft;
 
 /// A cell of the matrix on screen.
@@ -127,51 +133,77 @@ impl Snapshot {
     }
 }
 
-/// Widest matrix that is drawn whole; larger networks show their busiest pairs.
-const MATRIX_EDGES: usize = 8;
-const BUSIEST: usize = 12;
-const BAR_WIDTH: usize = 40;
+/// Columns and lines of a terminal that does not say.
+const USUAL_SIZE: (u16, u16) = (80, 24);
+/// A run in virtual time would be drawn more often than anybody can see.
+const DRAW_PERIOD: Duration = Duration::from_millis(100);
 const LINE_PERIOD: Duration = Duration::from_secs(2);
 
 /// Where the view goes.
 pub struct LiveView {
-    terminal: bool,
-    drawn_lines: usize,
-    last_line: Option<Instant>,
+    /// None where it cannot be drawn on.
+    screen: Option<Screen>,
+    shown: Option<Instant>,
+    /// Lines of the run's own that had been printed when the last picture was drawn.
+    notes: usize,
     began: Instant,
 }
 
 impl LiveView {
-    /// Chooses by whether standard output is a terminal.
+    /// Chooses by whether standard output is a terminal that understands more than text.
     pub fn new() -> LiveView {
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let is_drawn = std::io::stdout().is_terminal() && !is_dumb;
         LiveView {
-            terminal: std::io::stdout().is_terminal(),
-            drawn_lines: 0,
-            last_line: None,
+            screen: is_drawn.then(Screen::default),
+            shown: None,
+            notes: notes::count(),
             began: Instant::now(),
         }
     }
 
-    /// Shows `snapshot`.
-    pub fn show(&mut self, snapshot: &Snapshot) {
-        let mut out = std::io::stdout().lock();
-        let left = TimeLeft::after(self.began.elapsed(), snapshot.now_ns, snapshot.end_ns);
-        if self.terminal {
-            let screen = render(snapshot, left);
-            // Cursor up over the last screen, then clear to the end of the display.
-            let up = if self.drawn_lines > 0 {
-                format!("\x1b[{}A", self.drawn_lines)
-            } else {
-                String::new()
-            };
-            let _ = write!(out, "{up}\r\x1b[J{screen}");
-            self.drawn_lines = screen.lines().count();
-        } else if self.last_line.is_none_or(|last| last.elapsed() >= LINE_PERIOD) {
-            self.last_line = Some(Instant::now());
-            let _ = writeln!(out, "{}", line(snapshot, left));
+    /// Shows `snapshot` and the last `news`, unless somebody has just seen another one; `drops` so far are counted where they are shown.
+    pub fn show(&mut self, snapshot: &Snapshot, news: &VecDeque<News>, drops: impl FnOnce() -> Vec<DropCount>) {
+        let period = if self.screen.is_some() {
+            DRAW_PERIOD
+        } else {
+            LINE_PERIOD
+        };
+        let is_last = self.screen.is_some() && snapshot.now_ns >= snapshot.end_ns;
+        if !is_last && self.shown.is_some_and(|shown| shown.elapsed() < period) {
+            return;
         }
-        let _ = out.flush();
+        self.shown = Some(Instant::now());
+        let left = TimeLeft::after(self.began.elapsed(), snapshot.now_ns, snapshot.end_ns);
+        let mut out = std::io::stdout().lock();
+        // A run does not end because nobody reads of it.
+        let Some(screen) = &mut self.screen else {
+            let _ = writeln!(out, "{}", line(snapshot, left)).and_then(|()| out.flush());
+            return;
+        };
+        // What stands below a picture would be wiped with it.
+        let printed = notes::count();
+        if self.notes != printed {
+            screen.keep();
+            self.notes = printed;
+        }
+        let (columns, lines) = terminal_size();
+        // The cursor stands below the picture, all of which has to be on the screen for it to be wiped.
+        let dropped = drops().iter().map(|drop| drop.packets).sum();
+        let picture = Picture {
+            now: snapshot,
+            left,
+            dropped,
+            news,
+        };
+        let picture = picture.drawn(columns.saturating_sub(1), lines.saturating_sub(1));
+        let _ = screen.draw(&mut out, &picture, columns);
     }
+}
+
+fn terminal_size() -> (u16, u16) {
+    let size = window_size().map_or((0, 0), |size| (size.columns, size.rows));
+    if size.0 == 0 || size.1 == 0 { USUAL_SIZE } else { size }
 }
 
 impl Default for LiveView {
@@ -208,11 +240,13 @@ fn line(s: &Snapshot, left: Option<TimeLeft>) -> String {
     text + &then(left)
 }
 
-fn then(left: Option<TimeLeft>) -> String {
+/// What a picture says of the time left.
+pub fn then(left: Option<TimeLeft>) -> String {
     left.map(|left| format!(", {left}")).unwrap_or_default()
 }
 
-fn busiest(s: &Snapshot, count: usize) -> Vec<((usize, usize), PairNow)> {
+/// Pairs of edges that got the most through: `count` of them at most.
+pub fn busiest(s: &Snapshot, count: usize) -> Vec<((usize, usize), PairNow)> {
     let mut pairs: Vec<_> = s
         .pairs
         .iter()
@@ -235,105 +269,11 @@ fn busiest_links(s: &Snapshot, count: usize) -> Vec<LinkNow> {
     links
 }
 
-fn render(s: &Snapshot, left: Option<TimeLeft>) -> String {
-    let mut text = String::new();
-    let part = if s.end_ns > 0 {
-        (s.now_ns as f64 / s.end_ns as f64).min(1.0)
-    } else {
-        0.0
-    };
-    let filled = (part * BAR_WIDTH as f64) as usize;
-    let _ = writeln!(
-        text,
-        "[{}{}] {:5.1} of {:.1} s{}   phase {}",
-        "#".repeat(filled),
-        ".".repeat(BAR_WIDTH - filled),
-        s.now_ns as f64 / 1e9,
-        s.end_ns as f64 / 1e9,
-        then(left),
-        s.phase
-    );
-    if s.edges > MATRIX_EDGES {
-        let _ = writeln!(text, "busiest pairs: slots a frame | goodput Mb/s");
-        for ((from, to), pair) in busiest(s, BUSIEST) {
-            let _ = writeln!(
-                text,
-                "edge {from:>3} > {to:<3} {:6.1} | {:8.1}",
-                pair.slots,
-                pair.goodput_bps / 1e6
-            );
-        }
-    } else if s.edges > 0 {
-        let _ = writeln!(text, "slots a frame | goodput Mb/s, rows are sources");
-        let header: String = (0..s.edges)
-            .map(|to| format!("  {:>14}", format!("edge {to}")))
-            .collect();
-        let _ = writeln!(text, "        {header}");
-        for from in 0..s.edges {
-            let _ = write!(text, "edge {from:<3}");
-            for to in 0..s.edges {
-                let pair = s.pairs[from * s.edges + to];
-                let cell = if from == to {
-                    "-".into()
-                } else {
-                    format!("{:5.1} | {:6.1}", pair.slots, pair.goodput_bps / 1e6)
-                };
-                let _ = write!(text, "  {cell:>14}");
-            }
-            text.push('\n');
-        }
-    }
-    if s.stars.len() > 1 {
-        let each = s
-            .stars
-            .iter()
-            .zip(0..)
-            .map(|(bps, core)| format!("core {core} {:.1}", bps / 1e6));
-        let _ = writeln!(text, "stars, Mb/s: {}", each.collect::<Vec<_>>().join(", "));
-    }
-    let links = busiest_links(s, BUSIEST);
-    if !links.is_empty() {
-        let _ = writeln!(text, "busiest links: utilization | bytes waiting");
-        for link in links {
-            let _ = writeln!(
-                text,
-                "{:<24} {:6.1} % | {:9}",
-                link.name,
-                100.0 * link.utilization,
-                link.queue_bytes
-            );
-        }
-    }
-    if let Some(part) = sessions::part(&s.sessions) {
-        let _ = writeln!(
-            text,
-            "sessions: rate | max-min rate, Mb/s; all {:.1} % off (2-norm)",
-            100.0 * part
-        );
-        for session in s.sessions.iter().take(BUSIEST) {
-            let (rate, fair) = (session.rate_bps / 1e6, session.fair_bps / 1e6);
-            let _ = writeln!(text, "{:<24} {rate:8.1} | {fair:8.1}", session.name);
-        }
-    }
-    let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
-    let lateness = s
-        .lateness_p99_ns
-        .map(|ns| format!(", lateness p99 {} us", ns / 1000))
-        .unwrap_or_default();
-    let total = if s.edges > 0 {
-        format!("total {:.1} Mb/s, ", goodput / 1e6)
-    } else {
-        String::new()
-    };
-    let _ = writeln!(text, "{total}invariant violations {}{lateness}", s.violations);
-    text
-}
-
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn snapshot(edges: usize) -> Snapshot {
+    pub fn snapshot(edges: usize) -> Snapshot {
         let mut pairs = vec![PairNow::default(); edges * edges];
         if let Some(pair) = pairs.get_mut(edges + 2) {
             *pair = PairNow {
@@ -359,7 +299,7 @@ mod tests {
         }
     }
 
-    fn links(list: &[(&str, f64)]) -> TableNow {
+    pub fn links(list: &[(&str, f64)]) -> TableNow {
         TableNow {
             table: "links",
             names: list.iter().map(|(name, _)| (*name).to_owned()).collect(),
@@ -374,38 +314,6 @@ mod tests {
     }
 
     #[test]
-    fn small_networks_show_the_whole_matrix() {
-        let screen = render(&snapshot(4), None);
-        assert!(
-            screen.contains("[##########..............................]   5.0 of 20.0 s   phase 2/3 hot-pair"),
-            "{screen}"
-        );
-        assert!(screen.contains("14.0 |  130.0"), "{screen}");
-        assert!(screen.contains("lateness p99 42 us"), "{screen}");
-        assert_eq!(screen.lines().count(), 8);
-    }
-
-    #[test]
-    fn large_networks_show_the_busiest_pairs() {
-        let screen = render(&snapshot(30), None);
-        assert!(screen.contains("edge   1 > 2     14.0 |    130.0"), "{screen}");
-        assert_eq!(screen.lines().count(), 2 + BUSIEST + 1);
-    }
-
-    #[test]
-    fn several_stars_are_shown_one_by_one() {
-        let screen = render(
-            &Snapshot {
-                stars: vec![100e6, 30e6],
-                ..snapshot(4)
-            },
-            None,
-        );
-        assert!(screen.contains("stars, Mb/s: core 0 100.0, core 1 30.0"), "{screen}");
-        assert!(!render(&snapshot(4), None).contains("stars"));
-    }
-
-    #[test]
     fn of_routers_the_busiest_links_are_shown() {
         let routers = Snapshot {
             edges: 0,
@@ -414,12 +322,6 @@ mod tests {
             tables: vec![links(&[("a-b", 0.25), ("b-c", 0.75)])],
             ..snapshot(0)
         };
-        let screen = render(&routers, None);
-        assert!(
-            screen.contains("b-c                        75.0 % |      1500\na-b "),
-            "{screen}"
-        );
-        assert!(!screen.contains("Mb/s"), "{screen}");
         assert!(
             line(&routers, None).contains("busiest b-c at 75 %, 1500 bytes"),
             "{}",
@@ -428,22 +330,21 @@ mod tests {
     }
 
     #[test]
-    fn of_sessions_rates_are_shown_beside_what_they_should_be() {
-        let lambda = Snapshot {
+    fn of_sessions_it_is_said_how_far_off_they_are() {
+        let text = line(&lambda(), None);
+        assert!(text.contains("10.0 % off max-min rates, violations 0"), "{text}");
+    }
+
+    /// One session that gets nine tenths of what it should.
+    pub fn lambda() -> Snapshot {
+        Snapshot {
             sessions: vec![SessionNow {
                 name: "file.0".into(),
                 rate_bps: 450e6,
                 fair_bps: 500e6,
             }],
             ..snapshot(0)
-        };
-        let screen = render(&lambda, None);
-        assert!(
-            screen.contains("all 10.0 % off (2-norm)\nfile.0                      450.0 |    500.0\n"),
-            "{screen}"
-        );
-        let text = line(&lambda, None);
-        assert!(text.contains("10.0 % off max-min rates, violations 0"), "{text}");
+        }
     }
 
     #[test]
@@ -452,12 +353,6 @@ mod tests {
             tables: vec![links(&[("b-c", 0.75)])],
             ..snapshot(4)
         };
-        let screen = render(&mix, None);
-        assert!(screen.contains("14.0 |  130.0"), "{screen}");
-        assert!(
-            screen.contains("b-c                        75.0 % |      1500\n"),
-            "{screen}"
-        );
         let text = line(&mix, None);
         assert!(
             text.contains(

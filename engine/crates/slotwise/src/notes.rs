@@ -4,6 +4,9 @@
 
 use std::fmt::{Arguments, Write as _};
 use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static LINES: AtomicUsize = AtomicUsize::new(0);
 
 /// As `println!`, but what cannot be written is lost.
 macro_rules! say {
@@ -19,7 +22,13 @@ pub(crate) use {note, say};
 
 /// Writes a line in one piece, or not.
 pub fn line(to: &mut impl Write, text: Arguments<'_>) {
+    LINES.fetch_add(1, Ordering::Relaxed);
     let _ = to.write_all(format!("{text}\n").as_bytes()).and_then(|()| to.flush());
+}
+
+/// Lines so far.
+pub fn count() -> usize {
+    LINES.load(Ordering::Relaxed)
 }
 
 /// Text of others for a terminal, which would take control characters as orders: they are escaped, but for the ends of lines.

@@ -23,6 +23,7 @@ use crate::interrupts::Interrupts;
 use crate::live::{LiveView, Snapshot};
 use crate::lockstep::{self, Session, unfinished_files};
 use crate::measured::Recorders;
+use crate::news::Newsroom;
 use crate::notes::say;
 use crate::outputs;
 use crate::parts::{self, PeriodNow};
@@ -30,7 +31,7 @@ use crate::progress::Progress;
 use crate::report::{Moment, Report};
 use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, drops, first_light, invariants, report};
 use crate::view::until_interrupted;
-use crate::web::{Watch, fibre_news};
+use crate::web::Watch;
 
 /// Arguments of `simulate`.
 #[derive(Debug, Clone, clap::Args)]
@@ -88,6 +89,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     );
     let spectators = Spectators {
         view: LiveView::new(),
+        news: Newsroom::new(watch.is_some()),
         events: &mut events,
         watch,
         fibres,
@@ -104,6 +106,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
 /// Who looks at a run, and may cut its fibres.
 struct Spectators<'a> {
     view: LiveView,
+    news: Newsroom,
     events: &'a mut Events,
     watch: Option<Watch>,
     fibres: Receiver<FibreCommand>,
@@ -282,7 +285,10 @@ impl Simulation<'_> {
                 next_view_ns = now_ns + view_ns;
                 let now = self.look((start_ns, end_ns), self.last_period());
                 let now = now.with(&mut self.progress);
-                self.spectators.view.show(&now);
+                self.hear(start_ns);
+                let spectators = &mut self.spectators;
+                let news = spectators.news.recent();
+                spectators.view.show(&now, news, || drops(&self.session.fabric));
                 self.spectators.events.snapshot(&now);
                 self.moments.push(now.moment(start_ns));
             }
@@ -320,19 +326,26 @@ impl Simulation<'_> {
             return;
         }
         let now_ns = self.session.fabric.now();
-        let mut news = Vec::new();
         while let Ok(command) = self.spectators.fibres.try_recv() {
             command.fibre.set_up(&mut self.session.fabric, command.is_up);
-            news.push(fibre_news(&command, now_ns - start_ns));
+            self.spectators.news.fibre(&command, now_ns - start_ns);
         }
+        self.hear(start_ns);
         let mut look = self.look((start_ns, end_ns), self.last_period());
         look.drops = drops(&self.session.fabric);
         let Some(watch) = &mut self.spectators.watch else {
             return;
         };
         watch.reach(Some(&self.session.rest));
-        news.extend(watch.news(&self.session.choices.changes, self.session.fabric.faults(), start_ns));
+        let news = self.spectators.news.unsent();
         watch.update(news, |progress| look.with(progress));
+    }
+
+    fn hear(&mut self, start_ns: u64) {
+        let session = &self.session;
+        self.spectators
+            .news
+            .hear(&session.choices.changes, session.fabric.faults(), start_ns);
     }
 }
 

@@ -9,23 +9,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
-use slotwise_fabric::{FaultRecord, FrameRecord};
+use serde_json::json;
+use slotwise_fabric::FrameRecord;
 use slotwise_web::{Answer, Asked, Backend, Config, Method, WebServer};
 
-use crate::choices::{Changed, ControllerChange};
 use crate::commands::{CommandError, FibreCommand};
 use crate::controller::fresh_token;
-use crate::faults::fault_text;
 use crate::live::Snapshot;
 use crate::network::{Fibre, Network};
 use crate::notes::{note, say};
 use crate::progress::Progress;
 use crate::replay;
-use crate::report::{Report, scheduler_text, shutdown_text};
+use crate::report::Report;
 use crate::rest::Rest;
 use crate::run::{RunError, frame_shape};
-use crate::stream::{Controls, End, Hello, Message, NetworkShape, News, NewsKind, Update};
+use crate::stream::{Controls, End, Hello, Message, NetworkShape, News, Update};
 
 /// From one update to the next.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -58,15 +56,6 @@ pub struct Watch {
     steering: Arc<Steering>,
     progress: Progress,
     next: Instant,
-    told: Told,
-}
-
-/// What has been told of what there is ever more of.
-#[derive(Default)]
-struct Told {
-    changes: usize,
-    /// By fault: that it happened, that it is over.
-    faults: Vec<(bool, bool)>,
 }
 
 impl Watch {
@@ -110,7 +99,6 @@ impl Watch {
             steering,
             progress: Progress::new(scenario),
             next: Instant::now() + PERIOD,
-            told: Told::default(),
         }))
     }
 
@@ -147,40 +135,6 @@ impl Watch {
         self.server
             .hub()
             .publish(Message::Update(Update::of(&now, news)).text());
-    }
-
-    /// What the controller was told, and what failed, since this was asked last; the first phase began at `start_ns`.
-    pub fn news(&mut self, changes: &[ControllerChange], faults: &[FaultRecord], start_ns: u64) -> Vec<News> {
-        let mut news = Vec::new();
-        let mut add = |at_ns: u64, kind, text| {
-            news.push(News {
-                at_ns: at_ns.saturating_sub(start_ns),
-                kind,
-                text,
-            });
-        };
-        for change in changes.iter().skip(self.told.changes) {
-            let text = match &change.what {
-                Changed::Scheduler(scheduler) => scheduler_text(scheduler),
-                Changed::Shutdown(shutdown) => shutdown_text(shutdown),
-            };
-            add(change.at_ns, NewsKind::Change, text);
-        }
-        self.told.changes = self.told.changes.max(changes.len());
-        self.told.faults.resize(faults.len(), (false, false));
-        for (fault, (has_begun, is_over)) in faults.iter().zip(&mut self.told.faults) {
-            let routers: Vec<String> = fault.beside_stars().map(|device| device.to_string()).collect();
-            let text = || fault_text(fault.kind.name(), (fault.edge(), fault.core()), &routers);
-            if fault.happened && !*has_begun {
-                *has_begun = true;
-                add(fault.start_ns, NewsKind::Fault, text());
-            }
-            if let Some(at_ns) = fault.recovered_ns.filter(|_| !*is_over) {
-                *is_over = true;
-                add(at_ns, NewsKind::Recovery, format!("{}: well again", text()));
-            }
-        }
-        news
     }
 
     /// The run is over: who looks is told, and whoever comes later sees all of it, as its report has it.
@@ -307,17 +261,6 @@ impl Backend for Steering {
             FIBRE_PATH => self.set_fibre(&asked),
             _ => self.rest(&asked),
         }
-    }
-}
-
-/// News of a fibre that was cut or mended by hand.
-pub fn fibre_news(command: &FibreCommand, at_ns: u64) -> News {
-    let done: Value = command.done();
-    let name = done["name"].as_str().unwrap_or_default();
-    News {
-        at_ns,
-        kind: NewsKind::Fibre,
-        text: format!("{name} {}", if command.is_up { "mended" } else { "cut" }),
     }
 }
 

@@ -14,7 +14,6 @@ use crate::commands::{CommandError, FibreCommand};
 use crate::controller::ControllerError;
 use crate::rest::{PATIENCE_OF_LIVE_RUNS, Rest};
 use crate::run::RunError;
-use crate::web::fibre_news;
 
 /// A controller that ends more often than this is not started again.
 const MAX_RESTARTS: u32 = 5;
@@ -58,7 +57,7 @@ impl Emulation<'_> {
                 running.fabric.set_fibre(command.fibre, command.is_up);
                 let start_ns = running.phases.first().map_or(0, |first| first.start_ns);
                 let at_ns = running.fabric.now_ns().saturating_sub(start_ns);
-                running.news.push(fibre_news(&command, at_ns));
+                running.news.fibre(&command, at_ns);
                 Ok(false)
             }
             Ok(Heard::Port(news)) => {

@@ -44,7 +44,9 @@ impl Emulation<'_> {
                 if Instant::now() >= next_view {
                     next_view += VIEW_PERIOD;
                     let now = self.look(running, index, running.period.clone()).with(&mut progress);
-                    view.show(&now);
+                    let start_ns = running.phases.first().map_or(0, |first| first.start_ns);
+                    running.news.hear(&self.choices.changes, &[], start_ns);
+                    view.show(&now, running.news.recent(), || running.fabric.drops());
                     self.events.snapshot(&now);
                     if let Some(first) = running.phases.first() {
                         running.moments.push(now.moment(first.start_ns));
@@ -89,9 +91,8 @@ impl Emulation<'_> {
         let start_ns = running.phases.first().map_or(0, |first| first.start_ns);
         let Some(watch) = &mut self.watch else { return };
         watch.reach(self.calls.rest());
-        let mut news = std::mem::take(&mut running.news);
-        news.extend(watch.news(&self.choices.changes, &[], start_ns));
-        watch.update(news, |progress| look.with(progress));
+        running.news.hear(&self.choices.changes, &[], start_ns);
+        watch.update(running.news.unsent(), |progress| look.with(progress));
     }
 }
 

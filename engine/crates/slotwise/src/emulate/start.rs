@@ -19,6 +19,7 @@ use crate::bmv2::Bmv2;
 use crate::child::{ChildEvent, JsonChild};
 use crate::controller::{self, CONTROL_PRIORITY, Clock};
 use crate::devices;
+use crate::news::Newsroom;
 use crate::notes::say;
 use crate::parts::PeriodNow;
 use crate::realtime::{Access, Realtime};
@@ -76,7 +77,7 @@ impl Emulation<'_> {
             moments: Vec::new(),
             period: PeriodNow::default(),
             new_period: PeriodNow::default(),
-            news: Vec::new(),
+            news: Newsroom::new(self.watch.is_some()),
         })
     }
 

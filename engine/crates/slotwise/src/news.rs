@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What happens in a run, as the page and the terminal tell it: each thing once.
+
+use std::collections::VecDeque;
+
+use slotwise_fabric::FaultRecord;
+
+use crate::choices::{Changed, ControllerChange};
+use crate::commands::FibreCommand;
+use crate::faults::fault_text;
+use crate::report::{scheduler_text, shutdown_text};
+use crate::stream::{News, NewsKind};
+
+/// So many stand on a terminal.
+const RECENT: usize = 3;
+
+/// Hears of everything, and knows what it has told.
+#[derive(Default)]
+pub struct Newsroom {
+    changes: usize,
+    /// By fault: that it happened, that it is over.
+    faults: Vec<(bool, bool)>,
+    /// What the page has not been told, if there is one.
+    unsent: Option<Vec<News>>,
+    recent: VecDeque<News>,
+}
+
+impl Newsroom {
+    /// Nothing has happened; with a page it is asked what is [`unsent`](Self::unsent).
+    pub fn new(has_page: bool) -> Newsroom {
+        Newsroom {
+            unsent: has_page.then(Vec::new),
+            ..Newsroom::default()
+        }
+    }
+
+    /// What the controller was told, and what failed, since this was said last; the first phase began at `start_ns`.
+    pub fn hear(&mut self, changes: &[ControllerChange], faults: &[FaultRecord], start_ns: u64) {
+        let at = |at_ns: u64| at_ns.saturating_sub(start_ns);
+        for change in changes.iter().skip(self.changes) {
+            let text = match &change.what {
+                Changed::Scheduler(scheduler) => scheduler_text(scheduler),
+                Changed::Shutdown(shutdown) => shutdown_text(shutdown),
+            };
+            self.add(at(change.at_ns), NewsKind::Change, text);
+        }
+        self.changes = self.changes.max(changes.len());
+        self.faults.resize(faults.len(), (false, false));
+        for (index, fault) in faults.iter().enumerate() {
+            let (has_begun, is_over) = self.faults[index];
+            let routers: Vec<String> = fault.beside_stars().map(|device| device.to_string()).collect();
+            let text = || fault_text(fault.kind.name(), (fault.edge(), fault.core()), &routers);
+            if fault.happened && !has_begun {
+                self.faults[index].0 = true;
+                self.add(at(fault.start_ns), NewsKind::Fault, text());
+            }
+            if let Some(at_ns) = fault.recovered_ns.filter(|_| !is_over) {
+                self.faults[index].1 = true;
+                self.add(at(at_ns), NewsKind::Recovery, format!("{}: well again", text()));
+            }
+        }
+    }
+
+    /// A fibre was cut or mended by hand.
+    pub fn fibre(&mut self, command: &FibreCommand, at_ns: u64) {
+        let done = command.done();
+        let name = done["name"].as_str().unwrap_or_default();
+        let what = if command.is_up { "mended" } else { "cut" };
+        self.add(at_ns, NewsKind::Fibre, format!("{name} {what}"));
+    }
+
+    fn add(&mut self, at_ns: u64, kind: NewsKind, text: String) {
+        let news = News { at_ns, kind, text };
+        if let Some(unsent) = &mut self.unsent {
+            unsent.push(news.clone());
+        }
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(news);
+    }
+
+    /// What the page has not been told, which it is now.
+    pub fn unsent(&mut self) -> Vec<News> {
+        self.unsent.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The last that happened, oldest first.
+    pub fn recent(&self) -> &VecDeque<News> {
+        &self.recent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_told_each_thing_once_and_the_terminal_the_last_ones() {
+        let mut room = Newsroom::new(true);
+        for at_ns in 1..=5 {
+            room.add(at_ns, NewsKind::Fibre, "edge0-core0 cut".into());
+        }
+        let times = |news: &mut dyn Iterator<Item = &News>| news.map(|news| news.at_ns).collect::<Vec<_>>();
+        assert_eq!(times(&mut room.unsent().iter()), [1, 2, 3, 4, 5]);
+        assert!(room.unsent().is_empty());
+        assert_eq!(times(&mut room.recent().iter()), [3, 4, 5]);
+    }
+
+    #[test]
+    fn without_a_page_nothing_is_kept_for_it() {
+        let mut room = Newsroom::new(false);
+        room.add(1, NewsKind::Change, "fair".into());
+        assert!(room.unsent().is_empty());
+        assert_eq!(room.recent().len(), 1);
+    }
+}
