@@ -14,6 +14,11 @@
 
 // What a beacon that is accepted comes back with, where port metadata stands otherwise; the compiler fills it up to that size.
 header again_t {
+    bit<16> port;
+}
+
+// The same as it is read. Were it one header, its fields and the port would have to share containers, for which there is no allocation.
+header came_t {
     @padding bit<7> _pad;
     port_t          port;
 }
@@ -27,6 +32,7 @@ struct core_ingress_metadata_t {
     core_metadata_t     core;
     standard_metadata_t standard;
     again_t             again;
+    came_t              came;
     CoreDuty            duty;
 }
 
@@ -51,11 +57,11 @@ parser CoreIngressParser(packet_in packet,
     }
 
     state parse_again {
-        packet.extract(meta.again);
+        packet.extract(meta.came);
 #if __TARGET_TOFINO__ != 1
         packet.advance(PORT_METADATA_SIZE - 128);  // as port metadata it is followed by padding
 #endif
-        meta.standard.ingress_port = meta.again.port;
+        meta.standard.ingress_port = meta.came.port;
         transition parse_packet;
     }
 
@@ -116,8 +122,7 @@ control CoreIngress(inout core_ingress_headers_t hdr,
 
     action resubmit() {
         for_deparser.resubmit_type = 1;
-        meta.again.port = meta.standard.ingress_port;
-        meta.again._pad = 0;
+        meta.again.port = (bit<16>)PORT_CORE_CONTROL;
     }
 
     action pass_on() {

@@ -7,7 +7,7 @@
 
 Register<slot_t, bit<1>>(1)  current_slot;
 Register<ns_t, bit<1>>(1)    slot_start;  // this switch's clock
-Register<bit<16>, bit<1>>(1) slot_era;    // the same in 2^30 ns: the control unit may have fallen silent
+Register<bit<16>, bit<1>>(1) slot_era;    // the same in 2^32 ns: the control unit may have fallen silent
 
 // What a packet has to do with the core's state.
 enum bit<8> CoreDuty {
@@ -65,7 +65,7 @@ control CoreSlot(in CoreDuty duty, in slot_t tick_slot, in bit<48> now, inout sl
     };
     RegisterAction<bit<16>, bit<1>, bit<16>>(slot_era) put_era = {
         void apply(inout bit<16> value) {
-            value = now[45:30];
+            value = now[47:32];
         }
     };
     RegisterAction<bit<16>, bit<1>, bit<16>>(slot_era) get_era = {

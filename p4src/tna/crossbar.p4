@@ -35,7 +35,7 @@ control Crossbar(in version_t active,
 
     action measure() {
         light.offset = now[31:0] - start;
-        eras = now[45:30] - era;
+        eras = now[47:32] - era;
     }
 
     action compare() {
@@ -76,7 +76,8 @@ control Crossbar(in version_t active,
     apply {
         measure();
         compare();
-        if (eras != 0 && eras != 1) {
+        // Less than 2^31 ns ago: in the same 2^32, or their last half and the first of the next.
+        if (IS_NEGATIVE(light.offset) || eras != 0 && (eras != 1 || !IS_NEGATIVE(start) || IS_NEGATIVE(now))) {
             is_over();
             crossbar.apply();
         } else if (IS_NEGATIVE(early)) {
