@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// XCP for one packet: what its header says is checked, counted, and answered with feedback. What the
-// control interval makes of the sums is in xcp_interval.p4. docs/architecture.md has the formulas.
+// XCP for one packet: what its header says is checked, counted, and answered with feedback; and what an interval
+// tick takes and leaves. What the control interval makes of the sums is in xcp_interval.p4. docs/architecture.md has the formulas.
 //
 //   CheckXcp ──STANDARD──> sums ──> feedback ──> delta_throughput
 //            ──MINIMAL───> bytes
 //            ──bad───────> counted, untouched
+//
+// xcp_scaled.p4 stands for this file where nothing multiplies.
 #ifndef SLOTWISE_XCP_P4
 #define SLOTWISE_XCP_P4
-#include "headers.p4"
 #include "quotient.p4"
+#include "xcp_check.p4"
 
 // Sums of the control interval, by output. That of rtt * x is kept in halves: neither overflows.
 register<bit<64>>(MAX_QUEUES) xcp_bytes;
@@ -23,31 +25,6 @@ register<bit<40>>(MAX_QUEUES) xcp_negative_factor;  // Cn, (1/16 byte/s) / byte
 register<bit<64>>(MAX_QUEUES) xcp_positive_residue;
 register<bit<64>>(MAX_QUEUES) xcp_negative_residue;
 
-const bit<32> XCP_MAX_RTT_NS = 1000000000;  // a longer round trip counts as this
-const bit<32> ETHERNET_HEADER_BYTES = 14;
-
-// `packet_bytes` is what the IP header says, `frame_bytes` what came with Ethernet's header: who says more than it sends
-// would have it counted.
-control CheckXcp(in xcp_t xcp, in bit<16> packet_bytes, in bit<32> frame_bytes, out XcpVerdict verdict) {
-    @hidden action check() {
-        verdict = XcpVerdict.STANDARD;
-        if (xcp.version != XCP_VERSION) {
-            verdict = XcpVerdict.BAD_VERSION;
-        } else if (xcp.length != XCP_LENGTH || (bit<32>)packet_bytes + ETHERNET_HEADER_BYTES > frame_bytes) {
-            verdict = XcpVerdict.BAD_LENGTH;
-        } else if (xcp.format == XcpFormat.MINIMAL) {
-            verdict = XcpVerdict.MINIMAL;
-        } else if (xcp.format != XcpFormat.STANDARD) {
-            verdict = XcpVerdict.BAD_FORMAT;
-        } else if (xcp.rtt != 0 && (xcp.x == 0 || (bit<34>)xcp.x > (bit<34>)xcp.rtt << 2)) {
-            verdict = XcpVerdict.BAD_FIELDS;
-        }
-    }
-
-    apply {
-        check();
-    }
-}
 
 // A packet for `output`, an output with a controller, that takes `size` bytes of its fibre or link. It is granted the
 // smaller of what the sender still asks for and what this output has for it.
@@ -121,6 +98,30 @@ control XcpPacket(in bit<32> output, in bit<32> size, in XcpVerdict verdict, ino
             }
         }
     }
+}
+
+// What the packets of an output have summed up, which begins anew. The sum of rtt * x is high * 2^32 + low.
+action take_xcp_sums(in bit<32> output, out bit<64> bytes, out bit<64> sum_x, out bit<64> low, out bit<64> high) {
+    xcp_bytes.read(bytes, output);
+    xcp_sum_x.read(sum_x, output);
+    xcp_sum_rtt_x_low.read(low, output);
+    xcp_sum_rtt_x_high.read(high, output);
+    xcp_bytes.write(output, 0);
+    xcp_sum_x.write(output, 0);
+    xcp_sum_rtt_x_low.write(output, 0);
+    xcp_sum_rtt_x_high.write(output, 0);
+}
+
+// What the packets of the next interval find: what an output has to give and to take back, and the factors that make shares of it.
+action leave_xcp_shares(in bit<32> output,
+                        in bit<64> positive,
+                        in bit<64> negative,
+                        in bit<40> positive_factor,
+                        in bit<40> negative_factor) {
+    xcp_positive_factor.write(output, positive_factor);
+    xcp_negative_factor.write(output, negative_factor);
+    xcp_positive_residue.write(output, positive);
+    xcp_negative_residue.write(output, negative);
 }
 
 #endif

@@ -109,14 +109,7 @@ control XcpTick(in xcp_params_t params,
         xcp_last_tick_ns.read(elapsed_ns, output);
         xcp_last_tick_ns.write(output, tick.local_ns);
         elapsed_ns = tick.local_ns - elapsed_ns;
-        xcp_bytes.read(bytes, output);
-        xcp_sum_x.read(sum_x, output);
-        xcp_sum_rtt_x_low.read(low, output);
-        xcp_sum_rtt_x_high.read(high, output);
-        xcp_bytes.write(output, 0);
-        xcp_sum_x.write(output, 0);
-        xcp_sum_rtt_x_low.write(output, 0);
-        xcp_sum_rtt_x_high.write(output, 0);
+        take_xcp_sums(output, bytes, sum_x, low, high);
         xcp_persistent_bytes.read(persistent_bytes, output);
         mean_rtt_ns = (time_ns_t)params.initial_rtt_ns;
         is_interval = elapsed_ns != 0 && elapsed_ns[63:32] == 0;
@@ -170,10 +163,7 @@ control XcpTick(in xcp_params_t params,
 
     // What the packets of the next control interval find.
     action leave_feedback() {
-        xcp_positive_factor.write(output, positive_factor);
-        xcp_negative_factor.write(output, negative_factor);
-        xcp_positive_residue.write(output, positive);
-        xcp_negative_residue.write(output, negative);
+        leave_xcp_shares(output, positive, negative, positive_factor, negative_factor);
         xcp_mean_rtt_ns.write(output, mean_rtt_ns[31:0]);
     }
 

@@ -12,15 +12,9 @@
 #include "drops.p4"
 #include "../include/packet_out.p4"
 
-// What a beacon that is accepted comes back with, where port metadata stands otherwise; the compiler fills it up to that size.
+// What a beacon that is accepted comes back with, where port metadata stands otherwise. Nothing reads it: nothing else comes back.
 header again_t {
     bit<16> port;
-}
-
-// The same as it is read. Were it one header, its fields and the port would have to share containers, for which there is no allocation.
-header came_t {
-    @padding bit<7> _pad;
-    port_t          port;
 }
 
 struct core_ingress_headers_t {
@@ -32,7 +26,6 @@ struct core_ingress_metadata_t {
     core_metadata_t     core;
     standard_metadata_t standard;
     again_t             again;
-    came_t              came;
     CoreDuty            duty;
 }
 
@@ -41,6 +34,7 @@ parser CoreIngressParser(packet_in packet,
                          out core_ingress_metadata_t meta,
                          out ingress_intrinsic_metadata_t intrinsic) {
     CoreParser() core_parser;
+    CoreParser() beacon_parser;
 
     state start {
         packet.extract(intrinsic);
@@ -50,23 +44,18 @@ parser CoreIngressParser(packet_in packet,
         }
     }
 
+    // Each way has its own copy of the parser: it selects by a port that is known on either.
     state parse_port {
         port_metadata_t metadata = port_metadata_unpack<port_metadata_t>(packet);
         meta.standard.ingress_port = metadata.port;
-        transition parse_packet;
+        core_parser.apply(packet, hdr.core, meta.core, meta.standard);
+        transition accept;
     }
 
     state parse_again {
-        packet.extract(meta.came);
-#if __TARGET_TOFINO__ != 1
-        packet.advance(PORT_METADATA_SIZE - 128);  // as port metadata it is followed by padding
-#endif
-        meta.standard.ingress_port = meta.came.port;
-        transition parse_packet;
-    }
-
-    state parse_packet {
-        core_parser.apply(packet, hdr.core, meta.core, meta.standard);
+        packet.advance(PORT_METADATA_SIZE);
+        meta.standard.ingress_port = PORT_CORE_CONTROL;
+        beacon_parser.apply(packet, hdr.core, meta.core, meta.standard);
         transition accept;
     }
 }
@@ -94,7 +83,7 @@ control CoreIngress(inout core_ingress_headers_t hdr,
     ns_t      start = 0;
     bit<16>   era = 0;
 
-    action begin() {
+    @hidden action begin() {
         meta.standard.egress_spec = PORT_DROP;
         meta.duty = CoreDuty.NONE;
         meta.core.drop_reason = DropReason.NONE;
@@ -103,29 +92,29 @@ control CoreIngress(inout core_ingress_headers_t hdr,
         hdr.light.is_light = 0;
     }
 
-    action start_slot() {
+    @hidden action start_slot() {
         meta.duty = CoreDuty.START;
         op = VersionOp.FLIP;
         frame = hdr.core.slot_tick.frame;
     }
 
-    action examine_beacon() {
+    @hidden action examine_beacon() {
         meta.duty = CoreDuty.EXAMINE;
         frame = hdr.core.commit.frame;
     }
 
-    action take_beacon() {
+    @hidden action take_beacon() {
         meta.duty = CoreDuty.TAKE;
         op = VersionOp.KEEP;
         frame = hdr.core.commit.frame;
     }
 
-    action resubmit() {
+    @hidden action resubmit() {
         for_deparser.resubmit_type = 1;
         meta.again.port = (bit<16>)PORT_CORE_CONTROL;
     }
 
-    action pass_on() {
+    @hidden action pass_on() {
         hdr.light.is_light = 1;
         hdr.light.slot = slot;
         hdr.light.frame = meta.core.versions.now;
@@ -231,7 +220,7 @@ control CoreEgress(inout core_egress_headers_t hdr,
     @name(".CoreEgress") Output() output;
     @name(".CoreEgress") DropAccounting() drop_accounting;
 
-    action drop() {
+    @hidden action drop() {
         for_deparser.drop_ctl = 1;
     }
 

@@ -31,20 +31,21 @@ control Crossbar(in version_t active,
     ns_t    early = 0;
     bit<16> eras = 0;
 
-    DirectCounter<bit<64>>(CounterType_t.PACKETS_AND_BYTES) crossbar_counter;
+    // Of packets, in 32 bits: four entries and their counters in a word. With 64 bits each of packets and bytes it is one, and 16384 entries a stage.
+    DirectCounter<bit<32>>(CounterType_t.PACKETS) crossbar_counter;
 
-    action measure() {
+    @hidden action measure() {
         light.offset = now[31:0] - start;
         eras = now[47:32] - era;
     }
 
-    action compare() {
+    @hidden action compare() {
         early = light.offset - meta.guard[31:0];
         light.remaining = meta.slot[31:0] - light.offset;
     }
 
     // No slot has started for so long that the difference says nothing.
-    action is_over() {
+    @hidden action is_over() {
         light.remaining = 0xffffffff;
     }
 
@@ -148,7 +149,7 @@ control Output(inout light_t light, in bit<16> bytes, inout DropReason drop_reas
         size = 16384;
     }
 
-    action reckon() {
+    @hidden action reckon() {
         end = light.offset + duration;
         spare = light.remaining - duration;
         slot = (bit<32>)light.slot;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// router.p4 for Tofino, without XCP: as a router whose outputs have no controllers.
+// router.p4 for Tofino. XCP's interval ticks are the agent's: a line card's are refused, as for outputs without controllers.
 //
-//   controller ──> packet-out ─────────────────> any port
-//   ports ──> ARP, TTL ──> routing ──> checksum ──> port
+//   controller ──> packet-out ──────────────────────────> any port
+//   ports ──> ARP, TTL ──> routing ──> checksum ──> XCP ──> port
 #include "target.p4"
 #include "ports.p4"
 #include "forwarding.p4"
@@ -10,6 +10,7 @@
 #include "no_egress.p4"
 #include "../include/router_parser.p4"
 #include "../include/router_control.p4"
+#include "router_xcp.p4"
 #include "../include/packet_out.p4"
 
 struct router_ingress_metadata_t {
@@ -32,7 +33,9 @@ parser RouterIngressParser(packet_in packet,
     }
 }
 
-// The instances that hold tables and counters are named so that P4Info says RouterIngress.<table>.
+// Operands of a stateful ALU stay whole. The instances that hold tables and counters are named so that P4Info says RouterIngress.<table>.
+@pa_container_size("ingress", "_RouterIngress_packet_rtt_x", 32)
+@pa_container_size("ingress", "_RouterIngress_packet_rtt_x_room", 32)
 control RouterIngress(inout router_headers_t hdr,
                       inout router_ingress_metadata_t meta,
                       in ingress_intrinsic_metadata_t intrinsic,
@@ -43,11 +46,12 @@ control RouterIngress(inout router_headers_t hdr,
     PacketOut() send;
     Access() access;
     @name(".RouterIngress") RouterForwarding() forwarding;
-    AgeChecksum() age_checksum;
+    Age() age;
+    @name(".RouterIngress") RouterXcp() router_xcp;
     @name(".RouterIngress") DropAccounting() drop_accounting;
     @name(".RouterIngress") ToDevice() to_device;
 
-    action begin() {
+    @hidden action begin() {
         meta.standard.egress_spec = PORT_DROP;
         meta.router.mac = 0;
         meta.router.drop_reason = DropReason.NONE;
@@ -66,7 +70,7 @@ control RouterIngress(inout router_headers_t hdr,
             if (IS_FORWARDABLE(hdr.ipv4)) {
                 forwarding.apply(hdr, meta.router, meta.standard);
                 if (meta.router.drop_reason == DropReason.NONE) {
-                    age_checksum.apply(hdr.ipv4);
+                    age.apply(hdr.ipv4);
                 }
             } else if (hdr.linecard.isValid()) {
                 meta.router.drop_reason = DropReason.UNEXPECTED_PORT;
@@ -87,6 +91,9 @@ control RouterIngress(inout router_headers_t hdr,
             meta.router.drop_reason = DropReason.NO_SIGNALING;
         }
 
+        if (meta.router.xcp) {
+            router_xcp.apply(hdr, meta.router);
+        }
         drop_accounting.apply(meta.router.drop_reason);
         to_device.apply(meta.standard, for_deparser, for_tm);
     }

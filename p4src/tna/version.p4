@@ -127,12 +127,12 @@ control Versions(in star_t core,
         }
     };
 
-    action compare() {
+    @hidden action compare() {
         since_next = frame - versions.next_frame;
         since_known = frame - versions.known_frame;
     }
 
-    action announced_is_active() {
+    @hidden action announced_is_active() {
         versions.active = versions.next;
     }
 
@@ -187,7 +187,7 @@ control ExamineBeacon(in versions_t versions,
     frame_t   known_behind = 0;
     frame_t   newer = 0;
 
-    action compare() {
+    @hidden action compare() {
         step = told_next - told_active;
         lead = told_first - frame;
         behind = versions.now - frame;

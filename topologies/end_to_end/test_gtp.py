@@ -5,7 +5,9 @@ import json
 import os
 import re
 import signal
+import ssl
 import subprocess
+import time
 import urllib.request
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 from slotwise import gtp, home
 from slotwise.routers import Chain, Link, RouterError, ip, read_until, spawn
 from test_runs import ROOT
+from test_tls import Authority
 
 SERVER = "10.9.0.1"
 FILE_BYTES = 20_000_000
@@ -160,7 +163,28 @@ def test_a_killed_daemon_goes_on_where_it_was(pair, tmp_path):
     assert [path.name for path in pair.served.iterdir()] == ["file"]
 
 
-def test_a_receiver_whose_disk_is_full_says_so_at_once(pair, tmp_path):
+def test_a_receiver_that_loses_its_daemon_goes_on_with_all_that_came(pair, tmp_path):
+    # Less than what is noted on the way.
+    original, bytes_ = pair.served / "file", 12_000_000
+    original.write_bytes(os.urandom(bytes_))
+    daemon = pair.serve()
+    stored, state = tmp_path / "stored", tmp_path / ".stored.gtp-state"
+    arguments = ["receive", SERVER, "file", "--out", str(stored)]
+    command = pair.inside(pair.command, "gtp", *arguments, "--key", pair.key, "--rate-bps", "20000000", "--timeout-s", "3")
+    receiver = spawn(pair.stack, *command, stderr=subprocess.STDOUT)
+    while read_until(receiver, f"of {bytes_} bytes").split()[2] == "0":
+        pass
+    daemon.kill()
+    assert "nothing heard for 3 s" in read_until(receiver, "slotwise: ")
+    here = json.loads(state.read_text())["here"]
+    assert 0 < here < bytes_
+    pair.serve()
+    report, status = pair.run(*arguments)
+    assert status == 0 and report["resumed_bytes"] == here, report
+    assert sha256(stored) == sha256(original)
+
+
+def test_a_receiver_whose_disk_is_full_says_so_at_once_and_goes_on_later(pair, tmp_path):
     original = tmp_path / "original"
     original.write_bytes(os.urandom(3 * FILE_BYTES))
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", pair.served], check=True)
@@ -173,6 +197,17 @@ def test_a_receiver_whose_disk_is_full_says_so_at_once(pair, tmp_path):
     (line,) = daemon.communicate(timeout=20)[0].splitlines()
     assert not json.loads(line)["ok"]
     assert not (pair.served / "file").exists()
+    # What was written is not sent again, and what was not is: also where later blocks found room.
+    here = json.loads((pair.served / ".file.gtp-state").read_text())["here"]
+    assert 3_000_000 < here < 4 << 20
+    assert (pair.served / ".file.gtp-part").read_bytes()[:here] == original.read_bytes()[:here]
+    subprocess.run(["mount", "-o", "remount,size=80m", pair.served], check=True)
+    daemon = pair.serve("--take")
+    report, status = pair.run("send", str(original), SERVER, "--name", "file")
+    assert status == 0 and report["ok"], report
+    daemon.send_signal(signal.SIGINT)
+    assert json.loads(daemon.communicate(timeout=20)[0])["resumed_bytes"] == here
+    assert sha256(pair.served / "file") == sha256(original)
 
 
 def test_a_daemon_outlives_an_interface_that_takes_less(pair, tmp_path):
@@ -198,15 +233,20 @@ def put_session(url: str, session: dict) -> None:
         pass
 
 
-def test_a_host_paces_by_what_the_controller_grants_a_session(pair, tmp_path):
+def lambda_controller(pair: Pair, **rest) -> str:
+    """A controller that knows of two nodes; where its application `lambda` is."""
     lambdas = {"name": "web", "nodes": [{"name": "here", "rate_bps": 8_000_000}, {"name": "there", "rate_bps": 100_000_000}]}
-    config = {"p4runtime": {"address": "127.0.0.1:9"}, "pipelines": {}, "clock": "wall", "store": str(tmp_path / "store"), "rest": {"port": 0},
+    config = {"p4runtime": {"address": "127.0.0.1:9"}, "pipelines": {}, "clock": "wall", "store": str(pair.directory / "store"), "rest": {"port": 0} | rest,
               "network": {"apps": {"lambda": lambdas}}}
-    (tmp_path / "controller.json").write_text(json.dumps(config))
+    file = pair.directory / "controller.json"
+    file.write_text(json.dumps(config))
     ip("link", "set", "lo", "up")
-    controller = spawn(pair.stack, "java", "-Xmx256m", "-XX:+UseSerialGC", "-jar", str(ROOT / home.CONTROLLER), "--config", str(tmp_path / "controller.json"),
-                       stderr=subprocess.STDOUT)
-    url = re.search(r"http://[0-9.:]+", read_until(controller, "REST is at"))[0] + "/slotwise/v1/apps/lambda"
+    controller = spawn(pair.stack, "java", "-Xmx256m", "-XX:+UseSerialGC", "-jar", str(ROOT / home.CONTROLLER), "--config", str(file), stderr=subprocess.STDOUT)
+    return re.search(r"https?://[0-9.:]+", read_until(controller, "REST is at"))[0] + "/slotwise/v1/apps/lambda"
+
+
+def test_a_host_paces_by_what_the_controller_grants_a_session(pair, tmp_path):
+    url = lambda_controller(pair)
     put_session(url, {"session": "film", "source": "there", "sink": "here"})
     put_session(url, {"session": "rival", "source": "there", "sink": "here", "wanted_bps": 6_000_000})
     pair.serve("--take", "--granted-by", url, "--session", "film")
@@ -221,6 +261,59 @@ def test_a_host_paces_by_what_the_controller_grants_a_session(pair, tmp_path):
     command = [pair.command, "gtp", "serve", str(pair.served), "--bind", f"{SERVER}:0", "--key", pair.key, "--granted-by", url, "--session", "opera"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode != 0 and "there is no session 'opera'" in done.stderr, done.stderr
+
+
+def test_a_daemon_asks_for_a_session_of_its_own_with_a_token_over_tls(pair, tmp_path):
+    authority = Authority(tmp_path, "authority")
+    certificate, key = authority.sign(tmp_path, "controller", SERVER)
+    secret = "0123456789abcdef-secret"
+    token, other = tmp_path / "token", tmp_path / "other"
+    for file, text in ((token, secret), (other, secret[::-1])):
+        file.touch(mode=0o600)
+        file.write_text(text + "\n")
+    url = lambda_controller(pair, host=SERVER, token_file=str(token), tls={"certificate": str(certificate), "key": str(key)})
+    context = ssl.create_default_context(cafile=authority.certificate)
+
+    def sessions() -> dict[str, int]:
+        request = urllib.request.Request(f"{url}/sessions", headers={"Authorization": f"Bearer {secret}"})
+        with urllib.request.urlopen(request, timeout=60, context=context) as answer:
+            return {each["session"]: each["granted_bps"] for each in json.load(answer)["sessions"]}
+
+    granted_by = ["--granted-by", url, "--session", "film", "--source", "there", "--sink", "here"]
+    tls, shown = ["--ca", str(authority.certificate)], ["--token-file", str(token)]
+    refused = [
+        (granted_by + tls, "it asks for a token"),
+        (granted_by + tls + ["--token-file", str(other)], "does not take this token"),
+        (granted_by + shown, "--ca must name a file"),
+        (granted_by + shown + ["--ca", str(Authority(tmp_path, "stranger").certificate)], "its certificate is refused"),
+        (["--granted-by", url.replace("https", "http"), *granted_by[2:], *shown], "must be https"),
+        (granted_by[:-1] + ["nobody"] + tls + shown, "there is no such node"),
+    ]
+    for options, said in refused:
+        command = [pair.command, "gtp", "serve", str(pair.served), "--bind", f"{SERVER}:0", "--key", pair.key, *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode != 0 and said in done.stderr and secret not in done.stdout + done.stderr, done.stderr
+    assert sessions() == {}
+
+    daemon = pair.serve("--take", *granted_by, *tls, *shown)
+    assert sessions() == {"film": 8_000_000}
+    assert secret not in Path(f"/proc/{daemon.pid}/cmdline").read_text()
+    original = tmp_path / "original"
+    original.write_bytes(os.urandom(500_000))
+    report, status = pair.run("send", str(original), SERVER, "--name", "one")
+    assert status == 0 and report["ok"] and report["goodput_bps"] < 8_000_000, report
+    daemon.send_signal(signal.SIGTERM)
+    output = daemon.communicate(timeout=20)[0]
+    assert daemon.returncode == 0 and secret not in output
+    assert sessions() == {}, "who ends has its session leave"
+
+    daemon = pair.serve(*granted_by, *tls, *shown)
+    assert "film" in sessions()
+    daemon.kill()
+    killed = time.monotonic()
+    while "film" in sessions():
+        assert time.monotonic() < killed + 60, "a lease ends"
+        time.sleep(0.2)
 
 
 def test_a_file_comes_whole_through_kills_by_seed(pair, tmp_path):

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optical packet switches with their controller, live and in virtual time."""
+import json
+import signal
+import subprocess
+import time
+import urllib.request
+
 import pytest
 
 from slotwise import OpsMesh, plot
-from test_runs import ROOT, load_report, slotwise
+from test_runs import PATIENCE_S, ROOT, SLOTWISE, load_report, slotwise
 
 NOTHING_BROKEN = {"lane": 0, "ram": 0, "duplicate": 0, "split": 0, "unexplained": 0, "label": 0, "astray": 0, "ingress": 0, "first": []}
 MESH5 = ROOT / "topologies" / "mesh5.yaml"
@@ -32,6 +38,33 @@ def test_a_mesh_from_python_goes_round_a_cut():
     assert report.data["controller"]["reroutes"] > 0
     (flow,) = report.data["phases"][0]["flows"]
     assert flow["goodput_bps"] > 4.5e6
+
+
+def test_a_run_that_somebody_changed_is_told_in_its_report(tmp_path):
+    """docs/page.md: a target, over REST, of a run in virtual time; it goes on until it is interrupted."""
+    scenario, report, events = tmp_path / "agents.yaml", tmp_path / "report.json", tmp_path / "events"
+    text = MESH5.read_text().replace("  ram_bytes:", "  probes: {rate_bps: 1000000, period_ns: 50000000}\n  ram_bytes:")
+    scenario.write_text(text.replace("duration_ms: 6000", "duration_ms: 6000000"))
+    chosen = {"device_id": 4001, "port": 256, "target": 0.8}
+    command = [SLOTWISE, "simulate", scenario, "--report", report, "--events", events]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
+        try:
+            url = next(line for line in run.stdout if "REST server is at" in line).split()[-1]
+            body, headers = json.dumps(chosen).encode(), {"Content-Type": "application/json"}
+            with urllib.request.urlopen(urllib.request.Request(url + "apps/ops/targets", body, headers, method="PUT")) as answer:
+                assert json.load(answer) == chosen
+            # The run has looked for what its controller says when it has told of its state again.
+            told = events.read_text().count("snapshot")
+            deadline = time.monotonic() + PATIENCE_S
+            while events.read_text().count("snapshot") < told + 3:
+                assert time.monotonic() < deadline and run.poll() is None
+            run.send_signal(signal.SIGINT)
+            output, _ = run.communicate(timeout=PATIENCE_S)
+        finally:
+            run.kill()
+    (change,) = load_report(report)["changes"]
+    assert (change["by"], change["target"]) == ("rest", chosen)
+    assert "target: device_id 4001, port 256, target 0.8 (by REST)" in output, output
 
 
 def test_edges_share_for_hosts_that_know_nothing_of_it(tmp_path):

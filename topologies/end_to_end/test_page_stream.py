@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 from contextlib import contextmanager
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -17,8 +16,8 @@ from referencing import Registry, Resource
 from tornado.httpclient import HTTPClientError
 from tornado.websocket import websocket_connect
 
-ROOT = Path(__file__).resolve().parents[2]
-SLOTWISE = ROOT / "engine" / "target" / "release" / "slotwise"
+from test_runs import ROOT, SLOTWISE
+
 SCENARIO = ROOT / "topologies" / "star3-short.yaml"
 PATIENCE_S = 120
 COUNTED = ("granted_slots", "delivered_bytes")

@@ -198,7 +198,7 @@ def test_as_many_routers_as_a_file_may_have_begin():
 
 def test_what_is_of_stars_is_refused(tmp_path):
     for arguments, said in (
-        (("simulate", SCENARIO, "--scheduler", "islip"), "--scheduler: routers have none"),
+        (("simulate", SCENARIO, "--scheduler", "islip"), "--scheduler: no star"),
         (("simulate", SCENARIO, "--pcap", tmp_path, "--pcap-filter", "edge0-*"), "such as router0-port1"),
     ):
         done = slotwise(*arguments)

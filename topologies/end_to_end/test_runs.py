@@ -454,6 +454,15 @@ def test_events_of_an_experiment_name_each_run(tmp_path):
         assert events[-1]["event"] == "end" and Path(events[-1]["report"]).is_file()
 
 
+def test_a_report_that_cannot_be_written_is_no_good_end(tmp_path):
+    path = tmp_path / "events"
+    done = slotwise("simulate", SCENARIO, "--duration", 2, "--report", "/dev/full", "--events", path)
+    assert done.returncode == 1
+    end = events_of(path)[-1]
+    assert end["event"] == "end" and not end["ok"], end
+    assert any(reason.startswith("/dev/full: cannot be written: ") for reason in end["failures"]), end
+
+
 def test_who_stops_reading_events_stops_nothing(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -10,12 +10,11 @@ import struct
 import subprocess
 import termios
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-SLOTWISE = ROOT / "engine" / "target" / "release" / "slotwise"
+from test_runs import ROOT, SLOTWISE
+
 SHORT = ROOT / "topologies" / "star3-short.yaml"
 LONG = [ROOT / "topologies" / "star4.yaml", "--duration", "3600"]
 PATIENCE_S = 120

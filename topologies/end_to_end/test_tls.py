@@ -27,11 +27,11 @@ class Authority:
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
                 "-subj", f"/CN={name}", "-keyout", str(self._key), "-out", str(self.certificate))
 
-    def sign(self, directory: Path, name: str) -> tuple[Path, Path]:
-        """A certificate for 127.0.0.1, and its key (PKCS #8)."""
+    def sign(self, directory: Path, name: str, address: str = "127.0.0.1") -> tuple[Path, Path]:
+        """A certificate for an address, and its key (PKCS #8)."""
         request, key, certificate = (directory / f"{name}.{kind}" for kind in ("csr", "key", "pem"))
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}",
-                "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(request))
+                "-addext", f"subjectAltName=IP:{address}", "-keyout", str(key), "-out", str(request))
         openssl("x509", "-req", "-in", str(request), "-CA", str(self.certificate), "-CAkey", str(self._key),
                 "-CAcreateserial", "-days", "1", "-copy_extensions", "copy", "-out", str(certificate))
         return certificate, key

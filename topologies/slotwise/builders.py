@@ -30,6 +30,11 @@ OPS_KEYS = frozenset({
 })
 """Keys of a scenario's section `ops` that `ops` takes in `more`."""
 
+MOST_NODES = 1_024
+"""No network has as many nodes of one sort: a number that is wrong would fill the memory before the schema could say so."""
+MOST_SITES = 256
+"""The same of sites, of which every two may have a lambda."""
+
 
 def star(
     edges: int = 4,
@@ -66,6 +71,7 @@ def star(
     _refuse(unknown, star, "a star")
     if not _is_count(edges) or edges < 1:
         raise InvalidArgument(f"edges: expected a number of edges, got {edges!r}")
+    _bound("edges", edges, MOST_NODES)
     if masters is None:
         masters = [0]
     if len(set(masters)) != len(masters):
@@ -140,6 +146,7 @@ def ring(
     """
     _refuse(unknown, ring, "a ring")
     if _is_count(stations):
+        _bound("stations", stations, MOST_NODES)
         stations = [f"station{number}" for number in range(stations)]
     if not isinstance(stations, (list, tuple)) or not all(isinstance(station, str) for station in stations):
         raise InvalidArgument(f"stations: expected their number, or a list of names, got {stations!r}")
@@ -206,15 +213,19 @@ def ops(
         raise InvalidArgument(f"{key}: a key of the section ops; expected more={{'{key}': ...}}")
     _refuse(unknown, ops, "a mesh of optical packet switches")
     if _is_count(switches):
+        _bound("switches", switches, MOST_NODES)
         switches = [f"s{number}" for number in range(switches)]
     if not isinstance(switches, (list, tuple)) or not all(isinstance(switch, str) for switch in switches):
         raise InvalidArgument(f"switches: expected their number, or a list of names, got {switches!r}")
     if links is None:
         links = _around(switches)
-    if not all(isinstance(link, (list, tuple)) and len(link) in (2, 3) for link in links):
+    if not _are_pairs(links):
         raise InvalidArgument(f"links: expected pairs of names, each with a delay in ns or without, got {links!r}")
     if not _is_count(edges_per_switch) or edges_per_switch < 1:
         raise InvalidArgument(f"edges_per_switch: expected a number of edges, got {edges_per_switch!r}")
+    _bound("edges_per_switch, of all switches together", edges_per_switch * len(switches), MOST_NODES)
+    if not isinstance(more or {}, dict):
+        raise InvalidArgument(f"more: expected keys of the section ops with their values, got {more!r}")
     ingress = {} if ingress_bytes is None else {"ingress": {"bytes": ingress_bytes}}
     access = {"rate_bps": access_rate_bps, "up_delay_ns": access_delay_ns, "down_delay_ns": access_delay_ns, "buffer": {"packets": 1000}}
     return {
@@ -274,12 +285,13 @@ def lambda_network(
     """
     _refuse(unknown, lambda_network, "a lambda network")
     if _is_count(sites):
+        _bound("sites", sites, MOST_SITES)
         sites = [f"site{number}" for number in range(sites)]
     if not isinstance(sites, (list, tuple)) or not all(isinstance(site, str) for site in sites):
         raise InvalidArgument(f"sites: expected their number, or a list of names, got {sites!r}")
     if lambdas is None:
         lambdas = [(here, there) for number, here in enumerate(sites) for there in sites[number + 1:]]
-    if not all(isinstance(each, (list, tuple)) and len(each) in (2, 3) for each in lambdas):
+    if not _are_pairs(lambdas):
         raise InvalidArgument(f"lambdas: expected pairs of names, each with a delay in ns or without, got {lambdas!r}")
     for end in (end for each in lambdas for end in each[:2]):
         if end not in sites:
@@ -346,8 +358,11 @@ def fault(kind: str, every_s: float, **options) -> dict:
 
 
 def ms(seconds: float) -> int:
-    """As scenarios have times."""
-    return round(seconds * 1000)
+    """As scenarios have times. Raises InvalidArgument for what is no finite number."""
+    try:
+        return round(seconds * 1000)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(f"expected a time in s, got {seconds!r}") from None
 
 
 def _refuse(unknown: dict, builder: Callable, what: str) -> None:
@@ -355,6 +370,16 @@ def _refuse(unknown: dict, builder: Callable, what: str) -> None:
     for argument in unknown:
         known = [each.name for each in inspect.signature(builder).parameters.values() if each.kind != each.VAR_KEYWORD]
         raise UnknownArgument("argument", argument, known, what)
+
+
+def _bound(argument: str, number: int, most: int) -> None:
+    if number > most:
+        raise InvalidArgument(f"{argument}: expected at most {most}, got {number}")
+
+
+def _are_pairs(listed: object) -> bool:
+    """Whether each is two ends, and perhaps a delay."""
+    return isinstance(listed, (list, tuple)) and all(isinstance(each, (list, tuple)) and len(each) in (2, 3) for each in listed)
 
 
 def _is_count(value: object) -> bool:

@@ -12,6 +12,7 @@ from typing import ClassVar, Self
 from slotwise import command, scenario
 from slotwise.command import Ended
 from slotwise.errors import SlotwiseError, UnknownArgument, UnknownName
+from slotwise.files import put
 from slotwise.home import CommandNotFound
 from slotwise.report import Report
 from slotwise.rundir import RunDirectory
@@ -75,7 +76,7 @@ class Document:
         text = scenario.dump(checked if Path(path).resolve().parent == self._directory else self._placed(checked))
         with suppress(CommandNotFound):
             self._check_by_engine(text)
-        Path(path).write_text(text)
+        put(path, text.encode())
 
     def run(self, *, target: str | None = None, **options) -> Report:
         """Emulates it with Mininet hosts (needs root). `target` is what runs the P4 programs, engine or bmv2; other options as

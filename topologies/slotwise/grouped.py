@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What networks of routers, rings and optical packet switches have in common: groups of hosts, flows between them over the whole run, and changes of their links."""
-from typing import ClassVar, Self
+from typing import ClassVar, Iterable, Self
 
 from slotwise import builders, scenario
 from slotwise.errors import InvalidArgument, UnknownArgument
@@ -38,7 +38,7 @@ class Grouped(Parts):
         """A stream from each host of a group to the host of the same number in another, of `size_bytes` or until the end. `when`, of
         every kind of flow: `name`; `start_s`, the earliest start; `spread_s`, within which they start by seed; of `tcp` and `gtp` `stop_s`, when
         they send nothing new any more. Raises UnknownName."""
-        return self._flow(source, destination, when, {"transport": transport, "sack": sack, "bytes": size_bytes})
+        return self._flow(source, destination, when, {"transport": transport, "sack": sack, "bytes": size_bytes}, ["transport", "sack", "size_bytes"])
 
     def udp(self, source: str, destination: str, rate_bps: int, process: str = "constant", *, name: str | None = None,
             start_s: float | None = None, spread_s: float | None = None, **bursts) -> Self:
@@ -51,7 +51,8 @@ class Grouped(Parts):
         """A session of GTP of `size_bytes` or until the end, whose source can send at most `limit_bps`; `alpha` and `beta` in place of its
         hosts'; `begin_bps` is what both hosts are taken to have granted it for ever; `when` as in `tcp`. Raises UnknownName."""
         asked = {"bytes": size_bytes, "limit_bps": limit_bps, "alpha": alpha, "beta": beta, "begin_bps": begin_bps}
-        return self._flow(source, destination, when, {"gtp": {key: value for key, value in asked.items() if value is not None}})
+        options = ["size_bytes", *list(asked)[1:]]
+        return self._flow(source, destination, when, {"gtp": {key: value for key, value in asked.items() if value is not None}}, options)
 
     def web(self, source: str, destination: str, mean_think_ns: int, mean_bytes: int, *, transport: str | None = None, sack: bool | None = None,
             name: str | None = None, start_s: float | None = None, spread_s: float | None = None, **pages) -> Self:
@@ -76,11 +77,12 @@ class Grouped(Parts):
         known = [group["name"] for group in scenario.groups(self.scenario)]
         return self._known("group of hosts", name, [*known, *of_edges])
 
-    def _flow(self, source: str, destination: str, when: dict, what: dict) -> Self:
+    def _flow(self, source: str, destination: str, when: dict, what: dict, others: Iterable[str] = ()) -> Self:
+        """`others` are the options of this kind of flow besides those of `when`."""
         known = ["name", "start_s", "spread_s", "stop_s"]
         for option in when:
             if option not in known:
-                raise UnknownArgument("option", option, known, "a flow")
+                raise UnknownArgument("option", option, [*others, *known], "a flow")
         entry = {"name": when.get("name") or f"flow{len(self.scenario['flows'])}", "from": self._party(source), "to": self._party(destination)}
         times = {f"{key}_ms": builders.ms(when[f"{key}_s"]) for key in ("start", "spread", "stop") if when.get(f"{key}_s") is not None}
         return self._append("flows", entry | {key: value for key, value in what.items() if value is not None} | times)
@@ -97,8 +99,12 @@ class Spanned(Grouped):
     def span_change(self, at_s: float, start: str, end: str, up: bool, *, every_s: float | None = None, times: int | None = None) -> Self:
         """Cuts the span from a station to the next one, or between two switches or an edge and its switch, or mends it, both ways, at one
         time or `times` times. Raises UnknownName."""
-        span = self._known("span", f"{start}-{end}", scenario.fibre_names(self.scenario))
+        span = self._known("span", self._span(start, end), scenario.fibre_names(self.scenario))
         return self._change(at_s, {"span": span}, every_s, times, {"up": up})
+
+    def _span(self, start: str, end: str) -> str:
+        """The name of the span between them."""
+        return f"{start}-{end}"
 
 
 def buffer(packets: int | None, octets: int | None) -> dict:

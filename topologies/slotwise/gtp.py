@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files between hosts over GTP, with `slotwise gtp` (docs/gtp.md)."""
 import json
+import os
 import subprocess
+import tempfile
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 
 from slotwise.errors import SlotwiseError
 from slotwise.home import slotwise_command
 
-# A daemon that is asked to end notes how far its transfers are.
-END_S = 10
+# A daemon that is asked to end notes how far its transfers are, and has its session leave, for which a controller may take 5 s twice.
+END_S = 15
+SERVING = "slotwise gtp: serving at "
 
 
 class GtpError(SlotwiseError):
@@ -51,13 +56,19 @@ def _options(options: dict) -> list[str]:
     return words
 
 
+def _said(text: str) -> str:
+    """What is wrong, of all that a command says: of wrong arguments the first line, not the hint below it, else the last one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    wrong = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    return "".join(wrong[:1] or lines[-1:]).removeprefix("slotwise gtp: ").removeprefix("slotwise: ")
+
+
 def _run(*words, within: list[str]) -> str:
     """Runs `slotwise gtp WORDS`; what it printed. Raises GtpError, home.CommandNotFound."""
     command = [*within, slotwise_command(), "gtp", *map(str, words)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"]
-        raise GtpError(said[-1].removeprefix("slotwise gtp: ").removeprefix("slotwise: "))
+        raise GtpError(_said(done.stderr) or f"ended with status {done.returncode}")
     return done.stdout
 
 
@@ -80,33 +91,50 @@ def send(file: Path | str, host: str, key: Path | str, within: list[str] | None 
 
 
 class Server:
-    """A daemon that offers the files of a directory, as a context manager. `options`: bind, take, max_bytes, and those of `receive`."""
+    """A daemon that offers the files of a directory, as a context manager. `options`: bind, take, max_bytes, and those of `receive`. It is of the process that
+    started it: one that was forked from that may use its address, and leaves it as it is at the end."""
 
     def __init__(self, directory: Path | str, key: Path | str, within: list[str] | None = None, **options):
         self._command = [*(within or []), slotwise_command(), "gtp", "serve", str(directory), "--key", str(key), "--quiet", *_options(options)]
-        self._process = None
+        self._process = self._printed = self._reader = self._owner = None
         self.address = ""
         """Where it listens, ADDRESS:PORT, once it does."""
         self.reports: list[Report] = []
         """Of all transfers, once it has ended."""
 
     def __enter__(self) -> "Server":
+        self._owner = os.getpid()
+        # No pipe that nobody reads meanwhile: it would be full after some hundreds of transfers, and the daemon wait for ever.
+        # pylint: disable-next=consider-using-with
+        self._printed = tempfile.TemporaryFile("w+")
         # pylint: disable-next=consider-using-with
         self._process = subprocess.Popen(
-            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            self._command, stdin=subprocess.DEVNULL, stdout=self._printed, stderr=subprocess.PIPE, text=True
         )
         line = self._process.stderr.readline()
-        if " serving at " not in line:
-            self._process.wait()
+        # Not anywhere in the line: it may be what a controller says.
+        if not line.startswith(SERVING):
+            self._process.communicate()
+            self._printed.close()
             raise GtpError(line.strip().removeprefix("slotwise: ") or "the daemon said nothing")
-        self.address = line.split()[-1]
+        self.address = line.removeprefix(SERVING).strip()
+        self._reader = Thread(target=deque, args=(self._process.stderr, 0), daemon=True)
+        self._reader.start()
         return self
 
     def __exit__(self, *_) -> None:
+        if os.getpid() != self._owner:
+            # The daemon prints on at the place in the file that both processes have.
+            return
         self._process.terminate()
         try:
-            printed = self._process.communicate(timeout=END_S)[0]
+            self._process.wait(END_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            printed = self._process.communicate()[0]
-        self.reports = [Report(json.loads(line)) for line in printed.splitlines()]
+            self._process.wait()
+        self._reader.join()
+        self._process.stderr.close()
+        with self._printed as printed:
+            printed.seek(0)
+            # Who was killed may have been in the middle of the last one.
+            self.reports = [Report(json.loads(line)) for line in printed if line.endswith("\n")]

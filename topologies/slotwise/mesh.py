@@ -16,3 +16,8 @@ class OpsMesh(Spanned):
 
     def _nodes(self) -> list[str]:
         return scenario.ops_edges(self.scenario)
+
+    def _span(self, start: str, end: str) -> str:
+        # A fibre is named by its file's order, and has no direction for who cuts it.
+        known = scenario.fibre_names(self.scenario)
+        return next((name for name in (f"{start}-{end}", f"{end}-{start}") if name in known), f"{start}-{end}")

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent
 # pylint: disable=wrong-import-position
 from slotwise import builders
 from slotwise import scenario as scenarios
-from slotwise.errors import SlotwiseError, UnknownArgument
+from slotwise.errors import InvalidArgument, SlotwiseError, UnknownArgument
 from slotwise.fabric import AgileCLI, AgileSwitch
 from slotwise.net import ScenarioTopo
 from slotwise.rundir import MARK, RunDirectory
@@ -104,7 +104,10 @@ class Mesh(MarkedTopo):
     @staticmethod
     def scenario(switches: int = 5, hosts: int = 1, **options) -> dict:  # pylint: disable=arguments-differ
         """As the builder makes it. A scenario has at least one flow; none is run."""
-        return builders.ops(switches, hosts, **options) | {"flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]}
+        made = builders.ops(switches, hosts, **options)
+        if len(scenarios.ops_edges(made)) < 2:
+            raise InvalidArgument("switches: expected two edges at least, got one")
+        return made | {"flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]}
 
 
 class Lambda(MarkedTopo):

@@ -21,6 +21,8 @@ from slotwise.network import Network
 from slotwise.ring import Ring
 
 SCHEMA = "schema/scenario.schema.json"
+VALUES = """A VALUE is written as in a scenario: 12, 1.5, true, text, '[west, east]', '[[west, mid], [mid, east, 3000000]]', '{key: value}'.
+Rates (-bps) are in bit/s, times in what the option's name ends with."""
 
 
 def star(**options) -> Star:
@@ -146,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
     for name, kind in KINDS.items():
         of_kind = kinds.add_parser(
-            name, help=kind.what, description=_described(kind), allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+            name, help=kind.what, description=_described(kind), epilog=VALUES, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         for each in inspect.signature(kind.builder).parameters.values():
             if each.kind != each.VAR_KEYWORD:

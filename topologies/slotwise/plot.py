@@ -7,6 +7,7 @@ session, its rate and its max-min rate, and one of how far all are from these. O
 """
 import argparse
 import sys
+from io import BytesIO
 from pathlib import Path
 from typing import Callable
 
@@ -18,8 +19,11 @@ matplotlib.use("Agg")
 from matplotlib import image, pyplot  # noqa: E402  pylint: disable=wrong-import-position
 from matplotlib.axes import Axes  # noqa: E402  pylint: disable=wrong-import-position
 from matplotlib.figure import Figure  # noqa: E402  pylint: disable=wrong-import-position
+from matplotlib.legend_handler import HandlerTuple  # noqa: E402  pylint: disable=wrong-import-position
+from matplotlib.lines import Line2D  # noqa: E402  pylint: disable=wrong-import-position
 from matplotlib.ticker import MaxNLocator  # noqa: E402  pylint: disable=wrong-import-position
 
+from slotwise.files import put  # noqa: E402  pylint: disable=wrong-import-position
 from slotwise.report import ReportError, read  # noqa: E402  pylint: disable=wrong-import-position
 
 MAX_CHART_EDGES = 8
@@ -32,7 +36,10 @@ HEADROOM = 1.2
 DEMAND_COLOUR, GRANT_COLOUR = "#d9822b", "#1f5fa8"
 ADDED_COLOUR, LIMIT_COLOUR, ACTIVE_COLOUR = "#2a8f4a", "#a83248", "#555555"
 PHASE_COLOURS = ("#eef2f7", "#ffffff")
-TRAIN_COLOURS = {"waited": "#1f5fa8", "converted": "#2a8f4a", "deflected": "#d9822b", "refused": "#a83248"}
+# To be told apart by people with any colour vision, and without colours.
+TRAIN_COLOURS = {"waited": "#1f5fa8", "converted": "#4aa3d8", "deflected": "#d9822b", "refused": "#333333"}
+TRAIN_LINES = {"waited": "-", "converted": "-.", "deflected": "--", "refused": ":"}
+TRAIN_HATCHES = {"waited": "", "converted": "//", "deflected": "xx", "refused": ".."}
 TRAIN_LABELS = {"waited": "waited in optical RAM", "converted": "on another wavelength", "deflected": "deflected", "refused": "refused"}
 # Of one train in ten thousand to all of them.
 LEAST_PERCENT, MOST_PERCENT = 0.01, 100
@@ -56,7 +63,9 @@ def draw(report: dict, file: Path) -> None:
         figures.append(_session_charts(report))
     if not figures:
         raise ReportError(f"the report of '{report['scenario']}' has no frames to draw")
-    image.imsave(file, _stacked([_pixels(figure) for figure in figures]))
+    drawn = BytesIO()
+    image.imsave(drawn, _stacked([_pixels(figure) for figure in figures]), format="png")
+    put(file, drawn.getvalue())
 
 
 def _pixels(figure: Figure) -> numpy.ndarray:
@@ -95,9 +104,7 @@ def _link_charts(report: dict):
     figure.suptitle(f"{report['scenario']}, {report['command']}d{shown}")
     figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
     origin_ms = _origin_ms(report, 0.0)
-    # The report says when periods end. The first one begins with the first phase.
-    ends_ms = [time - origin_ms for time in series["time_ms"]]
-    seconds, thin = _thinned([0.0, *ends_ms][:len(ends_ms)])
+    seconds, thin = _by_period(series, origin_ms)
     # One scale for all: on its own a single packet would be as high as a full buffer.
     most_waiting = max(max(link["queue_bytes"], default=0) for link in links) / 1000
     for axes in grid.flat[len(links):]:
@@ -140,8 +147,7 @@ def _session_charts(report: dict) -> Figure:
     shown = "" if len(sessions) == len(series["sessions"]) else f", the {len(sessions)} largest of {len(series['sessions'])}"
     figure.suptitle(f"{report['scenario']}, {report['command']}d: sessions of GTP{shown}")
     figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
-    ends_ms = [time - _origin_ms(report, 0.0) for time in series["time_ms"]]
-    seconds, thin = _thinned([0.0, *ends_ms][:len(ends_ms)])
+    seconds, thin = _by_period(series, _origin_ms(report, 0.0))
     for axes in grid.flat[len(sessions) + 1:]:
         axes.set_axis_off()
     most = max((rate or 0) for session in sessions for key in ("rate_bps", "fair_bps") for rate in session[key]) / BITS_PER_MEGABIT
@@ -181,14 +187,12 @@ def _train_charts(report: dict) -> Figure:
     def of_all(kind: str) -> numpy.ndarray:
         return numpy.sum([switch[kind] for switch in switches], axis=0)
 
-    origin_ms = _origin_ms(report, 0.0)
-    ends_ms = [time - origin_ms for time in series["time_ms"]]
-    seconds, thin = _thinned([0.0, *ends_ms][:len(ends_ms)])
+    seconds, thin = _by_period(series, _origin_ms(report, 0.0))
     trains = of_all("straight") + sum(of_all(kind) for kind in TRAIN_LABELS)
     handles = {}
     for kind in kinds:
         shares = thin(list(percent(of_all(kind), trains)))
-        (handles[TRAIN_LABELS[kind]],) = over_time.step(seconds, shares, where="post", color=TRAIN_COLOURS[kind], linewidth=1.2)
+        over_time.step(seconds, shares, where="post", color=TRAIN_COLOURS[kind], linestyle=TRAIN_LINES[kind], linewidth=1.4)
     over_time.set_title("% of the trains at all switches; time in s", fontsize=9)
     over_time.set_xlim(left=0)
     places = numpy.arange(len(switches))
@@ -196,7 +200,9 @@ def _train_charts(report: dict) -> Figure:
     width = 0.8 / max(len(kinds), 1)
     for number, kind in enumerate(kinds):
         shares = [100 * of_switch[kind] / max(sum(of_switch.values()), 1) for of_switch in sums]
-        by_switch.bar(places + width * (number + 0.5) - 0.4, shares, width, color=TRAIN_COLOURS[kind])
+        bars = by_switch.bar(places + width * (number + 0.5) - 0.4, shares, width, color=TRAIN_COLOURS[kind], hatch=TRAIN_HATCHES[kind], edgecolor="white", linewidth=0)
+        line = Line2D([], [], color=TRAIN_COLOURS[kind], linestyle=TRAIN_LINES[kind], linewidth=1.4)
+        handles[TRAIN_LABELS[kind]] = (line, bars[0])
     by_switch.set_title("% of the trains at each switch, whole run", fontsize=9)
     # Names of more would be on top of each other.
     step = -(-len(switches) // 30)
@@ -207,7 +213,8 @@ def _train_charts(report: dict) -> Figure:
         axes.yaxis.set_major_formatter("{x:g}")
         axes.grid(axis="y", linewidth=0.3)
         axes.tick_params(labelsize=7)
-    figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=max(len(handles), 1), fontsize=9, frameon=False)
+    figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=max(len(handles), 1), fontsize=9, frameon=False, handlelength=4,
+                  handler_map={tuple: HandlerTuple(ndivide=None)})
     return figure
 
 
@@ -284,6 +291,19 @@ def _thinned(frame_ms: list[float]):
         return [scale * sum(run) / len(run) for run in runs]
 
     return [time / MS_PER_S for time in frame_ms[::width]], thin
+
+
+def _by_period(series: dict, origin_ms: float):
+    """As `_thinned`, of columns with a value a period: steps from the begin of each period, and the last value once more at its end."""
+    # The report says when periods end. The first one begins with the first phase.
+    ends_ms = [time - origin_ms for time in series["time_ms"]]
+    seconds, thin = _thinned([0.0, *ends_ms[:-1]])
+
+    def to_the_end(column: list[int], scale: float = 1) -> list[float]:
+        values = thin(column, scale)
+        return values + values[-1:]
+
+    return [*seconds, ends_ms[-1] / MS_PER_S], to_the_end
 
 
 def _shade(axes: Axes, report: dict, origin_ms: float) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from slotwise.errors import MissingPackage, SlotwiseError, UnknownTable
+from slotwise.files import put
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -182,14 +182,7 @@ class _written:  # pylint: disable=invalid-name
 def _put(file: Path, content: bytes) -> None:
     """Writes a file in one step."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f".{file.name}.part")
-    try:
-        draft.write_bytes(content)
-        os.replace(draft, file)
-    except OSError:
-        with suppress(OSError):
-            draft.unlink()
-        raise
+    put(file, content)
 
 
 def _import(name: str) -> ModuleType:

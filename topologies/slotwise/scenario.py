@@ -295,6 +295,9 @@ def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:
     if error.validator == "maxItems":
         yield Problem(_pointer(place), f"{len(error.instance)} entries; expected at most {error.validator_value}")
         return
+    if error.validator in ("anyOf", "oneOf"):
+        yield from _of_forms(error)
+        return
     if error.validator != "additionalProperties":
         yield Problem(_pointer(place), error.message + _hint(error))
         return
@@ -305,6 +308,34 @@ def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:
         elif key not in known:
             nearest = difflib.get_close_matches(str(key), known, n=1, cutoff=0)[0]
             yield Problem(_pointer([*place, key]), f"unknown key '{key}'; the nearest known key is '{nearest}'")
+
+
+def _of_forms(error: jsonschema.ValidationError) -> Iterator[Problem]:
+    """Of a value that may have one of several forms: what is wrong with the one that it has, or else which there are."""
+    forms: dict[int, list] = {}
+    for inner in error.context:
+        forms.setdefault(inner.schema_path[0], []).append(inner)
+    fitting = [inner for inner in forms.values() if not any(not each.path and each.validator in ("type", "enum", "const") for each in inner)]
+    if len(fitting) == 1:
+        for inner in fitting[0]:
+            yield from _problems(inner)
+        return
+    place, choices = _pointer(list(error.absolute_path)), error.validator_value
+    if all(set(choice) == {"required"} for choice in choices):
+        yield Problem(place, "expected one of the keys " + ", ".join(key for choice in choices for key in choice["required"]))
+    elif all("enum" in choice or "type" in choice for choice in choices):
+        yield Problem(place, f"{error.instance!r} cannot be; expected {' or '.join(map(_form, choices))}")
+    else:
+        yield Problem(place, error.message)
+
+
+def _form(schema_of: dict) -> str:
+    """One of several forms that a value may have."""
+    if "enum" in schema_of:
+        return " or ".join(map(str, schema_of["enum"]))
+    words = {"object": "keys with values", "array": "a list", "string": "text", "integer": "an integer", "number": "a number"}
+    between = f" from {schema_of['minimum']} to {schema_of['maximum']}" if {"minimum", "maximum"} <= schema_of.keys() else ""
+    return words[schema_of["type"]] + between
 
 
 def _hint(error: jsonschema.ValidationError) -> str:

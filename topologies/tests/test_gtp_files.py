@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """slotwise.gtp over the loopback interface."""
 import hashlib
+import json
+import os
+import select
+import subprocess
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 
-from slotwise import gtp
+from slotwise import gtp, home
 
 CONTENT = bytes(range(256)) * 1000
 
@@ -37,6 +43,24 @@ def test_files_go_both_ways(tmp_path, key, served):
     assert [(report.values["role"], report.values["ok"]) for report in server.reports] == [("send", True), ("receive", True)]
 
 
+# Newer Pythons warn of forks beside threads.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_uses_the_daemon_and_leaves_it_as_it_is(tmp_path, key, served):
+    with gtp.Server(served, key, bind="127.0.0.1:0") as server:
+        child = os.fork()
+        if child == 0:
+            try:
+                gtp.receive(server.address, "file", tmp_path / "child", key)
+                server.__exit__(None, None, None)  # pylint: disable=unnecessary-dunder-call
+            finally:
+                # It is no second run of the tests.
+                os._exit(0)  # pylint: disable=protected-access
+        os.waitpid(child, 0)
+        gtp.receive(server.address, "file", tmp_path / "parent", key, timeout_s=2)
+    assert (tmp_path / "child").read_bytes() == (tmp_path / "parent").read_bytes() == CONTENT
+    assert [report.values["ok"] for report in server.reports] == [True, True]
+
+
 def test_what_does_not_go_is_an_error(tmp_path, key, served):
     with gtp.Server(served, key, bind="127.0.0.1:0") as server:
         with pytest.raises(gtp.GtpError, match="refused: there is no such file"):
@@ -50,5 +74,99 @@ def test_what_does_not_go_is_an_error(tmp_path, key, served):
         gtp.receive("127.0.0.1", "file", tmp_path / "stored", key)
     with pytest.raises(gtp.GtpError, match="others may read it"), gtp.Server(served, key):
         pass
-    with pytest.raises(gtp.GtpError):
+    with pytest.raises(gtp.GtpError, match="there is a file of that name already"):
         gtp.new_key(key)
+
+
+@pytest.mark.parametrize("options, said", [
+    ({"rate": 5}, "unexpected argument '--rate' found"),
+    ({"rate_bps": "100M"}, "'100M' for '--rate-bps <BPS>': expected b/s, an integer from 10000"),
+])
+def test_a_wrong_argument_is_named(tmp_path, key, options, said):
+    with pytest.raises(gtp.GtpError, match=said):
+        gtp.receive("127.0.0.1", "file", tmp_path / "stored", key, **options)
+
+
+def test_a_port_that_cannot_be_is_no_name(tmp_path, key):
+    with pytest.raises(gtp.GtpError, match="127.0.0.1:99999: invalid port value"):
+        gtp.receive("127.0.0.1:99999", "file", tmp_path / "stored", key)
+
+
+def test_a_directory_that_is_not_there_is_said(tmp_path, key, served):
+    with gtp.Server(served, key, bind="127.0.0.1:0", take=True) as server, pytest.raises(gtp.GtpError, match="directories be there"):
+        gtp.send(served / "file", server.address, key, name="none/file")
+
+
+@pytest.fixture(name="stand_in")
+def command_that_is_a_script(tmp_path, monkeypatch):
+    """Has a shell script in place of the command."""
+    def stand_in(script: str) -> None:
+        command = tmp_path / "slotwise"
+        command.write_text("#!/bin/sh\n" + script)
+        command.chmod(0o755)
+        monkeypatch.setenv("SLOTWISE_COMMAND", str(command))
+    return stand_in
+
+
+def test_a_daemon_that_says_much_does_not_wait_for_who_has_started_it(tmp_path, stand_in):
+    os.mkfifo(tmp_path / "said")
+    said = os.open(tmp_path / "said", os.O_RDONLY | os.O_NONBLOCK)
+    stand_in(f"""echo "slotwise gtp: serving at 127.0.0.1:5" >&2
+for i in $(seq 3000); do echo '{{"bytes": 1, "file": "a name that has some more bytes than others"}}'; echo "a note of which there are as many bytes" >&2; done
+printf '{{"bytes": 2, "half' > {tmp_path}/half; cat {tmp_path}/half
+echo > {tmp_path}/said
+exec sleep 600
+""")
+    with gtp.Server(tmp_path, "key") as server:
+        assert server.address == "127.0.0.1:5"
+        assert select.select([said], [], [], 60)[0], "it waits"
+    os.close(said)
+    assert len(server.reports) == 3000, "and what was cut off is none"
+
+
+def test_who_says_that_somebody_serves_is_no_daemon(tmp_path, stand_in):
+    stand_in('echo "slotwise: http://127.0.0.1:1: no, a friend is serving at 10.0.0.9:5254" >&2; exit 1')
+    with pytest.raises(gtp.GtpError, match="a friend is serving"), gtp.Server(tmp_path, "key"):
+        pass
+
+
+class Controller(BaseHTTPRequestHandler):
+    """Grants a session all it wants; notes what `printed` has when the session leaves."""
+
+    printed = None
+    at_leave: list[str] = []
+
+    def do_PUT(self):  # pylint: disable=invalid-name
+        """A session joins, or leaves."""
+        session = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if "leave" in session:
+            self.at_leave.append(self.printed.read_text())
+        body = json.dumps({"session": session["session"], "granted_bps": 100_000_000}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):  # pylint: disable=arguments-differ
+        """Says nothing."""
+
+
+def test_a_report_does_not_wait_for_the_controller(tmp_path, key, served):
+    Controller.printed = tmp_path / "printed"
+    with ThreadingHTTPServer(("127.0.0.1", 0), Controller) as controller, gtp.Server(served, key, bind="127.0.0.1:0") as server:
+        Thread(target=controller.serve_forever, daemon=True).start()
+        words = ["receive", server.address, "file", "--out", tmp_path / "stored", "--key", key, "--granted-by", f"http://127.0.0.1:{controller.server_port}",
+                 "--session", "film", "--source", "a", "--sink", "b"]
+        with Controller.printed.open("w") as printed:
+            subprocess.run([home.slotwise_command(), "gtp", *words], stdout=printed, check=True, timeout=60)
+        controller.shutdown()
+    assert [json.loads(text)["ok"] for text in Controller.at_leave] == [True]
+
+
+def test_an_output_that_cannot_be_a_file_is_refused_before_anything_is_asked(tmp_path, key):
+    for name in ["new/", "a\nb", "x.gtp-part", "x.gtp-state"]:
+        with pytest.raises(gtp.GtpError, match="names no file, or one that cannot be here"):
+            gtp.receive("127.0.0.1:1", "file", f"{tmp_path}/{name}", key)
+    os.mkfifo(tmp_path / "fifo", 0o600)
+    with pytest.raises(gtp.GtpError, match="is no regular file"):
+        gtp.receive("127.0.0.1:1", "file", tmp_path / "stored", tmp_path / "fifo")

@@ -44,9 +44,12 @@ def test_what_a_mesh_does_not_have_is_refused_with_what_it_has(tmp_path):
         mesh.hosts("more", "s0")
     with pytest.raises(UnknownArgument, match="rate_bps"):
         OpsMesh(3, rate_bp=1)
-    for wrong in ({"switches": "abc"}, {"links": [("a",)]}, {"edges_per_switch": 0}):
+    for wrong in ({"switches": "abc"}, {"switches": 10**12}, {"links": [("a",)]}, {"links": 5}, {"more": 5}, {"edges_per_switch": 0}, {"edges_per_switch": 10**12}):
         with pytest.raises(InvalidArgument, match=next(iter(wrong))):
             builders.ops(**wrong)
+    for never in (float("inf"), float("nan"), "long"):
+        with pytest.raises(InvalidArgument, match=f"expected a time in s, got '?{never}"):
+            builders.ops(seconds=never)
     with pytest.raises(ScenarioError, match="/ops/ram_bytes"):
         OpsMesh(3, ram_bytes=-1).tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
     with pytest.raises(ScenarioError, match="/ops.*expected optical packet switches"):
@@ -72,3 +75,21 @@ def test_switches_and_edges_fail_where_there_are_some():
     assert [fault["kind"] for fault in mesh.scenario["faults"]] == ["switch-restart", "opsedge-restart", "messages-corrupted"]
     with pytest.raises(UnknownName, match="no kind of fault 'station-restart'.*switch-restart"):
         mesh.fault("station-restart", 0.1, 0.02)
+
+
+def test_a_value_of_several_forms_is_answered_with_them(tmp_path):
+    with pytest.raises(ScenarioError, match="/ops/deflections: 'all' cannot be; expected none or unlimited or an integer from 0 to 254"):
+        OpsMesh(3, deflections="all").tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
+    with pytest.raises(ScenarioError, match="/ops/deflections: 300 is greater than the maximum of 254"):
+        OpsMesh(3, deflections=300).tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
+
+
+def test_a_span_may_be_named_from_either_end():
+    mesh = OpsMesh(3).span_change(1, "s1", "s0", False)
+    assert mesh.scenario["changes"] == [{"at_ms": 1000, "span": "s0-s1", "up": False}]
+
+
+def test_options_of_a_flow_are_listed_whole():
+    for flow, options in (("tcp", "transport, sack, size_bytes, name"), ("gtp", "size_bytes, limit_bps, alpha, beta, begin_bps, name")):
+        with pytest.raises(UnknownArgument, match=f"a flow has no option 'size'; it has {options}|did you mean .*it has {options}"):
+            getattr(OpsMesh(3), flow)("hosts0", "hosts1", size=3)

@@ -103,7 +103,8 @@ def test_links_and_pairs_of_a_live_mix_have_one_time():
     live["series"] |= {"time_ms": [30.0, 40.0], "links": [link]}
     axes, waiting = plot._link_charts(live).axes
     (line,) = axes.get_lines()
-    assert list(line.get_xdata()) == [0.0, 0.01]
+    assert list(line.get_xdata()) == [0.0, 0.01, 0.02]
+    assert list(line.get_ydata()) == [50.0, 100.0, 100.0]
     assert [(text.get_text(), round(text.get_position()[0], 6)) for text in waiting.texts] == [("first", 0.005), ("second", 0.015)]
     pairs = plot._charts(live, [0, 1]).axes
     assert [text.get_text() for axes in pairs for text in axes.texts] == ["first", "second"] * 2
@@ -134,8 +135,8 @@ def test_sessions_are_drawn_beside_what_they_should_have():
     first, second, distance = figure.axes[:3]
     rate, fair = first.get_lines()
     assert (str(rate.get_ydata()[0]), rate.get_ydata()[1], fair.get_ydata()[1]) == ("nan", 40.0, 50.0)
-    assert [list(line.get_ydata()) for line in second.get_lines()] == [[90.0, 60.0], [100.0, 50.0]]
-    assert [round(part, 9) for part in distance.get_lines()[0].get_ydata()] == [0.1, 0.2]
+    assert [list(line.get_ydata()) for line in second.get_lines()] == [[90.0, 60.0, 60.0], [100.0, 50.0, 50.0]]
+    assert [round(part, 9) for part in distance.get_lines()[0].get_ydata()] == [0.1, 0.2, 0.2]
     assert first.get_ylim() == second.get_ylim() == (0, plot.HEADROOM * 100)
 
 
@@ -163,7 +164,8 @@ def test_of_trains_the_part_that_did_not_go_straight_on_is_drawn():
     })
     over_time, by_switch = figure.axes
     lines = {tuple(line.get_ydata()) for line in over_time.get_lines()}
-    assert lines == {(5.0, 0.0), (0.0, 20.0)}, "refused, and deflected, in percent of what came to both"
+    assert lines == {(5.0, 0.0, 0.0), (0.0, 20.0, 20.0)}, "refused, and deflected, in percent of what came to both"
+    assert len({(line.get_color(), line.get_linestyle()) for line in over_time.get_lines()}) == len({line.get_linestyle() for line in over_time.get_lines()}) == 2
     assert [text.get_text() for text in figure.legends[0].texts] == ["deflected", "refused"], "no kind that there was not"
     assert [label.get_text() for label in by_switch.get_xticklabels()] == ["s0", "s1"]
     heights = {round(bar.get_height(), 3) for bar in by_switch.patches}

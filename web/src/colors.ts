@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours that people with any colour vision can tell apart: lines after Okabe and Ito, made to stand out from either background
-// (style.css), with dashes besides; heat maps in viridis.
+// (style.css), with dashes from the eighth on; heat maps in viridis.
 
 /** Every eighth of viridis, which is close to it in between (CC0, Smith and van der Walt). */
 const VIRIDIS: [number, number, number][] = [

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 
+import controller from '../../schema/examples/stream-controller.json';
 import example from '../../schema/examples/stream.json';
 import { bps, columnName, duration } from './format';
 import { before, History, most } from './history';
@@ -27,7 +28,7 @@ describe('what the stream has said', () => {
     expect(second.goodputBps[2]).toBe(2_400_000);
     expect(run.matrix(0.001)).toBeNull();
     expect(run.totals.grantedSlots).toEqual([3, 1]);
-    expect([...run.deliveredBytes].reduce((sum, bytes) => sum + bytes)).toBe(4500);
+    expect([...run.busy].reduce((sum, bytes) => sum + bytes)).toBe(4500);
     expect(run.busiestPairs(4)).toEqual([1, 2]);
     expect(run.pairSeries([2]).goodputBps).toEqual([[0, 2_400_000]]);
   });
@@ -39,6 +40,22 @@ describe('what the stream has said', () => {
     expect(run.moments.lightP99Frames).toEqual([0.5]);
     expect(run.news[0]!.text).toContain('islip');
     expect(run.isFinished && run.drops[0]!.packets).toBe(7);
+  });
+
+  it('does without what a controller does not know', () => {
+    const run = heard(controller.messages);
+    expect(run.isMeasured).toBe(false);
+    expect([run.nowS, run.endS]).toEqual([0, 0]);
+    expect(run.matrix(0)!.inForceSlots[6]).toBe(16);
+    expect(run.busiestPairs(2)).toEqual([6, 1]);
+    expect(run.totals.grantedSlots).toEqual([58]);
+  });
+
+  it('begins a table anew that has other things', () => {
+    const [hello] = example as Message[];
+    const sessions = (now_ns: number, names: string[]) => ({ message: 'update', now_ns, phase: 0, tables: [{ table: 'sessions', names, columns: { rate_bps: names.map((_, k) => k) } }] });
+    const run = heard([hello, sessions(1e9, ['a', 'b']), sessions(2e9, ['a', 'b']), sessions(3e9, ['b'])]);
+    expect(run.tables.get('sessions')).toEqual({ names: ['b'], timesS: [3], rows: { rate_bps: [[0]] } });
   });
 
   it('begins anew with another hello, and refuses another version', () => {

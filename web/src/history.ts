@@ -61,8 +61,10 @@ export class History {
   totals: Totals = { timesS: [], demandSlots: [], grantedSlots: [], goodputBps: [] };
   moments: Moments = { timesS: [], latenessUs: [], lightP50Frames: [], lightP99Frames: [], violations: [] };
   tables = new Map<string, TableHistory>();
-  /** Bytes delivered by pair since the start. */
-  deliveredBytes = new Float64Array(0);
+  /** Whether what is delivered, dropped and violated is known, as it is to an engine, and no controller. */
+  isMeasured = true;
+  /** Bytes delivered by pair since the start; slots granted where that is not known. */
+  busy = new Float64Array(0);
   private stars: { timeS: number; star: StarUpdate | null }[] = [];
   private kept = 0;
   private keptRows = 0;
@@ -89,12 +91,13 @@ export class History {
         }
         Object.assign(this, new History());
         this.hello = message;
-        this.deliveredBytes = new Float64Array(message.network.edges ** 2);
+        this.isMeasured = message.command !== 'controller';
+        this.busy = new Float64Array(message.network.edges ** 2);
         break;
       case 'update': {
         const timeS = message.now_ns / 1e9;
         this.nowS = timeS;
-        this.endS = message.end_ns / 1e9;
+        this.endS = (message.end_ns ?? message.now_ns) / 1e9;
         this.phase = message.phase;
         this.timesS.push(timeS);
         this.phases.push(message.phase);
@@ -145,8 +148,8 @@ export class History {
     star.pairs.forEach((pair, k) => {
       demandSlots += Math.ceil(star.demand_bytes[k]! / this.slotBytes(Math.floor(pair / edges)));
       granted += star.granted_slots[k]!;
-      delivered += star.delivered_bytes[k]!;
-      this.deliveredBytes[pair]! += star.delivered_bytes[k]!;
+      delivered += star.delivered_bytes?.[k] ?? 0;
+      this.busy[pair]! += star.delivered_bytes?.[k] ?? star.granted_slots[k]!;
     });
     const { totals } = this;
     totals.timesS.push(timeS);
@@ -168,7 +171,8 @@ export class History {
 
   private addTable(timeS: number, update: TableUpdate): void {
     let table = this.tables.get(update.table);
-    if (!table) {
+    const isSame = table?.names.length === update.names.length && update.names.every((name, k) => name === table!.names[k]);
+    if (!table || !isSame) {
       table = { names: update.names, timesS: [], rows: {} };
       this.tables.set(update.table, table);
     }
@@ -222,7 +226,7 @@ export class History {
       matrix.demandSlots[pair] = Math.ceil(star.demand_bytes[k]! / this.slotBytes(Math.floor(pair / edges)));
       matrix.inForceSlots[pair] = star.in_force_slots[k]!;
       matrix.meanSlots[pair] = star.granted_slots[k]! / Math.max(star.frames, 1);
-      matrix.goodputBps[pair] = (star.delivered_bytes[k]! * 8) / seconds;
+      matrix.goodputBps[pair] = ((star.delivered_bytes?.[k] ?? 0) * 8) / seconds;
     });
     return matrix;
   }
@@ -240,7 +244,7 @@ export class History {
           return;
         }
         const frames = Math.max(star.frames, 1);
-        goodputBps[place]![time] = (star.delivered_bytes[k]! * 8) / (frames * this.frameS);
+        goodputBps[place]![time] = ((star.delivered_bytes?.[k] ?? 0) * 8) / (frames * this.frameS);
         meanSlots[place]![time] = star.granted_slots[k]! / frames;
         demandSlots[place]![time] = Math.ceil(star.demand_bytes[k]! / this.slotBytes(Math.floor(pair / edges)));
       });
@@ -250,7 +254,7 @@ export class History {
 
   /** The pairs that got most since the start. */
   busiestPairs(count: number): number[] {
-    return most(this.deliveredBytes, count);
+    return most(this.busy, count);
   }
 
   /** A table's numbers at a time, by column. */

@@ -38,13 +38,19 @@ const VIEWS: View[] = [
     id: 'ring',
     name: 'Ring',
     isThere: has('ring'),
-    draw: (props) => <TableView {...props} table="links" thing="station" plots={[['added_bps', 'Added'], ['limit_bps', 'May add'], ['utilization', 'Spans'], ['active_stations', 'Stations of the congested span']]} />,
+    draw: (props) => <TableView {...props} table="links" thing="station" plots={[['added_bps', 'Added'], ['limit_bps', 'May add'], ['utilization', 'Spans'], ['congested_bps', 'Congested links'], ['active_stations', 'Stations of the congested span']]} />,
   },
   {
     id: 'ops',
     name: 'Wavelengths',
     isThere: has('ops'),
-    draw: (props) => <TableView {...props} table="links" thing="wavelength" plots={[['utilization', 'Utilization'], ['ram_bytes', 'Optical RAM'], ['queue_bytes', 'Queues'], ['dropped_packets', 'Dropped']]} />,
+    draw: (props) => <TableView {...props} table="links" thing="wavelength" plots={[['utilization', 'Utilization'], ['ram_bytes', 'Optical RAM'], ['queue_bytes', 'Queues'], ['dropped_packets', 'Dropped'], ['target', 'Targets'], ['light', 'Light']]} />,
+  },
+  {
+    id: 'labels',
+    name: 'Labels',
+    isThere: (run) => run.tables.has('labels'),
+    draw: (props) => <TableView {...props} table="labels" thing="label" plots={[['first_fibre', 'First fibre'], ['fibres', 'Fibres to choose from']]} />,
   },
   {
     id: 'switches',
@@ -56,7 +62,7 @@ const VIEWS: View[] = [
     id: 'routers',
     name: 'Links',
     isThere: has('routers'),
-    draw: (props) => <TableView {...props} table="links" thing="link" plots={[['utilization', 'Utilization'], ['queue_bytes', 'Queues'], ['dropped_packets', 'Dropped']]} />,
+    draw: (props) => <TableView {...props} table="links" thing="link" plots={[['utilization', 'Utilization'], ['queue_bytes', 'Queues'], ['dropped_packets', 'Dropped'], ['light', 'Light'], ['xcp_bps', 'Capacities of XCP']]} />,
   },
   {
     id: 'flows',
@@ -148,16 +154,18 @@ function Header({ run, connection, atS, theme, onTheme }: { run: History; connec
   const [badge, name] = end ? (end.ok ? ['good', '✓ finished, ok'] : ['bad', '✗ finished, failed']) : connection === 'open' ? ['live', '● live'] : ['bad', connection];
   return (
     <header>
-      <h1>Slotwise{hello ? ` · ${hello.scenario}` : ''}</h1>
+      <h1>Slotwise{hello?.scenario ? ` · ${hello.scenario}` : ''}</h1>
       <span class={`badge ${badge}`} role="status">
         {name}
       </span>
       {hello ? (
         <div class="facts">
           <span>{hello.command}</span>
-          <span>
-            seed <b>{hello.seed}</b>
-          </span>
+          {hello.seed === undefined ? null : (
+            <span>
+              seed <b>{hello.seed}</b>
+            </span>
+          )}
           {hello.frame ? (
             <span>
               <b>{run.network.edges}</b> edges, frames of <b>{hello.frame.slots}</b> slots of <b>{hello.frame.slot_ns / 1e3}</b> µs

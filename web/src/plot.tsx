@@ -5,13 +5,15 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 
-import { lineColor, lineDash, styled } from './colors';
+import { LINES, lineColor, lineDash, styled } from './colors';
 import { digits } from './format';
 import { before } from './history';
 
 export interface Line {
   label: string;
   values: (number | null)[];
+  /** As which line it is drawn, its place unless given: what belongs together has one colour, and other dashes (LINES on). */
+  as?: number;
 }
 
 interface PlotProps {
@@ -72,7 +74,7 @@ export function Plot(props: PlotProps) {
           { ...axis, values: (_, at) => at.map((value) => `${value} s`) },
           { ...axis, size: 78, values: (_, at) => at.map((value) => latest.current.format?.(value) ?? digits(value)) },
         ],
-        series: [{}, ...lines.map((line, k) => ({ label: line.label, stroke: lineColor(k), dash: lineDash(k), width: 1.75, points: { show: false } }))],
+        series: [{}, ...lines.map((line, k) => ({ label: line.label, stroke: lineColor(line.as ?? k), dash: lineDash(line.as ?? k), width: 1.75, points: { show: false } }))],
         hooks: {
           draw: [
             (drawn) => {
@@ -124,7 +126,7 @@ export function Plot(props: PlotProps) {
           return (
             <li key={line.label}>
               <svg width="22" height="8" aria-hidden="true">
-                <line x1="0" y1="4" x2="22" y2="4" stroke-width="3" stroke={`var(--line-${k % 7})`} stroke-dasharray={lineDash(k).join(' ')} />
+                <line x1="0" y1="4" x2="22" y2="4" stroke-width="3" stroke={`var(--line-${(line.as ?? k) % LINES})`} stroke-dasharray={lineDash(line.as ?? k).join(' ')} />
               </svg>
               {line.label} <b>{value === null ? '–' : format(value)}</b>
             </li>

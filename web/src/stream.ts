@@ -20,8 +20,9 @@ export interface Hello {
   message: 'hello';
   version: number;
   command: string;
-  scenario: string;
-  seed: number;
+  /** These two are not known to a controller. */
+  scenario?: string;
+  seed?: number;
   is_finished: boolean;
   phases: string[];
   network: Network;
@@ -43,7 +44,8 @@ export interface StarUpdate {
   demand_bytes: number[];
   in_force_slots: number[];
   granted_slots: number[];
-  delivered_bytes: number[];
+  /** Not known to a controller. */
+  delivered_bytes?: number[];
 }
 
 export interface TableUpdate {
@@ -60,14 +62,15 @@ export interface Drop {
 
 export interface News {
   at_ns: number;
-  kind: 'change' | 'fault' | 'recovery' | 'fibre';
+  kind: 'change' | 'fault' | 'recovery' | 'fibre' | 'alarm';
   text: string;
 }
 
 export interface Update {
   message: 'update';
   now_ns: number;
-  end_ns: number;
+  /** Not known to a controller. */
+  end_ns?: number;
   phase: number;
   violations?: number;
   lateness_p99_ns?: number;
@@ -118,13 +121,47 @@ const RETRY_MS = 1500;
 /** A connection that lived at least so long may have been dropped as it did not keep up. */
 const STABLE_MS = 500;
 
+const POLL_MS = 500;
+
+/** Whether this page comes from a controller, which answers with several messages when it is asked; an engine sends them over a socket. */
+const isPolled = () => document.querySelector('meta[name="slotwise-stream"]')?.getAttribute('content') === 'poll';
+
 /** The token of the address, which the server wants to see again. */
 export function token(): string {
-  return new URLSearchParams(location.search).get('token') ?? '';
+  // As it stands there: URLSearchParams would make spaces of the '+' that a token may have.
+  return decodeURIComponent(/[?&]token=([^&]*)/.exec(location.search)?.[1] ?? '');
 }
 
 /** Reads the stream, again when it was cut off; `hear` gets each message, `tell` how the connection is. */
 export function connect(hear: (message: Message) => void, tell: (connection: Connection) => void): void {
+  if (isPolled()) {
+    void poll(hear, tell);
+  } else {
+    listen(hear, tell);
+  }
+}
+
+interface Batch {
+  next: string;
+  messages: Message[];
+}
+
+async function poll(hear: (message: Message) => void, tell: (connection: Connection) => void): Promise<never> {
+  let after = '';
+  for (;;) {
+    try {
+      const batch = await ask<Batch>(`slotwise/page/stream?after=${after}`);
+      tell('open');
+      batch.messages.forEach(hear);
+      after = batch.next;
+    } catch (error) {
+      tell((error as Partial<Problem>).status === 401 ? 'refused' : 'lost');
+    }
+    await new Promise((wake) => setTimeout(wake, POLL_MS));
+  }
+}
+
+function listen(hear: (message: Message) => void, tell: (connection: Connection) => void): void {
   let isOver = false;
   let failures = 0;
   const open = () => {
@@ -158,13 +195,23 @@ export interface Problem {
   detail: string;
 }
 
-/** Asks the run's engine or controller, by the path below `api/`. Throws a {@link Problem}. */
+/** Asks the run's engine or controller, by its path: below `api/`, or at a controller where it always is. Throws a {@link Problem}. */
 export async function ask<T>(path: string, body?: unknown): Promise<T> {
-  const response = await fetch(new URL(`api/${path}`, location.href), {
+  const response = await fetch(new URL(`${isPolled() ? '../../' : 'api/'}${path}`, location.href), {
     method: body === undefined ? 'GET' : 'PUT',
-    headers: { Authorization: `Bearer ${token()}`, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
+    redirect: 'manual',
+    headers: {
+      // Without a token who asks is known by other means, which this header would hide.
+      ...(token() ? { Authorization: `Bearer ${token()}` } : {}),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
+  if (response.type === 'opaqueredirect') {
+    // Another node of the controller's cluster leads now. Its answers are not for this page, but the page itself is sent there.
+    location.reload();
+    return new Promise(() => undefined);
+  }
   const answer: unknown = await response.json().catch(() => ({}));
   if (!response.ok) {
     const problem = answer as Partial<Problem>;

@@ -127,6 +127,19 @@ def settled(page):
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def is_drawn(page, locator):
+    """Whether a canvas has more than one colour."""
+    return page.evaluate(
+        """canvas => {
+          const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+          const colors = new Set();
+          for (let at = 0; at < data.length && colors.size < 3; at += 4) colors.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);
+          return colors.size > 2;
+        }""",
+        locator.element_handle(),
+    )
+
+
 def press(page, key):
     page.keyboard.press(key)
     settled(page)

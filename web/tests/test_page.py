@@ -3,8 +3,9 @@
 import json
 import math
 import re
+from contextlib import contextmanager
 
-from conftest import choose, go_to, opened, press, served, shot
+from conftest import choose, go_to, is_drawn, opened, press, served, shot
 
 STAR = ("topologies/star4.yaml", 8)
 RING = ("topologies/ring8.yaml", 2)
@@ -12,19 +13,6 @@ OPS = ("topologies/nsfnet.yaml", 0.5)
 ROUTERS = ("topologies/routers4.yaml", 6)
 LAMBDA = ("topologies/optiputer.yaml", 4)
 FAULTS = ("experiments/faults/combined.yaml", 10)
-
-
-def is_drawn(page, locator):
-    """Whether a canvas has more than one colour."""
-    return page.evaluate(
-        """canvas => {
-          const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-          const colors = new Set();
-          for (let at = 0; at < data.length && colors.size < 3; at += 4) colors.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);
-          return colors.size > 2;
-        }""",
-        locator.element_handle(),
-    )
 
 
 def plots_are_drawn(page, count):
@@ -109,7 +97,7 @@ def test_the_overview_has_the_report(page, viewed):
 
 def table_is_the_reports(page, thing, names, columns):
     """Compares the table of a view at the end of the run: `columns` has a list of last values each."""
-    rows = page.get_by_role("table", name=f"All {thing}s").locator("tbody tr")
+    rows = page.get_by_role("table", name=f"All {thing}{'es' if thing.endswith('ch') else 's'}").locator("tbody tr")
     rows.first.wait_for()
     found = [
         (row.get_attribute("data-name"), {cell.get_attribute("data-column"): float(cell.get_attribute("data-value")) for cell in row.locator("td[data-column]").all()})
@@ -149,6 +137,9 @@ def test_wavelengths_and_switches_are_the_reports(page, viewed):
     table_is_the_reports(page, "wavelength", *links_of(report))
     choose(page, "switches")
     plots_are_drawn(page, 3)
+    # What was chosen of wavelengths is not of switches, and the first column by name, 'converted', is all zeros here.
+    assert page.get_by_role("radio", name="deflected").is_checked()
+    assert page.get_by_text("of the switches with the most").count()
     table_is_the_reports(page, "switch", *other_table(report, "switches"))
 
 
@@ -168,6 +159,9 @@ def test_sessions_of_lambda_networks_are_the_reports(page, viewed):
     choose(page, "lambda")
     plots_are_drawn(page, 3)
     shot(page, "lambda")
+    strokes = page.locator(".plot").first.locator(".legend line")
+    lines = [(line.get_attribute("stroke"), bool(line.get_attribute("stroke-dasharray"))) for line in strokes.all()]
+    assert lines[0::2] == [(color, False) for color, _ in lines[1::2]] and all(dashed for _, dashed in lines[1::2]), lines
     sessions = report["series"]["sessions"]
     columns = {column: [session[column][-1] or 0 for session in sessions] for column in ("rate_bps", "fair_bps")}
     table_is_the_reports(page, "session", [session["name"] for session in sessions], columns)
@@ -234,6 +228,15 @@ def test_a_run_is_watched_changed_and_seen_to_its_end(chromium):
         assert process.poll() is None, "the page stays"
 
 
+@contextmanager
+def steered(chromium, scenario):
+    """A run that lasts, with what can be changed in it on the page: (page, its address)."""
+    with served("simulate", scenario, "--duration", "600", "--web") as (address, _), opened(chromium) as page:
+        page.goto(address)
+        choose(page, "control")
+        yield page, address
+
+
 def ports_are_told_dark(page, address, app, of):
     """The controller believes it of the first port, and takes it back."""
     believed = """async ([path, token, device, port, up]) => {
@@ -251,27 +254,21 @@ def ports_are_told_dark(page, address, app, of):
 
 
 def test_the_only_master_is_shut_down_where_edges_join_by_invitation(chromium):
-    with served("simulate", "topologies/star4-drift.yaml", "--duration", "600", "--web") as (address, _), opened(chromium) as page:
-        page.goto(address)
-        choose(page, "control")
+    with steered(chromium, "topologies/star4-drift.yaml") as (page, _):
         page.get_by_role("button", name="Shut down the master of core 0").click()
         page.get_by_text("The master of core 0 is shut down.").wait_for()
         page.get_by_role("button", name="Take back the master of core 0").click()
         page.get_by_text("The master of core 0 is taken back.").wait_for()
         choose(page, "news")
         page.get_by_label("What happened").locator("li").nth(1).wait_for()
-    with served("simulate", STAR[0], "--duration", "600", "--web") as (address, _), opened(chromium) as page:
-        page.goto(address)
-        choose(page, "control")
+    with steered(chromium, STAR[0]) as (page, _):
         page.get_by_text("Scheduler and weights").wait_for()
         page.get_by_role("button", name="Use it").wait_for()
         assert page.get_by_role("button", name="Shut down").count() == 0, "nobody would take over"
 
 
 def test_rings_optical_packet_switches_and_routers_are_changed(chromium):
-    with served("simulate", RING[0], "--duration", "600", "--web") as (address, _), opened(chromium) as page:
-        page.goto(address)
-        choose(page, "control")
+    with steered(chromium, RING[0]) as (page, address):
         page.get_by_label("Mode", exact=True).select_option("adaptive")
         page.get_by_text("by mode adaptive").wait_for()
         weight = page.get_by_role("region", name="Weights of stations, all").get_by_role("spinbutton").first
@@ -279,17 +276,13 @@ def test_rings_optical_packet_switches_and_routers_are_changed(chromium):
         weight.press("Tab")
         page.get_by_text(re.compile(r"device \d+: 3\.")).wait_for()
         ports_are_told_dark(page, address, "ring", "the ring")
-    with served("simulate", "experiments/ops-paced-xcp/live-macroflows.yaml", "--duration", "600", "--web") as (address, _), opened(chromium) as page:
-        page.goto(address)
-        choose(page, "control")
+    with steered(chromium, "experiments/ops-paced-xcp/live-macroflows.yaml") as (page, address):
         target = page.get_by_role("region", name="Target utilization of outputs, all").get_by_role("spinbutton").first
         target.fill("0.5")
         target.press("Tab")
         page.get_by_text(re.compile(r"device \d+, port \d+: 0\.5\.")).wait_for()
         ports_are_told_dark(page, address, "ops", "optical packet switches")
-    with served("simulate", ROUTERS[0], "--duration", "600", "--web") as (address, _), opened(chromium) as page:
-        page.goto(address)
-        choose(page, "control")
+    with steered(chromium, ROUTERS[0]) as (page, address):
         ports_are_told_dark(page, address, "routes", "routers")
 
 
@@ -313,6 +306,8 @@ def test_messages_are_those_of_the_schema(page, reports):
       socket.onerror = fail;
     })"""
     for example in json.loads((ROOT / "schema" / "examples" / "stream.json").read_text()):
+        validator.validate(example)
+    for example in json.loads((ROOT / "schema" / "examples" / "stream-controller.json").read_text())["messages"]:
         validator.validate(example)
     for scenario, seconds in (STAR, RING, OPS, ROUTERS, LAMBDA, FAULTS):
         with served("view", reports(scenario, seconds)) as (address, _):

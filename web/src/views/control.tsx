@@ -49,7 +49,7 @@ async function attempt(what: () => Promise<string>): Promise<Answer> {
     return { ok: true, text: await what() };
   } catch (error) {
     const problem = error as Partial<Problem>;
-    return { ok: false, text: `${problem.title ?? 'Failed'}: ${problem.detail ?? String(error)}` };
+    return { ok: false, text: [problem.title ?? 'Failed', problem.detail ?? String(error)].filter(Boolean).join(': ') };
   }
 }
 
@@ -178,8 +178,54 @@ function Field({ setting, value, onValue }: { setting: Setting; value: string; o
   );
 }
 
-function Fibres({ names }: { names: string[] }) {
+interface Thing {
+  name: string;
+  state: string;
+  isDown: boolean;
+  /** Buttons: what is on them, what they are called, what they do. */
+  acts: [on: string, called: string, act: () => void][];
+}
+
+/** Things that are up or down, and what can be done with each; of more than eight those are shown that have something in their names. */
+function Things({ label, things }: { label: string; things: Thing[] }) {
   const [wanted, setWanted] = useState('');
+  return (
+    <>
+      {things.length > 8 ? (
+        <p>
+          <label>
+            with <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} /> in the name
+          </label>
+        </p>
+      ) : null}
+      <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+        <table>
+          <tbody>
+            {things
+              .filter(({ name }) => name.includes(wanted))
+              .map(({ name, state, isDown, acts }) => (
+                <tr key={name}>
+                  <td>{name}</td>
+                  <td class={isDown ? 'kind cut' : 'soft'}>{state}</td>
+                  <td class="number">
+                    {acts.map(([on, called, act]) => (
+                      <>
+                        <button onClick={act} aria-label={called}>
+                          {on}
+                        </button>{' '}
+                      </>
+                    ))}
+                  </td>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function Fibres({ names }: { names: string[] }) {
   const [cut, setCut] = useState<ReadonlySet<string>>(new Set());
   const [answer, setAnswer] = useState<Answer>(null);
   const set = async (name: string, up: boolean) => {
@@ -193,37 +239,19 @@ function Fibres({ names }: { names: string[] }) {
       }),
     );
   };
-  const shown = names.filter((name) => name.includes(wanted));
+  const things = names.map((name): Thing => ({
+    name,
+    state: cut.has(name) ? 'cut' : 'whole, or not touched here',
+    isDown: cut.has(name),
+    acts: [
+      ['Cut', `Cut ${name}`, () => set(name, false)],
+      ['Mend', `Mend ${name}`, () => set(name, true)],
+    ],
+  }));
   return (
     <section class="panel" aria-labelledby="fibres-title">
       <h2 id="fibres-title">Links</h2>
-      {names.length > 8 ? (
-        <p>
-          <label>
-            with <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} /> in the name
-          </label>
-        </p>
-      ) : null}
-      <div class="scroll" tabIndex={0} role="region" aria-label="Links that may be cut">
-        <table>
-          <tbody>
-            {shown.map((name) => (
-              <tr key={name}>
-                <td>{name}</td>
-                <td class={cut.has(name) ? 'kind cut' : 'soft'}>{cut.has(name) ? 'cut' : 'whole, or not touched here'}</td>
-                <td class="number">
-                  <button onClick={() => set(name, false)} aria-label={`Cut ${name}`}>
-                    Cut
-                  </button>{' '}
-                  <button onClick={() => set(name, true)} aria-label={`Mend ${name}`}>
-                    Mend
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Things label="Links that may be cut" things={things} />
       <Said answer={answer} />
     </section>
   );
@@ -252,26 +280,19 @@ function Masters({ isOverlaid }: { isOverlaid: boolean }) {
   if (!isOverlaid && joined?.membership !== 'invitation') {
     return null;
   }
+  const things = (state?.masters ?? []).map(({ core, master, shut_down }): Thing => {
+    const on = shut_down ? 'Take back' : 'Shut down';
+    return {
+      name: `core ${core}, master edge ${master}`,
+      state: shut_down ? 'shut down' : 'in use',
+      isDown: shut_down,
+      acts: [[on, `${on} the master of core ${core}`, () => set(core, !shut_down)]],
+    };
+  });
   return (
     <section class="panel" aria-labelledby="masters-title">
       <h2 id="masters-title">Stars</h2>
-      <table>
-        <tbody>
-          {(state?.masters ?? []).map(({ core, master, shut_down }) => (
-            <tr key={core}>
-              <td>
-                core {core}, master edge {master}
-              </td>
-              <td class={shut_down ? 'kind cut' : 'soft'}>{shut_down ? 'shut down' : 'in use'}</td>
-              <td class="number">
-                <button onClick={() => set(core, !shut_down)} aria-label={`${shut_down ? 'Take back' : 'Shut down'} the master of core ${core}`}>
-                  {shut_down ? 'Take back' : 'Shut down'}
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Things label="Masters of stars" things={things} />
       <Said answer={answer} />
     </section>
   );
@@ -289,51 +310,34 @@ function Ports({ app, of }: { app: string; of: string }) {
   const [state] = useResource<{ ports: Port[] }>(path);
   // Told here since: the controller takes it in its next turn.
   const [told, setTold] = useState<ReadonlyMap<string, boolean>>(new Map());
-  const [wanted, setWanted] = useState('');
   const [answer, setAnswer] = useState<Answer>(null);
-  const nameOf = ({ device_id, port }: Port) => `device ${device_id}, port ${port}`;
-  const tell = async (port: Port) => {
+  const tell = async (name: string, port: Port) => {
     setAnswer(
       await attempt(async () => {
         await ask(path, port);
-        setTold((before) => new Map(before).set(nameOf(port), port.up));
-        return `The controller was told that ${nameOf(port)} has ${port.up ? 'light' : 'no light'}.`;
+        setTold((before) => new Map(before).set(name, port.up));
+        return `The controller was told that ${name} has ${port.up ? 'light' : 'no light'}.`;
       }),
     );
   };
-  const ports = (state?.ports ?? []).map((port) => ({ ...port, up: told.get(nameOf(port)) ?? port.up }));
-  if (!ports.length) {
+  if (!state?.ports.length) {
     return null;
   }
+  const things = state.ports.map((port): Thing => {
+    const name = `device ${port.device_id}, port ${port.port}`;
+    const up = told.get(name) ?? port.up;
+    const other = up ? 'no light' : 'light';
+    return {
+      name,
+      state: up ? 'light' : 'no light',
+      isDown: !up,
+      acts: [[`Tell ${other}`, `Tell that ${name} has ${other}`, () => tell(name, { ...port, up: !up })]],
+    };
+  });
   return (
     <section class="panel" aria-label={`Light of ports of ${of}`}>
       <h2>Light of ports, as the controller is told</h2>
-      {ports.length > 8 ? (
-        <p>
-          <label>
-            with <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} /> in the name
-          </label>
-        </p>
-      ) : null}
-      <div class="scroll" tabIndex={0} role="region" aria-label={`Light of ports of ${of}, all`}>
-        <table>
-          <tbody>
-            {ports
-              .filter((port) => nameOf(port).includes(wanted))
-              .map((port) => (
-                <tr key={nameOf(port)}>
-                  <td>{nameOf(port)}</td>
-                  <td class={port.up ? 'soft' : 'kind cut'}>{port.up ? 'light' : 'no light'}</td>
-                  <td class="number">
-                    <button onClick={() => tell({ ...port, up: !port.up })} aria-label={`Tell that ${nameOf(port)} has ${port.up ? 'no light' : 'light'}`}>
-                      {port.up ? 'Tell no light' : 'Tell light'}
-                    </button>
-                  </td>
-                </tr>
-              ))}
-          </tbody>
-        </table>
-      </div>
+      <Things label={`Light of ports of ${of}, all`} things={things} />
       <Said answer={answer} />
     </section>
   );

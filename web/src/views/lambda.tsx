@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions of a lambda network: what each has beside its max-min rate, and how far all are from that.
 
+import { LINES } from '../colors';
 import { bps } from '../format';
 import { most } from '../history';
 import { Plot } from '../plot';
 import { TableView } from './parts';
-import type { ViewProps } from './shared';
+import { Empty, type ViewProps } from './shared';
 
 const MOST_SESSIONS = 3;
 
@@ -13,6 +14,9 @@ export function Lambda(props: ViewProps) {
   const { run, atS, theme, goTo } = props;
   const sessions = run.tables.get('sessions');
   const distance = run.tables.get('distance');
+  if (sessions && !sessions.names.length) {
+    return <Empty>There are no sessions.</Empty>;
+  }
   return (
     <>
       {sessions ? (
@@ -20,10 +24,11 @@ export function Lambda(props: ViewProps) {
           <div class="two">
             <Plot
               title="Rates against the oracle"
-              unit="of the sessions with the most; max-min rates beside them"
+              unit="of the sessions with the most; max-min rates dashed"
               timesS={sessions.timesS}
-              lines={busiest(sessions.rows['rate_bps'] ?? [], sessions.names.length).flatMap((k) =>
+              lines={busiest(sessions.rows['rate_bps'] ?? [], sessions.names.length).flatMap((k, place) =>
                 (['rate_bps', 'fair_bps'] as const).map((column) => ({
+                  as: column === 'rate_bps' ? place : place + LINES,
                   label: column === 'rate_bps' ? sessions.names[k]! : `${sessions.names[k]}, max-min`,
                   values: (sessions.rows[column] ?? []).map((row) => row[k] ?? null),
                 })),

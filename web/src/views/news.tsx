@@ -7,7 +7,7 @@ import { count, duration, seconds } from '../format';
 import { ask } from '../stream';
 import type { ViewProps } from './shared';
 
-const NAMES = { change: 'change', fault: 'fault', recovery: 'well again', fibre: 'by hand' } as const;
+const NAMES = { change: 'change', fault: 'fault', recovery: 'well again', fibre: 'by hand', alarm: 'alarm' } as const;
 const PERIOD_MS = 1000;
 
 export function NewsView({ run, atS, goTo }: ViewProps) {
@@ -30,7 +30,7 @@ export function NewsView({ run, atS, goTo }: ViewProps) {
           ))}
         </ol>
       ) : (
-        <p class="soft">No faults, no changes of the scheduler, nothing cut by hand.</p>
+        <p class="soft">No faults by seed, no alarms, no changes of the scheduler, nothing cut by hand. Changes that the scenario itself has are not listed.</p>
       )}
       {run.hello?.controls.rest && !run.isFinished && run.network.kinds.includes('star') ? <Alarms /> : null}
       {kinds.length ? (
@@ -81,8 +81,8 @@ export function NewsView({ run, atS, goTo }: ViewProps) {
           </table>
         </>
       ) : null}
-      <h2>Dropped packets</h2>
-      {drops.length ? (
+      {run.isMeasured ? <h2>Dropped packets</h2> : null}
+      {!run.isMeasured ? null : drops.length ? (
         <div class="scroll panel" tabIndex={0} role="region" aria-label="Dropped packets">
           <table aria-label="Dropped packets">
             <thead>

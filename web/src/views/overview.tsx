@@ -25,7 +25,7 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
       <dl class="cards">
         {has('star') && at >= 0 ? (
           <>
-            <Card name="Goodput between edges">{bps(totals.goodputBps[at]!)}</Card>
+            {run.isMeasured ? <Card name="Goodput between edges">{bps(totals.goodputBps[at]!)}</Card> : null}
             <Card name="Granted" note="slots a frame, all pairs">
               {digits(totals.grantedSlots[at]!)}
             </Card>
@@ -35,7 +35,7 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
           </>
         ) : null}
         {flows ? <Card name="Goodput of flows" note={`${flows.names.length} flows`}>{bps(goodput)}</Card> : null}
-        {links ? (
+        {links?.columns['utilization'] ? (
           <Card name="Busiest link" note={links.names[most(utilization, 1)[0] ?? 0]}>
             {percent(Math.max(0, ...utilization))}
           </Card>
@@ -50,16 +50,18 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
             {digits(run.firstLight.p99_ns / 1e9 / run.frameS)} frames
           </Card>
         ) : null}
-        <Card name="Invariants" note="violated so far">
-          <span class={run.violations ? 'kind fault' : ''}>{count(run.violations)}</span>
-        </Card>
+        {run.isMeasured ? (
+          <Card name="Invariants" note="violated so far">
+            <span class={run.violations ? 'kind fault' : ''}>{count(run.violations)}</span>
+          </Card>
+        ) : null}
       </dl>
       <div class="two">
         {has('star') ? (
           <>
-            <Plot title="Goodput" unit="of the busiest pairs of edges" timesS={series.timesS} lines={pairs.map((pair, k) => ({ label: pairName(pair), values: series.goodputBps[k]! }))} atS={atS} theme={theme} onPick={goTo} format={bps} />
+            {run.isMeasured ? <Plot title="Goodput" unit="of the busiest pairs of edges" timesS={series.timesS} lines={pairs.map((pair, k) => ({ label: pairName(pair), values: series.goodputBps[k]! }))} atS={atS} theme={theme} onPick={goTo} format={bps} /> : null}
             <Plot title="Demand and grants" unit="slots a frame, all pairs" timesS={totals.timesS} lines={[{ label: 'demand', values: totals.demandSlots }, { label: 'granted', values: totals.grantedSlots }]} atS={atS} theme={theme} onPick={goTo} />
-            <Plot title="First light" unit="frames from the first packet, so far" timesS={moments.timesS} lines={[{ label: 'median', values: moments.lightP50Frames }, { label: '99th percentile', values: moments.lightP99Frames }]} atS={atS} theme={theme} onPick={goTo} />
+            {run.isMeasured ? <Plot title="First light" unit="frames from the first packet, so far" timesS={moments.timesS} lines={[{ label: 'median', values: moments.lightP50Frames }, { label: '99th percentile', values: moments.lightP99Frames }]} atS={atS} theme={theme} onPick={goTo} /> : null}
           </>
         ) : null}
         {moments.latenessUs.some((value) => value !== null) ? (

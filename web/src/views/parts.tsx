@@ -62,6 +62,11 @@ interface TableViewProps extends ViewProps {
 
 const MOST_LINES = 7;
 
+/** The plural of what a thing is. */
+function several(thing: string): string {
+  return thing + (thing.endsWith('ch') ? 'es' : 's');
+}
+
 /** A table: a heat map of things over time, lines of those with the most, and all numbers at the timeline's time. */
 export function TableView({ run, atS, theme, goTo, table: name, thing, plots }: TableViewProps) {
   const table = run.tables.get(name);
@@ -72,7 +77,8 @@ export function TableView({ run, atS, theme, goTo, table: name, thing, plots }: 
   if (!table || !table.timesS.length) {
     return <Empty>No period has ended yet.</Empty>;
   }
-  const column = available.includes(chosen) ? chosen : available[0]!;
+  // What was chosen may be of another table.
+  const column = [chosen, plots[0]![0]].find((key) => available.includes(key)) ?? available[0]!;
   const rows = table.rows[column]!;
   const things = table.names.map((_, k) => k).filter((k) => table.names[k]!.includes(wanted));
   const { values, columns, endsS } = overTime(table, rows, things);
@@ -118,14 +124,14 @@ export function TableView({ run, atS, theme, goTo, table: name, thing, plots }: 
         {plots
           .filter(([of]) => available.includes(of))
           .map(([of, title]) => (
-            <Plot key={of} title={title} unit={`of the ${thing}s with the most`} timesS={table.timesS} lines={linesOf(of)} atS={atS} theme={theme} onPick={goTo} format={formatOf(of)} />
+            <Plot key={of} title={title} unit={`of the ${several(thing)} with the most`} timesS={table.timesS} lines={linesOf(of)} atS={atS} theme={theme} onPick={goTo} format={formatOf(of)} />
           ))}
       </div>
       {now ? (
         <>
           <h2>At {atS.toFixed(2)} s</h2>
-          <div class="panel scroll" tabIndex={0} role="region" aria-label={`${thing}s now`}>
-            <table aria-label={`All ${thing}s`}>
+          <div class="panel scroll" tabIndex={0} role="region" aria-label={`${several(thing)} now`}>
+            <table aria-label={`All ${several(thing)}`}>
               <thead>
                 <tr>
                   <th>{thing}</th>

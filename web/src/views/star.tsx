@@ -50,12 +50,13 @@ export function Star({ run, atS, theme, goTo }: ViewProps) {
     return <Empty>No frame has ended yet.</Empty>;
   }
   const right = second(matrix, which);
+  const seconds = SECONDS.filter(([key]) => run.isMeasured || key !== 'goodput');
   const name = (edge: number) => (edges > 12 ? `${edge}` : `edge ${edge}`);
   const describe = (from: number, to: number) => {
     const pair = from * edges + to;
     return from === to
       ? `edge ${from} to itself: nothing`
-      : `edge ${from} → edge ${to}: demand ${digits(matrix.demandSlots[pair]!)} slots (${bytes(matrix.demandBytes[pair]!)}), in force ${digits(matrix.inForceSlots[pair]!)} slots, ${bps(matrix.goodputBps[pair]!)}`;
+      : `edge ${from} → edge ${to}: demand ${digits(matrix.demandSlots[pair]!)} slots (${bytes(matrix.demandBytes[pair]!)}), in force ${digits(matrix.inForceSlots[pair]!)} slots${run.isMeasured ? `, ${bps(matrix.goodputBps[pair]!)}` : ''}`;
   };
   const shared = {
     rows: edges,
@@ -82,7 +83,7 @@ export function Star({ run, atS, theme, goTo }: ViewProps) {
   const slots = run.hello?.frame?.slots ?? 0;
   return (
     <>
-      <Choice legend="Beside demand:" of={SECONDS} value={which} onChoose={setWhich} />
+      <Choice legend="Beside demand:" of={seconds} value={which} onChoose={setWhich} />
       <div class="two">
         <Heatmap {...shared} title="Demand" unit="slots that would empty the queue" values={matrix.demandSlots} most={demandMost} />
         <Heatmap {...shared} title={right.title} unit={right.unit} values={right.values} most={which === 'in-force' || which === 'mean' ? Math.max(largest(right.values), Math.min(slots, demandMost), 1) : largest(right.values)} />
@@ -91,15 +92,15 @@ export function Star({ run, atS, theme, goTo }: ViewProps) {
       <div class="two">
         <Plot title="Queues" unit="demand in slots" timesS={series.timesS} lines={lines(series.demandSlots)} atS={atS} theme={theme} onPick={goTo} />
         <Plot title="Grants" unit="slots a frame" timesS={series.timesS} lines={lines(series.meanSlots)} atS={atS} theme={theme} onPick={goTo} />
-        <Plot title="Goodput" unit="of pairs" timesS={series.timesS} lines={lines(series.goodputBps)} atS={atS} theme={theme} onPick={goTo} format={bps} />
-        <Busiest matrix={matrix} />
+        {run.isMeasured ? <Plot title="Goodput" unit="of pairs" timesS={series.timesS} lines={lines(series.goodputBps)} atS={atS} theme={theme} onPick={goTo} format={bps} /> : null}
+        <Busiest matrix={matrix} isMeasured={run.isMeasured} />
       </div>
       {run.hello?.controls.rest && !run.isFinished ? <Slots theme={theme} edges={edges} /> : null}
     </>
   );
 }
 
-function Busiest({ matrix }: { matrix: Matrix }) {
+function Busiest({ matrix, isMeasured }: { matrix: Matrix; isMeasured: boolean }) {
   const { edges } = matrix;
   return (
     <figure>
@@ -114,11 +115,11 @@ function Busiest({ matrix }: { matrix: Matrix }) {
               <th class="number">backlog</th>
               <th class="number">demand</th>
               <th class="number">in force</th>
-              <th class="number">goodput</th>
+              {isMeasured ? <th class="number">goodput</th> : null}
             </tr>
           </thead>
           <tbody>
-            {most(matrix.goodputBps, 12).map((pair) => (
+            {most(isMeasured ? matrix.goodputBps : matrix.inForceSlots, 12).map((pair) => (
               <tr key={pair} data-pair={`${Math.floor(pair / edges)}-${pair % edges}`}>
                 <td>
                   {Math.floor(pair / edges)} → {pair % edges}
@@ -126,7 +127,7 @@ function Busiest({ matrix }: { matrix: Matrix }) {
                 <td class="number">{bytes(matrix.demandBytes[pair]!)}</td>
                 <td class="number">{digits(matrix.demandSlots[pair]!)}</td>
                 <td class="number">{digits(matrix.inForceSlots[pair]!)}</td>
-                <td class="number">{bps(matrix.goodputBps[pair]!)}</td>
+                {isMeasured ? <td class="number">{bps(matrix.goodputBps[pair]!)}</td> : null}
               </tr>
             ))}
           </tbody>

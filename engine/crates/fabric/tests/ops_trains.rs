@@ -3,11 +3,14 @@
 
 mod support;
 
-use slotwise_fabric::{DropCause, Fabric, Invariant, OpsOutputUse, OpsTrains, TrainUse};
+use slotwise_fabric::{DropCause, Fabric, Invariant, OpsOutputUse, OpsTrains, Place, TrainUse};
 use slotwise_scenario::{Device, Scenario};
-use slotwise_wire::DropReason;
+use slotwise_wire::{
+    DropReason, ETHERTYPE_IPV4, ETHERTYPE_OPTICAL, Ethernet, LABEL_VERSION, Label, OPTICAL_VERSION, Optical,
+    PORT_OPTICAL_BASE, TrainPart,
+};
 use support::ops::{configure_edge, dropped, ops, set_switch_params, switch_params};
-use support::{bits, call};
+use support::{bits, call, packet_out};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -365,6 +368,68 @@ fn a_train_made_twice_is_seen() {
     edge.register_write("train_numbers", 0, &bits(0)[4..]).unwrap();
     network.run_until(SECOND / 5);
     assert!(network.invariants().count(Invariant::DUPLICATE) > 0);
+}
+
+/// A frame as edge 0 makes it for edge 1, with the label of its next train or as a part of one.
+fn as_of_edge(next: Option<u32>, part: TrainPart) -> Vec<u8> {
+    let optical = Optical {
+        version: OPTICAL_VERSION,
+        dst_edge: 1,
+        queue: 1,
+        train: part.into(),
+        inner_type: ETHERTYPE_IPV4,
+        ..Optical::default()
+    };
+    let ethernet = Ethernet {
+        ether_type: ETHERTYPE_OPTICAL,
+        ..Ethernet::default()
+    };
+    let mut frame = ethernet.encode().to_vec();
+    if let Some(train) = next {
+        let label = Label {
+            version: LABEL_VERSION,
+            dst_edge: 1,
+            train,
+            length: 250,
+            packets: 1,
+            hops_left: 32,
+            ..Label::default()
+        };
+        frame.extend_from_slice(&label.encode());
+    }
+    frame.extend_from_slice(&optical.encode());
+    frame.resize(frame.len() + 200, 0x45);
+    frame
+}
+
+#[test]
+fn what_a_controller_sends_into_a_wavelength_is_no_train_however_it_looks() {
+    let mut each_packet = row("");
+    if let Some(parts) = &mut each_packet.ops {
+        parts.aggregation = None;
+    }
+    for scenario in [row(""), each_packet] {
+        let mut network = ops(&scenario);
+        network.run_until(SECOND / 10);
+        let next = network.ops_trains(0).formed as u32 + 1;
+        let forged = [
+            as_of_edge(Some(next), TrainPart::Only),
+            as_of_edge(None, TrainPart::First),
+            as_of_edge(None, TrainPart::Middle),
+        ];
+        let edge = Device::OpsEdge(0);
+        for frame in &forged {
+            let told = packet_out(PORT_OPTICAL_BASE, frame);
+            network.packet_out(SECOND / 10, edge.id(), &told).unwrap();
+        }
+        network.run_until(SECOND / 5);
+        let place = Place::Port {
+            device: edge,
+            port: PORT_OPTICAL_BASE,
+        };
+        assert_eq!(network.drops().get(place, DropCause::NoSuchQueue).packets, 3);
+        assert_held(&network);
+    }
 }
 
 #[test]

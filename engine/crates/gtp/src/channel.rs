@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Noise: the handshake of two that have the same key, and what they seal afterwards.
 
+use ring::hmac;
 use snow::params::NoiseParams;
 use snow::{Builder, HandshakeState, StatelessTransportState};
 
 use crate::key::Key;
-use crate::packet::{NOISE_ACCEPT_BYTES, NOISE_OPEN_BYTES, Nonce, Packet, SEALED_HEADER_BYTES, TAG_BYTES};
+use crate::packet::{MAC_BYTES, NOISE_ACCEPT_BYTES, NOISE_OPEN_BYTES, Nonce, Packet, SEALED_HEADER_BYTES, TAG_BYTES};
 use crate::window::Window;
 
 /// Both ends prove that they have the key, and each session has keys of its own that nobody can find out from it later.
@@ -63,6 +64,30 @@ pub(crate) fn answer(
     let length = state.write_message(&own.to_be_bytes(), &mut message).ok()?;
     let transport = state.into_stateless_transport_mode().ok()?;
     (length == message.len()).then(|| (Channel::new(transport, peer), message))
+}
+
+/// What tells who sent the first message, and has the key, that there is no room; none if its sender has another key. No key exchange is
+/// calculated for it.
+pub(crate) fn refuse(
+    key: &Key,
+    (peer, nonce): (u32, &Nonce),
+    first: &[u8; NOISE_OPEN_BYTES],
+) -> Option<[u8; MAC_BYTES]> {
+    let mut state = builder(key, &prologue(peer, nonce)).build_responder().ok()?;
+    state.read_message(first, &mut []).ok()?;
+    let tag = hmac::sign(&full_key(key), &prologue(peer, nonce));
+    tag.as_ref().try_into().ok()
+}
+
+/// Whether who has the key says that it has no room for this handshake.
+pub(crate) fn is_refusal(key: &Key, (own, nonce): (u32, &Nonce), mac: &[u8; MAC_BYTES]) -> bool {
+    hmac::verify(&full_key(key), &prologue(own, nonce), mac).is_ok()
+}
+
+/// A key for nothing but refusals.
+fn full_key(key: &Key) -> hmac::Key {
+    let from = hmac::Key::new(hmac::HMAC_SHA256, key.bytes());
+    hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&from, b"slotwise gtp 1 full").as_ref())
 }
 
 /// Keys of one session, and the packet numbers that came.

@@ -74,7 +74,9 @@ impl fmt::Display for Reason {
         out.write_str(match self {
             Reason::Missing => "there is no such file",
             Reason::Exists => "there is a file of that name already",
-            Reason::Forbidden => "it takes no files, or none of that name",
+            Reason::Forbidden => {
+                "it takes no files, or none of that name; it must be served with --take, and the name's directories be there"
+            }
             Reason::TooLong => "the file is longer than what it takes",
             Reason::Busy => "it has too many transfers, or receives this file already",
             Reason::Storage => "the file cannot be read or written there",

@@ -17,7 +17,7 @@ use self::words::{Stage, Transfer};
 use crate::control::{Control, Digest, IS_GTP, MAX_NAME_BYTES, Reason, Verdict};
 use crate::key::Key;
 use crate::packet::SEAL_BYTES;
-use crate::peers::{PeerStats, Peers, Taken};
+use crate::peers::{PeerStats, Peers, Said, Taken};
 
 /// Transfers of one channel at a time.
 const MAX_TRANSFERS: usize = 64;
@@ -73,8 +73,8 @@ pub enum Event {
         channel: u32,
         /// Who was there.
         address: SocketAddr,
-        /// Whether it said anything at all: if it did and the channel never opened, the keys differ.
-        answered: bool,
+        /// What it had said.
+        said: Said,
     },
     /// The other end wants a file: answer with [`Node::offer`] or [`Node::refuse`].
     Wanted {
@@ -245,13 +245,9 @@ impl<S: Source, K: Sink> Node<S, K> {
 
     /// A channel is no more.
     fn lost(&mut self, channel: u32, address: SocketAddr) {
-        let answered = self.peers.is_answered(channel);
+        let said = self.peers.said(channel);
         self.close(channel);
-        self.events.push_back(Event::Lost {
-            channel,
-            address,
-            answered,
-        });
+        self.events.push_back(Event::Lost { channel, address, said });
     }
 
     /// Says anything at all over a channel, as a peer with the key that lies may: for tests of the other end.

@@ -7,6 +7,7 @@
 //! open    3, channel of who asks  | nonce:128 | period:64 | mac:128 | 48 bytes of Noise
 //! accept  4, channel of who asks  | 52 bytes of Noise: the other channel is in them
 //! sealed  5, channel of who gets it | number:64 | what Noise sealed, 16 bytes more than what it holds
+//! full    6, channel of who asks  | mac:256
 //! ```
 
 /// Version of all formats.
@@ -25,17 +26,21 @@ pub const NOISE_ACCEPT_BYTES: usize = 32 + 4 + TAG_BYTES;
 pub const SEALED_HEADER_BYTES: usize = HEADER_BYTES + 8;
 /// An authentication tag.
 pub const TAG_BYTES: usize = 16;
+/// An HMAC of SHA-256.
+pub const MAC_BYTES: usize = 32;
 
 const HEADER_BYTES: usize = 8;
 const COOKIE_PACKET_BYTES: usize = HEADER_BYTES + 24;
 const OPEN_BYTES: usize = HEADER_BYTES + 16 + 24 + NOISE_OPEN_BYTES;
 const ACCEPT_BYTES: usize = HEADER_BYTES + NOISE_ACCEPT_BYTES;
+const FULL_BYTES: usize = HEADER_BYTES + MAC_BYTES;
 
 const HELLO: u8 = 1;
 const COOKIE: u8 = 2;
 const OPEN: u8 = 3;
 const ACCEPT: u8 = 4;
 const SEALED: u8 = 5;
+const FULL: u8 = 6;
 
 /// Drawn by who asks, for one handshake.
 pub type Nonce = [u8; 16];
@@ -92,6 +97,13 @@ pub enum Packet<'a> {
         number: u64,
         /// What was sealed.
         body: &'a [u8],
+    },
+    /// You have the key, but I have no room.
+    Full {
+        /// Of who asked.
+        channel: u32,
+        /// Of that and the nonce, by the key.
+        mac: &'a [u8; MAC_BYTES],
     },
 }
 
@@ -177,7 +189,12 @@ impl<'a> Packet<'a> {
                     body: &bytes[SEALED_HEADER_BYTES..],
                 }
             }
-            other => return Err(check(false, "kind of a datagram", other.into(), "1 to 5").unwrap_err()),
+            FULL => {
+                exactly(FULL_BYTES, "40 bytes, of a full one")?;
+                let mac = bytes.last_chunk().expect("its length was checked");
+                Packet::Full { channel, mac }
+            }
+            other => return Err(check(false, "kind of a datagram", other.into(), "1 to 6").unwrap_err()),
         })
     }
 
@@ -217,6 +234,10 @@ impl<'a> Packet<'a> {
                 header(SEALED, *channel);
                 out.extend(number.to_be_bytes());
                 out.extend(*body);
+            }
+            Packet::Full { channel, mac } => {
+                header(FULL, *channel);
+                out.extend(*mac);
             }
         }
     }
@@ -261,6 +282,10 @@ mod tests {
                 noise: &[4; NOISE_ACCEPT_BYTES],
             },
             Packet::Sealed { channel, number, body },
+            Packet::Full {
+                channel,
+                mac: &[5; MAC_BYTES],
+            },
         ];
         let check = |packet: &Packet| {
             let bytes = encoded(packet);
@@ -273,7 +298,7 @@ mod tests {
     #[test]
     fn no_answer_is_longer_than_what_asked() {
         let lengths: Vec<usize> = examples(1, 2, &[0; 17]).iter().map(Vec::len).collect();
-        assert_eq!(lengths, [64, 32, 96, 60, 33]);
+        assert_eq!(lengths, [64, 32, 96, 60, 33, 40]);
     }
 
     proptest! {
@@ -284,7 +309,7 @@ mod tests {
 
         /// What is read is written as it was: no two datagrams mean the same.
         #[test]
-        fn what_is_read_is_written_as_it_was(kind in 0u8..8, rest in prop::collection::vec(any::<u8>(), 0..120), which in 0usize..5, at in 0usize..100, bit in 0u8..8, cut in 0usize..100) {
+        fn what_is_read_is_written_as_it_was(kind in 0u8..8, rest in prop::collection::vec(any::<u8>(), 0..120), which in 0usize..6, at in 0usize..100, bit in 0u8..8, cut in 0usize..100) {
             let mut changed = examples(5, 6, &rest.repeat(2).into_iter().chain([0; 17]).collect::<Vec<_>>())[which].clone();
             let length = changed.len();
             changed[at % length] ^= 1 << bit;

@@ -2,17 +2,20 @@
 //! Who may speak: handshakes, and the channels that came of them.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use crate::channel::{Asking, Channel, answer};
+use crate::channel::{Asking, Channel, answer, is_refusal, refuse};
 use crate::cookie::Cookies;
 use crate::key::Key;
-use crate::packet::{NOISE_ACCEPT_BYTES, NOISE_OPEN_BYTES, Nonce, Packet};
+use crate::packet::{MAC_BYTES, NOISE_ACCEPT_BYTES, NOISE_OPEN_BYTES, Nonce, Packet};
 
-/// Channels that are answered and not yet used.
+/// Channels that are answered and not yet used, of all addresses, and of one.
 const MAX_HALF_OPEN: usize = 64;
-/// Channels that are in use.
-const MAX_CHANNELS: usize = 256;
+const MAX_HALF_OPEN_OF_ONE: usize = 32;
+/// Who has been answered for so long and is not heard makes room for others; an answer may be on its way for less.
+const ANSWER_NS: u64 = 1_000_000_000;
+/// Channels in all.
+pub const MAX_CHANNELS: usize = 256;
 /// How long a channel may be answered and not used.
 const HALF_OPEN_NS: u64 = 5_000_000_000;
 /// Time between tries of a handshake.
@@ -43,6 +46,8 @@ enum State {
         asking: Option<Asking>,
         noise: Box<[u8; NOISE_OPEN_BYTES]>,
         wants_cookie: bool,
+        /// The other end has said that it has no room.
+        is_refused: bool,
     },
     /// It has answered, and not heard yet that the other has the keys.
     Answered(Box<Channel>, Box<[u8; NOISE_ACCEPT_BYTES]>),
@@ -72,6 +77,7 @@ impl Peer {
                     asking: Some(asking),
                     noise: noise.clone(),
                     wants_cookie: false,
+                    is_refused: false,
                 };
                 noise
             }
@@ -84,6 +90,26 @@ impl Peer {
         Some((nonce, noise))
     }
 }
+
+/// What the other end of a channel has said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Nothing at all.
+    Nothing,
+    /// Somebody is there; if the channel never opened, the keys differ.
+    Something,
+    /// That the key is right, and there is no room.
+    Full,
+}
+
+/// An answer to who asks for a channel.
+enum Answer {
+    Accept([u8; NOISE_ACCEPT_BYTES]),
+    Full([u8; MAC_BYTES]),
+}
+
+/// There are as many channels as there may be.
+struct NoRoom;
 
 /// What became of a datagram.
 #[derive(Debug, PartialEq, Eq)]
@@ -154,10 +180,13 @@ impl Peers {
         peer.is_some_and(|peer| matches!(peer.state, State::Live(_)))
     }
 
-    /// Whether it has been told a cookie, so that somebody is there.
-    pub(crate) fn is_answered(&self, channel: u32) -> bool {
-        let peer = self.peers.get(&channel);
-        peer.is_some_and(|peer| !matches!(peer.state, State::Hello))
+    /// What the other end has said.
+    pub(crate) fn said(&self, channel: u32) -> Said {
+        match self.peers.get(&channel).map(|peer| &peer.state) {
+            None | Some(State::Hello) => Said::Nothing,
+            Some(State::Opening { is_refused: true, .. }) => Said::Full,
+            Some(_) => Said::Something,
+        }
     }
 
     pub(crate) fn address(&self, channel: u32) -> Option<SocketAddr> {
@@ -245,19 +274,37 @@ impl Peers {
                     self.stats.without_cookie += 1;
                     return Taken::Nothing;
                 }
-                if let Some(answer) = self.answer(now_ns, from, (channel, nonce), noise) {
-                    say(Packet::Accept {
-                        channel,
-                        noise: &answer,
-                    });
+                match self.answer(now_ns, from, (channel, nonce), noise) {
+                    Some(Answer::Accept(noise)) => say(Packet::Accept { channel, noise: &noise }),
+                    Some(Answer::Full(mac)) => say(Packet::Full { channel, mac: &mac }),
+                    None => {}
                 }
             }
             Packet::Accept { channel, noise } => return self.finish(now_ns, from, channel, noise),
             Packet::Sealed { channel, number, body } => {
                 return self.open(now_ns, from, (channel, number, body), message);
             }
+            Packet::Full { channel, mac } => self.take_refusal(from, channel, mac),
         }
         Taken::Nothing
+    }
+
+    /// The other end has no room now, and is asked again: it may have some before this end's patience is over.
+    fn take_refusal(&mut self, from: SocketAddr, channel: u32, mac: &[u8; MAC_BYTES]) {
+        let peer = self.peers.get_mut(&channel).filter(|peer| peer.address == from);
+        let Some(Peer {
+            state: State::Opening { is_refused, .. },
+            asked: (_, nonce),
+            ..
+        }) = peer
+        else {
+            self.stats.unclaimed += 1;
+            return;
+        };
+        match is_refusal(&self.key, (channel, nonce), mac) {
+            true => *is_refused = true,
+            false => self.stats.refused += 1,
+        }
     }
 
     /// Who asks has a cookie: the answer, if it has the key too.
@@ -267,36 +314,31 @@ impl Peers {
         from: SocketAddr,
         asked: (u32, Nonce),
         first: &[u8; NOISE_OPEN_BYTES],
-    ) -> Option<[u8; NOISE_ACCEPT_BYTES]> {
+    ) -> Option<Answer> {
         let same = |peer: &&Peer| peer.address == from && peer.asked == asked;
         if let Some(peer) = self.peers.values().find(same) {
             // The answer was lost; of a channel in use it is an old one that comes again.
             if let State::Answered(_, answer) = &peer.state {
-                return Some(**answer);
+                return Some(Answer::Accept(**answer));
             }
             self.stats.refused += 1;
             return None;
         }
-        let half_open = self
-            .peers
-            .iter()
-            .filter(|(_, peer)| matches!(peer.state, State::Answered(..)));
-        let oldest = half_open
-            .clone()
-            .min_by_key(|(_, peer)| peer.heard_ns)
-            .map(|(channel, _)| *channel);
-        let half_open = half_open.count();
-        if self.peers.len() - half_open >= MAX_CHANNELS {
-            self.stats.without_room += 1;
-            return None;
-        }
+        let Ok(in_the_way) = self.room(now_ns, from.ip()) else {
+            let mac = refuse(&self.key, (asked.0, &asked.1), first);
+            match mac {
+                Some(_) => self.stats.without_room += 1,
+                None => self.stats.refused += 1,
+            }
+            return mac.map(Answer::Full);
+        };
         let own = self.free_channel();
         let Some((channel, message)) = answer(&self.key, (asked.0, &asked.1), first, own) else {
             self.stats.refused += 1;
             return None;
         };
-        if let (Some(oldest), true) = (oldest, half_open >= MAX_HALF_OPEN) {
-            self.peers.remove(&oldest);
+        if let Some(old) = in_the_way {
+            self.peers.remove(&old);
             self.stats.without_room += 1;
         }
         let peer = Peer {
@@ -307,7 +349,27 @@ impl Peers {
             retry_ns: u64::MAX,
         };
         self.peers.insert(own, peer);
-        Some(message)
+        Some(Answer::Accept(message))
+    }
+
+    /// Whether there is room for one more channel, and which one, answered and not heard since, must go for it. One that was answered just now
+    /// stays: its other end believes that it is open, and would wait for nothing.
+    fn room(&self, now_ns: u64, ip: IpAddr) -> Result<Option<u32>, NoRoom> {
+        let half_open = |ip: Option<IpAddr>| {
+            let peers = self.peers.iter();
+            peers.filter(move |(_, peer)| {
+                matches!(peer.state, State::Answered(..)) && ip.is_none_or(|ip| peer.address.ip() == ip)
+            })
+        };
+        let is_full = self.peers.len() >= MAX_CHANNELS || half_open(None).count() >= MAX_HALF_OPEN;
+        let candidates = match half_open(Some(ip)).count() {
+            MAX_HALF_OPEN_OF_ONE.. => half_open(Some(ip)),
+            _ if is_full => half_open(None),
+            _ => return Ok(None),
+        };
+        let oldest = candidates.min_by_key(|(_, peer)| peer.heard_ns);
+        let oldest = oldest.filter(|(_, peer)| now_ns.saturating_sub(peer.heard_ns) >= ANSWER_NS);
+        oldest.map(|(channel, _)| Some(*channel)).ok_or(NoRoom)
     }
 
     fn finish(&mut self, now_ns: u64, from: SocketAddr, channel: u32, noise: &[u8; NOISE_ACCEPT_BYTES]) -> Taken {

@@ -7,9 +7,9 @@ use std::cmp::Reverse;
 use std::net::SocketAddr;
 
 use slotwise_gtp::packet::{Packet, SEALED_HEADER_BYTES};
-use slotwise_gtp::{Digest, Ended, Event, Node, Reason, Verdict};
+use slotwise_gtp::{Digest, Ended, Event, MAX_CHANNELS, Node, Reason, Said, Verdict};
 
-use world::{Harm, SECOND, World, config, file, key, place};
+use world::{Harm, MS, SECOND, World, config, file, key, place};
 
 #[test]
 fn a_file_comes_whole_over_a_network_that_loses_doubles_and_reorders() {
@@ -179,15 +179,13 @@ fn who_joins_has_its_share_within_2_s() {
 fn another_key_is_refused_and_leaves_nothing() {
     let mut world = World::new(&[key(1), key(2)], Harm::default(), 1);
     let channel = world.node(2).connect(0, place(1), [2; 16]);
-    let answered = world.until(|_, event| match event {
+    let said = world.until(|_, event| match event {
         Event::Lost {
-            channel: lost,
-            answered,
-            ..
-        } if *lost == channel => Some(*answered),
+            channel: lost, said, ..
+        } if *lost == channel => Some(*said),
         _ => None,
     });
-    assert!(answered, "somebody was there");
+    assert_eq!(said, Said::Something, "somebody was there");
     assert!(world.node(1).peer_stats().refused > 0);
     assert_eq!(world.node(1).poll_timeout(), None, "nothing is kept");
 }
@@ -303,6 +301,91 @@ fn a_flood_of_handshakes_keeps_nobody_out() {
     while world.step(SECOND) {}
     assert!(world.node(1).peer_stats().without_room >= 300 - 64);
     world.connect(2);
+}
+
+/// Node 2 opens channels, so many each millisecond, and asks for a file over each that opens; how many node 1 hears of.
+fn heard_of(world: &mut World, at_once: u32, times: u64) -> usize {
+    for number in 0..times {
+        while world.step(number * MS) {}
+        for each in 0..at_once {
+            let nonce = std::array::from_fn(|at| (number as u32 * at_once + each).to_be_bytes()[at % 4]);
+            let now_ns = world.now_ns;
+            world.node(2).connect(now_ns, place(1), nonce);
+        }
+    }
+    let mut heard = 0;
+    while world.step(9 * SECOND) {
+        for (at, event) in std::mem::take(&mut world.events) {
+            match event {
+                Event::Opened(channel) if at == place(2) => {
+                    let now_ns = world.now_ns;
+                    world.node(2).get(now_ns, channel, "f").unwrap();
+                }
+                Event::Wanted { .. } => heard += 1,
+                other => assert!(matches!(other, Event::Ended(..)), "{other:?}"),
+            }
+        }
+    }
+    heard
+}
+
+/// Nobody believes in a channel that made room for another one before its answer had arrived.
+#[test]
+fn many_that_begin_within_a_round_trip_are_all_heard() {
+    let mut world = World::new(&[key(1), key(1)], Harm::default(), 1);
+    assert_eq!(heard_of(&mut world, 30, 6), 180);
+}
+
+#[test]
+fn who_finds_no_room_is_told_so_by_who_has_the_key() {
+    let mut world = World::new(&[key(1), key(1), key(1), key(2)], Harm::default(), 1);
+    assert_eq!(heard_of(&mut world, 30, 8), 240);
+    world.seen = Some(Vec::new());
+    let now_ns = world.now_ns;
+    for number in 0..20 {
+        world.node(3).connect(now_ns, place(1), [number; 16]);
+    }
+    let other_key = world.node(4).connect(now_ns, place(1), [9; 16]);
+    let mut said = Vec::new();
+    while world.step(now_ns + 12 * SECOND) {
+        // Those of node 2 stay in use.
+        for (at, event) in std::mem::take(&mut world.events) {
+            match event {
+                Event::Opened(channel) if at == place(3) => {
+                    let now_ns = world.now_ns;
+                    world.node(3).get(now_ns, channel, "f").unwrap();
+                }
+                Event::Lost {
+                    channel,
+                    said: Said::Something,
+                    ..
+                } if at == place(4) => assert_eq!(channel, other_key),
+                Event::Lost { said: word, .. } if at == place(3) => said.push(word),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(said, vec![Said::Full; 240 + 20 - MAX_CHANNELS]);
+    assert!(world.node(1).peer_stats().without_room >= 4);
+    let is_full = |datagram: &[u8]| matches!(Packet::decode(datagram), Ok(Packet::Full { .. }));
+    let seen = world.seen.replace(Vec::new()).unwrap();
+    let full: Vec<_> = seen.iter().filter(|(_, _, datagram)| is_full(datagram)).collect();
+    assert!(!full.is_empty() && full.iter().all(|(from, to, _)| *from == place(1) && *to == place(3)));
+    // Of another handshake.
+    let now_ns = world.now_ns;
+    let channel = world.node(3).connect(now_ns, place(1), [99; 16]);
+    let mut forged = full[0].2.clone();
+    forged[4..8].copy_from_slice(&channel.to_be_bytes());
+    let has_asked = |world: &World| {
+        let is_open = |datagram: &[u8]| matches!(Packet::decode(datagram), Ok(Packet::Open { channel: asked, .. }) if asked == channel);
+        world.seen.iter().flatten().any(|(_, _, datagram)| is_open(datagram))
+    };
+    while !has_asked(&world) {
+        assert!(world.step(now_ns + SECOND));
+    }
+    let (now_ns, refused) = (world.now_ns, world.node(3).peer_stats().refused);
+    world.node(3).handle_datagram(now_ns, place(1), &forged);
+    assert_eq!(world.node(3).peer_stats().refused, refused + 1);
 }
 
 /// A flood of hellos that are not answered at once is forgotten, and is not before the data that waits.

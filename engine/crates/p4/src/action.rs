@@ -133,10 +133,12 @@ impl Machine<'_> {
                 self.pop_union(*stack, count);
             }
             Primitive::Exit => self.packet.requests.exit = true,
-            Primitive::MarkToDrop => {
-                let standard = &self.ir.standard;
-                self.packet.set(standard.egress_spec, self.drop_port);
-                self.packet.set_if(standard.multicast_group, 0);
+            Primitive::MarkToDrop {
+                egress_spec,
+                multicast_group,
+            } => {
+                self.packet.set(*egress_spec, self.drop_port);
+                self.packet.set_if(*multicast_group, 0);
             }
             Primitive::Count { counter, index } => {
                 let index = self.eval(index, args);

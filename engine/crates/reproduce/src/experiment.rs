@@ -4,6 +4,7 @@
 mod facts;
 mod not_run;
 mod pointer;
+mod quick;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +22,7 @@ pub(crate) use facts::Measurement;
 pub use facts::{Across, Another, Basis, By, Fact, FormulaFact, Measured, PercentOf, Quantity, Stat};
 pub use not_run::NotRun;
 pub(crate) use not_run::spoken;
+pub use quick::Quick;
 
 /// An experiment file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -44,20 +46,6 @@ pub struct Experiment {
     pub quick: Option<Quick>,
     /// What is shown, in order.
     pub entries: Vec<Entry>,
-}
-
-/// A shorter form of an experiment, whose facts are judged as well: those of its runs.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Quick {
-    /// What is run unless entries are named; then all is that they need.
-    pub runs: Vec<String>,
-    /// Values that replace those of each run's scenario, as `set` of a run does.
-    pub set: Vec<(String, Value)>,
-    /// Quantities of runs are measured from this time on, s.
-    pub from_s: f64,
-    /// Up to and with this time, s.
-    pub to_s: f64,
 }
 
 /// A scenario, and with how many seeds it is run.
@@ -418,14 +406,7 @@ impl Experiment {
         }
         experiment.formulas()?;
         if let Some(quick) = &experiment.quick {
-            let unknown = quick.runs.iter().find(|run| !experiment.runs.contains_key(*run));
-            if let Some(run) = unknown {
-                let reason = format!("there is no run '{run}'");
-                return Err(mismatch("quick", reason, experiment.run_names().join(", ")));
-            }
-            if quick.from_s >= quick.to_s {
-                return Err(mismatch("quick", "a time that is empty", "the smaller number first"));
-            }
+            quick.check(&experiment)?;
         }
         Ok(experiment)
     }

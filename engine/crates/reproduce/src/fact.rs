@@ -149,6 +149,8 @@ pub(crate) fn judge(fact: &Fact, measured: &[Vec<Option<f64>>], scale: f64) -> J
     let value = values.as_deref().and_then(stats::estimate);
     let outcome = if scale < 1.0 {
         Outcome::NotJudged
+    } else if measured.iter().any(Vec::is_empty) {
+        Outcome::NotRun
     } else {
         compared(value, fact.band)
     };
@@ -467,7 +469,7 @@ mod tests {
             ("a", 2.0, 4.0, 7.0, 0.0),
             ("b", 2.0, 1.0, 5.0, 0.0),
         ] {
-            let mut row = [0.0; 20];
+            let mut row = [0.0; crate::record::ORDER_COLUMNS.len()];
             row[..4].copy_from_slice(&[time_s, packets, delay_ms, deviation_ms]);
             recording.order.push(name, row);
         }

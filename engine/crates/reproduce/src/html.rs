@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::count::Counts;
-use crate::experiment::{Entry, Experiment, NotRun, spoken};
+use crate::experiment::{Entry, Experiment, NotRun, Quick, spoken};
 use crate::fact::{Judged, Outcome};
 use crate::stats::Estimate;
 
@@ -70,6 +70,14 @@ pub(crate) fn estimate(value: Option<Estimate>) -> String {
     }
 }
 
+/// Of a fact that is judged, `never` says that what was to be reached was not; of others that there is nothing says only that.
+fn ours(value: Option<Estimate>, outcome: Outcome) -> String {
+    match (value, outcome) {
+        (None, Outcome::NotRun | Outcome::NotJudged) => String::new(),
+        _ => estimate(value),
+    }
+}
+
 fn verdict(outcome: Outcome) -> (&'static str, &'static str) {
     match outcome {
         Outcome::Pass => ("pass", "pass"),
@@ -80,10 +88,16 @@ fn verdict(outcome: Outcome) -> (&'static str, &'static str) {
 }
 
 /// The page.
-pub(crate) fn page(experiment: &Experiment, shown: &[Shown], counts: &Counts, about: &About, scale: f64) -> String {
+pub(crate) fn page(
+    experiment: &Experiment,
+    shown: &[Shown],
+    counts: &Counts,
+    about: &About,
+    quick: (Option<&Quick>, f64),
+) -> String {
     let mut page = String::new();
     // Writing to a string cannot fail.
-    let _ = write_page(&mut page, experiment, shown, counts, about, scale);
+    let _ = write_page(&mut page, experiment, shown, counts, about, quick);
     page
 }
 
@@ -93,22 +107,31 @@ fn write_page(
     shown: &[Shown],
     counts: &Counts,
     about: &About,
-    scale: f64,
+    (quick, scale): (Option<&Quick>, f64),
 ) -> std::fmt::Result {
     let title = escaped(&experiment.title);
     write!(
         page,
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title><style>{STYLE}</style>\n\
          <h1>{title}</h1>\n<p>{}</p>\n<p>{counts}. What the source says in several places is one claim, which passes if all its facts do. \
-         A value with ± is the mean over several seeds with its 95 % confidence interval (Student's t).</p>\n",
+         A value with ± is the mean over several seeds with its 95 % confidence interval (Student's t). Why facts are missed says experiments/{}/README.md.</p>\n",
         escaped(&experiment.source),
+        escaped(&experiment.name),
     )?;
-    if let (true, Some(quick)) = (scale < 1.0, &experiment.quick) {
+    if let Some(quick) = quick {
+        let how = quick.time_s().map_or_else(
+            || "Runs are whole, of one seed each (--quick)".to_owned(),
+            |(from_s, to_s)| {
+                format!(
+                    "Every run was shortened (--quick) and measured from {} to {} s",
+                    number(from_s),
+                    number(to_s)
+                )
+            },
+        );
         writeln!(
             page,
-            "<p class=\"miss\">Every run was shortened (--quick) and measured from {} to {} s; facts of runs that were not made are not judged.</p>",
-            number(quick.from_s),
-            number(quick.to_s)
+            "<p class=\"miss\">{how}; facts of runs that were not made are not judged.</p>"
         )?;
     } else if scale < 1.0 {
         writeln!(
@@ -167,7 +190,7 @@ fn write_page(
                 number(fact.band[0]),
                 number(fact.band[1]),
                 fact.published.map_or_else(String::new, number),
-                estimate(*value)
+                ours(*value, *outcome)
             )?;
         }
         for fact in &entry.not_run {
@@ -255,5 +278,17 @@ mod tests {
         let shown: Vec<String> = [0.0, 1.0, 0.41234, 12345.6, 0.000125, 99.5].map(number).to_vec();
         assert_eq!(shown, ["0", "1", "0.4123", "12346", "0.000125", "99.5"]);
         assert_eq!(escaped("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
+    }
+
+    #[test]
+    fn what_was_not_run_is_not_said_to_have_never_come() {
+        assert_eq!(ours(None, Outcome::NotRun), "");
+        assert_eq!(ours(None, Outcome::NotJudged), "");
+        assert_eq!(ours(None, Outcome::Miss), "never");
+        let value = Some(Estimate {
+            mean: 2.0,
+            half_width: None,
+        });
+        assert_eq!(ours(value, Outcome::NotJudged), "2");
     }
 }

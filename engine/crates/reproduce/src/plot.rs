@@ -19,15 +19,16 @@ use crate::stats::Estimate;
 use crate::sweep::{Axis, Sweep};
 
 const SIZE: (u32, u32) = (860, 340);
+/// Told apart by people with any colour vision, the first six after Okabe and Ito.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 90, 181),
-    RGBColor(220, 50, 32),
-    RGBColor(0, 133, 77),
-    RGBColor(147, 92, 196),
-    RGBColor(196, 120, 0),
-    RGBColor(90, 90, 90),
-    RGBColor(0, 150, 170),
-    RGBColor(190, 60, 130),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(110, 40, 110),
+    RGBColor(86, 170, 225),
+    RGBColor(204, 121, 167),
+    RGBColor(96, 0, 224),
+    RGBColor(0, 64, 0),
 ];
 const BAND: RGBColor = RGBColor(40, 40, 40);
 /// Of one run more lines than this are not told apart.

@@ -297,6 +297,8 @@ entries: []
         assert!(refused("entries:", quick).contains("quick: there is no run 'c'"));
         let quick = "quick: {runs: [b], set: [], from_s: 2, to_s: 2}\nentries:";
         assert!(refused("entries:", quick).contains("quick: a time that is empty"));
+        let quick = "quick: {runs: [b], to_s: 2}\nentries:";
+        assert!(refused("entries:", quick).contains("quick: a time that is empty"));
         let entry = "entries: [{id: e, title: t, published: p, formulas: [{text: t, where: w, formula: U(c), band: [0, 1], why: y}]}]";
         assert!(refused("entries: []", entry).contains("entry 'e', fact 't': there is no run 'c'"));
     }

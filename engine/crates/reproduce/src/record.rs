@@ -258,7 +258,7 @@ pub const FLOW_COLUMNS: [Column; 9] = [
 
 /// Of flows with `measure: true`, what they did in each period; the names, `GROUP.i`, are in column `flow`. Orders are those in which
 /// packets with data were sent and arrived (RFC 4737).
-pub const ORDER_COLUMNS: [Column; 20] = [
+pub const ORDER_COLUMNS: [Column; 22] = [
     column("time_s", "end of the period, s"),
     column("packets", "packets with data that arrived"),
     column("delay_ms", "their mean one-way delay, ms"),
@@ -303,6 +303,14 @@ pub const ORDER_COLUMNS: [Column; 20] = [
         "least time between two packets that left the sender and arrived one after the other, us; 0 if there are none",
     ),
     column("most_gap_us", "longest such time, us"),
+    column(
+        "losses",
+        "recoveries, by timeouts or not, that began when all that was under way at the one before had been acknowledged",
+    ),
+    column(
+        "windows_before_losses_bytes",
+        "sum of the congestion windows just before these",
+    ),
 ];
 
 /// Of a star's VOQs; the names, `edgeA->edgeB`, are in column `queue`. Bytes are those on the fibre.

@@ -280,7 +280,7 @@ fn flow_row(period: &Period, used: &FlowUse, packet_bytes: u32, (delay_ms, longe
 }
 
 /// In the order of [`crate::record::ORDER_COLUMNS`].
-fn order_row(period: &Period, order: &OrderUse) -> [f64; 20] {
+fn order_row(period: &Period, order: &OrderUse) -> [f64; 22] {
     let mean_ns = mean(order.delay_sum_ns as f64, order.packets);
     // Exact sums: n times the sum of squares less the square of the sum.
     let (packets, sum_ns) = (u128::from(order.packets), u128::from(order.delay_sum_ns));
@@ -308,6 +308,8 @@ fn order_row(period: &Period, order: &OrderUse) -> [f64; 20] {
         order.bunched_acknowledgments as f64,
         least_gap_ns as f64 / 1e3,
         most_gap_ns as f64 / 1e3,
+        order.losses as f64,
+        order.window_before_losses_bytes as f64,
     ]
 }
 

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::count::{self, Counts};
-use crate::experiment::{Basis, Entry, Experiment, ExperimentError};
+use crate::experiment::{Basis, Entry, Experiment, ExperimentError, Quick};
 use crate::fact::{self, Judged, Outcome, judge, measure};
 use crate::html::{self, About, Data, Shown};
 use crate::job::{Job, Versions, beside, file_error};
@@ -45,13 +45,18 @@ pub struct Options {
     pub out: PathBuf,
     /// Entries to show; empty: all.
     pub only: Vec<String>,
-    /// Shorten every run, as the experiment says or to a fiftieth; one seed each.
+    /// Less of all, as the experiment says, or every run for a fiftieth of its time; one seed each.
     pub quick: bool,
     /// Threads, at least one.
     pub jobs: usize,
 }
 
 impl Options {
+    /// What the experiment has for it, when it is to be quick.
+    fn quick<'e>(&self, experiment: &'e Experiment) -> Option<&'e Quick> {
+        experiment.quick.as_ref().filter(|_| self.quick)
+    }
+
     /// Where the results of these options go. Shortened runs are kept apart from full ones.
     pub fn results(&self) -> PathBuf {
         self.out.join(if self.quick { "quick" } else { "full" })
@@ -166,7 +171,7 @@ fn plan(options: &Options, runner: &dyn Runner) -> Result<(Experiment, Vec<Job>)
     };
     let experiment = Experiment::parse(&read(&path)?).map_err(wrong)?;
     let mut needed = experiment.needed(&options.only).map_err(wrong)?;
-    let quick = experiment.quick.as_ref().filter(|_| options.quick);
+    let quick = options.quick(&experiment);
     if let Some(quick) = quick.filter(|_| options.only.is_empty()) {
         needed.retain(|run| quick.runs.iter().any(|of| of == run));
     }
@@ -305,7 +310,9 @@ fn work(
 
 /// Judges, draws and writes the report. One run's recordings are in memory at a time.
 fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Counts, WorkError> {
-    let scale = if options.quick { QUICK_SCALE } else { 1.0 };
+    let quick = options.quick(experiment);
+    let is_whole = !options.quick || quick.is_some_and(|quick| quick.time_s().is_none());
+    let scale = if is_whole { 1.0 } else { QUICK_SCALE };
     let out = options.results();
     let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(file_error(&plots))?;
@@ -320,8 +327,7 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
     // By entry and place of the run in its plot.
     let mut drawn: BTreeMap<(usize, Option<usize>), Vec<Line>> = BTreeMap::new();
     let mut data: Vec<Data> = Vec::new();
-    let quick = experiment.quick.as_ref().filter(|_| options.quick);
-    let mut quantities = Quantities::new(experiment, quick.map(|quick| (quick.from_s, quick.to_s)));
+    let mut quantities = Quantities::new(experiment, quick.and_then(Quick::time_s));
     let unreadable = |source| WorkError::Experiment {
         path: options.directory.join("experiment.yaml"),
         source,
@@ -369,11 +375,11 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
         of_formulas.retain(|line| !line.points.is_empty());
         let values = swept.remove(&e).unwrap_or_default();
         let svg = match (&entry.plot, &entry.sweep, &entry.distribution) {
-            (Some(plot), ..) => plot::draw(entry, plot, &lines(), scale),
+            (Some(plot), ..) if !lines().is_empty() => plot::draw(entry, plot, &lines(), scale),
             (None, Some(sweep), _) if !values.is_empty() || !of_formulas.is_empty() => {
                 plot::draw_sweep(entry, sweep, &values, &of_formulas)
             }
-            (None, None, Some(_)) => plot::draw_distribution(&lines()),
+            (None, None, Some(_)) if !lines().is_empty() => plot::draw_distribution(&lines()),
             _ => continue,
         };
         let svg = svg.map_err(plot_error(entry))?;
@@ -417,7 +423,7 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
     write(&out.join("facts.json"), facts(&shown).to_string().as_bytes())?;
     write(
         &out.join("report.html"),
-        html::page(experiment, &shown, &counts, &about, scale).as_bytes(),
+        html::page(experiment, &shown, &counts, &about, (quick, scale)).as_bytes(),
     )?;
     Ok(counts)
 }

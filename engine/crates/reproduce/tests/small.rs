@@ -209,6 +209,49 @@ fn quick_results_are_kept_apart_and_those_of_another_engine_are_not_used() {
     assert_eq!(results, files(&full.results()));
 }
 
+/// Runs that are whole are judged as ever; what was not made is not run, neither passed nor missed.
+#[test]
+fn a_quick_form_of_whole_runs_judges_their_facts_and_no_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let quick = Options {
+        quick: true,
+        ..options(directory.path(), "out", 2)
+    };
+    let other = "- id: other
+  title: another
+  published: the same
+  plot: {run: xcp, draw: {table: links, column: utilization, of: [there]}}
+  facts:
+  - {text: as much, where: x, run: newreno, measure: {table: links, column: utilization, of: [there]},
+     from_s: 3, to_s: 6, stat: mean, by: {run: again}, band: [1, 1], why: x}
+";
+    let text = EXPERIMENT.replacen(
+        "entries:",
+        "  again: {scenario: small.yaml}\nquick: {runs: [newreno]}\nentries:",
+        1,
+    ) + other;
+    fs::write(directory.path().join("experiment.yaml"), text).unwrap();
+    let counts = reproduce(&quick, &Direct::new(), &|_| {}).unwrap();
+    let published = counts.published;
+    assert_eq!((published.passed, published.missed), (1, 1), "those of newreno alone");
+    assert_eq!((published.not_run, published.not_judged), (6, 0));
+    let found = files(&quick.results());
+    assert!(!found.contains_key(Path::new("plots/utilization.svg")), "of no run");
+    let page = String::from_utf8_lossy(&found[Path::new("report.html")]).into_owned();
+    assert!(page.contains("Runs are whole, of one seed each (--quick)"));
+
+    let with_name = Options {
+        only: vec!["utilization".into()],
+        ..quick
+    };
+    let counts = reproduce(&with_name, &Direct::new(), &|_| {}).unwrap();
+    assert_eq!(
+        (counts.published.passed, counts.published.missed),
+        (5, 0),
+        "all that it needs"
+    );
+}
+
 #[test]
 fn what_cannot_be_run_is_refused_before_anything_runs() {
     let directory = tempfile::tempdir().unwrap();

@@ -17,6 +17,7 @@ use crate::optics;
 use crate::out_of_band;
 use crate::own::SECTIONS;
 use crate::reader::Reader;
+use crate::reserved;
 use crate::routed;
 use crate::scheduler;
 
@@ -38,6 +39,7 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
         clocks::check(scenario, r);
         out_of_band::check(scenario, r);
         queues(scenario, r);
+        reserved::check(scenario, r);
         aggregation(scenario, r);
         classes(scenario, r);
     }

@@ -25,6 +25,7 @@ mod own_scheduler;
 mod parse;
 mod problem;
 mod reader;
+mod reserved;
 mod ring;
 mod routed;
 mod scheduler;

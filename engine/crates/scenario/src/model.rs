@@ -185,7 +185,7 @@ pub struct Controller {
     pub xcp_bps: Option<u64>,
     /// By what routes are chosen.
     pub metric: Metric,
-    /// Whether it is told of sessions of GTP over routers: its application `lambda`.
+    /// Whether it has its application `lambda`: told of sessions of GTP over routers, or with slots of a star.
     pub lambda: bool,
 }
 

@@ -310,8 +310,9 @@ fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Part
     };
     let of_star = ["scheduler", "beacon_hold_frames", "xcp_bps"];
     let of_star = if parts.star { &of_star[..] } else { &[] };
-    let of_routers: &[&str] = if parts.routers { &["metric", "lambda"] } else { &[] };
-    let keys = [&["control_latency_ns"], of_star, of_routers].concat();
+    let of_routers: &[&str] = if parts.routers { &["metric"] } else { &[] };
+    let of_both: &[&str] = if parts.star || parts.routers { &["lambda"] } else { &[] };
+    let keys = [&["control_latency_ns"], of_star, of_routers, of_both].concat();
     if !parts.star && r.optional(parent, "controller").is_none() {
         return controller;
     }

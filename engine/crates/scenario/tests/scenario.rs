@@ -198,6 +198,18 @@ fn wrong_names_and_keys_are_answered_with_those_that_there_are() {
 }
 
 #[test]
+fn both_ways_of_a_span_have_names_of_their_own() {
+    let renamed = [("s0", "a-b"), ("s1", "c"), ("s2", "b"), ("s3", "c-a")];
+    let text = renamed
+        .iter()
+        .fold(MESH.to_owned(), |text, (from, to)| text.replace(from, to));
+    let message = Scenario::parse(text.as_bytes()).unwrap_err().to_string();
+    // From c to a-b, and from c-a to b.
+    assert!(message.contains("/ops/links/2: second span 'c-a-b'"), "{message}");
+    assert!(Scenario::parse(text.replace("c-a", "d").as_bytes()).is_ok());
+}
+
+#[test]
 fn a_change_of_which_nobody_knows_what_it_changes_is_answered_with_what_can_be() {
     let changed = |change: &str| MESH.replace("flows:\n", &format!("changes: [{{at_ms: 100, {change}}}]\nflows:\n"));
     let told = |change: &str| Scenario::parse(changed(change).as_bytes()).unwrap_err().to_string();

@@ -3,13 +3,14 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use slotwise_fabric::Fabric;
 use slotwise_p4::Port;
 use slotwise_scenario::{Changed as Change, Scenario, SchedulerChoice};
 
 use crate::controller::ControllerError;
+use crate::report::{scheduler_text, shutdown_text};
 use crate::rest::Rest;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -37,13 +38,57 @@ pub struct ControllerChange {
 }
 
 /// What was changed, as the controller says it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Changed {
     /// A scheduler with all its settings.
     Scheduler(Value),
     /// A master that is shut down or taken back.
     Shutdown(Value),
+    /// What the agent of an optical packet switch's output aims at.
+    Target(Value),
+    /// What a class gets of the outputs of edges.
+    Weight(Value),
+    /// What XCP reckons with at a router's port.
+    Capacity(Value),
+    /// A ring's mode, or a station's weight or classes.
+    Ring(Value),
+}
+
+/// By the keys that a controller has for them. Sessions of GTP come and go by themselves: what is asked for them is no change of the run.
+const CHANGES: [(&str, fn(Value) -> Changed); 6] = [
+    ("scheduler", Changed::Scheduler),
+    ("shutdown", Changed::Shutdown),
+    ("target", Changed::Target),
+    ("weight", Changed::Weight),
+    ("capacity", Changed::Capacity),
+    ("ring", Changed::Ring),
+];
+
+impl Changed {
+    /// What a controller's event says that was changed, if it says so.
+    fn of(event: &Value) -> Option<Changed> {
+        let told = |(key, of): &(&str, fn(Value) -> Changed)| {
+            let value = event.get(key).filter(|value| value.is_object())?;
+            Some(of(value.clone()))
+        };
+        CHANGES.iter().find_map(told)
+    }
+
+    /// For people, e.g. `islip, iterations 4` or `target: device_id 4001, port 256, target 0.8`.
+    pub fn text(&self) -> String {
+        let (what, told) = match self {
+            Changed::Scheduler(scheduler) => return scheduler_text(scheduler),
+            Changed::Shutdown(shutdown) => return shutdown_text(shutdown),
+            Changed::Target(told) => ("target", told),
+            Changed::Weight(told) => ("weight", told),
+            Changed::Capacity(told) => ("capacity", told),
+            Changed::Ring(told) => ("ring", told),
+        };
+        let fields = told.as_object().into_iter().flatten();
+        let fields: Vec<String> = fields.map(|(name, value)| format!("{name} {value}")).collect();
+        format!("{what}: {}", fields.join(", "))
+    }
 }
 
 /// What the scenario wants.
@@ -56,6 +101,22 @@ enum Order {
         port: Port,
         xcp_bps: u64,
     },
+}
+
+impl Order {
+    /// What a controller says that it has made of it, where that is known beforehand.
+    fn capacity(&self) -> Option<Changed> {
+        match self {
+            Order::Scheduler(_) => None,
+            Order::Capacity {
+                device_id,
+                port,
+                xcp_bps,
+            } => Some(Changed::Capacity(
+                json!({"device_id": device_id, "port": port, "xcp_bps": xcp_bps}),
+            )),
+        }
+    }
 }
 
 /// What is due.
@@ -97,7 +158,7 @@ pub struct Choices {
     /// To come, by time in ms.
     due: VecDeque<(u64, Order)>,
     /// The scenario's, of which the controller has not told yet.
-    untold: Vec<Value>,
+    untold: Vec<Changed>,
     /// The scheduler that the controller began with, with all its settings.
     pub first: Option<Value>,
     /// What came after.
@@ -166,16 +227,24 @@ impl Choices {
         now_ns: u64,
         answer: Result<Told, ControllerError>,
     ) -> Result<bool, ControllerError> {
-        if let Err(ControllerError::Unreachable { .. }) = &answer {
-            self.put_back(due);
-        }
-        match answer? {
-            Told::Chosen(chosen) => {
-                self.untold.push(chosen.clone());
-                self.note(now_ns, By::Scenario, Changed::Scheduler(chosen));
+        let told = match answer {
+            Err(error @ ControllerError::Unreachable { .. }) => {
+                self.put_back(due);
+                return Err(error);
+            }
+            answer => answer?,
+        };
+        match (told, due.order) {
+            (Told::Chosen(chosen), _) => {
+                let what = Changed::Scheduler(chosen);
+                self.untold.push(what.clone());
+                self.note(now_ns, By::Scenario, what);
                 Ok(false)
             }
-            Told::Taken => Ok(true),
+            (Told::Taken, order) => {
+                self.untold.extend(order.capacity());
+                Ok(true)
+            }
         }
     }
 
@@ -214,13 +283,10 @@ impl Choices {
                 self.first.get_or_insert_with(|| event["scheduler"].clone());
             }
             Some("changed") => {
-                let (scheduler, shutdown) = (&event["scheduler"], &event["shutdown"]);
-                if let Some(place) = self.untold.iter().position(|chosen| chosen == scheduler) {
-                    self.untold.remove(place);
-                } else if scheduler.is_object() {
-                    self.note(now_ns, By::Rest, Changed::Scheduler(scheduler.clone()));
-                } else if shutdown.is_object() {
-                    self.note(now_ns, By::Rest, Changed::Shutdown(shutdown.clone()));
+                let Some(what) = Changed::of(event) else { return };
+                match self.untold.iter().position(|told| *told == what) {
+                    Some(place) => drop(self.untold.remove(place)),
+                    None => self.note(now_ns, By::Rest, what),
                 }
             }
             _ => {}
@@ -246,7 +312,7 @@ mod tests {
         let fair = json!({"name": "fair", "settings": {"order": "spread"}});
         let islip = json!({"name": "islip", "settings": {"iterations": 4}});
         let mut choices = Choices {
-            untold: vec![islip.clone()],
+            untold: vec![Changed::Scheduler(islip.clone())],
             ..Choices::default()
         };
         choices.heard(0, &json!({"event": "ready", "scheduler": fair}));
@@ -264,6 +330,36 @@ mod tests {
                 {"at_ns": 30, "by": "rest", "shutdown": {"core": 1, "down": true}},
             ])
         );
+    }
+
+    #[test]
+    fn whatever_is_changed_is_noted_and_what_the_scenario_wants_is_not_somebody_elses() {
+        let order = Order::Capacity {
+            device_id: 3001,
+            port: 1,
+            xcp_bps: 5,
+        };
+        let mut choices = Choices::default();
+        let due = Due { at_ms: 1, order };
+        assert!(choices.told(due, 10, Ok(Told::Taken)).unwrap());
+        let capacity = json!({"device_id": 3001, "port": 1, "xcp_bps": 5});
+        let told = [
+            ("capacity", capacity.clone()),
+            ("capacity", capacity),
+            ("target", json!({"device_id": 4001, "port": 256, "target": 0.8})),
+            ("weight", json!({"class": 1, "weight": 3.0})),
+            ("ring", json!({"mode": "strict"})),
+            ("session", json!({"name": "s"})),
+        ];
+        for (key, value) in &told {
+            choices.heard(20, &json!({"event": "changed", *key: value}));
+        }
+        let noted: Vec<Value> = choices.changes.iter().map(|change| json!(change)).collect();
+        let expected = told[1..5].iter();
+        let expected = expected.map(|(key, value)| json!({"at_ns": 20, "by": "rest", *key: value}));
+        assert_eq!(noted, expected.collect::<Vec<_>>());
+        let texts: Vec<String> = choices.changes.iter().map(|change| change.what.text()).collect();
+        assert_eq!(texts[1], "target: device_id 4001, port 256, target 0.8");
     }
 
     #[test]

@@ -321,6 +321,13 @@ struct Running {
     news: Newsroom,
 }
 
+impl Running {
+    /// When the first phase began, on the fabric's clock; 0 before.
+    fn start_ns(&self) -> u64 {
+        self.phases.first().map_or(0, |first| first.start_ns)
+    }
+}
+
 impl Emulation<'_> {
     fn with_hosts(&mut self) -> Result<bool, RunError> {
         say!("starting {} hosts ...", self.network.scenario.host_count());

@@ -91,9 +91,11 @@ impl Events {
         self.write(|| json!({"event": "run", "run": run, "how": how}));
     }
 
-    /// A run is over and has come to a report.
-    pub fn end(&mut self, report: &Report) {
-        self.write(|| json!({"event": "end", "ok": report.verdict.ok, "failures": report.verdict.failures}));
+    /// A run is over and has come to a report; why that could not be written, if it could not.
+    pub fn end(&mut self, report: &Report, not_written: &[String]) {
+        let failures: Vec<&String> = report.verdict.failures.iter().chain(not_written).collect();
+        let is_ok = report.verdict.ok && not_written.is_empty();
+        self.write(|| json!({"event": "end", "ok": is_ok, "failures": failures}));
     }
 
     /// An experiment is over: how its facts came out, and where its report is. A fact that misses its band is a result, too.

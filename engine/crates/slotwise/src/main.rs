@@ -118,7 +118,7 @@ enum Command {
     },
     /// List scenarios, experiments and examples by name
     List,
-    /// Write a scenario to begin with to standard output: a star, ring, ops or routers; 'slotwise new ring --help' has the options
+    /// Write a scenario to begin with to standard output: a star, ring, ops, lambda or routers; 'slotwise new ring --help' has the options
     #[command(disable_help_flag = true)]
     New {
         /// Kind and options, as in 'slotwise new ring --stations 12'

@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 
 use slotwise_fabric::FaultRecord;
 
-use crate::choices::{Changed, ControllerChange};
+use crate::choices::ControllerChange;
 use crate::commands::FibreCommand;
 use crate::faults::fault_text;
-use crate::report::{scheduler_text, shutdown_text};
 use crate::stream::{News, NewsKind};
 
 /// So many stand on a terminal.
@@ -38,11 +37,7 @@ impl Newsroom {
     pub fn hear(&mut self, changes: &[ControllerChange], faults: &[FaultRecord], start_ns: u64) {
         let at = |at_ns: u64| at_ns.saturating_sub(start_ns);
         for change in changes.iter().skip(self.changes) {
-            let text = match &change.what {
-                Changed::Scheduler(scheduler) => scheduler_text(scheduler),
-                Changed::Shutdown(shutdown) => shutdown_text(shutdown),
-            };
-            self.add(at(change.at_ns), NewsKind::Change, text);
+            self.add(at(change.at_ns), NewsKind::Change, change.what.text());
         }
         self.changes = self.changes.max(changes.len());
         self.faults.resize(faults.len(), (false, false));

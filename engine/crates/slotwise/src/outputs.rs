@@ -2,7 +2,7 @@
 //! Files that a run is asked to leave. Whether they can be written is found out before anything starts.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -66,10 +66,22 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), String> {
     write().map_err(|error| not_written(path, &error))
 }
 
-/// Writes a file; the reason with the path if it cannot be done. It is there whole or as it was before.
-pub fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<(), String> {
-    let place = || replace(&target(path)?, fs::metadata(path).ok(), write);
-    place().map_err(|error| not_written(path, &error))
+/// Writes files that belong together; the reason with the path if it cannot be done. On a full disk all of them are as they were before.
+pub fn write_files<W>(files: impl IntoIterator<Item = (PathBuf, W)>) -> Result<(), String>
+where
+    W: FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+{
+    let mut drafts = Vec::new();
+    for (path, write) in files {
+        let draft = target(&path).and_then(|target| Ok((draft(&target, fs::metadata(&path).ok(), write)?, target)));
+        let (new, target) = draft.map_err(|error| not_written(&path, &error))?;
+        drafts.push((new, target));
+    }
+    for (new, target) in drafts {
+        new.persist(&target)
+            .map_err(|error| not_written(&target, &error.error))?;
+    }
+    Ok(())
 }
 
 fn not_written(path: &Path, error: &io::Error) -> String {
@@ -112,6 +124,16 @@ fn replace(
     before: Option<fs::Metadata>,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> io::Result<()> {
+    let new = draft(path, before, write)?;
+    new.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// A new file that can take the place of one, with the owner and the permissions of the one before; it is gone if it does not.
+fn draft(
+    path: &Path,
+    before: Option<fs::Metadata>,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> io::Result<NamedTempFile> {
     let new = beside(path)?;
     let mut file = BufWriter::new(new.as_file());
     write(&mut file)?;
@@ -122,7 +144,7 @@ fn replace(
         let _ = std::os::unix::fs::fchown(new.as_file(), Some(before.uid()), Some(before.gid()));
         new.as_file().set_permissions(before.permissions())?;
     }
-    new.persist(path).map(drop).map_err(|error| error.error)
+    Ok(new)
 }
 
 /// Writes into what is no file. Nobody is waited for who does not read.
@@ -133,7 +155,8 @@ fn write_into(path: &Path, value: &impl Serialize) -> io::Result<()> {
     Patient(file).write_all(&text)
 }
 
-/// Opens a file for writing from its start, or what is no file, whose reader has [`READER_PATIENCE`] each time.
+/// Opens a file for writing from its start, or what is no file, whose reader has [`READER_PATIENCE`] each time. What is written to a file
+/// at once is there whole or not at all.
 ///
 /// # Errors
 /// When it cannot be written; nobody is waited for who does not read.
@@ -143,9 +166,34 @@ pub fn stream(option: &str, path: &Path) -> Result<Box<dyn Write + Send>, RunErr
         let file = OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(path);
         file.map(|file| Box::new(Patient(file)) as Box<dyn Write + Send>)
     } else {
-        File::create(path).map(|file| Box::new(file) as Box<dyn Write + Send>)
+        File::create(path).map(|file| Box::new(WholeWrites { file, len: 0 }) as Box<dyn Write + Send>)
     };
     opened.map_err(|error| cannot_write(option, path, &error))
+}
+
+/// A file that a full disk leaves with the last whole write.
+struct WholeWrites {
+    file: File,
+    len: u64,
+}
+
+impl Write for WholeWrites {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Err(error) = self.file.write_all(bytes) {
+            // That the rest cannot be taken back either is no other reason to say.
+            let _ = self
+                .file
+                .set_len(self.len)
+                .and_then(|()| self.file.seek(SeekFrom::Start(self.len)));
+            return Err(error);
+        }
+        self.len += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// A pipe whose reader has [`READER_PATIENCE`] each time.
@@ -218,6 +266,11 @@ pub fn capture_notes(directory: &Path, failures: &[CaptureFailure]) -> Vec<Strin
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::os::unix::fs::FileExt;
+
+    use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+    use nix::sys::memfd::{MFdFlags, memfd_create};
     use slotwise_fabric::CapturePoint;
     use slotwise_scenario::Device;
 
@@ -270,18 +323,32 @@ mod tests {
         let broken = [(1, "a")].map(|(key, value)| std::collections::BTreeMap::from([(vec![key], value)]));
         write_json(&path, &(0, broken)).unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), b"before");
-        let cut_off = |file: &mut BufWriter<&File>| {
+        let other = place.path().join("other");
+        let (cut_off, reached) = (Cell::new(false), Cell::new(0));
+        let halves = |file: &mut BufWriter<&File>| {
+            reached.set(reached.get() + 1);
             file.write_all(&[0; 100_000])?;
-            Err(io::ErrorKind::StorageFull.into())
+            match cut_off.replace(true) {
+                false => Ok(()),
+                true => Err(io::ErrorKind::StorageFull.into()),
+            }
         };
-        for path in [&path, &place.path().join("none-before")] {
-            let reason = write_file(path, cut_off).unwrap_err();
-            assert!(
-                reason.starts_with(&format!("{}: cannot be written: ", path.display())),
-                "{reason}"
-            );
-        }
-        assert_eq!(fs::read(&path).unwrap(), b"before");
+        let reason = write_files([(path.clone(), &halves), (other.clone(), &halves)]).unwrap_err();
+        assert!(
+            reason.starts_with(&format!("{}: cannot be written: ", other.display())),
+            "{reason}"
+        );
+        assert_eq!(
+            (reached.get(), fs::read(&path).unwrap(), other.exists()),
+            (2, b"before".to_vec(), false)
+        );
+        let whole = |file: &mut BufWriter<&File>| file.write_all(b"whole");
+        write_files([(path.clone(), whole), (other.clone(), whole)]).unwrap();
+        assert_eq!(
+            (fs::read(&path).unwrap(), fs::read(&other).unwrap()),
+            (b"whole".to_vec(), b"whole".to_vec())
+        );
+        fs::remove_file(&other).unwrap();
         write_json(&path, &[1]).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"[1]\n");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
@@ -292,6 +359,25 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(fs::read(&missing).unwrap(), b"3\n");
         assert_eq!(names(), ["link", "new.json", "r.json"]);
+    }
+
+    #[test]
+    fn what_a_full_disk_cuts_off_is_taken_back() {
+        // Its size cannot grow, as on a full disk: of the second write there is room for a part.
+        let memory = memfd_create(c"full", MFdFlags::MFD_ALLOW_SEALING).unwrap();
+        let file = File::from(memory);
+        file.set_len(4096).unwrap();
+        fcntl(&file, FcntlArg::F_ADD_SEALS(SealFlag::F_SEAL_GROW)).unwrap();
+        let mut lines = WholeWrites {
+            file: file.try_clone().unwrap(),
+            len: 0,
+        };
+        lines.write_all(&[b'a'; 3000]).unwrap();
+        lines.write_all(&[b'b'; 3000]).unwrap_err();
+        assert_eq!(file.metadata().unwrap().len(), 3000);
+        let mut kept = vec![0; 3000];
+        file.read_exact_at(&mut kept, 0).unwrap();
+        assert!(kept.iter().all(|byte| *byte == b'a'));
     }
 
     #[test]

@@ -9,9 +9,10 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::choices::Changed;
 use crate::faults::fault_text;
 use crate::live::PairNow;
-use crate::report::{DropCount, FrameShape, Moment, REPORT_VERSION, scheduler_text, shutdown_text};
+use crate::report::{DropCount, FrameShape, Moment, REPORT_VERSION};
 use crate::stream::{End, Hello, Message, NetworkShape, News, NewsKind, StarUpdate, TableUpdate, Update};
 
 /// Larger files are no reports of runs that a browser could show.
@@ -93,8 +94,8 @@ struct Phase {
 #[derive(Deserialize)]
 struct Change {
     at_ns: u64,
-    scheduler: Option<Value>,
-    shutdown: Option<Value>,
+    #[serde(flatten)]
+    what: Option<Changed>,
 }
 
 #[derive(Deserialize, Default)]
@@ -421,12 +422,12 @@ impl Recorded {
 
     fn news(&self) -> Vec<News> {
         let changes = self.changes.iter().map(|change| {
-            let text = match (&change.scheduler, &change.shutdown) {
-                (Some(scheduler), _) => scheduler_text(scheduler),
-                (None, Some(shutdown)) => shutdown_text(shutdown),
-                (None, None) => "another choice".to_owned(),
-            };
-            (change.at_ns, NewsKind::Change, text)
+            let text = change.what.as_ref().map(Changed::text);
+            (
+                change.at_ns,
+                NewsKind::Change,
+                text.unwrap_or_else(|| "another choice".to_owned()),
+            )
         });
         let faults = self.faults.rows.iter().flat_map(|row| {
             let text = fault_text(&row.kind, (row.edge, row.core), &row.routers);

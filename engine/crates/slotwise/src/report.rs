@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::choices::{By, Changed, ControllerChange};
+use crate::choices::{By, ControllerChange};
 use crate::facts::HotPair;
 use crate::faults::FaultReport;
 use crate::lateness::{Beat, Lateness};
@@ -398,6 +398,16 @@ impl Report {
                 true => (self.delivered_bytes(phase.start_ns, phase.end_ns), "between edges"),
                 false => (bytes_of(&flows), "to hosts"),
             };
+            if flows.is_empty() && !has_star {
+                // What hosts send of their own, or had sent when the run was interrupted, nobody here has counted.
+                let length_s = length_ns as f64 / 1e9;
+                let _ = writeln!(
+                    text,
+                    "  phase        {:<10} {length_s:>5.1} s  no flows of the scenario",
+                    phase.name
+                );
+                continue;
+            }
             let _ = writeln!(
                 text,
                 "  phase        {:<10} {:>5.1} s  {:>7.1} Mb/s delivered {between}, {} flows{}",
@@ -460,10 +470,7 @@ impl Report {
                 By::Scenario => "the scenario",
                 By::Rest => "REST",
             };
-            let what = match &change.what {
-                Changed::Scheduler(scheduler) => scheduler_text(scheduler),
-                Changed::Shutdown(shutdown) => shutdown_text(shutdown),
-            };
+            let what = change.what.text();
             let _ = writeln!(text, "  from {at_s:>5.1} s {what} (by {by})");
         }
         for kind in &self.faults.kinds {

@@ -29,7 +29,8 @@ pub struct ReproduceArgs {
     /// Only this entry, e.g. figure-5.1; may be repeated.
     #[arg(long, value_name = "ENTRY")]
     pub only: Vec<String>,
-    /// Shorten every run to a fiftieth, one seed each, to see that all works; facts are not judged.
+    /// In little time, one seed each: the runs that the experiment has for it, whose facts are judged; if it has none, every run for a
+    /// fiftieth of its time, to see that all works, and no fact is judged.
     #[arg(long)]
     pub quick: bool,
     /// Runs at once; as many as there are cores unless given. Results do not depend on it.

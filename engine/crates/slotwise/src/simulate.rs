@@ -3,7 +3,8 @@
 //! the same report and the same captures.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
@@ -38,10 +39,10 @@ use crate::web::Watch;
 pub struct SimulateArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Write what was measured as columns (Parquet) into this directory: queues, ports, access links, flows; of routers links and flows.
+    /// Write what was measured as columns (Parquet) into this directory, by period: of queues, wavelengths, switches, links, flows, as the network has them (docs/experiments.md).
     #[arg(long, value_name = "DIR")]
     columns: Option<PathBuf>,
-    /// Frames of a star from one row of the columns to the next. Of routers the scenario's sample_ms says it.
+    /// Frames of a star from one row of the columns to the next. Of all other networks the scenario's sample_ms says it.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     sample_frames: u32,
 }
@@ -349,15 +350,14 @@ impl Simulation<'_> {
     }
 }
 
-/// Why they cannot be written, with the path.
+/// Why they cannot be written, with the path: then those of a run before stay, all of them.
 fn write_columns(directory: &Path, recording: &Recording) -> Result<(), String> {
     let tables = recording.tables().into_iter();
-    for (name, table) in tables.filter(|(_, table)| !table.names.is_empty()) {
-        outputs::write_file(&directory.join(format!("{name}.parquet")), |file| {
-            columns::write(table, file).map_err(io::Error::other)
-        })?;
-    }
-    Ok(())
+    let tables = tables.filter(|(_, table)| !table.names.is_empty());
+    outputs::write_files(tables.map(|(name, table)| {
+        let write = move |file: &mut BufWriter<&File>| columns::write(table, file).map_err(io::Error::other);
+        (directory.join(format!("{name}.parquet")), write)
+    }))
 }
 
 /// The controller's statistics without what depends on the machine.

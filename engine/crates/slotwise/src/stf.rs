@@ -14,7 +14,7 @@ use crate::run::RunError;
 
 /// Run STF tests: packets that go in, table entries, packets that must come out.
 ///
-/// Each test starts with a fresh switch. The exit status is 0 if all pass; otherwise it is said what differs.
+/// Each test starts with a fresh switch; a file may have several, with `restart` between them. The exit status is 0 if all pass; otherwise it is said what differs.
 #[derive(clap::Args)]
 pub struct Args {
     /// Program in p4c's BMv2 JSON
@@ -36,6 +36,9 @@ pub struct Args {
     /// Compare only ports that the test names, as p4c's own runner does
     #[arg(long)]
     named_ports_only: bool,
+    /// Leave the clock at 0, as P4Testgen's tests want it
+    #[arg(long)]
+    clock_stands: bool,
     /// Say which way each packet takes: P4 file and line, branches, tables, entries, actions
     #[arg(long)]
     trace: bool,
@@ -52,32 +55,41 @@ pub fn run(args: &Args) -> Result<bool, RunError> {
     let mut all_passed = true;
     for path in &args.tests {
         let text = String::from_utf8(program_files::read(path)?).map_err(|error| at(path, &error))?;
-        let script = slotwise_stf::parse(&text).map_err(|error| format!("{}:{error}", path.display()))?;
-        let config = PipelineConfig {
-            cpu_port: 510,
-            drop_port: 511,
-            timestamp_unit: TimestampUnit::Microseconds,
-            seed: args.seed,
-            executor: args.executor.into(),
-        };
-        let mut pipeline = Pipeline::new(program.clone(), config);
-        pipeline.set_tracing(args.trace);
-        pipeline.set_bmv2_compatible(args.bmv2_compat);
-        let mut runner = Runner::new(&schema, &mut pipeline);
-        runner.set_named_ports_only(args.named_ports_only);
-        let report = runner.run(&script, &mut |line, text| say!("{}:{line}: {text}", path.display()));
-        let report = report.map_err(|error| at(path, &error))?;
-        for failure in &report.failures {
-            say!("{}:{}: {}", path.display(), failure.line, failure.text);
+        let tests = slotwise_stf::parse_tests(&text).map_err(|error| format!("{}:{error}", path.display()))?;
+        let (mut failed, mut packets_in, mut packets_out) = (0, 0, 0);
+        for script in &tests {
+            let config = PipelineConfig {
+                cpu_port: 510,
+                drop_port: 511,
+                timestamp_unit: TimestampUnit::Microseconds,
+                seed: args.seed,
+                executor: args.executor.into(),
+            };
+            let mut pipeline = Pipeline::new(program.clone(), config);
+            pipeline.set_tracing(args.trace);
+            pipeline.set_bmv2_compatible(args.bmv2_compat);
+            let mut runner = Runner::new(&schema, &mut pipeline);
+            runner.set_named_ports_only(args.named_ports_only);
+            runner.set_clock_stands(args.clock_stands);
+            let report = runner.run(script, &mut |line, text| say!("{}:{line}: {text}", path.display()));
+            let report = report.map_err(|error| at(path, &error))?;
+            for failure in &report.failures {
+                say!("{}:{}: {}", path.display(), failure.line, failure.text);
+            }
+            failed += usize::from(!report.failures.is_empty());
+            packets_in += report.packets_in;
+            packets_out += report.packets_out;
         }
-        let verdict = if report.failures.is_empty() { "passed" } else { "FAILED" };
+        let verdict = if failed == 0 { "passed" } else { "FAILED" };
+        let of_tests = match tests.len() {
+            1 => String::new(),
+            count => format!("{} of {count} tests, ", count - failed),
+        };
         say!(
-            "{verdict}: {} ({} packets in, {} out)",
-            path.display(),
-            report.packets_in,
-            report.packets_out
+            "{verdict}: {} ({of_tests}{packets_in} packets in, {packets_out} out)",
+            path.display()
         );
-        all_passed &= report.failures.is_empty();
+        all_passed &= failed == 0;
     }
     Ok(all_passed)
 }

@@ -42,7 +42,7 @@ pub fn view(args: &ViewArgs) -> Result<(), RunError> {
     }
     let server = serve(args.port, "--port", Arc::new(Nobody))?;
     server.hub().replace(messages);
-    say!("the page is at {}; SIGINT (Ctrl-C) ends it", server.url());
+    say!("the page is at {} until SIGINT (Ctrl-C)", server.url());
     until_interrupted(&interrupts);
     Ok(())
 }

@@ -36,6 +36,16 @@ fn passed_and_failed() {
 }
 
 #[test]
+fn several_tests_in_one_file() {
+    let (output, said) = stf("drops", &["passing/restart.stf"]);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("passed: passing/restart.stf (2 of 2 tests, 2 packets in, 1 out)"),
+        "{said}"
+    );
+}
+
+#[test]
 fn traces_name_lines_tables_and_entries() {
     let (output, said) = stf("matching", &["--trace", "passing/matching.stf"]);
     assert!(output.status.success(), "{said}");

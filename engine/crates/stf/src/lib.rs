@@ -17,7 +17,8 @@
 //! * Of entries that match, the one with the largest priority wins. A key field that is left out is "don't care", or 0
 //!   where the match is exact. A number without `*` is compared in the field's full width.
 //! * Time is virtual: a second passes before the first packet after a command, as in the reference runner, so that
-//!   meters are full, and a microsecond before any other packet.
+//!   meters are full, and a microsecond before any other packet. [`Runner::set_clock_stands`] leaves it at 0, as P4Testgen
+//!   has it.
 
 mod compare;
 mod error;
@@ -32,6 +33,6 @@ pub mod script;
 mod tables;
 
 pub use error::{ParseError, RunError};
-pub use parser::parse;
+pub use parser::{parse, parse_tests};
 pub use run::{Failure, Report, Runner};
 pub use schema::Schema;

@@ -14,19 +14,43 @@ const LAST_PORT: u64 = 511;
 
 type Parsed<T> = Result<T, ParseError>;
 
-/// Reads a script.
+/// Reads a script of one test.
 pub fn parse(text: &str) -> Result<Script, ParseError> {
+    let (mut tests, restart) = read(text)?;
+    match restart {
+        None => Ok(tests.swap_remove(0)),
+        Some(place) => place.error("`restart` begins another test, and here is one"),
+    }
+}
+
+/// Reads a file of tests, each for a fresh switch: `restart` on a line of its own is between two of them. There is at least one.
+pub fn parse_tests(text: &str) -> Result<Vec<Script>, ParseError> {
+    Ok(read(text)?.0)
+}
+
+/// All tests, and where the first `restart` is.
+fn read(text: &str) -> Parsed<(Vec<Script>, Option<Place>)> {
     let mut parser = Parser::new(text)?;
-    let mut statements = Vec::new();
+    let mut tests = vec![Script::default()];
+    let mut restart = None;
     while parser.next.kind != Kind::End {
-        let line = parser.next.place.line;
-        let statement = parser.statement()?;
-        statements.push(Located { line, statement });
+        let place = parser.next.place;
+        if parser.next.kind == Kind::Word && parser.next.text.eq_ignore_ascii_case("restart") {
+            parser.take()?;
+            restart.get_or_insert(place);
+            tests.push(Script::default());
+        } else {
+            let statement = parser.statement()?;
+            let line = place.line;
+            if let Some(test) = tests.last_mut() {
+                test.statements.push(Located { line, statement });
+            }
+        }
         if parser.next.kind != Kind::End && parser.next.place.line == parser.last_line {
             return parser.unexpected("the end of the line");
         }
     }
-    Ok(Script { statements })
+    Ok((tests, restart))
 }
 
 struct Parser<'a> {

@@ -13,6 +13,7 @@
 //! setdefault TABLE ACTION(PARAM:NUMBER, ...)
 //! remove all
 //! check_counter NAME(INDEX-OR-$ID) [packets|bytes ==|!=|<|<=|>|>= NUMBER]
+//! restart                                 a new test on a fresh switch ([`parse_tests`](crate::parse_tests); not of p4c's)
 //! mirroring_add SESSION PORT              mirroring_add_mc SESSION GROUP
 //! mirroring_delete SESSION                mirroring_get SESSION
 //! mc_mgrp_create GROUP                    mc_node_create RID PORT...

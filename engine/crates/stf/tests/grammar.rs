@@ -2,8 +2,8 @@
 //! What cannot be read is refused with its place, and nothing makes the parser panic.
 
 use proptest::prelude::*;
-use slotwise_stf::parse;
 use slotwise_stf::script::{Pattern, Statement};
+use slotwise_stf::{parse, parse_tests};
 
 #[test]
 fn refusals_say_where_and_what() {
@@ -35,6 +35,7 @@ fn refusals_say_where_and_what() {
         ("add \"t a:1 b()", "1:5: a quoted name ends"),
         ("add t a:1 b() c", "1:16: expected `(`, found the end of the file"),
         ("mc_node_create 0", "1:17: expected a port, found the end of the file"),
+        ("wait\nrestart\nwait\nrestart", "2:1: `restart` begins another test"),
     ] {
         let found = parse(script).expect_err(script).to_string();
         assert!(found.starts_with(wanted), "{script}: {found}");
@@ -64,6 +65,19 @@ fn packets_and_patterns() {
             pattern: Some(expected)
         }
     );
+}
+
+#[test]
+fn several_tests_in_one_file() {
+    let tests = parse_tests("packet 0 00\nno_packet\nRESTART # second\n\npacket 1 01\n").unwrap();
+    let lines: Vec<Vec<u32>> = tests
+        .iter()
+        .map(|test| test.statements.iter().map(|located| located.line).collect())
+        .collect();
+    assert_eq!(lines, [vec![1, 2], vec![5]]);
+    assert_eq!(parse_tests("").unwrap().len(), 1);
+    let error = parse_tests("restart wait").unwrap_err().to_string();
+    assert!(error.starts_with("1:9: expected the end of the line"), "{error}");
 }
 
 #[test]

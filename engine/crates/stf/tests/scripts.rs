@@ -108,6 +108,12 @@ fn copies_and_state() {
 }
 
 #[test]
+fn an_action_drops_with_a_copy_of_the_standard_metadata() {
+    let (report, _) = run("drops", &read("passing/drops.stf"));
+    assert_eq!(report.unwrap().failures, []);
+}
+
+#[test]
 fn differences_are_readable() {
     let (report, _) = run("matching", &read("failing/matching.stf"));
     let found: String = report

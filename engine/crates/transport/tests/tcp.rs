@@ -76,6 +76,8 @@ fn one_loss_is_mended_by_fast_retransmit() {
                 (1, 0, 1),
                 "{algorithm:?} sack {sack}"
             );
+            assert_eq!(stats.losses, 1);
+            assert!(stats.window_before_losses_bytes >= stats.ssthresh_bytes);
         }
     }
 }
@@ -84,7 +86,12 @@ fn one_loss_is_mended_by_fast_retransmit() {
 fn three_losses_in_a_window_need_a_timeout_with_reno_and_none_with_newreno_or_sack() {
     let drops = [60, 62, 64];
     let stats = |algorithm, sack| with_losses(algorithm, sack, &drops).flows[0].sender.stats();
-    assert!(stats(Reno, false).timeouts > 0);
+    let reno = stats(Reno, false);
+    assert!(reno.fast_recoveries > 0 && reno.timeouts > 0);
+    assert_eq!(
+        reno.losses, 1,
+        "what the timer repairs was under way when the first was lost"
+    );
     let newreno = stats(NewReno, false);
     assert_eq!(
         (newreno.fast_recoveries, newreno.timeouts, newreno.retransmissions),
@@ -181,7 +188,7 @@ fn a_lost_tail_waits_for_the_timer_and_the_timer_doubles() {
     network.run(100 * SECOND);
     network.assert_complete(bytes);
     let stats = network.flows[0].sender.stats();
-    assert_eq!(stats.timeouts, 4);
+    assert_eq!((stats.timeouts, stats.losses), (4, 1));
     let took = network.finished_ns(0);
     assert!(
         (15 * SECOND..15 * SECOND + 50 * MS).contains(&took),

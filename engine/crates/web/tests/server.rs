@@ -78,13 +78,12 @@ fn ask(server: &WebServer, head: &str, body: &str) -> (u16, String) {
     let length = body.len();
     let host = host(server);
     let head = head.replace("HOST", &host);
-    write!(
+    // Who is refused by a part of the request may find the connection reset behind the answer, before all is written.
+    let _ = write!(
         connection,
         "{head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
-    )
-    .unwrap();
+    );
     let mut answer = Vec::new();
-    // Whom nobody listens to any more may find the connection reset behind the answer.
     let _ = connection.read_to_end(&mut answer);
     let answer = String::from_utf8_lossy(&answer).into_owned();
     let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());

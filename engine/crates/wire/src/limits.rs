@@ -62,6 +62,8 @@ pub const RING_BUCKET_BYTES: RangeInclusive<u64> = 64..=65_535;
 pub const RING_HOL_TIMER_NS: RangeInclusive<u64> = 1000..=1_000_000_000;
 /// Intervals that a station waits for something.
 pub const RING_INTERVALS: RangeInclusive<u64> = 1..=60_000;
+/// Characters of a token that the controller's REST resources ask for.
+pub const TOKEN_CHARS: RangeInclusive<u64> = 16..=4096;
 /// Bytes of a scenario file.
 pub const FILE_BYTES: RangeInclusive<u64> = 0..=1_048_576;
 /// How deep lists and mappings lie in one another in a scenario file.

@@ -22,6 +22,12 @@ pub(super) static EDGE_QUEUE: Discipline = Discipline {
 };
 
 impl Fabric {
+    /// Whether the controller has sent what leaves an edge: that is no train, whatever it looks like. A switch outside may answer so late
+    /// that it is not known any more what it has made of what.
+    pub(super) fn is_of_controller(&self, origin: Origin) -> bool {
+        matches!(origin, Origin::Local) && self.external.is_none()
+    }
+
     /// A packet of an edge goes into a fibre.
     fn enqueue_at_edge(&mut self, index: usize, frame: Frame, origin: Origin) {
         let now_ns = self.now_ns;
@@ -33,8 +39,7 @@ impl Fabric {
         let source = self.ops.cards[index].from.device.number();
         let place = self.ops.cards[index].from.place();
         let program = self.ops.watch.program(source);
-        let Some(label) = train.filter(|label| label.src_edge == source) else {
-            // What the controller sends is no train.
+        let Some(label) = train.filter(|label| label.src_edge == source && !self.is_of_controller(origin)) else {
             return self.drop(place, DropCause::NoSuchQueue, frame);
         };
         let packet_bytes = payload_bytes(&frame).saturating_sub(Label::SIZE as u64);

@@ -83,7 +83,7 @@ impl Fabric {
         let edge = self.ops.cards[index].from.device.number();
         let place = self.ops.cards[index].from.place();
         let born_ns = origin.born_ns();
-        match message::read(&frame) {
+        match message::read(&frame).filter(|_| !self.is_of_controller(origin)) {
             Some(InLight::First(label, optical)) if label.src_edge == edge => {
                 let bytes = self.ops.counted_bytes(&frame);
                 let train = Train::only(Packet { frame, born_ns }, bytes);
@@ -104,7 +104,6 @@ impl Fabric {
             Some(InLight::Behind(optical)) if optical.src_edge == edge => {
                 self.join_train(index, &optical, Packet { frame, born_ns });
             }
-            // What the controller sends is no train.
             _ => self.drop(place, DropCause::NoSuchQueue, frame),
         }
     }

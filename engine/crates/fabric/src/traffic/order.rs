@@ -45,6 +45,10 @@ pub struct OrderUse {
     pub needless_fast_retransmits: u64,
     /// Times that a retransmission timer went off.
     pub timeouts: u64,
+    /// Recoveries, by timeouts or not, that began when all that was under way at the one before had been acknowledged.
+    pub losses: u64,
+    /// Sum over these of the congestion window before it.
+    pub window_before_losses_bytes: u64,
     /// Payload that arrived without a gap for the first time; of UDP all payload.
     pub delivered_bytes: u64,
     /// Acknowledgments without payload that came to the sender.
@@ -62,6 +66,8 @@ pub(crate) struct Counted {
     pub(crate) retransmissions: u64,
     pub(crate) fast_retransmits: u64,
     pub(crate) timeouts: u64,
+    pub(crate) losses: u64,
+    pub(crate) window_before_losses_bytes: u64,
     pub(crate) delivered_bytes: u64,
 }
 
@@ -178,6 +184,8 @@ impl Order {
             retransmissions: counted.retransmissions - before.retransmissions,
             fast_retransmits: counted.fast_retransmits - before.fast_retransmits,
             timeouts: counted.timeouts - before.timeouts,
+            losses: counted.losses - before.losses,
+            window_before_losses_bytes: counted.window_before_losses_bytes - before.window_before_losses_bytes,
             delivered_bytes: counted.delivered_bytes - before.delivered_bytes,
             ..std::mem::take(&mut self.lately)
         }

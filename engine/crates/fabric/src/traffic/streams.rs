@@ -123,6 +123,8 @@ pub(crate) struct Totals {
     pub(crate) retransmissions: u64,
     pub(crate) fast_retransmits: u64,
     pub(crate) timeouts: u64,
+    pub(crate) losses: u64,
+    pub(crate) window_before_losses_bytes: u64,
     pub(crate) srtt_ns: Option<u64>,
     pub(crate) window_bytes: u64,
     pub(crate) mss_bytes: u64,
@@ -594,6 +596,8 @@ impl Totals {
                 self.retransmissions += stats.retransmissions;
                 self.fast_retransmits += stats.fast_recoveries;
                 self.timeouts += stats.timeouts;
+                self.losses += stats.losses;
+                self.window_before_losses_bytes += stats.window_before_losses_bytes;
                 self.srtt_ns = self.srtt_ns.max(stats.srtt_ns);
                 self.window_bytes += stats.window_bytes;
                 self.mss_bytes = stats.mss_bytes;

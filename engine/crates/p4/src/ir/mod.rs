@@ -288,7 +288,11 @@ pub(crate) enum Primitive {
         to: usize,
     },
     Exit,
-    MarkToDrop,
+    /// Of the standard metadata, or of a copy of it.
+    MarkToDrop {
+        egress_spec: FieldRef,
+        multicast_group: Option<FieldRef>,
+    },
     Count {
         counter: usize,
         index: Expr,

@@ -45,12 +45,14 @@ impl<'ir> Emitter<'_, 'ir> {
                 self.switch_to(on);
                 Ok(())
             }
-            Primitive::MarkToDrop => {
-                let standard = &self.ir.standard;
+            Primitive::MarkToDrop {
+                egress_spec,
+                multicast_group,
+            } => {
                 let drop_port = self.context_field(offset_of!(Context, drop_port));
-                let drop_port = self.masked(drop_port, mask(standard.egress_spec.width));
-                self.store_word(standard.egress_spec.slot, drop_port)?;
-                match standard.multicast_group {
+                let drop_port = self.masked(drop_port, mask(egress_spec.width));
+                self.store_word(egress_spec.slot, drop_port)?;
+                match multicast_group {
                     Some(group) => self.store_constant(group.slot, 0),
                     None => Ok(()),
                 }

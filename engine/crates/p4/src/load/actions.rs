@@ -149,12 +149,15 @@ impl<'j> Reader<'_, 'j> {
                 Primitive::Exit
             }
             "mark_to_drop" => {
-                self.header(&self.params::<1>()?[0])?;
-                Primitive::MarkToDrop
+                let [header] = self.params()?;
+                match self.header(header)?.1 {
+                    HeaderRef::Fixed(id) => self.mark_to_drop(&scope.layout.headers[id].name)?,
+                    HeaderRef::Element { .. } => return header.error("no element of a stack is standard metadata"),
+                }
             }
             "drop" => {
                 self.params::<0>()?;
-                Primitive::MarkToDrop
+                self.mark_to_drop("standard_metadata")?
             }
             "no_op" => {
                 self.params::<0>()?;
@@ -304,6 +307,24 @@ impl<'j> Reader<'_, 'j> {
                 let index = lower::amount(&index, place)?;
                 (layout.stacks[stack].header_type, HeaderRef::Element { stack, index })
             }
+        })
+    }
+
+    /// In a header of the standard metadata's type: p4c copies it for an action that has it as an `inout` parameter.
+    fn mark_to_drop(&self, header: &str) -> Load<Primitive> {
+        let scope = self.context.scope;
+        let find = |name: &str| {
+            let field = scope.names.standard(scope.layout, name);
+            field.filter(|field| !field.variable && field.width <= 64)
+        };
+        let Some(egress_spec) = find(&format!("{header}.egress_spec")) else {
+            let reason = format!("`{header}` has no field `egress_spec` of at most 64 bits, as standard metadata has");
+            return self.place.error(reason);
+        };
+        let older = (header == "standard_metadata").then(|| find("intrinsic_metadata.mcast_grp"));
+        Ok(Primitive::MarkToDrop {
+            egress_spec,
+            multicast_group: older.flatten().or_else(|| find(&format!("{header}.mcast_grp"))),
         })
     }
 

@@ -18,3 +18,4 @@ mod xcp;
 mod xcp_arithmetic;
 mod xcp_convergence;
 mod xcp_feedback;
+mod xcp_scaled;

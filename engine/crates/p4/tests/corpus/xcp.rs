@@ -20,11 +20,14 @@ pub fn rate_of_bps(bps: f64) -> f64 {
     bps * 2.0
 }
 
-static PROGRAM: LazyLock<Arc<Program>> = LazyLock::new(|| {
-    let path = format!("{}/../../../p4src/p4c-out/router.json", env!("CARGO_MANIFEST_DIR"));
+static EXACT: LazyLock<Arc<Program>> = LazyLock::new(|| compiled("router"));
+static SCALED: LazyLock<Arc<Program>> = LazyLock::new(|| compiled("router_scaled"));
+
+fn compiled(name: &str) -> Arc<Program> {
+    let path = format!("{}/../../../p4src/p4c-out/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let json = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     Arc::new(Program::from_json(&json).unwrap_or_else(|error| panic!("{path}: {error}")))
-});
+}
 
 pub struct Router {
     pub pipeline: Pipeline,
@@ -40,7 +43,16 @@ pub struct Answer {
 impl Router {
     /// `capacity` in 1/16 byte/s.
     pub fn new(capacity: u64, overhead_bytes: u64) -> Self {
-        let mut pipeline = fresh(Arc::clone(&PROGRAM), config());
+        Self::of(&EXACT, capacity, overhead_bytes)
+    }
+
+    /// The same with the arithmetic of `xcp_scaled.p4`.
+    pub fn scaled(capacity: u64, overhead_bytes: u64) -> Self {
+        Self::of(&SCALED, capacity, overhead_bytes)
+    }
+
+    fn of(program: &Arc<Program>, capacity: u64, overhead_bytes: u64) -> Self {
+        let mut pipeline = fresh(Arc::clone(program), config());
         let route = entry(
             vec![lpm(0, 0)],
             0,
@@ -148,7 +160,11 @@ impl Router {
     }
 
     pub fn read(&self, register: &str) -> u64 {
-        let bytes = self.pipeline.register_read(register, OUTPUT.into()).unwrap();
+        self.read_at(register, OUTPUT.into())
+    }
+
+    pub fn read_at(&self, register: &str, index: usize) -> u64 {
+        let bytes = self.pipeline.register_read(register, index).unwrap();
         bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte))
     }
 

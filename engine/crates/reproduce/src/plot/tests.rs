@@ -212,3 +212,59 @@ fn scales_of_logarithms_are_marked_at_round_numbers_and_reach_down_to_the_smalle
     );
     assert_eq!(least_positive(&[line(&[0.0])], |point| point.low), NO_LEAST);
 }
+
+/// What people with each colour vision see of linear light (Machado, Oliveira and Fernandes 2009, full severity).
+const VISIONS: [[[f64; 3]; 3]; 4] = [
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+    [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+];
+
+fn times(matrix: &[[f64; 3]; 3], vector: [f64; 3]) -> [f64; 3] {
+    matrix.map(|row| row.iter().zip(vector).map(|(weight, part)| weight * part).sum())
+}
+
+/// CIE L*a*b* (D65) of a colour.
+fn seen(RGBColor(red, green, blue): RGBColor, vision: &[[f64; 3]; 3]) -> [f64; 3] {
+    let linear = [red, green, blue].map(|part| match f64::from(part) / 255.0 {
+        part if part <= 0.04045 => part / 12.92,
+        part => ((part + 0.055) / 1.055).powf(2.4),
+    });
+    let to_xyz = [
+        [0.4124, 0.3576, 0.1805],
+        [0.2126, 0.7152, 0.0722],
+        [0.0193, 0.1192, 0.9505],
+    ];
+    let [x, y, z] = times(&to_xyz, times(vision, linear));
+    let [x, y, z] = [x / 0.9505, y, z / 1.089].map(|part| match part.max(0.0) {
+        part if part > 0.008856 => part.cbrt(),
+        part => 7.787 * part + 16.0 / 116.0,
+    });
+    [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+}
+
+#[test]
+fn lines_are_told_apart_by_any_colour_vision() {
+    for vision in &VISIONS {
+        for (k, one) in COLOURS.iter().enumerate() {
+            for other in &COLOURS[..k] {
+                let pairs = seen(*one, vision).into_iter().zip(seen(*other, vision));
+                let distance = pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+                assert!(distance > 12.0, "{one:?} {other:?}: {distance}");
+            }
+        }
+    }
+}

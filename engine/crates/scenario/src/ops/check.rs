@@ -8,7 +8,7 @@ use slotwise_wire::{MAX_CORES, MAX_FIBRES, SIGNALING_QUEUE};
 use super::parse::BUFFERS_A_SECOND;
 use super::{FRAME_OVERHEAD_BYTES, IPV4_BYTES, Macroflows, Ops, OpsMatch, Scheme};
 use crate::address::Device;
-use crate::model::Scenario;
+use crate::model::{Scenario, Transport};
 use crate::reader::Reader;
 use crate::routed::Source;
 
@@ -41,10 +41,11 @@ pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
             r.report(place, "second fibre between two switches", "each pair once");
         }
     }
-    let mut spans = BTreeSet::new();
+    let mut ways = BTreeSet::new();
     for (index, fibre) in ops.fibres().iter().enumerate() {
-        let name = ops.span_name(fibre);
-        if !spans.insert(name.clone()) {
+        // Both ways: columns and captures name them.
+        let names = ops.way_names(fibre);
+        if let Some(name) = names.iter().find(|name| ways.contains(*name)) {
             let place = match index.checked_sub(ops.links.len()) {
                 Some(edge) if ops.direct.is_empty() => format!("/ops/edges/{edge}"),
                 _ => format!("/ops/links/{index}"),
@@ -55,6 +56,7 @@ pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
                 "names that give each span one of its own",
             );
         }
+        ways.extend(names);
     }
     let ports = u64::from(ops.wavelengths) + u64::from(ops.probes.is_some());
     if ports > u64::from(MAX_CORES) {
@@ -90,6 +92,7 @@ pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
     check_classes(ops, r);
     check_queues(scenario, ops, r);
     check_share(scenario, ops, r);
+    check_pace(scenario, ops, r);
 }
 
 /// Fibres between edges.
@@ -174,7 +177,11 @@ fn check_ingress(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
 
 /// Times are whole ns: a frame that takes less ends when it begins, perhaps as the next train does, unless something is between them.
 fn check_guard(ops: &Ops, r: &mut Reader) {
-    let shortest = (IPV4_BYTES + FRAME_OVERHEAD_BYTES).saturating_sub(u64::from(ops.framing_bytes));
+    if u64::from(ops.framing_bytes) > FRAME_OVERHEAD_BYTES {
+        // Too many with an aggregation, which is reported; without one a train is a frame.
+        return;
+    }
+    let shortest = IPV4_BYTES + FRAME_OVERHEAD_BYTES - u64::from(ops.framing_bytes);
     let takes_nothing = shortest * 8_000_000_000 < ops.rate_bps;
     if ops.aggregation.is_some() && !ops.switches.is_empty() && ops.guard_ns == 0 && takes_nothing {
         r.report(
@@ -189,6 +196,13 @@ fn check_classes(ops: &Ops, r: &mut Reader) {
     let (mut numbers, mut matched): (BTreeSet<u8>, Vec<OpsMatch>) = (BTreeSet::new(), Vec::new());
     for (index, class) in ops.classes.iter().enumerate() {
         let place = |key: &str| format!("/ops/classes/{index}/{key}");
+        if class.weight != 1.0 && !ops.ingress.fair {
+            r.report(
+                place("weight"),
+                "classes share a wavelength in the order in which their trains come, and weights change nothing",
+                "'ingress: {discipline: fair, trains: 4}' and an aggregation, or no such key",
+            );
+        }
         if !numbers.insert(class.class) {
             r.report(
                 place("class"),
@@ -253,6 +267,27 @@ fn check_share(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     if capacity_bps < least_bps {
         let reason = format!("{others} macroflows of an edge may always send a packet a period, {least_bps} b/s");
         r.report(place("share/capacity_bps"), reason, format!("at least {least_bps}"));
+    }
+}
+
+/// What nobody would heed.
+fn check_pace(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
+    if ops.macroflows.is_none() && ops.target < 1.0 {
+        r.report(
+            "/ops/target".into(),
+            "no edge paces by what agents tell",
+            "'probes' and 'macroflows' beside it",
+        );
+    }
+    for (index, group) in scenario.routed.flows.iter().enumerate() {
+        let is_of_tcp = matches!(group.source, Source::Stream { .. } | Source::Web { .. });
+        if is_of_tcp && group.transport == Transport::Xcp {
+            r.report(
+                format!("/flows/{index}/transport"),
+                "no output of optical packet switches tells hosts how fast they may send",
+                "a TCP; with 'macroflows' edges pace it by XCP's rule",
+            );
+        }
     }
 }
 

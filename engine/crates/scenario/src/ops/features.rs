@@ -139,8 +139,10 @@ pub(crate) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], ra
         ("flow", Some(Scheme::Flow)),
     ];
     let Some(scheme) = r.choice(&fields, "scheme", &schemes) else {
+        // A scheme that cannot be read has been reported; the other keys may be right.
+        let is_none = r.optional(&fields, "scheme").and_then(Value::as_str) == Some("none");
         for key in &keys[1..] {
-            if r.optional(&fields, key).is_some() {
+            if is_none && r.optional(&fields, key).is_some() {
                 r.report(
                     fields.pointer(key),
                     "each packet is a train",

@@ -368,7 +368,17 @@ fn change(
     }
     let what = if is_link {
         Changed::Link {
-            link: links.find(r, &fields, "link"),
+            link: match links.names.is_empty() && !spans.names.is_empty() {
+                true => {
+                    r.report(
+                        fields.pointer("link"),
+                        "this network has no links, but spans",
+                        "the key 'span'",
+                    );
+                    0
+                }
+                false => links.find(r, &fields, "link"),
+            },
             rate_bps: r.optional_integer(&fields, "rate_bps", RATE_BPS),
             delay_ns: r.optional_integer(&fields, "delay_ns", DELAY_NS),
             xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sessions of GTP over routers as the controller's application `lambda` reads them (schema/network.schema.json).
+//! Sessions of GTP over routers, or the slots of a star for sessions to come, as the controller's application `lambda` reads them
+//! (schema/network.schema.json).
 
 use std::collections::BTreeMap;
 
@@ -13,8 +14,22 @@ pub(super) static APP: App = App {
     name: "lambda",
     statistics: "apps/lambda/status",
     is_for: |scenario| scenario.controller.lambda,
-    network: |scenario, _, _| network(scenario),
+    network: |scenario, _, _| match scenario.reserves_slots() {
+        true => slots(scenario),
+        false => network(scenario),
+    },
 };
+
+/// Edges as nodes, which have slots.
+fn slots(scenario: &Scenario) -> Value {
+    let nodes = scenario.edges.iter();
+    let nodes = nodes.map(|edge| json!({"name": Device::Edge(edge.id).to_string()}));
+    json!({
+        "name": scenario.name,
+        "nodes": nodes.collect::<Vec<Value>>(),
+        "slots": {"a_frame": scenario.data_slots(), "slot_bps": scenario.slot_bps()},
+    })
+}
 
 /// Hosts of sessions as nodes, links between routers as lambdas, flows of GTP as sessions, `GROUP-i`.
 fn network(scenario: &Scenario) -> Value {

@@ -55,8 +55,7 @@ impl Emulation<'_> {
             }
             Ok(Heard::Page(command)) => {
                 running.fabric.set_fibre(command.fibre, command.is_up);
-                let start_ns = running.phases.first().map_or(0, |first| first.start_ns);
-                let at_ns = running.fabric.now_ns().saturating_sub(start_ns);
+                let at_ns = running.fabric.now_ns().saturating_sub(running.start_ns());
                 running.news.fibre(&command, at_ns);
                 Ok(false)
             }

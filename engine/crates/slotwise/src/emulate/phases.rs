@@ -44,8 +44,7 @@ impl Emulation<'_> {
                 if Instant::now() >= next_view {
                     next_view += VIEW_PERIOD;
                     let now = self.look(running, index, running.period.clone()).with(&mut progress);
-                    let start_ns = running.phases.first().map_or(0, |first| first.start_ns);
-                    running.news.hear(&self.choices.changes, &[], start_ns);
+                    self.hear(running);
                     view.show(&now, running.news.recent(), || running.fabric.drops());
                     self.events.snapshot(&now);
                     if let Some(first) = running.phases.first() {
@@ -80,6 +79,11 @@ impl Emulation<'_> {
         }
     }
 
+    fn hear(&self, running: &mut Running) {
+        let start_ns = running.start_ns();
+        running.news.hear(&self.choices.changes, &[], start_ns);
+    }
+
     /// An update for the page, if there is one and it is due.
     pub(super) fn show_page(&mut self, running: &mut Running, phase: usize) {
         if !self.watch.as_ref().is_some_and(Watch::is_due) {
@@ -88,10 +92,9 @@ impl Emulation<'_> {
         let period = std::mem::take(&mut running.new_period);
         let mut look = self.look(running, phase, period);
         look.drops = running.fabric.drops();
-        let start_ns = running.phases.first().map_or(0, |first| first.start_ns);
+        self.hear(running);
         let Some(watch) = &mut self.watch else { return };
         watch.reach(self.calls.rest());
-        running.news.hear(&self.choices.changes, &[], start_ns);
         watch.update(running.news.unsent(), |progress| look.with(progress));
     }
 }

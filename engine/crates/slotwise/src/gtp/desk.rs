@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
-use slotwise_gtp::{Digest, Ended, Event, Node, Reason, TransferId, Verdict};
+use slotwise_gtp::{Digest, Ended, Event, Node, Reason, Said, TransferId, Verdict};
 
 use super::hasher::Hasher;
 use super::report::{Counts, Report};
@@ -32,8 +32,8 @@ pub enum Taking {
 pub enum News {
     /// A channel that was asked for is open.
     Opened(u32),
-    /// A channel is no more; whether anybody was there.
-    Lost { answered: bool },
+    /// A channel is no more; what its other end had said.
+    Lost(Said),
     /// A transfer is over.
     Ended(Box<Report>),
 }
@@ -61,6 +61,28 @@ struct Entry {
     began_ns: u64,
     /// When the last byte was here.
     ended_ns: Option<u64>,
+    /// Bytes that were here without gaps when it was last looked; the node knows none of a channel that is lost.
+    here: u64,
+}
+
+impl Entry {
+    /// Looks how much is here without gaps, on disk: a byte that could not be written is not.
+    fn look(&mut self, node: &FileNode, id: TransferId) {
+        if let Some(sink) = node.transfer_stats(id).sink {
+            let came = self.resumed + sink.in_order_bytes;
+            self.here = node.content(id).map_or(came, |content| content.written(came));
+        }
+    }
+
+    /// Notes what is here of what comes.
+    fn note_all(&mut self) {
+        if let Content::Receiving(part) = &mut self.content
+            && self.here > part.here()
+        {
+            // What cannot be noted is sent again.
+            let _ = part.save(self.here);
+        }
+    }
 }
 
 /// All transfers' files.
@@ -106,6 +128,7 @@ impl Desk {
             resumed: 0,
             began_ns: now_ns,
             ended_ns: None,
+            here: 0,
         }
     }
 
@@ -124,9 +147,15 @@ impl Desk {
     pub fn on_event(&mut self, now_ns: u64, node: &mut FileNode, event: Event) -> Option<News> {
         match event {
             Event::Opened(channel) => return Some(News::Opened(channel)),
-            Event::Lost { channel, answered, .. } => {
-                self.entries.retain(|id, _| id.channel != channel);
-                return Some(News::Lost { answered });
+            Event::Lost { channel, said, .. } => {
+                self.entries.retain(|id, entry| {
+                    let is_lost = id.channel == channel;
+                    if is_lost {
+                        entry.note_all();
+                    }
+                    !is_lost
+                });
+                return Some(News::Lost(said));
             }
             Event::Wanted { id, name } => self.on_wanted(now_ns, node, id, &name),
             Event::Offered {
@@ -162,6 +191,10 @@ impl Desk {
             sink.is_some_and(|sink| sink.error().is_some())
         };
         let id = *self.entries.iter().find(cannot_be_written)?.0;
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.look(node, id);
+            entry.note_all();
+        }
         let reason = Reason::Storage;
         let report = self.ended(now_ns, node, id, Ended::Refused(reason));
         node.refuse(id, reason);
@@ -181,7 +214,7 @@ impl Desk {
         match file {
             Ok((file, bytes)) => {
                 let file = Arc::new(file);
-                self.hasher.add(id, Arc::clone(&file), bytes);
+                self.hasher.add(id, &file, bytes);
                 let entry = Desk::entry(name, &Desk::peer(node, id), now_ns, Content::Hashing(file));
                 self.entries.insert(id, Entry { bytes, ..entry });
             }
@@ -208,6 +241,7 @@ impl Desk {
         let entry = entry.or_insert_with(|| Desk::entry(name, &peer, now_ns, Content::Asked));
         entry.bytes = bytes;
         entry.resumed = part.here();
+        entry.here = part.here();
         entry.began_ns = now_ns;
         let taken = node.take(now_ns, id, part.here(), part.sink());
         entry.content = Content::Receiving(Box::new(part));
@@ -217,14 +251,16 @@ impl Desk {
     fn on_received(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId) {
         let Some(entry) = self.entries.get_mut(&id) else { return };
         entry.ended_ns = Some(now_ns);
+        entry.look(node, id);
         let content = std::mem::replace(&mut entry.content, Content::Asked);
         let Content::Receiving(mut part) = content else { return };
         let failed = node.content(id).is_some_and(|sink| sink.error().is_some());
-        if failed || part.save(part.bytes()).is_err() {
+        // Of what was not written, the next try asks again.
+        if part.save(entry.here).is_err() || failed {
             self.conclude(now_ns, node, id, Verdict::Storage);
             return;
         }
-        self.hasher.add(id, part.file(), part.bytes());
+        self.hasher.add(id, &part.file(), part.bytes());
         entry.content = Content::Comparing(part);
     }
 
@@ -272,17 +308,12 @@ impl Desk {
     /// Notes how much is here of what comes.
     pub fn save(&mut self, node: &FileNode, all: bool) {
         for (id, entry) in &mut self.entries {
-            let Content::Receiving(part) = &mut entry.content else {
+            entry.look(node, *id);
+            let Content::Receiving(part) = &entry.content else {
                 continue;
             };
-            let Some(stats) = node.transfer_stats(*id).sink else {
-                continue;
-            };
-            let here = entry.resumed + stats.in_order_bytes;
-            let failed = node.content(*id).is_some_and(|sink| sink.error().is_some());
-            if !failed && (here >= part.here() + SAVE_BYTES || all && here > part.here()) {
-                // What cannot be noted is sent again.
-                let _ = part.save(here);
+            if all || entry.here >= part.here() + SAVE_BYTES {
+                entry.note_all();
             }
         }
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use slotwise_gtp::MAX_CHANNELS;
 use slotwise_netio::{Batch, Sent, UdpPort, WallClock};
 
 use super::GtpError;
@@ -30,6 +31,8 @@ pub struct Drive {
     next: Option<(SocketAddr, Vec<u8>)>,
     waits_to_send: bool,
     pub socket_errors: u64,
+    /// Handshakes that found no room, as far as they were told.
+    without_room: u64,
     shows: bool,
     /// Whether it is there for others, too, when it cannot send to one.
     serves: bool,
@@ -54,6 +57,7 @@ impl Drive {
             next: None,
             waits_to_send: false,
             socket_errors: 0,
+            without_room: 0,
             shows,
             serves,
             granted,
@@ -97,6 +101,7 @@ impl Drive {
             }
             if now_ns >= shown.0 + SECOND_NS {
                 shown = self.show(shown, now_ns);
+                self.tell_refused();
                 self.desk.save(&self.node, false);
                 while let Some(report) = self.desk.failed(now_ns, &mut self.node) {
                     if let Some(result) = on_news(self, News::Ended(report)) {
@@ -182,6 +187,18 @@ impl Drive {
                     return;
                 }
             }
+        }
+    }
+
+    /// Says how many were turned away since it was said last.
+    fn tell_refused(&mut self) {
+        let without_room = self.node.peer_stats().without_room;
+        let new = without_room - self.without_room;
+        self.without_room = without_room;
+        if new > 0 {
+            note!(
+                "slotwise gtp: no room for {new} handshakes: {MAX_CHANNELS} channels are in use, or too many begin at once"
+            );
         }
     }
 

@@ -1,120 +1,141 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The rate that the controller's application `lambda` grants a session, which this host paces by.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-use serde::Deserialize;
 use slotwise_gtp::CAPACITIES_BPS;
 
 use super::GtpError;
+use super::lambda::{LEASE, Lambda};
 
 /// How often it is asked for.
 const PERIOD: Duration = Duration::from_secs(1);
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// So long after it joined a session of this host's own joins again, well within its lease, however long answers take.
+const JOINS_AFTER: Duration = Duration::from_secs(3);
 
-/// What `GET sessions` of the application answers, as far as it is of use here.
-#[derive(Debug, Deserialize)]
-struct Sessions {
-    sessions: Vec<Session>,
+/// What was answered last.
+#[derive(Debug, Clone, Copy)]
+struct Answer {
+    bps: u64,
+    /// When the session asked to be there, the last time that it was told that it is.
+    joined: Instant,
 }
 
-#[derive(Debug, Deserialize)]
-struct Session {
-    session: String,
-    granted_bps: u64,
-}
-
-/// What a session is granted, b/s. It is asked for each second for as long as this is there; while nobody answers, or the session is not there
-/// any more, it stays as it was.
+/// What a session is granted, b/s. It is asked for each second for as long as this is there. While nobody answers it stays as it was, but what
+/// a lease was for is halved each [`LEASE`] in which it was not renewed, since others may have it. A session of this host's own leaves when
+/// this goes.
 pub struct Granted {
-    bps: Arc<AtomicU64>,
+    answer: Arc<Mutex<Answer>>,
+    has_lease: bool,
     told_bps: Option<u64>,
+    asking: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Granted {
     /// Asks for it once, and again from then on.
     ///
     /// # Errors
-    /// When nobody answers at `url`, or there is no such session.
-    pub fn to(session: &str, url: &str) -> Result<Granted, GtpError> {
-        Granted::asked_each(PERIOD, session, url)
+    /// When nobody answers, or does not say what the session is granted.
+    pub fn by(lambda: Lambda) -> Result<Granted, GtpError> {
+        Granted::asked_each(PERIOD, JOINS_AFTER, lambda)
     }
 
-    fn asked_each(period: Duration, session: &str, url: &str) -> Result<Granted, GtpError> {
-        let bps = Arc::new(AtomicU64::new(ask(session, url)?));
-        let (seen, session, url) = (Arc::downgrade(&bps), session.to_owned(), url.to_owned());
-        thread::spawn(move || {
-            loop {
-                thread::sleep(period);
-                let Some(bps) = seen.upgrade() else { return };
-                if let Ok(granted) = ask(&session, &url) {
-                    bps.store(granted, Ordering::Relaxed);
+    fn asked_each(period: Duration, joins_after: Duration, lambda: Lambda) -> Result<Granted, GtpError> {
+        let mut last = joined(&lambda)?;
+        let answer = Arc::new(Mutex::new(last));
+        let has_lease = lambda.is_own();
+        let told = Arc::clone(&answer);
+        let (goes, gone) = channel();
+        let asking = thread::spawn(move || {
+            while gone.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
+                let result = if last.joined.elapsed() >= joins_after {
+                    joined(&lambda)
+                } else {
+                    match lambda.ask() {
+                        // The controller began anew, or somebody had it leave.
+                        Err(GtpError::NoSession(_)) if has_lease => joined(&lambda),
+                        result => result.map(|bps| Answer { bps, ..last }),
+                    }
+                };
+                if let Ok(answer) = result {
+                    last = answer;
+                    *told.lock().unwrap_or_else(PoisonError::into_inner) = answer;
                 }
             }
+            if lambda.is_own() {
+                // If nobody answers, its lease ends soon.
+                let _ = lambda.leave();
+            }
         });
-        Ok(Granted { bps, told_bps: None })
+        Ok(Granted {
+            answer,
+            has_lease,
+            told_bps: None,
+            asking: Some((goes, asking)),
+        })
     }
 
     /// The rate, if it is another one than the last time, within what a node can share.
     pub fn changed(&mut self) -> Option<u64> {
-        let bps = self.bps.load(Ordering::Relaxed);
+        let answer = *self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        let bps = match self.has_lease {
+            true => renewed_before(answer.bps, answer.joined.elapsed()),
+            false => answer.bps,
+        };
         let bps = bps.clamp(*CAPACITIES_BPS.start(), *CAPACITIES_BPS.end());
         (self.told_bps.replace(bps) != Some(bps)).then_some(bps)
     }
 }
 
-fn ask(session: &str, url: &str) -> Result<u64, GtpError> {
-    let config = ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).build();
-    let answer = ureq::Agent::from(config).get(format!("{url}/sessions")).call();
-    let read = answer.and_then(|mut answer| answer.body_mut().read_json::<Sessions>());
-    let read = read.map_err(|error| GtpError::Controller {
-        url: url.to_owned(),
-        reason: error.to_string(),
-    })?;
-    let found = read.sessions.iter().find(|each| each.session == session);
-    found
-        .map(|each| each.granted_bps)
-        .ok_or_else(|| GtpError::NoSession(session.to_owned()))
+impl Drop for Granted {
+    fn drop(&mut self) {
+        let Some((goes, asking)) = self.asking.take() else {
+            return;
+        };
+        drop(goes);
+        if self.has_lease {
+            // It says that the session leaves; a thread that has panicked said so itself.
+            let _ = asking.join();
+        }
+    }
+}
+
+/// Joins, or stays; its lease is not yet over that long after it was asked for.
+fn joined(lambda: &Lambda) -> Result<Answer, GtpError> {
+    let joined = Instant::now();
+    lambda.join().map(|bps| Answer { bps, joined })
+}
+
+/// What is left of a lease that was renewed so long ago.
+fn renewed_before(bps: u64, ago: Duration) -> u64 {
+    let leases = ago.as_nanos() / LEASE.as_nanos();
+    bps.checked_shr(u32::try_from(leases).unwrap_or(u32::MAX)).unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
-    use std::net::TcpListener;
+    use std::sync::mpsc::Receiver;
 
+    use super::super::lambda::tests::{called, serve};
     use super::*;
 
-    /// Answers as often, at the address that is given back.
-    fn serve(answers: &'static [&'static str]) -> String {
-        let server = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/slotwise/v1/apps/lambda", server.local_addr().unwrap());
-        thread::spawn(move || {
-            for body in answers {
-                let (mut caller, _) = server.accept().unwrap();
-                let (mut request, mut byte) = (Vec::new(), [0]);
-                while !request.ends_with(b"\r\n\r\n") && caller.read(&mut byte).unwrap() > 0 {
-                    request.push(byte[0]);
-                }
-                assert!(request.starts_with(b"GET /slotwise/v1/apps/lambda/sessions "));
-                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
-                caller.write_all((head + body).as_bytes()).unwrap();
-            }
-        });
-        url
-    }
+    const OFTEN: Duration = Duration::from_millis(1);
+    const NEVER: Duration = Duration::from_secs(3600);
 
     #[test]
     fn the_rate_is_the_sessions_own_and_follows_it() {
-        let url = serve(&[
-            r#"{"sessions": [{"session": "other", "granted_bps": 7}, {"session": "film", "granted_bps": 9000000, "limited_by": null}]}"#,
-            r#"{"sessions": []}"#,
-            r#"{"sessions": [{"session": "film", "granted_bps": 0}]}"#,
+        let (url, _asked) = serve(&[
+            (
+                200,
+                r#"{"sessions": [{"session": "other", "granted_bps": 7}, {"session": "film", "granted_bps": 9000000, "limited_by": null}]}"#,
+            ),
+            (200, r#"{"sessions": []}"#),
+            (200, r#"{"sessions": [{"session": "film", "granted_bps": 0}]}"#),
         ]);
-        let mut granted = Granted::asked_each(Duration::from_millis(1), "film", &url).unwrap();
+        let mut granted = Granted::asked_each(OFTEN, NEVER, called(&url, &[]).unwrap()).unwrap();
         assert_eq!(granted.changed(), Some(9_000_000));
         assert_eq!(granted.changed(), None);
         // It left, and came back with nothing: the least that a node can share.
@@ -128,11 +149,61 @@ mod tests {
     }
 
     #[test]
-    fn nobody_and_no_such_session_are_told() {
-        let url = serve(&[r#"{"sessions": []}"#]);
-        let refused = |url: &str| Granted::to("film", url).err().unwrap().to_string();
-        assert_eq!(refused(&url), GtpError::NoSession("film".into()).to_string());
-        assert!(refused("http://127.0.0.1:1/x").contains("http://127.0.0.1:1/x"));
-        assert!(refused("not a url").contains("not a url"));
+    fn a_session_of_its_own_joins_stays_and_leaves() {
+        let own = ["--source", "a", "--sink", "b"];
+        let kinds =
+            |asked: Receiver<String>| -> Vec<String> { asked.iter().map(|request| request[..3].to_owned()).collect() };
+        let (url, asked) = serve(&[
+            (200, r#"{"session": "film", "granted_bps": 5000000}"#),
+            (200, r#"{"sessions": [{"session": "film", "granted_bps": 4000000}]}"#),
+            (503, ""),
+            // It has left: a controller that began anew knows of no lease.
+            (200, r#"{"sessions": []}"#),
+            (200, r#"{"session": "film", "granted_bps": 6000000}"#),
+        ]);
+        let granted = Granted::asked_each(OFTEN, NEVER, called(&url, &own).unwrap()).unwrap();
+        assert_eq!(kinds(asked), ["PUT", "GET", "GET", "GET", "PUT"]);
+        drop(granted);
+        // It joins again by time: of answers that take long there are few in a lease.
+        let (url, asked) = serve(&[
+            (200, r#"{"session": "film", "granted_bps": 5000000}"#),
+            (503, ""),
+            (200, r#"{"session": "film", "granted_bps": 6000000}"#),
+            (200, r#"{"session": "film", "granted_bps": 7000000}"#),
+        ]);
+        let granted = Granted::asked_each(OFTEN, Duration::ZERO, called(&url, &own).unwrap()).unwrap();
+        assert_eq!(kinds(asked), ["PUT", "PUT", "PUT", "PUT"]);
+        drop(granted);
+        let (url, asked) = serve(&[
+            (200, r#"{"session": "film", "granted_bps": 5000000}"#),
+            (200, r#"{"session": "film", "leave": true}"#),
+        ]);
+        drop(Granted::asked_each(NEVER, NEVER, called(&url, &own).unwrap()).unwrap());
+        let last = asked.iter().last().unwrap();
+        assert!(last.starts_with("PUT ") && last.contains("\"leave\": true"), "{last}");
+    }
+
+    #[test]
+    fn who_is_only_asked_renews_no_lease() {
+        let (url, asked) = serve(&[
+            (200, r#"{"session": "film", "granted_bps": 5000000}"#),
+            (200, r#"{"sessions": [{"session": "film", "granted_bps": 4000000}]}"#),
+            (503, ""),
+        ]);
+        let lambda = called(&url, &["--source", "a", "--sink", "b"]).unwrap();
+        let mut granted = Granted::asked_each(OFTEN, NEVER, lambda).unwrap();
+        let joined = granted.answer.lock().unwrap().joined;
+        assert_eq!(asked.iter().count(), 3);
+        assert_eq!(granted.answer.lock().unwrap().joined, joined);
+        assert_eq!(granted.changed(), Some(4_000_000));
+    }
+
+    #[test]
+    fn a_lease_that_nobody_renews_is_halved_again_and_again() {
+        assert_eq!(renewed_before(8_000_000, LEASE - Duration::from_nanos(1)), 8_000_000);
+        assert_eq!(renewed_before(8_000_000, LEASE), 4_000_000);
+        assert_eq!(renewed_before(8_000_000, LEASE * 2), 2_000_000);
+        assert_eq!(renewed_before(u64::MAX, LEASE * 64), 0);
+        assert_eq!(renewed_before(u64::MAX, Duration::MAX), 0);
     }
 }

@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+
+use std::sync::{Arc, Weak};
 
 use slotwise_gtp::{Digest, TransferId};
 
@@ -14,7 +15,8 @@ use crate::xfer::Hashing;
 
 struct Job {
     id: TransferId,
-    file: Arc<File>,
+    /// Of whoever wants it hashed: who goes on without it must not keep others waiting.
+    file: Weak<File>,
     bytes: u64,
 }
 
@@ -39,10 +41,11 @@ impl Hasher {
             for Job { id, file, bytes } in waiting {
                 let mut hashing = Hashing::default();
                 let result = loop {
-                    match hashing.advance(&file, bytes) {
-                        Ok(false) => {}
-                        Ok(true) => break Ok(hashing.digest()),
-                        Err(error) => break Err(error),
+                    match file.upgrade().map(|file| hashing.advance(&file, bytes)) {
+                        Some(Ok(false)) => {}
+                        Some(Ok(true)) => break Ok(hashing.digest()),
+                        Some(Err(error)) => break Err(error),
+                        None => break Err(io::ErrorKind::NotFound.into()),
                     }
                 };
                 if say.send((id, result)).is_err() {
@@ -56,8 +59,9 @@ impl Hasher {
         Ok(Hasher { jobs, done, bell })
     }
 
-    /// Hashes the first `bytes` of a file.
-    pub fn add(&self, id: TransferId, file: Arc<File>, bytes: u64) {
+    /// Hashes the first `bytes` of a file, unless it is let go of before.
+    pub fn add(&self, id: TransferId, file: &Arc<File>, bytes: u64) {
+        let file = Arc::downgrade(file);
         let job = Job { id, file, bytes };
         assert!(
             self.jobs.send(job).is_ok(),
@@ -75,5 +79,39 @@ impl Hasher {
         // First the bell, so that none is missed that is done afterwards.
         while (&self.bell).read(&mut [0; 64]).is_ok_and(|length| length > 0) {}
         self.done.try_recv().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_wants_any_more_keeps_nobody_waiting() {
+        let hasher = Hasher::start().unwrap();
+        let id = |number| TransferId { channel: 1, number };
+        let file = |bytes| {
+            let file = Arc::new(tempfile::tempfile().unwrap());
+            file.set_len(bytes).unwrap();
+            file
+        };
+        // It would take an hour.
+        let (long, short) = (file(1 << 42), file(1));
+        hasher.add(id(1), &long, 1 << 42);
+        hasher.add(id(2), &short, 1);
+        drop(long);
+        let mut done = Vec::new();
+        while done.len() < 2 {
+            poll(
+                &mut [PollFd::new(hasher.descriptor(), PollFlags::POLLIN)],
+                PollTimeout::NONE,
+            )
+            .unwrap();
+            done.extend(std::iter::from_fn(|| hasher.done()));
+        }
+        assert!(done[0].0 == id(1) && done[0].1.is_err());
+        assert!(done[1].0 == id(2) && done[1].1.is_ok());
     }
 }

@@ -9,18 +9,21 @@ mod desk;
 mod drive;
 mod granted;
 mod hasher;
+mod lambda;
 mod report;
 mod store;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use slotwise_gtp::{Digest, Key, KeyError, Node, NodeConfig, NodeError};
+use nix::fcntl::OFlag;
+use slotwise_gtp::{CAPACITIES_BPS, Digest, Key, KeyError, MAX_CHANNELS, Node, NodeConfig, NodeError, Said};
 use slotwise_lambda::{Crowd, KnifeEdge, LambdaError, Rule, Start, Steps};
 use slotwise_netio::UdpPort;
 use zeroize::Zeroizing;
@@ -29,6 +32,7 @@ use self::desk::{Desk, News, Taking};
 use self::drive::Drive;
 use self::granted::Granted;
 use self::hasher::Hasher;
+use self::lambda::{GrantArgs, Lambda};
 use self::report::Report;
 use self::store::{Directory, DiskSource};
 use crate::notes::{note, say};
@@ -114,15 +118,10 @@ struct CommonArgs {
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
     /// What all transfers of one direction share at this host, b/s of IP packets: at most 90 % of its link
-    #[arg(long, value_name = "BPS", default_value_t = 900_000_000, value_parser = clap::value_parser!(u64).range(10_000..=1_000_000_000_000))]
+    #[arg(long, value_name = "BPS", default_value_t = 900_000_000, value_parser = rate)]
     rate_bps: u64,
-    /// Where the controller's `lambda` is (http://HOST:PORT/slotwise/v1/apps/lambda): what it grants --session is what all transfers of one
-    /// direction share at this host, and follows it
-    #[arg(long, value_name = "URL", requires = "session", conflicts_with = "rate_bps")]
-    granted_by: Option<String>,
-    /// The session that is granted it
-    #[arg(long, value_name = "NAME", requires = "granted_by")]
-    session: Option<String>,
+    #[command(flatten)]
+    grant: GrantArgs,
     /// Time between calculations of shares; above the longest round-trip time
     #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     interval_ms: u64,
@@ -165,6 +164,19 @@ impl From<Begins> for Start {
     }
 }
 
+/// What transfers share, b/s.
+fn rate(text: &str) -> Result<u64, String> {
+    let rate = text.parse().ok().filter(|bps| CAPACITIES_BPS.contains(bps));
+    let expected = || {
+        format!(
+            "expected b/s, an integer from {} to {}",
+            CAPACITIES_BPS.start(),
+            CAPACITIES_BPS.end()
+        )
+    };
+    rate.ok_or_else(expected)
+}
+
 /// A step size.
 fn part(text: &str) -> Result<f64, String> {
     let part = text.parse().map_err(|_| "not a number".to_owned())?;
@@ -199,9 +211,11 @@ pub enum GtpError {
     File { path: PathBuf, source: io::Error },
     #[error("{0}: is no regular file")]
     NotAFile(PathBuf),
-    #[error("{0}: there is a file of that name already")]
+    #[error("{0}: there is a file of that name already, and it is never overwritten")]
     Exists(PathBuf),
-    #[error("{0}: names no file")]
+    #[error(
+        "{0}: names no file, or one that cannot be here; it must not end with '/', '.gtp-part' or '.gtp-state', nor have control characters"
+    )]
     NoName(PathBuf),
     #[error("{path}: {source}")]
     Key { path: PathBuf, source: KeyError },
@@ -215,10 +229,40 @@ pub enum GtpError {
     Silence { peer: SocketAddr, seconds: u64 },
     #[error("{peer}: it is there, but does not accept the key; both ends must have the same")]
     OtherKey { peer: SocketAddr },
+    #[error(
+        "{peer}: it has no room: it serves {MAX_CHANNELS} at once, and counts who is done until it has heard nothing of it for its own --timeout-s; try again later"
+    )]
+    Full { peer: SocketAddr },
     #[error("{url}: {reason}; it must be where a controller's `lambda` is, http://HOST:PORT/slotwise/v1/apps/lambda")]
     Controller { url: String, reason: String },
-    #[error("there is no session '{0}'; it must have joined (PUT sessions)")]
+    #[error(
+        "{url}: its certificate is refused: {reason}; it must be one for this HOST, no authority's own, and --ca have that of who signed it"
+    )]
+    Certificate { url: String, reason: String },
+    #[error("there is no session '{0}'; it must have joined (PUT sessions, or --source and --sink here)")]
     NoSession(String),
+    #[error("session '{session}': {reason}")]
+    Refused { session: String, reason: String },
+    #[error(
+        "{0}: it asks for a token; --token-file must name a file with the one that the controller's 'rest.token_file' has"
+    )]
+    NoToken(String),
+    #[error("{0}: it does not take this token; it must be the one that the controller's 'rest.token_file' has")]
+    OtherToken(String),
+    #[error("{0}: a token goes over http within this machine only; it must be https, with --ca")]
+    TokenInClear(String),
+    #[error(
+        "{0}: whoever is there could call itself so; --ca must name a file with the certificate of who signed the controller's"
+    )]
+    NoAuthority(String),
+    #[error("{0}: a token is one line of 16 to 4096 letters, digits, or any of ._~+/=-")]
+    Token(PathBuf),
+    #[error("{path}: has a token, and mode {mode:03o} gives others too much: chmod 600")]
+    TokenIsOpen { path: PathBuf, mode: u32 },
+    #[error(
+        "{path}: {reason}; it must be PEM, with nothing but certificates of who signed the controller's, 1 MiB at most"
+    )]
+    Authority { path: PathBuf, reason: &'static str },
     #[error("packets do not fit the interface; choose a smaller --packet-bytes")]
     PacketTooLong,
     #[error(transparent)]
@@ -240,13 +284,14 @@ pub fn run(args: &Args) -> Result<bool, RunError> {
             serve(args)?;
             Ok(true)
         }
-        Command::Receive(args) => tell(receive(args)?),
-        Command::Send(args) => tell(send(args)?),
+        Command::Receive(args) => receive(args),
+        Command::Send(args) => send(args),
     }
 }
 
-fn tell(report: Report) -> Result<bool, RunError> {
-    writeln!(io::stdout(), "{}", serde_json::to_string(&report)?)?;
+/// Prints what became of a transfer; true if it succeeded.
+fn tell(report: &Report) -> Result<bool, RunError> {
+    writeln!(io::stdout(), "{}", serde_json::to_string(report)?)?;
     if let Some(error) = &report.error {
         note!("slotwise gtp: {error}");
     }
@@ -270,7 +315,10 @@ fn write_key(path: &Path) -> Result<(), GtpError> {
         .create_new(true)
         .mode(0o600)
         .open(path)
-        .map_err(file_error(path))?;
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => GtpError::Exists(path.to_owned()),
+            _ => file_error(path)(error),
+        })?;
     let written = file.write_all(key.to_text().as_bytes());
     if written.is_err() {
         // It holds no key, and would be in the way of the next one.
@@ -279,13 +327,29 @@ fn write_key(path: &Path) -> Result<(), GtpError> {
     written.map_err(file_error(path))
 }
 
-fn read_key(path: &Path) -> Result<Key, GtpError> {
-    let file = File::open(path).map_err(file_error(path))?;
-    let mode = file.metadata().map_err(file_error(path))?.mode() & 0o777;
-    if mode & 0o077 != 0 {
-        let path = path.to_owned();
-        return Err(GtpError::KeyIsOpen { path, mode });
+/// Opens a regular file, and nothing else: who opens a FIFO would wait for its other end, and signals would not end that.
+fn open_regular(path: &Path) -> Result<File, GtpError> {
+    let mut options = OpenOptions::new();
+    let options = options.read(true).custom_flags(OFlag::O_NONBLOCK.bits());
+    let file = options.open(path).map_err(file_error(path))?;
+    match file.metadata().map_err(file_error(path))?.is_file() {
+        true => Ok(file),
+        false => Err(GtpError::NotAFile(path.to_owned())),
     }
+}
+
+/// Opens a file with a secret; with a bit of `too_much` its mode is refused.
+fn open_secret(path: &Path, too_much: u32, refused: fn(PathBuf, u32) -> GtpError) -> Result<File, GtpError> {
+    let file = open_regular(path)?;
+    let mode = file.metadata().map_err(file_error(path))?.mode() & 0o777;
+    match mode & too_much {
+        0 => Ok(file),
+        _ => Err(refused(path.to_owned(), mode)),
+    }
+}
+
+fn read_key(path: &Path) -> Result<Key, GtpError> {
+    let file = open_secret(path, 0o077, |path, mode| GtpError::KeyIsOpen { path, mode })?;
     let mut text = Zeroizing::new(String::new());
     file.take(MAX_KEY_FILE_BYTES)
         .read_to_string(&mut text)
@@ -320,8 +384,7 @@ impl CommonArgs {
 
     /// What drives a node; `serves` if it is there for others.
     fn drive(&self, node: desk::FileNode, desk: Desk, port: UdpPort, serves: bool) -> Result<Drive, GtpError> {
-        let session = self.session.as_ref().zip(self.granted_by.as_ref());
-        let granted = session.map(|(session, url)| Granted::to(session, url)).transpose()?;
+        let granted = Lambda::of(&self.grant)?.map(Granted::by).transpose()?;
         Ok(Drive::new(node, desk, port, (!self.quiet, serves), granted))
     }
 }
@@ -339,8 +402,9 @@ fn serve(args: &ServeArgs) -> Result<(), RunError> {
     };
     let desk = Desk::serving(Hasher::start()?, directory, taking);
     let port = drive::bind(local)?;
-    note!("slotwise gtp: serving at {}", port.local()?);
+    let local = port.local()?;
     let mut drive = args.common.drive(node, desk, port, true)?;
+    note!("slotwise gtp: serving at {local}");
     let result: Result<(), GtpError> = drive.run(&stop, |_, news| {
         if let News::Ended(report) = news
             && let Ok(text) = serde_json::to_string(&report)
@@ -363,8 +427,14 @@ fn resolve(host: &str) -> Result<SocketAddr, GtpError> {
     if let Ok(Place(place)) = host.parse() {
         return Ok(place);
     }
-    let with_port = || (host, DEFAULT_PORT).to_socket_addrs();
-    let mut places = host.to_socket_addrs().or_else(|_| with_port()).map_err(failed)?;
+    let has_port = host
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()));
+    let places = match has_port {
+        true => host.to_socket_addrs(),
+        false => (host, DEFAULT_PORT).to_socket_addrs(),
+    };
+    let mut places = places.map_err(failed)?;
     places.next().ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
 }
 
@@ -388,7 +458,7 @@ fn placed(path: &Path) -> Result<(&Path, String), GtpError> {
 fn exchange(
     common: &CommonArgs,
     (peer, stop): (SocketAddr, &Stop),
-    mut drive: Drive,
+    drive: &mut Drive,
     mut ask: impl FnMut(&mut Drive, u32) -> Result<(), NodeError>,
 ) -> Result<Report, GtpError> {
     let nonce = draw().map_err(file_error(Path::new("/dev/urandom")))?;
@@ -400,8 +470,9 @@ fn exchange(
             opened = true;
             ask(drive, channel).err().map(|error| Err(error.into()))
         }
-        News::Lost { answered: true, .. } if !opened => Some(Err(GtpError::OtherKey { peer })),
-        News::Lost { .. } => {
+        News::Lost(Said::Something) if !opened => Some(Err(GtpError::OtherKey { peer })),
+        News::Lost(Said::Full) => Some(Err(GtpError::Full { peer })),
+        News::Lost(_) => {
             let seconds = common.timeout_s;
             Some(Err(GtpError::Silence { peer, seconds }))
         }
@@ -409,26 +480,31 @@ fn exchange(
     })?
 }
 
-fn receive(args: &ReceiveArgs) -> Result<Report, RunError> {
+fn receive(args: &ReceiveArgs) -> Result<bool, RunError> {
     let stop = Stop::on_signal()?;
     if args.out.symlink_metadata().is_ok() {
         return Err(GtpError::Exists(args.out.clone()).into());
     }
     let (parent, name) = placed(&args.out)?;
+    if args.out.as_os_str().as_bytes().ends_with(b"/") || !store::is_name(&name) {
+        return Err(GtpError::NoName(args.out.clone()).into());
+    }
     let directory = Directory::open(parent).map_err(file_error(parent))?;
     let peer = resolve(&args.host)?;
     let node = args.common.node(false, peer.is_ipv6())?;
     let desk = Desk::asking(Hasher::start()?, directory, name);
-    let drive = args.common.drive(node, desk, drive::bind(any(peer))?, false)?;
-    Ok(exchange(&args.common, (peer, &stop), drive, |drive, channel| {
+    let mut drive = args.common.drive(node, desk, drive::bind(any(peer))?, false)?;
+    let report = exchange(&args.common, (peer, &stop), &mut drive, |drive, channel| {
         let now_ns = drive.clock.now_ns();
         let id = drive.node.get(now_ns, channel, &args.file)?;
         drive.desk.asked(now_ns, id, (&args.file, &peer.to_string()));
         Ok(())
-    })?)
+    })?;
+    // Before its session leaves, for which a controller may take its time.
+    tell(&report)
 }
 
-fn send(args: &SendArgs) -> Result<Report, RunError> {
+fn send(args: &SendArgs) -> Result<bool, RunError> {
     let stop = Stop::on_signal()?;
     let (parent, own_name) = placed(&args.file)?;
     let name = args.name.as_ref().unwrap_or(&own_name);
@@ -438,23 +514,20 @@ fn send(args: &SendArgs) -> Result<Report, RunError> {
     let file = Arc::new(file);
     let directory = Directory::open(parent).map_err(file_error(parent))?;
     let desk = Desk::asking(Hasher::start()?, directory, own_name.clone());
-    let drive = args.common.drive(node, desk, drive::bind(any(peer))?, false)?;
-    Ok(exchange(&args.common, (peer, &stop), drive, |drive, channel| {
+    let mut drive = args.common.drive(node, desk, drive::bind(any(peer))?, false)?;
+    let report = exchange(&args.common, (peer, &stop), &mut drive, |drive, channel| {
         let now_ns = drive.clock.now_ns();
         let source = DiskSource(Arc::clone(&file));
         let id = drive.node.put(now_ns, (channel, name), (bytes, digest), source)?;
         drive.desk.sends(now_ns, id, (name, &peer.to_string()), (bytes, digest));
         Ok(())
-    })?)
+    })?;
+    tell(&report)
 }
 
 /// Opens a file and reads it once: length and SHA-256.
 fn read(path: &Path, stop: &Stop) -> Result<(File, u64, Digest), GtpError> {
-    // Before it is opened: that would wait for the other end of a pipe.
-    if !std::fs::metadata(path).map_err(file_error(path))?.is_file() {
-        return Err(GtpError::NotAFile(path.to_owned()));
-    }
-    let file = File::open(path).map_err(file_error(path))?;
+    let file = open_regular(path)?;
     let bytes = file.metadata().map_err(file_error(path))?.len();
     let mut hashing = Hashing::default();
     while !hashing.advance(&file, bytes).map_err(file_error(path))? {

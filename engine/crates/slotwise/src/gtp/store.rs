@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, OpenHow, RenameFlags, ResolveFlag, openat2, renameat2};
-use nix::sys::stat::{Mode, fstatat};
+use nix::sys::stat::{Mode, fstat, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use serde::{Deserialize, Serialize};
 use slotwise_gtp::{Digest, Reason};
@@ -41,6 +41,19 @@ fn split(name: &str) -> Option<(PathBuf, String)> {
     Some((path.parent()?.to_owned(), last.to_owned()))
 }
 
+/// Whether a file in a directory may have this name.
+pub fn is_name(name: &str) -> bool {
+    split(name).is_some()
+}
+
+/// Why a file cannot be had: what is not there, or is another's, is missing; what the system is short of is back later.
+fn not_read(errno: Errno) -> Reason {
+    match errno {
+        Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM => Reason::Busy,
+        _ => Reason::Missing,
+    }
+}
+
 impl Directory {
     /// # Errors
     /// When there is none, or it may not be read.
@@ -69,11 +82,11 @@ impl Directory {
     /// Opens a file to be read; gives its length.
     ///
     /// # Errors
-    /// [`Reason::Missing`] for what is no regular file beneath, or may not be read.
+    /// [`Reason::Missing`] for what is no regular file beneath, or may not be read; [`Reason::Busy`] when too many are open.
     pub fn read(&self, name: &str) -> Result<(File, u64), Reason> {
         split(name).ok_or(Reason::Missing)?;
         let file = self.beneath(Path::new(name), OFlag::O_RDONLY, Mode::empty());
-        let file = file.map_err(|_| Reason::Missing)?;
+        let file = file.map_err(not_read)?;
         let metadata = file.metadata().map_err(|_| Reason::Storage)?;
         if !metadata.is_file() {
             return Err(Reason::Missing);
@@ -92,9 +105,7 @@ impl Directory {
         let directory = Directory {
             fd: parent.map_err(|_| Reason::Forbidden)?.into(),
         };
-        if fstatat(&directory.fd, name.as_str(), AtFlags::AT_SYMLINK_NOFOLLOW) != Err(Errno::ENOENT) {
-            return Err(Reason::Exists);
-        }
+        directory.has_no(&name)?;
         let open = |suffix| {
             let path = format!(".{name}{suffix}");
             let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_NOFOLLOW;
@@ -102,7 +113,7 @@ impl Directory {
             let file = directory.beneath(Path::new(&path), flags, Mode::from_bits_truncate(0o666));
             file.map_err(|_| Reason::Storage)
         };
-        let lock = Flock::lock(open(PART)?, FlockArg::LockExclusiveNonblock).map_err(|_| Reason::Busy)?;
+        let lock = directory.lock(open(PART)?, &name)?;
         let state_file = open(STATE)?;
         let file = lock.try_clone().map_err(|_| Reason::Storage)?;
         let state = State::read(&state_file).filter(|state| state.sha256 == digest.to_string() && state.bytes == bytes);
@@ -123,6 +134,30 @@ impl Directory {
         };
         part.save(here).map_err(|_| Reason::Storage)?;
         Ok(part)
+    }
+
+    fn has_no(&self, name: &str) -> Result<(), Reason> {
+        match fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+            Ok(_) => Err(Reason::Exists),
+            Err(Errno::ENOENT) => Ok(()),
+            Err(_) => Err(Reason::Forbidden),
+        }
+    }
+
+    /// Locks a part that was opened. Who had it before may have given it its name meanwhile, or deleted it, and it may be a file of another
+    /// name too: then what is written to it would be that file's.
+    fn lock(&self, part: File, name: &str) -> Result<Flock<File>, Reason> {
+        let lock = Flock::lock(part, FlockArg::LockExclusiveNonblock).map_err(|_| Reason::Busy)?;
+        let opened = fstat(&*lock).map_err(|_| Reason::Storage)?;
+        let path = format!(".{name}{PART}");
+        let there = fstatat(&self.fd, path.as_str(), AtFlags::AT_SYMLINK_NOFOLLOW);
+        let is_same = there.is_ok_and(|there| (there.st_dev, there.st_ino) == (opened.st_dev, opened.st_ino));
+        self.has_no(name)?;
+        match (is_same, opened.st_nlink) {
+            (false, _) => Err(Reason::Busy),
+            (true, 1) => Ok(lock),
+            (true, _) => Err(Reason::Storage),
+        }
     }
 }
 
@@ -179,6 +214,7 @@ impl Part {
         DiskSink {
             file: Arc::clone(&self.file),
             end: self.state.bytes,
+            written_to: u64::MAX,
             error: None,
         }
     }
@@ -230,6 +266,8 @@ impl Part {
 pub struct DiskSink {
     file: Arc<File>,
     end: u64,
+    /// Where the first byte is that could not be written, of those that were to be.
+    written_to: u64,
     error: Option<io::Error>,
 }
 
@@ -238,12 +276,18 @@ impl DiskSink {
     pub fn error(&self) -> Option<&io::Error> {
         self.error.as_ref()
     }
+
+    /// Of the first `bytes` that it was given, so many are in the file, from the beginning on.
+    pub fn written(&self, bytes: u64) -> u64 {
+        self.written_to.min(bytes)
+    }
 }
 
 impl Sink for DiskSink {
     fn write(&mut self, offset: u64, bytes: &[u8]) {
         let room = self.end.saturating_sub(offset).min(bytes.len() as u64) as usize;
         if let Err(error) = self.file.write_all_at(&bytes[..room], offset) {
+            self.written_to = self.written_to.min(offset);
             self.error.get_or_insert(error);
         }
     }
@@ -342,6 +386,64 @@ mod tests {
             1,
             "nothing else is left"
         );
+    }
+
+    /// What is written later, where there is room again, does not make up for it.
+    #[test]
+    fn what_could_not_be_written_is_not_counted() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("f");
+        std::fs::write(&path, "").unwrap();
+        let mut sink = DiskSink {
+            file: Arc::new(File::options().write(true).open(&path).unwrap()),
+            end: 100,
+            written_to: u64::MAX,
+            error: None,
+        };
+        sink.write(0, &[1; 10]);
+        assert_eq!((sink.written(10), sink.error().is_none()), (10, true));
+        let writable = std::mem::replace(&mut sink.file, Arc::new(File::open(&path).unwrap()));
+        sink.write(30, &[1; 10]);
+        sink.write(20, &[1; 10]);
+        sink.file = writable;
+        sink.write(10, &[1; 10]);
+        sink.write(20, &[1; 5]);
+        assert_eq!((sink.written(15), sink.written(40)), (15, 20));
+        assert!(sink.error().is_some());
+    }
+
+    #[test]
+    fn what_was_a_part_when_it_was_opened_and_is_a_file_now_stays_as_it_is() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = Directory::open(root.path()).unwrap();
+        let part = directory.receive("f", 1, digest()).unwrap();
+        part.sink().write(0, b"1");
+        let opened = || File::open(root.path().join(".f.gtp-part")).unwrap();
+        // Another process opens the part, waits, and then this one is done with it.
+        let late = opened();
+        part.keep().unwrap();
+        assert_eq!(directory.lock(late, "f").err(), Some(Reason::Exists));
+        std::fs::remove_file(root.path().join("f")).unwrap();
+        let part = directory.receive("f", 1, digest()).unwrap();
+        let late = opened();
+        part.discard();
+        assert_eq!(directory.lock(late, "f").err(), Some(Reason::Busy));
+        // Two names of one file: what comes to the one would be in the other.
+        std::fs::write(root.path().join("other"), "other").unwrap();
+        std::fs::hard_link(root.path().join("other"), root.path().join(".f.gtp-part")).unwrap();
+        assert_eq!(directory.receive("f", 1, digest()).err(), Some(Reason::Storage));
+        assert_eq!(std::fs::read(root.path().join("other")).unwrap(), b"other");
+    }
+
+    #[test]
+    fn a_name_that_no_file_can_have_is_not_taken_and_what_is_short_is_not_missing() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = Directory::open(root.path()).unwrap();
+        let long = "x".repeat(300);
+        assert_eq!(directory.receive(&long, 1, digest()).err(), Some(Reason::Forbidden));
+        assert_eq!(not_read(Errno::EMFILE), Reason::Busy);
+        assert_eq!(not_read(Errno::EACCES), Reason::Missing);
+        assert!(is_name("f") && !is_name("a\nb") && !is_name("f.gtp-part") && !is_name(""));
     }
 
     #[test]

@@ -99,7 +99,9 @@ impl RunArgs {
         let mut network = load(&self.scenario.path)?;
         if let Some(text) = &self.scheduler {
             if !network.scenario.has_star() {
-                return Err("--scheduler: routers have none; expected a star".into());
+                return Err(
+                    "--scheduler: no star, whose slots a scheduler hands out; expected a scenario with a star".into(),
+                );
             }
             let scenario = network.scenario.with_scheduler(text);
             let scenario = scenario.map_err(|error| format!("--scheduler:\n{error}"))?;
@@ -212,7 +214,7 @@ impl RunArgs {
         for reason in &failures {
             note!("slotwise: {}", printable(reason));
         }
-        events.end(report);
+        events.end(report, &failures);
         report.verdict.ok && failures.is_empty()
     }
 }

@@ -181,6 +181,7 @@ impl<S: Source> Sender<S> {
 
     fn begin_fast_recovery(&mut self, now_ns: u64) {
         self.stats.fast_recoveries += 1;
+        self.note_loss();
         self.control.on_loss(now_ns, self.flight_at_duplicate);
         self.recover = self.high;
         self.recovery = Recovery::Fast {
@@ -196,6 +197,14 @@ impl<S: Source> Sender<S> {
         }
     }
 
+    /// A recovery begins; it is the same loss as long as what was under way at the last one is.
+    pub(super) fn note_loss(&mut self) {
+        if self.una >= self.recover {
+            self.stats.losses += 1;
+            self.stats.window_before_losses_bytes += self.control.window_bytes();
+        }
+    }
+
     /// The segment at `una`.
     fn first_missing(&self) -> Option<std::ops::Range<u64>> {
         self.scoreboard.first_gap(self.una..self.high.min(self.una + self.mss))
@@ -204,6 +213,7 @@ impl<S: Source> Sender<S> {
     /// RFC 6298 rules 5.4 to 5.6 and RFC 5681 section 3.1: begin again at the first unacknowledged byte.
     pub(super) fn handle_retransmission_timeout(&mut self, now_ns: u64) {
         self.stats.timeouts += 1;
+        self.note_loss();
         let first = self.timed_out_at != Some(self.una);
         self.timed_out_at = Some(self.una);
         self.control.on_timeout(now_ns, self.flight(), first);

@@ -83,6 +83,10 @@ pub struct SenderStats {
     pub fast_recoveries: u64,
     /// Times that the retransmission timer went off on data.
     pub timeouts: u64,
+    /// Recoveries, by timeouts or not, that began when all that was under way at the one before had been acknowledged.
+    pub losses: u64,
+    /// Sum over these of the congestion window before it was made smaller.
+    pub window_before_losses_bytes: u64,
     /// Probes of a tail (RFC 8985 section 7), new data or again.
     pub tail_probes: u64,
     /// Packets that could not be decoded.

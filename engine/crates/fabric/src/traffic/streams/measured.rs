@@ -89,6 +89,8 @@ impl Streams {
             retransmissions: totals.retransmissions,
             fast_retransmits: totals.fast_retransmits,
             timeouts: totals.timeouts,
+            losses: totals.losses,
+            window_before_losses_bytes: totals.window_before_losses_bytes,
             delivered_bytes: totals.received_bytes,
         };
         let order = self.flows[flow].order.as_mut()?;

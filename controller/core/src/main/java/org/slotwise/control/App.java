@@ -2,6 +2,7 @@
 package org.slotwise.control;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.slotwise.control.topology.Topology;
@@ -25,6 +26,11 @@ public interface App<V> {
     /** Names of the applications that it gives orders to ({@link Command.ToApp}), each of which must be there and give none itself. */
     default Set<String> orders() {
         return Set.of();
+    }
+
+    /** Why one of {@link #orders} cannot take this application's orders; empty if it can. Asked once, before anything happens. */
+    default Optional<String> conflict(App<?> other) {
+        return Optional.empty();
     }
 
     /** Whether a packet-in is for this application. */

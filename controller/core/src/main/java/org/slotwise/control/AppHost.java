@@ -33,7 +33,7 @@ public final class AppHost {
     /**
      * Takes the applications that nobody else uses, at least one; in their order a packet goes to the first that claims it.
      * Throws {@link ConflictException} if two have one name, own a table both, or want different programs on one switch, or one gives
-     * orders to another that is not there.
+     * orders to another that is not there, or cannot take them.
      */
     public AppHost(List<? extends App<?>> apps) {
         if (apps.isEmpty()) {
@@ -60,6 +60,9 @@ public final class AppHost {
                 if (app(other).isEmpty() || !app(other).orElseThrow().orders().isEmpty()) {
                     throw new ConflictException("application '" + app.id() + "' needs application '" + other + "', which is not there, or gives orders itself");
                 }
+                app.conflict(app(other).orElseThrow()).ifPresent(reason -> {
+                    throw new ConflictException("application '" + app.id() + "' cannot give orders to '" + other + "': " + reason);
+                });
             }
         }
         try {

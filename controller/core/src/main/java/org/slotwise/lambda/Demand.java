@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.lambda;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalDouble;
@@ -11,13 +12,17 @@ import org.slotwise.wire.Limits;
 
 /**
  * Somebody wants to send from one node to another: a session joins, or changes what it wants. With a deadline it has at the least the rate
- * at which all its bytes are there in time. Immutable.
+ * at which all its bytes are there in time. With a lease it is there for so long after it was last asked for. Immutable.
  */
 public final class Demand extends Event.Order {
     /** Most bytes of a session. */
     public static final long MAX_BYTES = 1L << 60;
     /** Longest time for them, ms: a hundred days. */
     public static final long MAX_DEADLINE_MS = 100L * 24 * 3600 * 1000;
+    /** Shortest lease, ms. */
+    public static final long MIN_LEASE_MS = 1000;
+    /** Longest lease, ms: a day. */
+    public static final long MAX_LEASE_MS = 24L * 3600 * 1000;
     private static final Pattern SESSION = Pattern.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}");
     private static final double BIT_MS_OF_BYTE_S = 8000;
 
@@ -28,9 +33,10 @@ public final class Demand extends Event.Order {
     private final double weight;
     private final OptionalLong bytes;
     private final OptionalLong deadlineMs;
+    private final OptionalLong leaseMs;
 
     /**
-     * Throws IllegalArgumentException, saying what would be right, for what is out of its range.
+     * One that is there until it leaves. Throws IllegalArgumentException, saying what would be right, for what is out of its range.
      *
      * @param session its name
      * @param source number of the node that sends; {@code sink} of the one that takes, which is another
@@ -44,9 +50,9 @@ public final class Demand extends Event.Order {
         if (source == sink) {
             throw new IllegalArgumentException("source and sink are the same");
         }
-        check("wanted_bps", wantedBps, Limits.MAX_RATE_BPS);
-        check("bytes", bytes, MAX_BYTES);
-        check("deadline_ms", deadlineMs, MAX_DEADLINE_MS);
+        check("wanted_bps", wantedBps, 1, Limits.MAX_RATE_BPS);
+        check("bytes", bytes, 1, MAX_BYTES);
+        check("deadline_ms", deadlineMs, 1, MAX_DEADLINE_MS);
         if (!(weight >= LambdaSession.MIN_WEIGHT && weight <= LambdaSession.MAX_WEIGHT)) {
             throw new IllegalArgumentException("weight must be " + LambdaSession.MIN_WEIGHT + " .. " + LambdaSession.MAX_WEIGHT + ", got " + weight);
         }
@@ -59,10 +65,28 @@ public final class Demand extends Event.Order {
         this.weight = weight;
         this.bytes = bytes;
         this.deadlineMs = deadlineMs;
+        this.leaseMs = OptionalLong.empty();
         if (wantedBps.isPresent() && leastBps() > wantedBps.getAsLong()) {
             throw new IllegalArgumentException("by its deadline it needs " + Math.round(leastBps()) + " b/s, more than the "
                     + wantedBps.getAsLong() + " that it wants");
         }
+    }
+
+    private Demand(Demand of, OptionalLong leaseMs) {
+        this.session = of.session;
+        this.source = of.source;
+        this.sink = of.sink;
+        this.wantedBps = of.wantedBps;
+        this.weight = of.weight;
+        this.bytes = of.bytes;
+        this.deadlineMs = of.deadlineMs;
+        this.leaseMs = leaseMs;
+    }
+
+    /** The same with a lease of {@link #MIN_LEASE_MS} .. {@link #MAX_LEASE_MS}; throws IllegalArgumentException for another. */
+    public Demand leased(long ms) {
+        check("lease_ms", OptionalLong.of(ms), MIN_LEASE_MS, MAX_LEASE_MS);
+        return new Demand(this, OptionalLong.of(ms));
     }
 
     /** The name, if it can be one of a session; throws IllegalArgumentException else. */
@@ -73,9 +97,9 @@ public final class Demand extends Event.Order {
         return session;
     }
 
-    private static void check(String what, OptionalLong value, long most) {
-        if (value.isPresent() && (value.getAsLong() < 1 || value.getAsLong() > most)) {
-            throw new IllegalArgumentException(what + " must be 1 .. " + most + ", got " + value.getAsLong());
+    private static void check(String what, OptionalLong value, long least, long most) {
+        if (value.isPresent() && (value.getAsLong() < least || value.getAsLong() > most)) {
+            throw new IllegalArgumentException(what + " must be " + least + " .. " + most + ", got " + value.getAsLong());
         }
     }
 
@@ -114,13 +138,32 @@ public final class Demand extends Event.Order {
         return deadlineMs;
     }
 
+    /** How long it is there after it was last asked for; empty: until it leaves. */
+    public OptionalLong leaseMs() {
+        return leaseMs;
+    }
+
     /** The rate at which all bytes are there in time, b/s; 0 without a deadline. */
     public double leastBps() {
         return deadlineMs.isPresent() ? bytes.getAsLong() * BIT_MS_OF_BYTE_S / deadlineMs.getAsLong() : 0;
     }
 
-    /** As a session over these links. */
-    LambdaSession over(List<Integer> links) {
-        return new LambdaSession(links, wantedBps.isPresent() ? OptionalDouble.of(wantedBps.getAsLong()) : OptionalDouble.empty(), weight, leastBps());
+    /** As a session over these links that has no less than {@code least} b/s, which may be more than it wants. */
+    LambdaSession over(List<Integer> links, double least) {
+        return new LambdaSession(links, wantedBps.isPresent() ? OptionalDouble.of(Math.max(wantedBps.getAsLong(), least)) : OptionalDouble.empty(), weight, least);
+    }
+
+    private List<Object> values() {
+        return Arrays.asList(session, source, sink, wantedBps, weight, bytes, deadlineMs, leaseMs);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Demand && values().equals(((Demand) other).values());
+    }
+
+    @Override
+    public int hashCode() {
+        return values().hashCode();
     }
 }

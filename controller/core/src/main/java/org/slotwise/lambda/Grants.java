@@ -5,8 +5,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** What sessions have: max-min fair rates over the links of their network, and, where nodes are edges of a star, slots. Immutable. */
 public final class Grants {
@@ -23,13 +26,18 @@ public final class Grants {
     /** Of each link, the most that a session has on it by its weight. */
     private final double[] most;
 
+    /** Of each session, what it may send at: where nodes are edges of a star, no more than its part of the slots of its pair. */
+    private final double[] granted;
+
     /** Takes sessions between nodes that a way joins; the least rates fit ({@link #lacking}). */
     Grants(LambdaWeb web, Collection<Demand> demands) {
         this.web = web;
         this.demands = List.copyOf(demands);
+        double[] least = least(web, this.demands);
         List<LambdaSession> sessions = new ArrayList<>();
-        for (Demand demand : this.demands) {
-            sessions.add(demand.over(web.linksOf(demand.source(), demand.sink()).orElseThrow()));
+        for (int session = 0; session < least.length; session++) {
+            Demand demand = this.demands.get(session);
+            sessions.add(demand.over(web.linksOf(demand.source(), demand.sink()).orElseThrow(), least[session]));
         }
         this.network = new LambdaNetwork(web.capacities(), sessions);
         this.rates = new MaxMin(network).rates();
@@ -41,6 +49,51 @@ public final class Grants {
                 most[link] = Math.max(most[link], rates[session] / sessions.get(session).weight());
             }
         }
+        this.granted = granted(least);
+    }
+
+    /**
+     * The least rates of sessions, b/s, in their order. Where nodes are edges of a star, those of a pair are raised together to whole
+     * slots: a part of a slot cannot be reserved.
+     */
+    private static double[] least(LambdaWeb web, List<Demand> demands) {
+        double[] least = demands.stream().mapToDouble(Demand::leastBps).toArray();
+        web.slots().ifPresent(of -> {
+            Map<List<Integer>, Double> pairs = new HashMap<>();
+            demands.forEach(each -> pairs.merge(pair(each), each.leastBps(), Double::sum));
+            for (int session = 0; session < least.length; session++) {
+                double together = pairs.get(pair(demands.get(session)));
+                if (together > 0) {
+                    least[session] *= Math.max(1, Math.ceil(together / of.slotBps() - SLOT_TOLERANCE)) * of.slotBps() / together;
+                }
+            }
+        });
+        return least;
+    }
+
+    private static List<Integer> pair(Demand demand) {
+        return List.of(demand.source(), demand.sink());
+    }
+
+    /** What a pair's slots carry less than its sessions have is of what they have above their least rates, which are whole slots together. */
+    private double[] granted(double[] least) {
+        double[] all = Arrays.copyOf(rates, rates.length);
+        web.slots().ifPresent(of -> {
+            int[][] slots = slots(of);
+            double[][] together = byPair(rates);
+            double[][] promised = byPair(least);
+            for (int session = 0; session < all.length; session++) {
+                int source = demands.get(session).source();
+                int sink = demands.get(session).sink();
+                double above = together[source][sink] - promised[source][sink];
+                double carried = slots[source][sink] * (double) of.slotBps() - promised[source][sink];
+                all[session] = least[session] + (rates[session] - least[session]) * (carried < above ? Math.max(0, carried / above) : 1);
+            }
+        });
+        for (int session = 0; session < all.length; session++) {
+            all[session] = Math.min(all[session], demands.get(session).wantedBps().isPresent() ? demands.get(session).wantedBps().getAsLong() : Double.POSITIVE_INFINITY);
+        }
+        return all;
     }
 
     /** Why a session cannot be there beside others, which may have another of its name; empty if it can. */
@@ -52,20 +105,32 @@ public final class Grants {
         if (demand.leastBps() == 0) {
             return Optional.empty();
         }
-        double[] promised = new double[web.capacities().size()];
-        for (Demand other : others) {
-            if (other.leastBps() > 0 && !other.session().equals(demand.session())) {
-                web.linksOf(other.source(), other.sink()).orElseThrow().forEach(link -> promised[link] += other.leastBps());
-            }
-        }
+        List<Demand> rest = others.stream().filter(other -> !other.session().equals(demand.session())).collect(Collectors.toList());
+        double[] promised = promised(web, rest);
+        rest.add(demand);
+        double[] together = promised(web, rest);
         for (int link : links.get()) {
-            double left = web.capacities().get(link) - promised[link];
-            if (demand.leastBps() > left) {
+            double capacity = web.capacities().get(link);
+            if (together[link] > capacity + TOLERANCE_BPS) {
                 return Optional.of("by its deadline it needs " + Math.round(demand.leastBps()) + " b/s, and of '" + web.linkNames().get(link)
-                        + "' " + Math.round(left) + " are not promised to others");
+                        + "' " + Math.round(capacity - promised[link]) + " are not promised to others");
             }
         }
         return Optional.empty();
+    }
+
+    /** What the least rates of sessions come to on each link, b/s. */
+    private static double[] promised(LambdaWeb web, List<Demand> demands) {
+        double[] promised = new double[web.capacities().size()];
+        double[] least = least(web, demands);
+        for (int session = 0; session < least.length; session++) {
+            if (least[session] > 0) {
+                for (int link : web.linksOf(demands.get(session).source(), demands.get(session).sink()).orElseThrow()) {
+                    promised[link] += least[session];
+                }
+            }
+        }
+        return promised;
     }
 
     /** The sessions, in their order. */
@@ -73,14 +138,22 @@ public final class Grants {
         return demands;
     }
 
-    /** What a session has, by its place, b/s. */
+    /** The max-min fair rate of a session, by its place, b/s. */
     public double rateBps(int session) {
         return rates[session];
     }
 
-    /** What all of them have together, b/s. */
+    /**
+     * What a session may send at, b/s: its rate and, where nodes are edges of a star, no more than its part of the slots that are
+     * reserved for its pair.
+     */
+    public double grantedBps(int session) {
+        return granted[session];
+    }
+
+    /** What all of them are granted together, b/s. */
     public double sumBps() {
-        return Arrays.stream(rates).sum();
+        return Arrays.stream(granted).sum();
     }
 
     /** What crosses a link, b/s. */
@@ -119,18 +192,25 @@ public final class Grants {
         return web.slots().map(this::slots);
     }
 
+    /** What the sessions of each (source, sink) have together. */
+    private double[][] byPair(double[] each) {
+        double[][] together = new double[web.nodes().size()][web.nodes().size()];
+        for (int session = 0; session < each.length; session++) {
+            together[demands.get(session).source()][demands.get(session).sink()] += each[session];
+        }
+        return together;
+    }
+
     private int[][] slots(SlotRates of) {
         int nodes = web.nodes().size();
-        double[][] exact = new double[nodes][nodes];
-        for (int session = 0; session < rates.length; session++) {
-            exact[demands.get(session).source()][demands.get(session).sink()] += rates[session] / of.slotBps();
-        }
+        double[][] exact = byPair(rates);
         int[][] slots = new int[nodes][nodes];
         int[] sending = new int[nodes];
         int[] receiving = new int[nodes];
         List<int[]> rest = new ArrayList<>();
         for (int i = 0; i < nodes; i++) {
             for (int j = 0; j < nodes; j++) {
+                exact[i][j] /= of.slotBps();
                 slots[i][j] = (int) Math.floor(exact[i][j] + SLOT_TOLERANCE);
                 sending[i] += slots[i][j];
                 receiving[j] += slots[i][j];

@@ -28,6 +28,7 @@ public final class LambdaApp implements App<LambdaView> {
     public static final String ID = "lambda";
     /** Most sessions. */
     public static final int MAX_SESSIONS = 4096;
+    private static final long NS_PER_MS = 1_000_000;
 
     private final LambdaWeb web;
     private final Map<String, Demand> demands = new TreeMap<>();
@@ -36,7 +37,10 @@ public final class LambdaApp implements App<LambdaView> {
     /** What the star was told last. */
     private int[][] reserved = {};
     private long refused;
-    private OptionalLong deadlineNs = OptionalLong.empty();
+    /** When sessions leave that are not asked for again, ns. */
+    private final Map<String, Long> ends = new TreeMap<>();
+    /** When the star is to be told. */
+    private OptionalLong tellNs = OptionalLong.empty();
 
     /** Takes a network, and the sessions that are there from the beginning; throws IllegalArgumentException if one cannot be. */
     public LambdaApp(LambdaWeb web, List<Demand> sessions) {
@@ -50,7 +54,7 @@ public final class LambdaApp implements App<LambdaView> {
             });
             demands.put(demand.session(), demand);
         }
-        deadlineNs = web.slots().isPresent() && !sessions.isEmpty() ? OptionalLong.of(0) : OptionalLong.empty();
+        tellNs = web.slots().isPresent() && !sessions.isEmpty() ? OptionalLong.of(0) : OptionalLong.empty();
     }
 
     @Override
@@ -90,31 +94,57 @@ public final class LambdaApp implements App<LambdaView> {
     }
 
     @Override
-    public List<Command> onEvent(long nowNs, Event event) {
-        if (event instanceof Demand) {
-            take((Demand) event);
-        } else if (event instanceof SessionLeft && demands.remove(((SessionLeft) event).session()) != null) {
-            grants = Optional.empty();
-        }
-        if (event instanceof Event.DeadlineReached) {
-            deadlineNs = OptionalLong.empty();
-            return tellStar();
-        }
-        if (grants.isEmpty() && web.slots().isPresent()) {
-            // After all that happens at this time: many sessions may come at once.
-            deadlineNs = OptionalLong.of(nowNs);
-        }
-        return List.of();
+    public Optional<String> conflict(App<?> other) {
+        return web.slots().flatMap(slots -> ((StarApp) other).cannotReserve(web.nodes().size(), slots.slots()));
     }
 
-    private void take(Demand demand) {
+    @Override
+    public List<Command> onEvent(long nowNs, Event event) {
+        if (event instanceof Demand) {
+            take(nowNs, (Demand) event);
+        } else if (event instanceof SessionLeft) {
+            remove(((SessionLeft) event).session());
+        }
+        List<Command> commands = new ArrayList<>(expire(nowNs));
+        if (event instanceof Event.DeadlineReached && web.slots().isPresent()) {
+            tellNs = OptionalLong.empty();
+            commands.addAll(tellStar());
+        } else if (grants.isEmpty() && web.slots().isPresent()) {
+            // After all that happens at this time: many sessions may come at once.
+            tellNs = OptionalLong.of(nowNs);
+        }
+        return commands;
+    }
+
+    private void take(long nowNs, Demand demand) {
         // Whoever checked it may have seen other sessions.
         if (lacking(web, demands.values(), demand).isPresent()) {
             refused++;
-        } else {
-            demands.put(demand.session(), demand);
+            return;
+        }
+        if (!demand.equals(demands.put(demand.session(), demand))) {
             grants = Optional.empty();
         }
+        ends.remove(demand.session());
+        demand.leaseMs().ifPresent(ms -> ends.put(demand.session(), nowNs + ms * NS_PER_MS));
+    }
+
+    private void remove(String session) {
+        ends.remove(session);
+        if (demands.remove(session) != null) {
+            grants = Optional.empty();
+        }
+    }
+
+    private List<Command> expire(long nowNs) {
+        List<Command> notices = new ArrayList<>();
+        for (Map.Entry<String, Long> end : List.copyOf(ends.entrySet())) {
+            if (end.getValue() <= nowNs) {
+                remove(end.getKey());
+                notices.add(new SessionExpired(end.getKey()));
+            }
+        }
+        return notices;
     }
 
     private List<Command> tellStar() {
@@ -133,10 +163,10 @@ public final class LambdaApp implements App<LambdaView> {
         return grants.get();
     }
 
-    /** At once, where sessions have changed and the star does not know it. */
+    /** At once, where sessions have changed and the star does not know it; else when the first lease ends. */
     @Override
     public OptionalLong nextDeadlineNs() {
-        return deadlineNs;
+        return tellNs.isPresent() ? tellNs : ends.values().stream().mapToLong(Long::longValue).min();
     }
 
     @Override

@@ -55,9 +55,9 @@ final class OpsTables {
                 .param("quantum_ns", 0).build();
     }
 
-    /** A part of a wavelength's rate, as XCP tells it. */
+    /** A part of a wavelength's rate that is above 0, as XCP tells it: never as nothing, however small it is. */
     static long throughput(OpsSettings settings, double part) {
-        return Math.round(part * settings.rateBps() * RATE_PER_BPS);
+        return Math.max(1, Math.round(part * settings.rateBps() * RATE_PER_BPS));
     }
 
     /** A guard that is cut off would be too short. */

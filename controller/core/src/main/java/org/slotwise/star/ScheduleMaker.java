@@ -2,9 +2,12 @@
 package org.slotwise.star;
 
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 import org.slotwise.star.Statistics.Counter;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
@@ -22,6 +25,9 @@ final class ScheduleMaker {
     private Map<String, String> settings;
     private Scheduler scheduler;
     private Optional<Reservations> reservations = Optional.empty();
+    /** The same without what is of edges that are left out, and these edges. */
+    private Optional<Reservations> standing = Optional.empty();
+    private BitSet leftOut = new BitSet();
 
     /** Takes a star, the scheduler to begin with, and who is told of failures. */
     ScheduleMaker(Network network, SchedulerChosen choice, Statistics.Recorder statistics, Consumer<SchedulerFailed> listener) {
@@ -55,6 +61,8 @@ final class ScheduleMaker {
         }
         try {
             reservations = Optional.of(new Reservations(slots, network.dataSlots()));
+            standing = reservations;
+            leftOut = new BitSet();
             return Optional.empty();
         } catch (IllegalArgumentException e) {
             return Optional.of(e.getMessage());
@@ -71,22 +79,37 @@ final class ScheduleMaker {
         return settings;
     }
 
-    /** The schedule of the next frames; that in force if the scheduler gives none of its size. With all slots that are reserved. */
-    FrameSchedule next(int[][] demandSlots, FrameSchedule active) {
+    /** What is reserved of edges that take part: for others it would keep the rest of their rows and columns dark. */
+    private Optional<Reservations> standing(IntPredicate takesPart) {
+        BitSet out = new BitSet();
+        IntStream.range(0, network.edges().size()).filter(takesPart.negate()).forEach(out::set);
+        if (!out.equals(leftOut)) {
+            leftOut = out;
+            standing = reservations.map(each -> each.without(out));
+        }
+        return standing;
+    }
+
+    /**
+     * The schedule of the next frames; that in force if the scheduler gives none of its size. With all slots that are reserved between
+     * edges that take part.
+     */
+    FrameSchedule next(int[][] demandSlots, FrameSchedule active, IntPredicate takesPart) {
+        Optional<Reservations> reserved = standing(takesPart);
         try {
             // A copy, which may be written to.
             int[][] demand = Arrays.stream(demandSlots).map(int[]::clone).toArray(int[][]::new);
-            reservations.ifPresent(each -> each.raise(demand));
+            reserved.ifPresent(each -> each.raise(demand));
             FrameSchedule next = scheduler.schedule(demand, active);
             if (next.edges() == active.edges() && next.slots() == active.slots()) {
-                return reservations.map(each -> each.applyTo(next, active)).orElse(next);
+                return reserved.map(each -> each.applyTo(next, active)).orElse(next);
             }
             failed(new IllegalStateException("its schedule is of " + next.edges() + " edges and " + next.slots()
                     + " data slots, and not of " + active.edges() + " and " + active.slots()));
         } catch (RuntimeException | Error e) {
             failed(e);
         }
-        return reservations.map(each -> each.applyTo(active, active)).orElse(active);
+        return reserved.map(each -> each.applyTo(active, active)).orElse(active);
     }
 
     private void failed(Throwable error) {

@@ -2,6 +2,7 @@
 package org.slotwise.star;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.LongSupplier;
 import org.slotwise.control.App;
@@ -17,12 +18,14 @@ public final class StarApp implements App<Snapshot> {
     /** Its name. */
     public static final String ID = "star";
 
+    private final Network network;
     private final NetworkController controller;
     private final Topology topology;
     private final Ownership tables;
 
     /** Takes a controller of this network that nobody else uses. */
     StarApp(Network network, NetworkController controller) {
+        this.network = network;
         this.controller = controller;
         this.topology = StarTopology.of(network);
         this.tables = Ownership.allOf(network.devices());
@@ -36,6 +39,21 @@ public final class StarApp implements App<Snapshot> {
      */
     public static StarApp of(Network network, SchedulerChosen scheduler, LongSupplier stopwatchNs) {
         return new StarApp(network, NetworkController.of(network, scheduler, stopwatchNs));
+    }
+
+    /** Why {@link SlotsReserved} cannot be for so many edges, and up to so many slots of a frame of each; empty if it can. */
+    public Optional<String> cannotReserve(int edges, int slots) {
+        if (network.cores().size() > 1) {
+            return Optional.of("there is more than one star, and slots say nothing of which");
+        }
+        if (network.corePorts().areShared()) {
+            return Optional.of("edges share ports of the core");
+        }
+        if (edges != network.edges().size()) {
+            return Optional.of("there are " + network.edges().size() + " edges, and slots for " + edges);
+        }
+        return slots > network.dataSlots()
+                ? Optional.of("a frame has " + network.dataSlots() + " slots for data, and not " + slots) : Optional.empty();
     }
 
     @Override

@@ -517,7 +517,7 @@ public final class StarController implements NetworkController {
                 all = false;
             }
         }
-        FrameSchedule next = schedules.next(demandSlots, active);
+        FrameSchedule next = schedules.next(demandSlots, active, attendance::takesPart);
         return all ? next : next.without(edge -> !attendance.takesPart(edge));
     }
 

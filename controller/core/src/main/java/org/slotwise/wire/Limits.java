@@ -120,6 +120,10 @@ public final class Limits {
     public static final int MIN_RING_INTERVALS = 1;
     /** Intervals that a station waits for something, at most. */
     public static final int MAX_RING_INTERVALS = 60_000;
+    /** Characters of a token that the controller's REST resources ask for, at least. */
+    public static final int MIN_TOKEN_CHARS = 16;
+    /** Characters of a token that the controller's REST resources ask for, at most. */
+    public static final int MAX_TOKEN_CHARS = 4096;
     /** Bytes of a scenario file, at least. */
     public static final int MIN_FILE_BYTES = 0;
     /** Bytes of a scenario file, at most. */

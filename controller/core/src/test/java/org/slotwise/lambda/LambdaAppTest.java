@@ -13,15 +13,22 @@ import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.slotwise.control.App;
+import org.slotwise.control.AppHost;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.topology.InvalidNetworkException;
+import org.slotwise.star.Networks;
 import org.slotwise.star.SlotsReserved;
+import org.slotwise.star.StarApp;
+import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.star.schedule.Kinds;
 import org.slotwise.star.schedule.Reservations;
 
 class LambdaAppTest {
     private static final long GIGA = 1_000_000_000;
+    private static final long SECOND = 1_000_000_000;
 
     /** Two nodes at each of three sites in a row; the second lambda is narrow. */
     private final LambdaWeb row = new LambdaWeb("row", List.of(at("a0", "a"), at("a1", "a"), at("b0", "b"), at("b1", "b"), at("c0", "c"), at("c1", "c")),
@@ -107,6 +114,47 @@ class LambdaAppTest {
     }
 
     @Test
+    void aLeaseEndsUnlessItIsAskedForAgain() {
+        Demand leased = demand("short", 2, 5, 0).leased(2000);
+        app.onEvent(0, demand("long", 0, 4, 0));
+        app.onEvent(1 * SECOND, leased);
+        assertEquals(OptionalLong.of(3 * SECOND), app.nextDeadlineNs());
+        app.onEvent(2 * SECOND, demand("short", 2, 5, 0).leased(2000));
+        assertEquals(OptionalLong.of(4 * SECOND), app.nextDeadlineNs());
+        assertEquals(List.of(), app.onEvent(4 * SECOND - 1, new Event.DeadlineReached()));
+        assertEquals(GIGA / 4.0, rate("long"));
+        assertEquals("session 'short' was not asked for again within its lease, and has left",
+                app.onEvent(4 * SECOND, new Event.DeadlineReached()).get(0).toString());
+        assertEquals(GIGA / 2.0, rate("long"));
+        assertTrue(app.nextDeadlineNs().isEmpty());
+        // Who asks without a lease stays, and who has left has none any more.
+        app.onEvent(5 * SECOND, leased);
+        app.onEvent(5 * SECOND, demand("short", 2, 5, 0));
+        assertTrue(app.nextDeadlineNs().isEmpty());
+        app.onEvent(5 * SECOND, leased);
+        app.onEvent(5 * SECOND, new SessionLeft("short"));
+        assertTrue(app.nextDeadlineNs().isEmpty());
+        for (long ms : new long[] {0, 999, Demand.MAX_LEASE_MS + 1, Long.MAX_VALUE, Long.MIN_VALUE}) {
+            assertThrows(IllegalArgumentException.class, () -> leased.leased(ms));
+        }
+        // One that cannot be there does not renew what is.
+        app.onEvent(6 * SECOND, leased);
+        app.onEvent(7 * SECOND, inTime("short", 2, 5, Demand.MAX_BYTES, 1).leased(2000));
+        assertEquals(OptionalLong.of(8 * SECOND), app.nextDeadlineNs());
+    }
+
+    @Test
+    void whatAnEndedLeaseHadOfAStarIsFreeAtOnce() {
+        LambdaApp slotted = new LambdaApp(star(3, 16, 1_000_000), List.of());
+        slotted.onEvent(0, demand("one", 0, 1, 0).leased(1000));
+        slotted.onEvent(0, new Event.DeadlineReached());
+        assertEquals(OptionalLong.of(SECOND), slotted.nextDeadlineNs());
+        List<Command> told = slotted.onEvent(SECOND, new Event.DeadlineReached());
+        assertTrue(told.get(0) instanceof SessionExpired);
+        assertArrayEquals(new int[3][3], ((SlotsReserved) ((Command.ToApp) told.get(1)).order()).slots());
+    }
+
+    @Test
     void siteWithoutALambdaAndRoomForNoMore() {
         LambdaWeb apart = new LambdaWeb("apart", List.of(at("a0", "a"), at("b0", "b"), at("c0", "c")), both("a", "b", GIGA), Optional.empty());
         LambdaApp lonely = new LambdaApp(apart, List.of());
@@ -164,6 +212,90 @@ class LambdaAppTest {
         slotted.onEvent(7, new SessionLeft("one"));
         told = slotted.onEvent(7, new Event.DeadlineReached());
         assertArrayEquals(new int[3][3], ((SlotsReserved) ((Command.ToApp) told.get(0)).order()).slots());
+    }
+
+    /** Three share 16 slots, and one of them gets 6. */
+    @Test
+    void nobodyIsGrantedMoreThanTheSlotsOfItsPair() {
+        LambdaApp slotted = new LambdaApp(star(4, 16, 1_000_000), List.of(demand("a", 0, 1, 0), demand("b", 0, 2, 0), demand("c", 0, 3, 3_000_000),
+                demand("d", 0, 3, 3_000_000)));
+        Grants grants = slotted.view().grants();
+        assertEquals(List.of(5, 5, 6), List.of(grants.slots().orElseThrow()[0][1], grants.slots().orElseThrow()[0][2], grants.slots().orElseThrow()[0][3]));
+        slotted.onEvent(0, demand("d", 0, 3, 2_500_000));
+        grants = slotted.view().grants();
+        double[] pairs = new double[4];
+        for (int place = 0; place < 4; place++) {
+            assertTrue(grants.grantedBps(place) <= grants.rateBps(place));
+            pairs[grants.demands().get(place).sink()] += grants.grantedBps(place);
+        }
+        for (int sink = 1; sink < 4; sink++) {
+            assertTrue(pairs[sink] <= grants.slots().orElseThrow()[0][sink] * 1e6 + 1e-3, "to " + sink);
+        }
+        assertEquals(Optional.empty(), grants.refuted());
+    }
+
+    @Test
+    void aDeadlineHasWholeSlots() {
+        LambdaApp slotted = new LambdaApp(star(3, 16, 1_000_000), List.of());
+        // 5.1 slots each of 16, which is 6, beside others that would have the rest.
+        slotted.onEvent(0, inTime("a", 0, 1, 637_500, 1000));
+        slotted.onEvent(0, inTime("b", 0, 2, 637_500, 1000));
+        for (int k = 0; k < 50; k++) {
+            slotted.onEvent(0, demand("s" + k, 0, 1 + k % 2, 0));
+        }
+        Grants grants = slotted.view().grants();
+        assertTrue(grants.grantedBps(0) >= 5_100_000 && grants.grantedBps(1) >= 5_100_000);
+        assertEquals(Optional.empty(), grants.refuted());
+        // What is promised is whole slots: 4 are left, and 0.9 of those that its pair has already.
+        assertEquals(Optional.empty(), LambdaApp.lacking(slotted.view(), inTime("c", 0, 2, 612_500, 1000)));
+        assertEquals("by its deadline it needs 5000000 b/s, and of 'e0 up' 4000000 are not promised to others",
+                LambdaApp.lacking(slotted.view(), inTime("c", 0, 2, 625_000, 1000)).orElseThrow());
+        // Wants no more than its least rate: has whole slots, and sends no faster than it wants.
+        LambdaApp alone = new LambdaApp(star(3, 16, 1_000_000), List.of(new Demand("a", 0, 1, OptionalLong.of(5_100_000), 1, OptionalLong.of(637_500), OptionalLong.of(1000))));
+        assertEquals(6, alone.view().grants().slots().orElseThrow()[0][1]);
+        assertEquals(5_100_000, alone.view().grants().grantedBps(0), 1e-3);
+    }
+
+    /** What rounding to slots takes from a pair is not of its deadlines; even the least rate there is has a slot. */
+    @Test
+    void aDeadlineIsKeptWhateverSharesTheSlotsOfItsPair() {
+        Random random = new Random(15);
+        for (int network = 0; network < 200; network++) {
+            LambdaApp slotted = new LambdaApp(star(4, 16, 1_000_000), List.of());
+            for (int k = 0; k < 24; k++) {
+                int source = random.nextInt(4);
+                int sink = (source + 1 + random.nextInt(3)) % 4;
+                slotted.onEvent(0, random.nextInt(2) == 0 ? demand("s" + k, source, sink, random.nextInt(2) * (1 + random.nextInt(16_000_000)))
+                        : inTime("s" + k, source, sink, random.nextInt(3) == 0 ? 1 : 1 + random.nextInt(700_000), 1000));
+            }
+            Grants grants = slotted.view().grants();
+            double[][] pairs = new double[4][4];
+            for (int place = 0; place < grants.demands().size(); place++) {
+                Demand each = grants.demands().get(place);
+                pairs[each.source()][each.sink()] += grants.grantedBps(place);
+                assertTrue(grants.grantedBps(place) >= each.leastBps() - 1e-3, network + ": " + each.session() + " has " + grants.grantedBps(place));
+            }
+            for (int i = 0; i < 4; i++) {
+                for (int j = 0; j < 4; j++) {
+                    assertTrue(pairs[i][j] <= grants.slots().orElseThrow()[i][j] * 1e6 + 1e-3, network + ": " + i + " to " + j);
+                }
+            }
+            assertEquals(Optional.empty(), grants.refuted());
+        }
+    }
+
+    @Test
+    void aStarThatCannotReserveWhatSessionsMayHaveIsRefusedAtTheStart() {
+        assertEquals("application 'lambda' cannot give orders to 'star': a frame has 16 slots for data, and not 17", conflict(Networks.star(4, 20), 4, 17));
+        assertEquals("application 'lambda' cannot give orders to 'star': there are 4 edges, and slots for 3", conflict(Networks.star(4, 20), 3, 16));
+        assertTrue(conflict(Networks.sharingPorts(20, 0, 1, 2, 2), 4, 16).contains("edges share ports"));
+        assertTrue(conflict(Networks.overlaid(4, 20, 2), 4, 16).contains("more than one star"));
+        new AppHost(List.of(StarApp.of(Networks.star(4, 20), Networks.scheduler(Kinds.FAIR), () -> 0), new LambdaApp(star(4, 16, 1_000_000), List.of())));
+    }
+
+    private static String conflict(Network network, int edges, int slots) {
+        List<App<?>> apps = List.of(StarApp.of(network, Networks.scheduler(Kinds.FAIR), () -> 0), new LambdaApp(star(edges, slots, 1_000_000), List.of()));
+        return assertThrows(AppHost.ConflictException.class, () -> new AppHost(apps)).getMessage();
     }
 
     /** Bound 'slots' of our own for the dissertation's X.3.C: at most 2 slots off, and no collision; rates here are the oracle's. */

@@ -225,6 +225,14 @@ class LabelAppTest {
     }
 
     @Test
+    void theSmallestTargetIsNotToldAsNone() {
+        start(Meshes.triangle());
+        written();
+        deliver(new TargetChosen(Meshes.switchDevice(1), 258, Double.MIN_VALUE));
+        assertEquals(List.of("4002 MODIFY agent[port=258] -> set_target{throughput=1}"), written());
+    }
+
+    @Test
     void aWeightIsWrittenToAllEdgesAndOfClassesThatShareOutputsOnly() {
         start(Meshes.fair());
         written();

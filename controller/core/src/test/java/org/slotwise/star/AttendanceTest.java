@@ -53,6 +53,27 @@ class AttendanceTest {
     }
 
     @Test
+    void slotsReservedOfALostSlaveAreOthersUntilItIsBack() {
+        settle();
+        int[][] slots = new int[4][4];
+        slots[0][2] = 12;
+        slots[1][3] = 2;
+        star.deliver(new SlotsReserved(slots));
+        star.backlog[0][3] = 400_000;
+        star.runFrames(8);
+        assertTrue(star.grantedSlots(0, 2) >= 12);
+        star.deliver(new Event.DeviceLost(SLAVE));
+        star.backlog[0][3] = 400_000;
+        star.runFrames(8);
+        assertEquals(0, star.grantedSlots(0, 2));
+        assertEquals(14, star.grantedSlots(0, 3));
+        assertEquals(2, star.grantedSlots(1, 3));
+        star.ready(SLAVE);
+        star.runFrames(8);
+        assertTrue(star.grantedSlots(0, 2) >= 12);
+    }
+
+    @Test
     void bankIsNotReusedBeforeTheLastBeaconIsTooOld() {
         settle();
         long before = star.active;

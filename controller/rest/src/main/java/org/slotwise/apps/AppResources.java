@@ -4,6 +4,8 @@ package org.slotwise.apps;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.star.schedule.InvalidSettingsException;
@@ -22,12 +24,22 @@ public interface AppResources {
     /** Resources that can be read, by name. */
     Map<String, Supplier<JsonNode>> reads();
 
+    /** Of resources that list what has names: the list of what has one of them, at most one, in the form of the whole. By name of the resource. */
+    default Map<String, Function<String, JsonNode>> parts() {
+        return Map.of();
+    }
+
     /** Resources that can be changed, by name; each can be read, too. */
     Map<String, Change> changes();
 
     /** What is counted and measured of it now. */
     default List<Metric> metrics() {
         return List.of();
+    }
+
+    /** What it says of itself on the live page now; empty if it has nothing to say there. */
+    default Optional<AppPage> page() {
+        return Optional.empty();
     }
 
     /** What was asked for makes sense, but not of this network. */

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.List;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import javax.ws.rs.Consumes;
@@ -17,6 +18,7 @@ import javax.ws.rs.PUT;
 import javax.ws.rs.Path;
 import javax.ws.rs.PathParam;
 import javax.ws.rs.Produces;
+import javax.ws.rs.QueryParam;
 import javax.ws.rs.core.HttpHeaders;
 import javax.ws.rs.core.MediaType;
 import org.slotwise.apps.AppResources;
@@ -68,16 +70,23 @@ public final class AppsResource {
                 "there is no such application; there are " + apps.stream().map(AppResources::id).collect(Collectors.joining(", "))));
     }
 
-    /** One of its resources. */
+    /** One of its resources; with a name what it has of that name alone. */
     @GET
     @Path("apps/{id}/{resource}")
-    public JsonNode read(@PathParam("id") String id, @PathParam("resource") String resource) {
+    public JsonNode read(@PathParam("id") String id, @PathParam("resource") String resource, @QueryParam("name") String name) {
         AppResources app = find(id);
         Supplier<JsonNode> read = app.reads().get(resource);
         if (read == null) {
             throw noSuchResource(app);
         }
-        return read.get();
+        if (name == null) {
+            return read.get();
+        }
+        Function<String, JsonNode> part = app.parts().get(resource);
+        if (part == null) {
+            throw new ProblemException(400, "this resource has no names to ask for; without 'name' all of it is shown");
+        }
+        return part.apply(name);
     }
 
     private static ProblemException noSuchResource(AppResources app) {

@@ -4,10 +4,11 @@ package org.slotwise.rest;
 import javax.ws.rs.WebApplicationException;
 
 /** A request that cannot be served; the message says what was wrong and what would be right. */
-final class ProblemException extends WebApplicationException {
+public final class ProblemException extends WebApplicationException {
     private static final long serialVersionUID = 1L;
 
-    ProblemException(int status, String detail) {
+    /** Takes the status, and what callers are told. */
+    public ProblemException(int status, String detail) {
         super(detail, status);
     }
 }

@@ -7,12 +7,14 @@ import java.net.SocketAddress;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpStatus;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
+import org.slotwise.page.PageResource;
 
 /**
  * What comes before any resource: callers that come too often, without the token, under a foreign name or from a foreign web
@@ -20,11 +22,13 @@ import org.eclipse.jetty.util.Callback;
  */
 final class AccessHandler extends Handler.Wrapper {
     private static final Set<String> READING = Set.of("GET", "HEAD", "OPTIONS");
+    private static final String BY_ADDRESS = "token=";
     /** Longest path in the audit log. */
     private static final int MAX_PATH = 256;
 
     private final AccessToken token;
     private final AccessToken reserved;
+    private final boolean page;
     private final CallerNames names;
     private final RateLimit limit;
     private final RateLimit reservedLimit;
@@ -37,6 +41,7 @@ final class AccessHandler extends Handler.Wrapper {
         super(resources);
         this.token = settings.token();
         this.reserved = settings.reserved();
+        this.page = settings.page();
         this.names = settings.callerNames();
         this.limit = new RateLimit(settings.requestsPerSecond(), System::nanoTime);
         this.reservedLimit = new RateLimit(settings.requestsPerSecond(), System::nanoTime);
@@ -76,7 +81,7 @@ final class AccessHandler extends Handler.Wrapper {
                 request.isSecure() ? "https" : "http")) {
             ProblemAnswer.send(request, response, callback, HttpStatus.FORBIDDEN_403,
                     "pages of other origins may not use this controller");
-        } else if (token != null && !isReserved && !token.isIn(authorization)) {
+        } else if (token != null && !isReserved && !token.isIn(authorization) && !isOfPage(request)) {
             response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer");
             ProblemAnswer.send(request, response, callback, HttpStatus.UNAUTHORIZED_401,
                     "an Authorization header with the bearer token is needed");
@@ -84,6 +89,20 @@ final class AccessHandler extends Handler.Wrapper {
             return super.handle(request, response, callback);
         }
         return true;
+    }
+
+    /**
+     * Whether a browser may have it without the header, which it cannot send when a person opens the page: the page, for who shows the
+     * token in its address, and its files. What is read and changed by it needs the header. Only paths that are written just so count.
+     */
+    private boolean isOfPage(Request request) {
+        if (!page || !READING.contains(request.getMethod())) {
+            return false;
+        }
+        String path = request.getHttpURI().getPath();
+        String query = request.getHttpURI().getQuery();
+        return PageResource.ASSETS.contains(path) || path.equals(PageResource.PATH) && query != null
+                && Stream.of(query.split("&")).anyMatch(part -> part.startsWith(BY_ADDRESS) && token.is(part.substring(BY_ADDRESS.length())));
     }
 
     private static InetAddress address(SocketAddress caller) {

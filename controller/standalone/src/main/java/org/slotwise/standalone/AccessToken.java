@@ -6,12 +6,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import org.slotwise.wire.Limits;
 
 /** A secret that callers of the REST interface send (RFC 6750); only its hash is kept. */
 final class AccessToken {
     private static final String SCHEME = "Bearer ";
-    private static final int MIN_LENGTH = 16;
-    private static final int MAX_LENGTH = 4096;
 
     private final byte[] hash;
 
@@ -27,9 +26,9 @@ final class AccessToken {
     /** As {@link #read}, but gives the token itself. */
     static String text(Path file) throws IOException {
         SecretFiles.check(file);
-        String token = new String(BoundedFiles.read(file, MAX_LENGTH), StandardCharsets.ISO_8859_1).strip();
-        if (token.length() < MIN_LENGTH || !token.matches("[A-Za-z0-9._~+/=-]+")) {
-            throw new IOException(file + ": a token is one line of at least " + MIN_LENGTH
+        String token = new String(BoundedFiles.read(file, Limits.MAX_TOKEN_CHARS), StandardCharsets.ISO_8859_1).strip();
+        if (token.length() < Limits.MIN_TOKEN_CHARS || !token.matches("[A-Za-z0-9._~+/=-]+")) {
+            throw new IOException(file + ": a token is one line of at least " + Limits.MIN_TOKEN_CHARS
                     + " letters, digits, or any of ._~+/=-");
         }
         return token;
@@ -39,7 +38,12 @@ final class AccessToken {
     boolean isIn(String authorization) {
         String given = authorization != null && authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())
                 ? authorization.substring(SCHEME.length()).strip() : "";
-        return MessageDigest.isEqual(hash, hash(given));
+        return is(given);
+    }
+
+    /** The same for the token itself, as an address has it. */
+    boolean is(String token) {
+        return MessageDigest.isEqual(hash, hash(token));
     }
 
     private static byte[] hash(String text) {

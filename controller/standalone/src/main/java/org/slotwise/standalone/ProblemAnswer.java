@@ -10,6 +10,7 @@ import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.server.handler.ErrorHandler;
 import org.eclipse.jetty.util.Callback;
+import org.slotwise.page.PageHeaders;
 
 /** Answers with a problem document (RFC 9457) what is refused before any resource sees it. */
 final class ProblemAnswer implements Request.Handler {
@@ -19,6 +20,8 @@ final class ProblemAnswer implements Request.Handler {
         byte[] body = JsonNodeFactory.instance.objectNode().put("type", "about:blank").put("title", title)
                 .put("status", status).put("detail", detail).toString().getBytes(StandardCharsets.UTF_8);
         response.setStatus(status);
+        // The live page's addresses may be among what is refused, and a problem needs nothing that these forbid.
+        PageHeaders.of(PageHeaders.Frames.NONE).forEach(response.getHeaders()::put);
         response.getHeaders().put(HttpHeader.CONTENT_TYPE, "application/problem+json");
         response.getHeaders().put(HttpHeader.CONTENT_LENGTH, body.length);
         boolean head = request.getMethod().equals("HEAD");

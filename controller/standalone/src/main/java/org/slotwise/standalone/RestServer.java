@@ -4,6 +4,7 @@ package org.slotwise.standalone;
 import io.prometheus.metrics.instrumentation.jvm.JvmMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
+import java.util.Optional;
 import java.util.logging.Level;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -18,6 +19,8 @@ import org.glassfish.jersey.server.ResourceConfig;
 import org.glassfish.jersey.server.ServerProperties;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.page.PageHeaders;
+import org.slotwise.page.PageResource;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
 
@@ -66,7 +69,7 @@ final class RestServer implements AutoCloseable {
         connector.addBean(connections);
         server.addConnector(connector);
         AccessHandler access = new AccessHandler(settings, audit, connections,
-                new Handler.Sequence(new MetricsHandler(metrics(service)), new JerseyHandler(resources(service))));
+                new Handler.Sequence(new MetricsHandler(metrics(service)), new JerseyHandler(resources(settings, service))));
         server.setHandler(access);
         server.setErrorHandler(new ProblemAnswer());
         server.setStopTimeout(STOP_TIMEOUT_MS);
@@ -105,8 +108,12 @@ final class RestServer implements AutoCloseable {
         return connector;
     }
 
-    private static ResourceConfig resources(ControllerService service) {
-        return ResourceConfig.forApplication(new SlotwiseApplication(service))
+    private static ResourceConfig resources(RestSettings settings, ControllerService service) {
+        ResourceConfig resources = ResourceConfig.forApplication(new SlotwiseApplication(service));
+        if (settings.page()) {
+            PageResource.singletons(service, PageHeaders.Frames.NONE).forEach(resources::register);
+        }
+        return resources
                 .property(ServerProperties.WADL_FEATURE_DISABLE, true)
                 // Without this Jersey would hand errors to the HTTP server, whose answer is another one.
                 .property(ServerProperties.RESPONSE_SET_STATUS_OVER_SEND_ERROR, true);
@@ -117,6 +124,11 @@ final class RestServer implements AutoCloseable {
         metrics.register(new Metrics(service));
         JvmMetrics.builder().register(metrics);
         return metrics;
+    }
+
+    /** Where the live page is, to be opened with {@code ?token=} and the token; empty if it is not served. */
+    Optional<String> pageUrl() {
+        return settings.page() ? Optional.of(url() + PageResource.PATH) : Optional.empty();
     }
 
     /** Where it listens. */

@@ -26,9 +26,10 @@ import org.slotwise.rest.json.JsonFields;
  * @param tls for HTTPS; null for HTTP
  * @param clientCertificates whether callers must have a certificate
  * @param requestsPerSecond what one address may ask
+ * @param page whether the live page is served; only on a loopback address, to who has the token
  */
 record RestSettings(String host, int port, Set<String> names, AccessToken token, AccessToken reserved, SSLContext tls,
-        boolean clientCertificates, int requestsPerSecond) {
+        boolean clientCertificates, int requestsPerSecond, boolean page) {
     private static final int DEFAULT_REQUESTS_PER_SECOND = 100;
     private static final String DEFAULT_HOST = "127.0.0.1";
     private static final Set<String> LOOPBACK = Set.of("localhost", "127.0.0.1", "[::1]");
@@ -41,7 +42,7 @@ record RestSettings(String host, int port, Set<String> names, AccessToken token,
     static RestSettings decode(String where, JsonNode value) throws IOException, InvalidJsonException {
         JsonFields fields =
                 JsonFields.of(where, value, "host", "port", "names", "token_file", "reserved_token_file", "tls",
-                        "requests_per_second");
+                        "requests_per_second", "page");
         String host = fields.optional("host").isPresent() ? fields.text("host") : DEFAULT_HOST;
         int port = (int) fields.integer("port", 0, MAX_PORT);
         Optional<Path> token = Configuration.optionalPath(fields, "token_file");
@@ -52,18 +53,23 @@ record RestSettings(String host, int port, Set<String> names, AccessToken token,
         }
         int perSecond = fields.optional("requests_per_second").isEmpty() ? DEFAULT_REQUESTS_PER_SECOND
                 : (int) fields.integer("requests_per_second", 1, MAX_REQUESTS_PER_SECOND);
+        boolean page = fields.optional("page").isPresent() && fields.flag("page");
+        if (page && (token.isEmpty() || !isLoopback(where, host))) {
+            throw new InvalidJsonException(fields.place("page"), "the page is for who has the token, on a loopback address: 'token_file' is needed,"
+                    + " and no other 'host'");
+        }
         AccessToken read = token.isPresent() ? AccessToken.read(token.get()) : null;
         Optional<Path> reservedToken = Configuration.optionalPath(fields, "reserved_token_file");
         AccessToken reserved = reservedToken.isPresent() ? AccessToken.read(reservedToken.get()) : null;
         Set<String> names = names(fields);
         if (tls.isEmpty()) {
-            return new RestSettings(host, port, names, read, reserved, null, false, perSecond);
+            return new RestSettings(host, port, names, read, reserved, null, false, perSecond, page);
         }
         JsonFields files = JsonFields.of(where + ".tls", tls.get(), "certificate", "key", "client_ca");
         Optional<Path> clientAuthority = Configuration.optionalPath(files, "client_ca");
         SSLContext context = PemFiles.serverContext(Configuration.path(files, "certificate"),
                 Configuration.path(files, "key"), clientAuthority.orElse(null));
-        return new RestSettings(host, port, names, read, reserved, context, clientAuthority.isPresent(), perSecond);
+        return new RestSettings(host, port, names, read, reserved, context, clientAuthority.isPresent(), perSecond, page);
     }
 
     private static Set<String> names(JsonFields fields) throws InvalidJsonException {
@@ -85,10 +91,10 @@ record RestSettings(String host, int port, Set<String> names, AccessToken token,
 
     /**
      * What callers may call this server. With a token any name will do where none is configured: a web page of a stranger does
-     * not have it.
+     * not have it. Not so with the live page: a browser may have the token in its history.
      */
     AccessHandler.CallerNames callerNames() {
-        if (token != null && names.isEmpty()) {
+        if (token != null && names.isEmpty() && !page) {
             return new AccessHandler.CallerNames(Set.of());
         }
         Set<String> all = new TreeSet<>(names);

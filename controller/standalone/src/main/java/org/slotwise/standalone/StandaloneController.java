@@ -108,8 +108,9 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
         return rest.url();
     }
 
-    /** Adds what applications have to say when all switches are configured. */
+    /** Adds what applications have to say when all switches are configured, and where the live page is. */
     void describe(ObjectNode ready) {
+        rest.pageUrl().ifPresent(url -> ready.put("page", url));
         apps.forEach(app -> app.part().describe(store.state(app.id()), ready));
     }
 

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.node.TextNode;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import java.io.IOException;
@@ -24,6 +25,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import javax.ws.rs.HttpMethod;
 import javax.ws.rs.Path;
@@ -33,6 +36,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
+import org.slotwise.apps.AppResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
 import org.slotwise.star.Networks;
@@ -188,6 +192,41 @@ class RestServerTest {
         assertEquals(404, send("PUT", BASE + "apps/star/light", "application/json", "{}").statusCode());
         assertEquals(405, send("PUT", BASE + "apps/star/status", "application/json", "{}").statusCode());
         assertEquals(405, send("DELETE", BASE + "apps/star/status", null, null).statusCode());
+    }
+
+    /** Says what it was asked for. */
+    private record Named(String id) implements AppResources {
+        @Override
+        public String description() {
+            return "A list of what has names.";
+        }
+
+        @Override
+        public Map<String, Supplier<JsonNode>> reads() {
+            return Map.of("all", () -> TextNode.valueOf("all"), "none", () -> TextNode.valueOf("none"));
+        }
+
+        @Override
+        public Map<String, Function<String, JsonNode>> parts() {
+            return Map.of("all", name -> TextNode.valueOf("only " + name));
+        }
+
+        @Override
+        public Map<String, Change> changes() {
+            return Map.of();
+        }
+    }
+
+    @Test
+    void whatHasANameIsReadAlone() throws Exception {
+        List<AppResources> apps = List.of(new Named("named"));
+        served.serve(ServedController.manyRequests(), () -> apps, Connections.Limits.DEFAULT);
+        assertEquals("all", get("apps/named/all").textValue());
+        assertEquals("only a b", get("apps/named/all?name=a%20b").textValue());
+        assertEquals("only ", get("apps/named/all?name=").textValue());
+        HttpResponse<String> unnamed = send("GET", BASE + "apps/named/none?name=a", null, null);
+        assertEquals(400, unnamed.statusCode());
+        assertTrue(unnamed.body().contains("no names"), unnamed::body);
     }
 
     // ---- what the resources say ----

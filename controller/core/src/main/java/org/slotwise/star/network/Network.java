@@ -511,6 +511,11 @@ public final class Network {
         return slotPayloadBytes(edge.fibre());
     }
 
+    /** What a slot of an edge's fastest fibre carries, bytes as on the fibre. */
+    public long slotBytes(Edge edge) {
+        return edge.fibres().stream().mapToLong(this::openBytes).max().orElseThrow();
+    }
+
     /** What one slot a frame is worth in packets of the largest size, 1/16 byte/s: the unit of XCP's rates. */
     public long slotThroughput(Edge edge) {
         BigInteger frameNs = BigInteger.valueOf(frame.slotNs()).multiply(BigInteger.valueOf(frame.slots()));

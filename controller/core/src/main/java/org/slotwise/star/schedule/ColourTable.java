@@ -20,13 +20,14 @@ final class ColourTable {
     private final int edges;
     private final int colours;
     private final int words;
+    private final int summaries;
     /** Length of an edge's colours in {@code receiver} and {@code sender}. */
     private final int stride;
     private final int[] slotOfColour;
     private final PairsByDistance pairs;
-    /** By sender and colour: the receiver. */
+    /** By sender and colour: the receiver, as {@link #spareOf} writes it if the connection is spare. Not negative only if it is firm. */
     private final short[] receiver;
-    /** By receiver and colour: the sender. */
+    /** By receiver and colour: the sender, likewise. */
     private final short[] sender;
     /** Colours without a firm connection by sender and by receiver, {@code words} each. */
     private final long[] freeToSend;
@@ -34,13 +35,12 @@ final class ColourTable {
     /** Colours without any connection. */
     private final long[] idleToSend;
     private final long[] idleToReceive;
-    /** Words before these have no colour without a firm connection. */
-    private final int[] firstToSend;
-    private final int[] firstToReceive;
+    /** Words that have a colour without a firm connection, a bit a word, {@code summaries} each. */
+    private final long[] openToSend;
+    private final long[] openToReceive;
     /** By sender: colours in which it may have another receiver than in the schedule before. */
     private final long[] changed;
-    /** Firm and spare connections by {@link PairsByDistance}. */
-    private final int[] firm;
+    /** Spare connections by {@link PairsByDistance}. */
     private final int[] spare;
     private final int[] pathSenders;
     private final int[] pathReceivers;
@@ -48,6 +48,7 @@ final class ColourTable {
     private final int[] coloursA = new int[MOST_COLOURS];
     private final int[] coloursB = new int[MOST_COLOURS];
     private final int[] pathEnds = new int[MOST_COLOURS * MOST_COLOURS];
+    private final int[] found;
     private final short[] someSlots;
     private final long[] block = new long[Long.SIZE];
 
@@ -55,6 +56,7 @@ final class ColourTable {
         this.edges = edges;
         this.colours = colours;
         this.words = (colours + Long.SIZE - 1) / Long.SIZE;
+        this.summaries = (words + Long.SIZE - 1) / Long.SIZE;
         this.stride = words * Long.SIZE + LINE;
         this.slotOfColour = order.slotsOfColours(colours);
         this.pairs = new PairsByDistance(edges);
@@ -64,29 +66,30 @@ final class ColourTable {
         this.freeToReceive = new long[edges * words];
         this.idleToSend = new long[edges * words];
         this.idleToReceive = new long[edges * words];
-        this.firstToSend = new int[edges];
-        this.firstToReceive = new int[edges];
+        this.openToSend = new long[edges * summaries];
+        this.openToReceive = new long[edges * summaries];
         this.changed = new long[edges * words];
-        this.firm = new int[pairs.length()];
         this.spare = new int[pairs.length()];
         this.pathSenders = new int[2 * edges];
         this.pathReceivers = new int[2 * edges];
+        this.found = new int[colours];
         this.someSlots = new short[Long.SIZE * edges];
     }
 
     /** Takes a schedule over: all its connections are spare. */
     void load(FrameSchedule schedule) {
         Arrays.fill(sender, (short) NONE);
-        Arrays.fill(firm, 0);
         Arrays.fill(spare, 0);
         Arrays.fill(changed, 0);
-        Arrays.fill(firstToSend, 0);
-        Arrays.fill(firstToReceive, 0);
         for (int edge = 0; edge < edges; edge++) {
             for (int word = 0; word < words; word++) {
-                freeToSend[edge * words + word] = coloursOf(word);
+                freeToSend[edge * words + word] = firstOf(colours - word * Long.SIZE);
+            }
+            for (int summary = 0; summary < summaries; summary++) {
+                openToSend[edge * summaries + summary] = firstOf(words - summary * Long.SIZE);
             }
         }
+        System.arraycopy(openToSend, 0, openToReceive, 0, openToSend.length);
         System.arraycopy(freeToSend, 0, freeToReceive, 0, freeToSend.length);
         System.arraycopy(freeToSend, 0, idleToSend, 0, freeToSend.length);
         System.arraycopy(freeToSend, 0, idleToReceive, 0, freeToSend.length);
@@ -95,9 +98,9 @@ final class ColourTable {
         }
     }
 
-    private long coloursOf(int word) {
-        int left = colours - word * Long.SIZE;
-        return left < Long.SIZE ? (1L << left) - 1 : -1L;
+    /** A word with its first bits set, at most all. */
+    private static long firstOf(int count) {
+        return count < Long.SIZE ? (1L << count) - 1 : -1L;
     }
 
     private void loadWord(FrameSchedule schedule, int word) {
@@ -110,15 +113,26 @@ final class ColourTable {
             int place = i * stride + firstColour;
             for (int k = 0; k < count; k++) {
                 int j = someSlots[k * edges + i];
-                receiver[place + k] = (short) j;
+                receiver[place + k] = spareOf(j);
                 if (j != NONE) {
-                    sender[j * stride + firstColour + k] = (short) i;
+                    sender[j * stride + firstColour + k] = spareOf(i);
                     idleToSend[i * words + word] &= ~(1L << k);
                     idleToReceive[j * words + word] &= ~(1L << k);
                     spare[pairs.place(i, j)]++;
                 }
             }
         }
+    }
+
+    /** How an edge, or NONE, is written where it is spare. */
+    private static short spareOf(int edge) {
+        return (short) (~edge - 1);
+    }
+
+    /** The opposite for what is negative; a firm edge stays. */
+    private static short edgeOf(short written) {
+        int sign = written >> Short.SIZE - 1;
+        return (short) ((written ^ sign) + sign);
     }
 
     /** What is connected now, given what was loaded or returned last: that one itself if it is the same. */
@@ -145,7 +159,7 @@ final class ColourTable {
                 for (long rest = changed[i * words + word]; rest != 0; rest &= rest - 1) {
                     int colour = word * Long.SIZE + Long.numberOfTrailingZeros(rest);
                     int slot = slotOfColour[colour];
-                    short now = receiver[i * stride + colour];
+                    short now = edgeOf(receiver[i * stride + colour]);
                     if (outputs == null) {
                         if (before.output(slot, i) == now) {
                             continue;
@@ -169,7 +183,7 @@ final class ColourTable {
                 for (int colour = firstColour; colour < lastColour; colour++) {
                     int place = slotOfColour[colour] * edges;
                     for (int i = firstSender; i < lastSender; i++) {
-                        outputs[place + i] = receiver[i * stride + colour];
+                        outputs[place + i] = edgeOf(receiver[i * stride + colour]);
                     }
                 }
             }
@@ -177,97 +191,142 @@ final class ColourTable {
         return FrameSchedule.of(edges, colours, outputs);
     }
 
-    /** Firm connections by {@link PairsByDistance}; others only read it. */
-    int[] firm() {
-        return firm;
-    }
-
     /** Spare connections by {@link PairsByDistance}; others only read it. */
     int[] spare() {
         return spare;
     }
 
-    int receiver(int colour, int i) {
-        return receiver[i * stride + colour];
+    /** Ways in which a connection, or none, of a sender can be written: {@link #firmTo} and {@link #spareTo} are some. */
+    int ways() {
+        return 2 * edges + 1;
     }
 
-    /** Whether a sender has a firm connection in a colour. */
-    boolean isFirm(int colour, int i) {
-        return !isFree(freeToSend, i, colour);
+    /** The way in which a firm connection to a receiver is written. */
+    int firmTo(int j) {
+        return j + edges + 1;
     }
 
-    /** Makes a spare connection firm. */
-    void makeFirm(int colour, int i, int j) {
-        freeToSend[i * words + colour / Long.SIZE] &= ~(1L << colour);
-        freeToReceive[j * words + colour / Long.SIZE] &= ~(1L << colour);
-        firm[pairs.place(i, j)]++;
-        spare[pairs.place(i, j)]--;
+    /** The way in which a spare one is. */
+    int spareTo(int j) {
+        return spareOf(j) + edges + 1;
     }
 
-    /** Makes a firm connection spare. */
-    void makeSpare(int colour, int i, int j) {
+    /** Makes {@code count} connections of a sender spare that are firm, or the opposite: by way, how many, which is counted down to 0. */
+    void turnFirmAndSpare(int i, int[] less, int count) {
+        findLatest(i, less, count);
+        for (int k = 0; k < count; k++) {
+            turn(found[k], i, edgeOf(receiver[i * stride + found[k]]));
+        }
+    }
+
+    /** Writes the last colours in which a sender's connections are of these ways to {@code found}. */
+    private void findLatest(int i, int[] less, int count) {
+        short[] receivers = receiver;
+        int none = edges + 1;
+        int first = i * stride;
+        int colour = colours - 1;
+        for (int left = count; left > 0; ) {
+            int place = first + colour;
+            // Most often there is none among four: a branch for each would cost more than all else.
+            if (colour >= 3 && (less[receivers[place] + none] | less[receivers[place - 1] + none] | less[receivers[place - 2] + none]
+                    | less[receivers[place - 3] + none]) == 0) {
+                colour -= 4;
+                continue;
+            }
+            for (int end = Math.max(NONE, colour - 4); colour > end && left > 0; colour--) {
+                int way = receivers[first + colour] + none;
+                if (less[way] != 0) {
+                    less[way]--;
+                    found[count - left--] = colour;
+                }
+            }
+        }
+    }
+
+    private void turn(int colour, int i, int j) {
+        if (isFirm(colour, i)) {
+            release(colour, i, j);
+            receiver[i * stride + colour] = spareOf(j);
+            sender[j * stride + colour] = spareOf(i);
+            spare[pairs.place(i, j)]++;
+        } else {
+            receiver[i * stride + colour] = (short) j;
+            sender[j * stride + colour] = (short) i;
+            take(freeToSend, openToSend, i, colour / Long.SIZE, 1L << colour);
+            take(freeToReceive, openToReceive, j, colour / Long.SIZE, 1L << colour);
+            spare[pairs.place(i, j)]--;
+        }
+    }
+
+    /** Ends {@code count} spare connections of a sender: by way, how many, which is counted down to 0. */
+    void dropSpare(int i, int[] less, int count) {
+        findLatest(i, less, count);
+        for (int k = 0; k < count; k++) {
+            dropSpare(found[k], i, edgeOf(receiver[i * stride + found[k]]));
+        }
+    }
+
+    private boolean isFirm(int colour, int i) {
+        return receiver[i * stride + colour] >= 0;
+    }
+
+    /** Marks the colour of a firm connection as free. */
+    private void release(int colour, int i, int j) {
         int word = colour / Long.SIZE;
         freeToSend[i * words + word] |= 1L << colour;
         freeToReceive[j * words + word] |= 1L << colour;
-        firstToSend[i] = Math.min(firstToSend[i], word);
-        firstToReceive[j] = Math.min(firstToReceive[j], word);
-        firm[pairs.place(i, j)]--;
-        spare[pairs.place(i, j)]++;
+        openToSend[i * summaries + word / Long.SIZE] |= 1L << word;
+        openToReceive[j * summaries + word / Long.SIZE] |= 1L << word;
     }
 
     /** Connects two that have no connection in a colour. */
     void addSpare(int colour, int i, int j) {
         int word = colour / Long.SIZE;
-        receiver[i * stride + colour] = (short) j;
-        sender[j * stride + colour] = (short) i;
+        receiver[i * stride + colour] = spareOf(j);
+        sender[j * stride + colour] = spareOf(i);
         idleToSend[i * words + word] &= ~(1L << colour);
         idleToReceive[j * words + word] &= ~(1L << colour);
         changed[i * words + word] |= 1L << colour;
         spare[pairs.place(i, j)]++;
     }
 
-    /** Ends a spare connection. */
-    void dropSpare(int colour, int i, int j) {
+    private void dropSpare(int colour, int i, int j) {
+        disconnect(colour, i, j);
+        spare[pairs.place(i, j)]--;
+    }
+
+    private void disconnect(int colour, int i, int j) {
         int word = colour / Long.SIZE;
         receiver[i * stride + colour] = NONE;
         sender[j * stride + colour] = NONE;
         idleToSend[i * words + word] |= 1L << colour;
         idleToReceive[j * words + word] |= 1L << colour;
         changed[i * words + word] |= 1L << colour;
-        spare[pairs.place(i, j)]--;
     }
 
     /** Connects a pair firmly in up to {@code wanted} of the lowest colours that are free at both; returns in how many. */
     int connectInCommon(int i, int j, int wanted) {
         int left = wanted;
-        for (int word = Math.max(firstToSend(i), firstToReceive(j)); word < words && left > 0; word++) {
-            long common = freeToSend[i * words + word] & freeToReceive[j * words + word];
-            if (common != 0) {
-                long taken = lowest(common, left);
-                connect(word, taken, i, j);
-                left -= Long.bitCount(taken);
+        for (int summary = 0; summary < summaries; summary++) {
+            long open = openToSend[i * summaries + summary] & openToReceive[j * summaries + summary];
+            for (; open != 0 && left > 0; open &= open - 1) {
+                int word = summary * Long.SIZE + Long.numberOfTrailingZeros(open);
+                long common = freeToSend[i * words + word] & freeToReceive[j * words + word];
+                if (common != 0) {
+                    long taken = lowest(common, left);
+                    connect(word, taken, i, j);
+                    left -= Long.bitCount(taken);
+                }
             }
         }
-        firm[pairs.place(i, j)] += wanted - left;
         return wanted - left;
     }
 
-    private int firstToSend(int i) {
-        int first = firstToSend[i];
-        while (first < words && freeToSend[i * words + first] == 0) {
-            first++;
+    private void take(long[] free, long[] open, int edge, int word, long taken) {
+        free[edge * words + word] &= ~taken;
+        if (free[edge * words + word] == 0) {
+            open[edge * summaries + word / Long.SIZE] &= ~(1L << word);
         }
-        firstToSend[i] = first;
-        return first;
-    }
-
-    private int firstToReceive(int j) {
-        int first = firstToReceive[j];
-        while (first < words && freeToReceive[j * words + first] == 0) {
-            first++;
-        }
-        firstToReceive[j] = first;
-        return first;
     }
 
     private static long lowest(long bits, int count) {
@@ -281,21 +340,21 @@ final class ColourTable {
         return bits ^ others;
     }
 
-    /** Sets connections of one word, which the caller counts as firm, in place of what spare ones are in their way. */
+    /** Sets firm connections of one word, in place of what spare ones are in their way. */
     private void connect(int word, long taken, int i, int j) {
         int firstColour = word * Long.SIZE;
         for (long rest = taken & ~idleToSend[i * words + word]; rest != 0; rest &= rest - 1) {
             int colour = firstColour + Long.numberOfTrailingZeros(rest);
-            dropSpare(colour, i, receiver[i * stride + colour]);
+            dropSpare(colour, i, edgeOf(receiver[i * stride + colour]));
         }
         for (long rest = taken & ~idleToReceive[j * words + word]; rest != 0; rest &= rest - 1) {
             int colour = firstColour + Long.numberOfTrailingZeros(rest);
-            dropSpare(colour, sender[j * stride + colour], j);
+            dropSpare(colour, edgeOf(sender[j * stride + colour]), j);
         }
         idleToSend[i * words + word] &= ~taken;
         idleToReceive[j * words + word] &= ~taken;
-        freeToSend[i * words + word] &= ~taken;
-        freeToReceive[j * words + word] &= ~taken;
+        take(freeToSend, openToSend, i, word, taken);
+        take(freeToReceive, openToReceive, j, word, taken);
         changed[i * words + word] |= taken;
         int ofSender = i * stride + firstColour;
         int ofReceiver = j * stride + firstColour;
@@ -306,9 +365,8 @@ final class ColourTable {
         }
     }
 
-    private void connectFirmly(int colour, int i, int j) {
+    private void connect(int colour, int i, int j) {
         connect(colour / Long.SIZE, 1L << colour, i, j);
-        firm[pairs.place(i, j)]++;
     }
 
     /**
@@ -321,10 +379,13 @@ final class ColourTable {
         if (countA == 0 || countB == 0) {
             throw new IllegalStateException("line " + (countA == 0 ? i : j) + " is full");
         }
-        int shortest = shortestPath(countA, countB, j);
+        int shortest = pathOfOne(countA, countB, j);
+        if (shortest == NONE) {
+            shortest = pathOfMore(countA, countB, j);
+        }
         int a = coloursA[shortest / countB];
         swapAlongPath(a, coloursB[shortest % countB], j);
-        connectFirmly(a, i, j);
+        connect(a, i, j);
     }
 
     /** Collects the lowest colours that are free at an edge; returns how many. */
@@ -341,31 +402,50 @@ final class ColourTable {
         return count;
     }
 
-    /** Follows the paths of all pairs of colours from a receiver, a step of each at a time, until one ends; returns its place. */
-    private int shortestPath(int countA, int countB, int j) {
-        Arrays.fill(pathEnds, 0, countA * countB, j);
-        while (true) {
-            int path = 0;
-            for (int indexA = 0; indexA < countA; indexA++) {
-                int a = coloursA[indexA];
-                for (int indexB = 0; indexB < countB; indexB++, path++) {
-                    int b = coloursB[indexB];
-                    int column = pathEnds[path];
-                    if (isFree(freeToReceive, column, a)) {
-                        return path;
+    /** Place of the first path, by colours, of one connection: its sender is free in a colour of the receiver; NONE if there is none. */
+    private int pathOfOne(int countA, int countB, int j) {
+        int last = coloursB[countB - 1];
+        for (int indexA = 0; indexA < countA; indexA++) {
+            int row = sender[j * stride + coloursA[indexA]];
+            for (int summary = 0; summary < summaries; summary++) {
+                long open = openToSend[row * summaries + summary] & openToReceive[j * summaries + summary];
+                for (; open != 0; open &= open - 1) {
+                    int word = summary * Long.SIZE + Long.numberOfTrailingZeros(open);
+                    long common = freeToSend[row * words + word] & freeToReceive[j * words + word];
+                    if (common != 0) {
+                        int b = word * Long.SIZE + Long.numberOfTrailingZeros(common);
+                        if (b <= last) {
+                            return indexA * countB + Arrays.binarySearch(coloursB, 0, countB, b);
+                        }
                     }
-                    int row = sender[column * stride + a];
-                    if (isFree(freeToSend, row, b)) {
-                        return path;
-                    }
-                    pathEnds[path] = receiver[row * stride + b];
                 }
             }
         }
+        return NONE;
     }
 
-    private boolean isFree(long[] free, int edge, int colour) {
-        return (free[edge * words + colour / Long.SIZE] >>> colour & 1) != 0;
+    /** Follows the paths of all pairs of colours from a receiver, a step of each at a time, until one ends; returns its place. */
+    private int pathOfMore(int countA, int countB, int j) {
+        for (boolean first = true; true; first = false) {
+            int path = 0;
+            for (int indexA = 0; indexA < countA; indexA++) {
+                int a = coloursA[indexA];
+                int firstRow = sender[j * stride + a];
+                for (int indexB = 0; indexB < countB; indexB++, path++) {
+                    int b = coloursB[indexB];
+                    int column = first ? receiver[firstRow * stride + b] : pathEnds[path];
+                    int row = sender[column * stride + a];
+                    if (row < 0) {
+                        return path;
+                    }
+                    int next = receiver[row * stride + b];
+                    if (next < 0) {
+                        return path;
+                    }
+                    pathEnds[path] = next;
+                }
+            }
+        }
     }
 
     /**
@@ -375,27 +455,26 @@ final class ColourTable {
     private void swapAlongPath(int a, int b, int j) {
         int length = 0;
         int column = j;
-        while (column != NONE) {
-            int row = sender[column * stride + a];
-            if (row == NONE || !isFirm(a, row)) {
+        int row = sender[column * stride + a];
+        while (row >= 0) {
+            pathSenders[length] = row;
+            pathReceivers[length++] = column;
+            column = receiver[row * stride + b];
+            if (column < 0) {
                 break;
             }
             pathSenders[length] = row;
             pathReceivers[length++] = column;
-            column = isFirm(b, row) ? receiver(b, row) : NONE;
-            if (column != NONE) {
-                pathSenders[length] = row;
-                pathReceivers[length++] = column;
-            }
+            row = sender[column * stride + a];
         }
         for (int step = 0; step < length; step++) {
             int colour = step % 2 == 0 ? a : b;
-            makeSpare(colour, pathSenders[step], pathReceivers[step]);
-            dropSpare(colour, pathSenders[step], pathReceivers[step]);
+            release(colour, pathSenders[step], pathReceivers[step]);
+            disconnect(colour, pathSenders[step], pathReceivers[step]);
         }
         for (int step = 0; step < length; step++) {
             int colour = step % 2 == 0 ? b : a;
-            connectFirmly(colour, pathSenders[step], pathReceivers[step]);
+            connect(colour, pathSenders[step], pathReceivers[step]);
         }
     }
 

@@ -18,16 +18,29 @@ final class EdgeColouring {
     private final PairsByDistance pairs;
     private final int slots;
     private final ColourTable table;
+    /** Slots in which edges send and receive firmly, and are to. */
     private final int[] rowSum;
     private final int[] columnSum;
-    /** Slots by {@link PairsByDistance}. */
-    private final int[] wanted;
+    private final int[] rowWanted;
+    private final int[] columnWanted;
+    /** Slots that pairs have firmly, by place in {@link Square}. */
+    private final int[] placed;
+    /** Pairs that want more or less than they have, by place in {@link Square}: row by row, and as the fixed rotation goes. */
+    private final int[] differing;
+    private final int[] byDistance;
+    /** How much more each of {@code byDistance} wants. */
+    private final int[] difference;
+    private final int[] endOfDistance;
+    private int differences;
     private final PairsOfRows listed;
-    /** Of the receivers listed of a row: how many of its connections are to change. */
+    /** Of what is listed of a row, by way of {@link ColourTable} or by receiver: how many of its connections are to change. */
+    private final int[] less;
     private final int[] more;
     /** Spare connections that a pair may have by its sender's room, and by its receiver's. */
     private final int[] rowSpare;
     private final int[] columnSpare;
+    /** Whether a pair may have more spare connections than it should, although it wants no less than before. */
+    private boolean tighter;
     private final int edgeWords;
     private final long[] idleSenders;
     private final long[] idleReceivers;
@@ -42,8 +55,15 @@ final class EdgeColouring {
         this.table = new ColourTable(edges, slots, order);
         this.rowSum = new int[edges];
         this.columnSum = new int[edges];
-        this.wanted = new int[pairs.length()];
+        this.rowWanted = new int[edges];
+        this.columnWanted = new int[edges];
+        this.placed = new int[square.length()];
+        this.differing = new int[edges * edges];
+        this.byDistance = new int[edges * edges];
+        this.difference = new int[edges * edges];
+        this.endOfDistance = new int[edges + 1];
         this.listed = new PairsOfRows(edges);
+        this.less = new int[table.ways()];
         this.more = new int[edges];
         this.rowSpare = new int[edges];
         this.columnSpare = new int[edges];
@@ -60,12 +80,18 @@ final class EdgeColouring {
      *     negative, or an edge would send to itself
      */
     FrameSchedule decompose(int[] service, FrameSchedule before) {
-        checkAdmissible(service);
         if (!before.equals(last)) {
             table.load(before);
+            Arrays.fill(placed, 0);
+            Arrays.fill(rowSum, 0);
+            Arrays.fill(columnSum, 0);
+            tighter = true;
+            last = before;
         }
+        findDifferences(service);
+        checkSums();
         last = null;
-        pairs.copy(service, square, wanted);
+        takeDifferences(service);
         turnFirmAndSpare();
         place();
         trimSpare();
@@ -74,123 +100,135 @@ final class EdgeColouring {
         return last;
     }
 
-    private void checkAdmissible(int[] service) {
-        Arrays.fill(rowSum, 0);
-        Arrays.fill(columnSum, 0);
+    /** Lists the pairs that are to change, and what lines are to send and receive; changes nothing else. */
+    private void findDifferences(int[] service) {
+        System.arraycopy(rowSum, 0, rowWanted, 0, edges);
+        System.arraycopy(columnSum, 0, columnWanted, 0, edges);
+        Arrays.fill(endOfDistance, 0);
+        differences = 0;
         for (int i = 0; i < edges; i++) {
             int row = square.entry(i, 0);
-            int outside = service[row + i];
-            for (int j = 0; j < edges; j++) {
-                int wanted = service[row + j];
-                outside |= wanted | slots - wanted;
-                rowSum[i] += wanted;
-                columnSum[j] += wanted;
+            int end = row + edges;
+            for (int entry = nextDifference(service, row, end); entry < end; entry = nextDifference(service, entry, end)) {
+                for (; entry < end && service[entry] != placed[entry]; entry++) {
+                    int j = entry - row;
+                    int wanted = service[entry];
+                    if (wanted < 0 || wanted > slots || i == j) {
+                        throw new IllegalArgumentException("service[" + i + "][" + j + "] cannot be " + wanted);
+                    }
+                    rowWanted[i] += wanted - placed[entry];
+                    columnWanted[j] += wanted - placed[entry];
+                    differing[differences++] = entry;
+                    endOfDistance[pairs.distance(i, j) + 1]++;
+                }
             }
-            if (outside < 0 || service[row + i] != 0) {
-                throw notPossible(service, i);
+        }
+    }
+
+    /** What is the same for long is skipped many at a time. */
+    private int nextDifference(int[] service, int from, int end) {
+        int same = Arrays.mismatch(service, from, end, placed, from, end);
+        return same < 0 ? end : from + same;
+    }
+
+    private void checkSums() {
+        for (int edge = 0; edge < edges; edge++) {
+            if (rowWanted[edge] > slots || columnWanted[edge] > slots) {
+                throw new IllegalArgumentException("edge " + edge + " would send in " + rowWanted[edge]
+                        + " and receive in " + columnWanted[edge] + " slots of " + slots);
             }
         }
         for (int edge = 0; edge < edges; edge++) {
-            if (rowSum[edge] > slots || columnSum[edge] > slots) {
-                throw new IllegalArgumentException("edge " + edge + " would send in " + rowSum[edge]
-                        + " and receive in " + columnSum[edge] + " slots of " + slots);
-            }
-            rowSpare[edge] = 1 + (slots - rowSum[edge] + edges - 2) / (edges - 1);
-            columnSpare[edge] = 1 + (slots - columnSum[edge] + edges - 2) / (edges - 1);
+            rowSum[edge] = rowWanted[edge];
+            columnSum[edge] = columnWanted[edge];
+            limitSpare(rowSpare, edge, slots - rowSum[edge]);
+            limitSpare(columnSpare, edge, slots - columnSum[edge]);
         }
-    }
-
-    private IllegalArgumentException notPossible(int[] service, int i) {
-        int j = 0;
-        while (i == j ? service[square.entry(i, j)] == 0
-                : service[square.entry(i, j)] >= 0 && service[square.entry(i, j)] <= slots) {
-            j++;
-        }
-        return new IllegalArgumentException("service[" + i + "][" + j + "] cannot be " + service[square.entry(i, j)]);
     }
 
     /** No pair keeps all that another once needed: each may have its part of the room and one more. */
+    private void limitSpare(int[] limits, int edge, int room) {
+        int limit = 1 + (room + edges - 2) / (edges - 1);
+        tighter |= limit < limits[edge];
+        limits[edge] = limit;
+    }
+
     private int spareLimit(int i, int j) {
         return Math.min(rowSpare[i], columnSpare[j]);
     }
 
+    /** Orders what was listed as the fixed rotation goes, and counts it as changed. */
+    private void takeDifferences(int[] service) {
+        for (int distance = 1; distance <= edges; distance++) {
+            endOfDistance[distance] += endOfDistance[distance - 1];
+        }
+        for (int k = 0; k < differences; k++) {
+            int entry = differing[k];
+            int place = endOfDistance[pairs.distance(square.row(entry), square.column(entry))]++;
+            byDistance[place] = entry;
+            difference[place] = service[entry] - placed[entry];
+            placed[entry] = service[entry];
+        }
+    }
+
     /** Makes spare connections firm where a pair wants more, and firm ones spare where it wants less. */
     private void turnFirmAndSpare() {
-        int[] firm = table.firm();
         int[] spare = table.spare();
         listed.clear();
-        for (int distance = 1; distance < edges; distance++) {
-            int first = pairs.first(distance);
-            for (int i = 0; i < edges; i++) {
-                int difference = wanted[first + i] - firm[first + i];
-                if (difference < 0 || difference > 0 && spare[first + i] > 0) {
-                    listed.add(i, pairs.receiver(distance, i), Math.min(difference, spare[first + i]));
-                }
+        for (int k = 0; k < differences; k++) {
+            int i = square.row(byDistance[k]);
+            int j = square.column(byDistance[k]);
+            int amount = Math.min(difference[k], spare[pairs.place(i, j)]);
+            if (amount > 0) {
+                listed.add(i, table.spareTo(j), amount);
+                difference[k] -= amount;
+            } else if (amount < 0) {
+                listed.add(i, table.firmTo(j), -amount);
             }
         }
         for (int i = 0; i < edges; i++) {
-            int left = listed.take(i, more);
-            for (int colour = slots - 1; left > 0; colour--) {
-                int j = table.receiver(colour, i);
-                if (j == ColourTable.NONE || more[j] == 0) {
-                    continue;
-                }
-                boolean firmly = table.isFirm(colour, i);
-                if (firmly && more[j] < 0) {
-                    table.makeSpare(colour, i, j);
-                    more[j]++;
-                    left--;
-                } else if (!firmly && more[j] > 0) {
-                    table.makeFirm(colour, i, j);
-                    more[j]--;
-                    left--;
-                }
-            }
+            table.turnFirmAndSpare(i, less, listed.take(i, less));
         }
     }
 
     private void trimSpare() {
-        int[] spare = table.spare();
         listed.clear();
-        for (int distance = 1; distance < edges; distance++) {
-            int first = pairs.first(distance);
-            for (int i = 0; i < edges; i++) {
-                int beyond = spare[first + i] - rowSpare[i];
-                if (spare[first + i] > 0) {
-                    beyond = Math.max(beyond, spare[first + i] - columnSpare[pairs.receiver(distance, i)]);
-                    if (beyond > 0) {
-                        listed.add(i, pairs.receiver(distance, i), beyond);
-                    }
+        if (tighter) {
+            for (int distance = 1; distance < edges; distance++) {
+                for (int i = 0; i < edges; i++) {
+                    listBeyondLimit(i, pairs.receiver(distance, i));
+                }
+            }
+            tighter = false;
+        } else {
+            for (int k = 0; k < differences; k++) {
+                if (difference[k] < 0) {
+                    listBeyondLimit(square.row(byDistance[k]), square.column(byDistance[k]));
                 }
             }
         }
         for (int i = 0; i < edges; i++) {
-            int left = listed.take(i, more);
-            for (int colour = slots - 1; left > 0; colour--) {
-                int j = table.receiver(colour, i);
-                if (j != ColourTable.NONE && more[j] > 0 && !table.isFirm(colour, i)) {
-                    table.dropSpare(colour, i, j);
-                    more[j]--;
-                    left--;
-                }
-            }
+            table.dropSpare(i, less, listed.take(i, less));
+        }
+    }
+
+    private void listBeyondLimit(int i, int j) {
+        int spare = table.spare()[pairs.place(i, j)];
+        if (spare > 0 && spare > spareLimit(i, j)) {
+            listed.add(i, table.spareTo(j), spare - spareLimit(i, j));
         }
     }
 
     /** First all that fits as it is, then one by one, in order of senders, what needs swapping. */
     private void place() {
-        int[] firm = table.firm();
         listed.clear();
-        for (int distance = 1; distance < edges; distance++) {
-            int first = pairs.first(distance);
-            for (int i = 0; i < edges; i++) {
-                int missing = wanted[first + i] - firm[first + i];
+        for (int k = 0; k < differences; k++) {
+            if (difference[k] > 0) {
+                int i = square.row(byDistance[k]);
+                int j = square.column(byDistance[k]);
+                int missing = difference[k] - table.connectInCommon(i, j, difference[k]);
                 if (missing > 0) {
-                    int j = pairs.receiver(distance, i);
-                    missing -= table.connectInCommon(i, j, missing);
-                    if (missing > 0) {
-                        listed.add(i, j, missing);
-                    }
+                    listed.add(i, j, missing);
                 }
             }
         }

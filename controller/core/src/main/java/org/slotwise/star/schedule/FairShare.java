@@ -52,7 +52,15 @@ final class FairShare {
     private final int[] owed;
     private final int[] unmet;
     private final int[] byOwed;
+    /** Whether anybody was ever owed anything. */
+    private boolean isOwing;
     private final int[] columnSum;
+    /** Whether all had what they asked for, and others a slot: {@code request} is what they had then, {@code asked} what was asked for. */
+    private boolean allGranted;
+    private final int[] asked;
+    /** Pairs that ask for nothing. */
+    private final int[] rowIdle;
+    private final int[] columnIdle;
     /** Senders that have room left. */
     private final int[] withRoom;
     private final int[] bucketEnd = new int[OWED_BUCKETS + 1];
@@ -89,6 +97,9 @@ final class FairShare {
         this.unmet = new int[square.length()];
         this.byOwed = new int[square.length()];
         this.columnSum = new int[edges];
+        this.asked = new int[square.length()];
+        this.rowIdle = new int[edges];
+        this.columnIdle = new int[edges];
         this.withRoom = new int[edges];
     }
 
@@ -107,9 +118,28 @@ final class FairShare {
     }
 
     private int[] allocateRoom(int[][] requests) {
+        boolean alike = weights.classes() == 1 && isUniform() && edges == rowRoom.length;
+        if (alike) {
+            if (allGranted) {
+                takeChanges(requests);
+                if (fits() && idleFitsToo()) {
+                    forgetOwed(asked);
+                    return request;
+                }
+            }
+            takeAll(requests);
+            allGranted = idleToo && fits() && idleFitsToo();
+            if (allGranted) {
+                grantAllAndIdle(requests);
+                forgetOwed(asked);
+                return request;
+            }
+        }
         Arrays.fill(service, 0);
         for (int rank = 0; rank < weights.classes(); rank++) {
-            takeRequests(requests, rank);
+            if (!alike) {
+                takeRequests(requests, rank);
+            }
             if (fits()) {
                 grantAll();
             } else {
@@ -123,10 +153,6 @@ final class FairShare {
     }
 
     private void takeRequests(int[][] requests, int rank) {
-        if (weights.classes() == 1 && isUniform() && edges == rowRoom.length) {
-            takeAll(requests);
-            return;
-        }
         boolean single = weights.classes() == 1;
         boolean uniform = isUniform();
         Arrays.fill(rowRequest, 0);
@@ -150,28 +176,88 @@ final class FairShare {
         }
     }
 
-    /** The same of one class of pairs that are alike, with a port for each edge: loops that are done in vectors. */
+    /** The same of one class of pairs that are alike, with a port for each edge, and who asks for nothing: loops that are done in vectors. */
     private void takeAll(int[][] requests) {
         int most = Math.min(MAX_REQUEST, capacity);
         Arrays.fill(columnSum, 0);
+        Arrays.fill(columnIdle, 0);
         for (int i = 0; i < edges; i++) {
             int[] row = requests[i];
             int first = square.entry(i, 0);
             int sum = 0;
+            int idle = 0;
             for (int j = 0; j < edges; j++) {
                 int possible = Math.max(0, Math.min(row[j], most));
+                int none = possible - 1 >>> Integer.SIZE - 1;
                 request[first + j] = possible;
                 columnSum[j] += possible;
+                columnIdle[j] += none;
                 sum += possible;
+                idle += none;
             }
             int toItself = request[first + i];
+            int isIdle = toItself - 1 >>> Integer.SIZE - 1;
             request[first + i] = 0;
             columnSum[i] -= toItself;
+            columnIdle[i] -= isIdle;
             rowRequest[i] = sum - toItself;
+            rowIdle[i] = idle - isIdle;
         }
         for (int j = 0; j < edges; j++) {
             columnRequest[j] = columnSum[j];
         }
+    }
+
+    /** Of what {@link #takeAll} took. */
+    private boolean idleFitsToo() {
+        for (int edge = 0; edge < edges; edge++) {
+            if (rowRequest[edge] + rowIdle[edge] > rowRoom[edge] || columnRequest[edge] + columnIdle[edge] > columnRoom[edge]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** What was taken becomes what is granted, with a slot for who asks for nothing. */
+    private void grantAllAndIdle(int[][] requests) {
+        for (int i = 0; i < edges; i++) {
+            int first = square.entry(i, 0);
+            System.arraycopy(requests[i], 0, asked, first, edges);
+            for (int j = 0; j < edges; j++) {
+                request[first + j] = Math.max(1, request[first + j]);
+            }
+            request[first + i] = 0;
+        }
+    }
+
+    /** Like {@link #takeAll} and {@link #grantAllAndIdle}, after these: looks at what is asked for otherwise than then only. */
+    private void takeChanges(int[][] requests) {
+        for (int i = 0; i < edges; i++) {
+            int[] row = requests[i];
+            int first = square.entry(i, 0);
+            for (int j = nextChange(row, 0, first); j < edges; j = nextChange(row, j + 1, first)) {
+                int before = possible(asked[first + j]);
+                int now = possible(row[j]);
+                asked[first + j] = row[j];
+                if (i != j) {
+                    int idle = (now - 1 >>> Integer.SIZE - 1) - (before - 1 >>> Integer.SIZE - 1);
+                    rowRequest[i] += now - before;
+                    columnRequest[j] += now - before;
+                    rowIdle[i] += idle;
+                    columnIdle[j] += idle;
+                    request[first + j] = Math.max(1, now);
+                }
+            }
+        }
+    }
+
+    private int nextChange(int[] row, int from, int first) {
+        int same = Arrays.mismatch(row, from, edges, asked, first + from, first + edges);
+        return same < 0 ? edges : from + same;
+    }
+
+    private int possible(int wanted) {
+        return Math.max(0, Math.min(wanted, Math.min(MAX_REQUEST, capacity)));
     }
 
     private boolean isUniform() {
@@ -189,18 +275,27 @@ final class FairShare {
 
     private void grantAll() {
         for (int entry = 0; entry < request.length; entry++) {
-            int wanted = request[entry];
-            service[entry] += wanted;
-            // Whoever asks is owed nothing afterwards: kept where nothing is wanted, as 0 - 1 has all bits.
-            owed[entry] &= wanted - 1 >> Integer.SIZE - 1;
+            service[entry] += request[entry];
         }
+        forgetOwed(request);
         for (int line = 0; line < rowRoom.length; line++) {
             rowRoom[line] -= (int) rowRequest[line];
             columnRoom[line] -= (int) columnRequest[line];
         }
     }
 
+    /** Whoever asks is owed nothing afterwards. */
+    private void forgetOwed(int[] wanted) {
+        if (!isOwing) {
+            return;
+        }
+        for (int entry = 0; entry < wanted.length; entry++) {
+            owed[entry] = wanted[entry] > 0 ? 0 : owed[entry];
+        }
+    }
+
     private void grantShares() {
+        isOwing = true;
         long[] amount = water.fill(request, isUniform() ? null : weight, rowRoom, columnRoom);
         int waiting = 0;
         for (int entry = 0; entry < request.length; entry++) {
@@ -262,6 +357,42 @@ final class FairShare {
     }
 
     private void grantToIdle() {
+        if (idleFit()) {
+            for (int i = 0; i < edges; i++) {
+                int first = square.entry(i, 0);
+                for (int j = 0; j < edges; j++) {
+                    service[first + j] = Math.max(1, service[first + j]);
+                }
+                service[first + i] = 0;
+            }
+        } else {
+            grantToIdleInTurn();
+        }
+    }
+
+    /** Whether all pairs that have nothing can have a slot. */
+    private boolean idleFit() {
+        Arrays.fill(rowRequest, 0);
+        Arrays.fill(columnRequest, 0);
+        Arrays.fill(columnSum, -1);
+        for (int i = 0; i < edges; i++) {
+            int first = square.entry(i, 0);
+            int idle = 0;
+            for (int j = 0; j < edges; j++) {
+                int one = service[first + j] - 1 >>> Integer.SIZE - 1;
+                columnSum[j] += one;
+                idle += one;
+            }
+            // Nobody sends to itself.
+            rowRequest[lineOf[i]] += idle - 1;
+        }
+        for (int j = 0; j < edges; j++) {
+            columnRequest[lineOf[j]] += columnSum[j];
+        }
+        return fits();
+    }
+
+    private void grantToIdleInTurn() {
         int senders = 0;
         for (int i = 0; i < edges; i++) {
             if (rowRoom[lineOf[i]] > 0) {

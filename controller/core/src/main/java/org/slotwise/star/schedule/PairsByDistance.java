@@ -7,7 +7,6 @@ package org.slotwise.star.schedule;
  * not used.
  */
 final class PairsByDistance {
-    private static final int BLOCK = 64;
     /** Of ints in a line of the cache; rows whose length is a power of two would all begin in the same few of its sets. */
     private static final int LINE = 16;
 
@@ -24,36 +23,17 @@ final class PairsByDistance {
         return edges * stride;
     }
 
-    /** Place of the first sender's pair at a distance; those of others follow. */
-    int first(int distance) {
-        return distance * stride;
+    int place(int sender, int receiver) {
+        return distance(sender, receiver) * stride + sender;
     }
 
-    int place(int sender, int receiver) {
+    int distance(int sender, int receiver) {
         int distance = receiver - sender;
-        return (distance < 0 ? distance + edges : distance) * stride + sender;
+        return distance < 0 ? distance + edges : distance;
     }
 
     int receiver(int distance, int sender) {
         int receiver = sender + distance;
         return receiver < edges ? receiver : receiver - edges;
-    }
-
-    /** Takes over what stands in a {@link Square}, block by block so that neither side runs out of the cache. */
-    void copy(int[] square, Square places, int[] byDistance) {
-        for (int firstSender = 0; firstSender < edges; firstSender += BLOCK) {
-            int lastSender = Math.min(edges, firstSender + BLOCK);
-            for (int firstDistance = 0; firstDistance < edges; firstDistance += BLOCK) {
-                int lastDistance = Math.min(edges, firstDistance + BLOCK);
-                for (int sender = firstSender; sender < lastSender; sender++) {
-                    int row = places.entry(sender, 0);
-                    int receiver = receiver(firstDistance, sender);
-                    for (int place = firstDistance * stride + sender; place < lastDistance * stride; place += stride) {
-                        byDistance[place] = square[row + receiver];
-                        receiver = receiver + 1 < edges ? receiver + 1 : 0;
-                    }
-                }
-            }
-        }
     }
 }

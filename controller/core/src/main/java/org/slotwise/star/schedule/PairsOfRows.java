@@ -3,7 +3,7 @@ package org.slotwise.star.schedule;
 
 import java.util.Arrays;
 
-/** Collects an amount for some pairs of edges, in any order, and gives them back row by row. */
+/** Collects an amount, above 0, for some places of a matrix, in any order, and gives them back row by row. */
 final class PairsOfRows {
     private static final int END = -1;
 
@@ -34,12 +34,12 @@ final class PairsOfRows {
         newest[row] = size++;
     }
 
-    /** Writes the amounts of a row to {@code amounts}, by column; returns the sum of their absolute values. */
+    /** Writes the amounts of a row to {@code amounts}, by column; returns their sum. */
     int take(int row, int[] amounts) {
         int sum = 0;
         for (int k = newest[row]; k != END; k = next[k]) {
             amounts[column[k]] = amount[k];
-            sum += Math.abs(amount[k]);
+            sum += amount[k];
         }
         return sum;
     }

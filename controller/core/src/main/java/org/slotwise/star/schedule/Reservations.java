@@ -2,6 +2,7 @@
 package org.slotwise.star.schedule;
 
 import java.util.Arrays;
+import java.util.BitSet;
 
 /**
  * Slots that pairs of edges have in every frame, whoever schedules the others: what a scheduler gives is shared anew, max-min fair, within
@@ -61,6 +62,18 @@ public final class Reservations {
     /** Slots of a frame. */
     public int slots() {
         return slots;
+    }
+
+    /** The same without what is reserved to or from these edges. */
+    public Reservations without(BitSet edges) {
+        int[][] rest = new int[reserved.length][];
+        for (int i = 0; i < rest.length; i++) {
+            rest[i] = edges.get(i) ? new int[rest.length] : reserved[i].clone();
+            for (int j = edges.nextSetBit(0); j >= 0; j = edges.nextSetBit(j + 1)) {
+                rest[i][j] = 0;
+            }
+        }
+        return new Reservations(rest, slots);
     }
 
     /** What a scheduler is told that pairs want: no less than what is reserved for them, which is theirs whether they want it or not. */

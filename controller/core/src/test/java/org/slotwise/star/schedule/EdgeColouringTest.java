@@ -69,6 +69,37 @@ class EdgeColouringTest {
         }
     }
 
+    @Property(seed = "20261201")
+    void schedulesAreThoseOfThePlainAlgorithm(@ForAll @IntRange(min = 2, max = 12) int edges,
+            @ForAll @IntRange(min = 1, max = 140) int slots, @ForAll Random random, @ForAll SlotOrder order) {
+        EdgeColouring colouring = new EdgeColouring(edges, slots, order);
+        PlainColouring plain = new PlainColouring(edges, slots, order);
+        FrameSchedule schedule = FrameSchedule.empty(edges, slots);
+        int[][] service = admissible(edges, slots, random);
+        for (int round = 0; round < 6; round++) {
+            FrameSchedule expected = plain.decompose(service, schedule);
+            schedule = colouring.decompose(new Square(edges).flatten(service), schedule);
+            assertEquals(expected, schedule);
+            if (random.nextInt(4) == 0) {
+                // Not the schedule that was returned last.
+                int dark = random.nextInt(edges);
+                schedule = schedule.without(edge -> edge == dark);
+            }
+            service = random.nextBoolean() ? admissible(edges, slots, random) : without(service, random);
+        }
+    }
+
+    /** A service of which some pairs have less and some nothing any more. */
+    private static int[][] without(int[][] service, Random random) {
+        int[][] less = Arrays.stream(service).map(int[]::clone).toArray(int[][]::new);
+        for (int[] row : less) {
+            for (int j = 0; j < row.length; j++) {
+                row[j] = random.nextInt(3) > 0 ? row[j] : random.nextInt(row[j] + 1);
+            }
+        }
+        return less;
+    }
+
     @Test
     void idleFrameIsTheFixedRotation() {
         int[][] service = decompose(new int[4][4], FrameSchedule.empty(4, 15), SlotOrder.SPREAD).service();

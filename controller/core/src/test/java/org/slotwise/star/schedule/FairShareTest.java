@@ -78,6 +78,41 @@ class FairShareTest {
         }
     }
 
+    @Property(seed = "20261202")
+    void idlePairsGetASlotInTheOrderOfTheRotation(@ForAll("requests") int[][] request) {
+        int n = request.length;
+        int[][] expected = new Square(n).unflatten(
+                new FairShare(n, CAPACITY, Share.EQUAL, PairWeights.ALIKE.forEdges(n), false).allocate(request));
+        for (int distance = 1; distance < n; distance++) {
+            for (int i = 0; i < n; i++) {
+                int j = (i + distance) % n;
+                if (expected[i][j] == 0 && Matrices.row(expected, i) < CAPACITY && Matrices.column(expected, j) < CAPACITY) {
+                    expected[i][j] = 1;
+                }
+            }
+        }
+        assertArrayEquals(expected, allocate(request, Share.EQUAL));
+    }
+
+    /** A weight of a pair that there is not changes nothing, but such frames are looked at as a whole. */
+    @Property(seed = "20261203", tries = 200)
+    void aFrameThatIsMostlyTheOneBeforeGetsWhatItWouldGetAnyway(@ForAll Random random) {
+        int n = 6;
+        Square square = new Square(n);
+        FairShare some = new FairShare(n, CAPACITY, Share.EQUAL, PairWeights.ALIKE.forEdges(n), true);
+        FairShare whole = new FairShare(n, CAPACITY, Share.EQUAL, weights("0>0=2").forEdges(n), true);
+        int[][] request = new int[n][n];
+        for (int frame = 0; frame < 400; frame++) {
+            if (frame % 100 == 10) {
+                // Not all fits before; afterwards lines are nearly full, so that those who ask for nothing decide.
+                Arrays.stream(request).forEach(row -> Arrays.fill(row, 0));
+            }
+            int most = frame % 100 == 0 ? 2 * CAPACITY : 5;
+            request[random.nextInt(n)][random.nextInt(n)] = random.nextInt(most + 2) - 1;
+            assertArrayEquals(square.unflatten(whole.allocate(request)), square.unflatten(some.allocate(request)));
+        }
+    }
+
     @Property(seed = "20260103", tries = 150)
     void sharesAreThoseOfALinearProgram(@ForAll("smallRequests") int[][] request, @ForAll Random random,
             @ForAll boolean weighted) {

@@ -2,6 +2,7 @@
 package org.slotwise.onos.rest;
 
 import java.net.URI;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 import javax.ws.rs.container.ContainerRequestContext;
@@ -11,10 +12,10 @@ import javax.ws.rs.core.UriBuilder;
 
 /**
  * What only the leader knows is asked of the leader: another node answers with a redirect to the same resource there, which
- * keeps method and body. The document is the same on every node.
+ * keeps method and body. The document and the live page's files are the same on every node.
  */
 final class LeaderRedirect {
-    private static final String DOCUMENT = "/openapi.";
+    private static final List<String> EVERYWHERE = List.of("slotwise/v1/openapi.", "slotwise/page/assets/");
 
     private final Supplier<Optional<String>> leader;
 
@@ -22,10 +23,11 @@ final class LeaderRedirect {
         this.leader = leader;
     }
 
-    /** Answers a request that is another node's; to be asked before anything changes its path. */
+    /** Answers a request that is another node's. */
     void apply(ContainerRequestContext request) {
         URI asked = request.getUriInfo().getRequestUri();
-        if (asked.getPath().contains(DOCUMENT)) {
+        String path = request.getUriInfo().getPath();
+        if (EVERYWHERE.stream().anyMatch(path::startsWith)) {
             return;
         }
         leader.get().ifPresent(address -> {

@@ -13,12 +13,17 @@ import org.onlab.osgi.ServiceDirectory;
 import org.onlab.osgi.ServiceNotFoundException;
 import org.slotwise.apps.AppResources;
 import org.slotwise.onos.RemoteLeader;
+import org.slotwise.page.PageHeaders;
+import org.slotwise.page.PageResource;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
 
-/** The REST resources in ONOS, at {@code /onos/slotwise/v1}; ONOS asks for its own users' names and passwords. */
+/**
+ * The REST resources in ONOS, at {@code /onos/slotwise/v1}, and the live page, at {@code /onos/slotwise/page/}; ONOS asks for its own
+ * users' names and passwords.
+ */
 public final class OnosWebApplication extends Application {
-    private final Application resources;
+    private final Set<Object> singletons = new HashSet<>();
     private final ServiceDirectory directory;
 
     /** What the servlet container calls. */
@@ -28,14 +33,16 @@ public final class OnosWebApplication extends Application {
 
     OnosWebApplication(ServiceDirectory directory) {
         this.directory = directory;
-        this.resources = new SlotwiseApplication(new CurrentController(directory));
+        ControllerService controller = new CurrentController(directory);
+        singletons.addAll(new SlotwiseApplication(controller).getSingletons());
+        // ONOS's own web interface may show the page in a frame.
+        singletons.addAll(PageResource.singletons(controller, PageHeaders.Frames.SAME_SERVER));
+        singletons.add(new ContextPathFilter(new LeaderRedirect(this::remoteLeader)));
     }
 
     @Override
     public Set<Object> getSingletons() {
-        Set<Object> singletons = new HashSet<>(resources.getSingletons());
-        singletons.add(new ContextPathFilter(new LeaderRedirect(this::remoteLeader)));
-        return singletons;
+        return Set.copyOf(singletons);
     }
 
     private Optional<String> remoteLeader() {

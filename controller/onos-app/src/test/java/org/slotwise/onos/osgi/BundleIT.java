@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URL;
@@ -18,11 +17,9 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.jar.JarEntry;
-import java.util.jar.JarFile;
 import java.util.jar.JarInputStream;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
@@ -35,8 +32,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleException;
 import org.osgi.framework.Constants;
-import org.osgi.framework.launch.Framework;
-import org.osgi.framework.launch.FrameworkFactory;
 import org.osgi.framework.wiring.BundleRevision;
 import org.osgi.framework.wiring.BundleWire;
 import org.osgi.framework.wiring.BundleWiring;
@@ -46,51 +41,20 @@ import org.osgi.framework.wiring.BundleWiring;
  * nobody exports, or exports in another version, fails here and not in a running ONOS.
  */
 class BundleIT {
-    /** Packages of ONOS's own build of gRPC, for which Maven Central has no bundle; only others import them. */
-    private static final String NOT_ON_MAVEN_CENTRAL = String.join(",", "sun.misc", "com.google.rpc",
-            "io.grpc.internal", "io.grpc.protobuf.lite");
-
-    private static final long STOP_TIMEOUT_MS = 10_000;
-
     @TempDir
     static Path cache;
-    private static Framework framework;
+    private static Bundles bundles;
     private static Bundle app;
 
     @BeforeAll
     static void installAll() throws Exception {
-        framework = ServiceLoader.load(FrameworkFactory.class).iterator().next().newFramework(Map.of(
-                Constants.FRAMEWORK_STORAGE, cache.toString(),
-                Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, NOT_ON_MAVEN_CENTRAL));
-        framework.start();
-        for (String jar : System.getProperty("java.class.path").split(File.pathSeparator)) {
-            if (isBundle(jar)) {
-                framework.getBundleContext().installBundle(new File(jar).toURI().toString());
-            }
-        }
-        app = framework.getBundleContext().installBundle(bundleFile().toURI().toString());
-    }
-
-    /** The framework itself and the programs under test are no bundles for it. */
-    private static boolean isBundle(String jar) throws IOException {
-        if (!jar.endsWith(".jar")) {
-            return false;
-        }
-        try (JarFile file = new JarFile(jar)) {
-            Manifest manifest = file.getManifest();
-            return manifest != null && manifest.getMainAttributes().getValue(Constants.BUNDLE_SYMBOLICNAME) != null
-                    && !jar.contains("org.apache.felix.framework") && !jar.contains("slotwise");
-        }
-    }
-
-    private static File bundleFile() {
-        return new File(System.getProperty("slotwise.bundle"));
+        bundles = new Bundles(cache, Map.of());
+        app = bundles.app();
     }
 
     @AfterAll
     static void stop() throws Exception {
-        framework.stop();
-        framework.waitForStop(STOP_TIMEOUT_MS);
+        bundles.stop();
     }
 
     @Test
@@ -99,7 +63,7 @@ class BundleIT {
         assertEquals(Bundle.ACTIVE, app.getState());
         Set<String> fromFramework = new TreeSet<>();
         for (BundleWire wire : app.adapt(BundleWiring.class).getRequiredWires("osgi.wiring.package")) {
-            if (wire.getProvider().getBundle() == framework) {
+            if (wire.getProvider().getBundle() == bundles.framework()) {
                 fromFramework.add(String.valueOf(wire.getCapability().getAttributes().get("osgi.wiring.package")));
             }
         }
@@ -178,7 +142,7 @@ class BundleIT {
     @Test
     void noArchiveOfTheClassPathHasAModuleInfo() throws IOException {
         for (String path : app.getHeaders().get(Constants.BUNDLE_CLASSPATH).split(",")) {
-            try (InputStream stream = path.equals(".") ? Files.newInputStream(bundleFile().toPath())
+            try (InputStream stream = path.equals(".") ? Files.newInputStream(Bundles.file().toPath())
                     : app.getEntry(path).openStream(); JarInputStream archive = new JarInputStream(stream)) {
                 for (JarEntry entry = archive.getNextJarEntry(); entry != null; entry = archive.getNextJarEntry()) {
                     assertFalse(entry.getName().endsWith("module-info.class"), path + ": " + entry);
@@ -196,7 +160,7 @@ class BundleIT {
         manifest.getMainAttributes().putValue(Constants.BUNDLE_SYMBOLICNAME, "broken");
         manifest.getMainAttributes().putValue(Constants.IMPORT_PACKAGE, "org.onosproject.nowhere");
         new JarOutputStream(Files.newOutputStream(broken), manifest).close();
-        Bundle bundle = framework.getBundleContext().installBundle(broken.toUri().toString());
+        Bundle bundle = bundles.install(broken.toFile());
         try {
             bundle.start();
         } catch (BundleException expected) {
@@ -208,10 +172,11 @@ class BundleIT {
 
     @Test
     void theArchiveHasTheBundleAndNamesWhatItNeeds() throws IOException {
-        try (ZipFile archive = new ZipFile(bundleFile().getPath().replace(".jar", ".oar"))) {
+        try (ZipFile archive = new ZipFile(Bundles.file().getPath().replace(".jar", ".oar"))) {
             String description = new String(archive.getInputStream(archive.getEntry("app.xml")).readAllBytes());
             assertTrue(description.contains("name=\"org.slotwise.app\""));
             assertTrue(description.contains("org.onosproject.drivers.bmv2"));
+            assertTrue(description.contains("url=\"/onos/slotwise/page/\""), description);
             assertEquals(1, archive.stream().filter(entry -> entry.getName().endsWith(".jar")).count());
             assertEquals(1, archive.stream().filter(entry -> entry.getName().endsWith("-features.xml")).count());
         }

@@ -23,6 +23,8 @@ import org.onosproject.net.pi.model.PiPipelineInterpreter;
 
 class ProgramsTest {
     private static final Path COMPILED = Path.of("../../p4src/p4c-out");
+    /** The router with another arithmetic, to compare with; no switch of a network runs it. */
+    private static final String COMPARED = "router_scaled";
 
     static List<String> names() {
         return Programs.NAMES;
@@ -66,7 +68,7 @@ class ProgramsTest {
         try (var files = Files.list(COMPILED)) {
             Set<String> compiled = files.map(file -> file.getFileName().toString())
                     .filter(file -> file.endsWith(".p4info.txtpb"))
-                    .map(file -> file.substring(0, file.indexOf('.'))).collect(Collectors.toSet());
+                    .map(file -> file.substring(0, file.indexOf('.'))).filter(name -> !name.equals(COMPARED)).collect(Collectors.toSet());
             assertEquals(compiled, Set.copyOf(Programs.NAMES));
         }
     }

@@ -2,6 +2,8 @@
 package org.slotwise.onos.rest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayInputStream;
@@ -40,7 +42,7 @@ class OnosWebApplicationTest {
     private final List<SchedulerChosen> choices = new ArrayList<>();
     private boolean active = true;
     private Optional<String> leader = Optional.empty();
-    private String location;
+    private ContainerResponse answered;
     private final ApplicationHandler handler = new ApplicationHandler(
             ResourceConfig.forApplication(new OnosWebApplication(new Directory())));
 
@@ -83,10 +85,13 @@ class OnosWebApplicationTest {
         request.header("Content-Type", "application/json");
         request.setEntityStream(new ByteArrayInputStream(body.getBytes(StandardCharsets.UTF_8)));
         ByteArrayOutputStream answer = new ByteArrayOutputStream();
-        ContainerResponse response = handler.apply(request, answer).get();
-        assertEquals(status, response.getStatus(), answer::toString);
-        location = response.getHeaderString("Location");
+        answered = handler.apply(request, answer).get();
+        assertEquals(status, answered.getStatus(), answer::toString);
         return answer.toString(StandardCharsets.UTF_8);
+    }
+
+    private String header(String name) {
+        return answered.getHeaderString(name);
     }
 
     @Test
@@ -126,12 +131,67 @@ class OnosWebApplicationTest {
     void aNodeThatDoesNotLeadSendsCallersToTheLeader() throws Exception {
         leader = Optional.of("192.0.2.7");
         assertTrue(call(307, "GET", "v1/status?x=1", "").contains("192.0.2.7"));
-        assertEquals("http://192.0.2.7:8181/onos/slotwise/v1/status?x=1", location);
+        assertEquals("http://192.0.2.7:8181/onos/slotwise/v1/status?x=1", header("Location"));
         call(307, "PUT", "v1/scheduler", "{\"name\": \"islip\"}");
         assertTrue(choices.isEmpty());
         leader = Optional.of("[2001:db8::7]");
         call(307, "GET", "v1/nodes", "");
-        assertEquals("http://[2001:db8::7]:8181/onos/slotwise/v1/nodes", location);
+        assertEquals("http://[2001:db8::7]:8181/onos/slotwise/v1/nodes", header("Location"));
         assertTrue(call(200, "GET", "v1/openapi.json", "").contains("/slotwise/v1/scheduler"));
+    }
+
+    // ---- the live page ----
+
+    private void assertMayBeInFramesOfOnosOnly() {
+        String policy = header("Content-Security-Policy");
+        assertTrue(policy.startsWith("default-src 'none'; ") && policy.endsWith("; frame-ancestors 'self'"), policy);
+        assertEquals("nosniff", header("X-Content-Type-Options"));
+        assertEquals("no-store", header("Cache-Control"));
+    }
+
+    @Test
+    void thePageAndItsStreamAreBesideTheResources() throws Exception {
+        assertTrue(call(200, "GET", "page/", "").contains("content=\"poll\""));
+        assertMayBeInFramesOfOnosOnly();
+        assertFalse(call(200, "GET", "page/assets/page.js", "").isEmpty());
+        assertMayBeInFramesOfOnosOnly();
+        assertEquals("text/javascript;charset=utf-8", header("Content-Type").replace(" ", ""));
+        assertTrue(call(200, "GET", "page/stream?after=", "").contains("\"message\":\"hello\""));
+        assertMayBeInFramesOfOnosOnly();
+        call(200, "GET", "v1/status", "");
+        assertNull(header("Content-Security-Policy"));
+    }
+
+    /** The page finds its files and the resources beside its address, so that must end with a slash. */
+    @Test
+    void thePageWithoutItsSlashIsSentToTheOneWith() throws Exception {
+        call(307, "GET", "page", "");
+        assertEquals("http://localhost:8181/onos/slotwise/page/", header("Location"));
+        assertMayBeInFramesOfOnosOnly();
+    }
+
+    @Test
+    void problemsOfThePageAreGuardedAsItIs() throws Exception {
+        call(404, "GET", "page/assets/other.js", "");
+        assertMayBeInFramesOfOnosOnly();
+        call(404, "GET", "page/other", "");
+        assertMayBeInFramesOfOnosOnly();
+        call(405, "PUT", "page/", "{}");
+        assertMayBeInFramesOfOnosOnly();
+        active = false;
+        assertTrue(call(503, "GET", "page/stream", "").contains("not active"));
+        assertMayBeInFramesOfOnosOnly();
+    }
+
+    /** A browser gets the files of the page that it has, and goes with the page itself. */
+    @Test
+    void aNodeThatDoesNotLeadSendsThePageToTheLeaderAndServesItsFiles() throws Exception {
+        leader = Optional.of("192.0.2.7");
+        call(307, "GET", "page/?view=star", "");
+        assertEquals("http://192.0.2.7:8181/onos/slotwise/page/?view=star", header("Location"));
+        assertMayBeInFramesOfOnosOnly();
+        call(307, "GET", "page/stream?after=1", "");
+        assertEquals("http://192.0.2.7:8181/onos/slotwise/page/stream?after=1", header("Location"));
+        call(200, "GET", "page/assets/page.css", "");
     }
 }

@@ -19,7 +19,10 @@ import org.slotwise.lambda.SessionLeft;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 
-/** A session that joins, changes or leaves, and how it is kept: as what was asked for, by its name; one that has left is not. */
+/**
+ * A session that joins, changes or leaves, and how it is kept: as what was asked for, by its name. One that has left is not, nor is one with a
+ * lease: whoever asked for it asks again.
+ */
 final class KeptSession implements Choice<LambdaView> {
     private static final String PREFIX = "session_";
 
@@ -72,9 +75,9 @@ final class KeptSession implements Choice<LambdaView> {
 
     @Override
     public void keep(AppState state) throws IOException {
-        if (order instanceof Demand) {
+        if (order instanceof Demand && ((Demand) order).leaseMs().isEmpty()) {
             state.keep(PREFIX + session, told().toString());
-        } else {
+        } else if (state.all().containsKey(PREFIX + session)) {
             Map<String, String> rest = new TreeMap<>(state.all());
             rest.remove(PREFIX + session);
             state.keepOnly(rest);

@@ -46,6 +46,7 @@ public final class LambdaCodec {
     private static final String WEIGHT = "weight";
     private static final String BYTES = "bytes";
     private static final String DEADLINE = "deadline_ms";
+    private static final String LEASE = "lease_ms";
     private static final String LEAVE = "leave";
 
     private LambdaCodec() {
@@ -133,9 +134,19 @@ public final class LambdaCodec {
         return fields.parsed(SESSION, SessionLeft::new);
     }
 
-    /** Reads what a session wants; {@code where} is its place in a larger document, or empty. */
+    /** Reads what a session wants that is there until it leaves; {@code where} is its place in a larger document, or empty. */
     static Demand demand(String where, LambdaWeb web, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of(where, value, SESSION, SOURCE, SINK, WANTED, WEIGHT, BYTES, DEADLINE);
+        return demand(where, web, JsonFields.of(where, value, SESSION, SOURCE, SINK, WANTED, WEIGHT, BYTES, DEADLINE));
+    }
+
+    /** Reads what a session wants that somebody asks for now. */
+    static Demand asked(LambdaWeb web, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of("", value, SESSION, SOURCE, SINK, WANTED, WEIGHT, BYTES, DEADLINE, LEASE);
+        Demand demand = demand("", web, fields);
+        return fields.optional(LEASE).isPresent() ? demand.leased(fields.integer(LEASE, Demand.MIN_LEASE_MS, Demand.MAX_LEASE_MS)) : demand;
+    }
+
+    private static Demand demand(String where, LambdaWeb web, JsonFields fields) throws InvalidJsonException {
         OptionalLong bytes = optional(fields, BYTES, Demand.MAX_BYTES);
         OptionalLong deadlineMs = optional(fields, DEADLINE, Demand.MAX_DEADLINE_MS);
         OptionalLong wantedBps = optional(fields, WANTED, Limits.MAX_RATE_BPS);
@@ -167,6 +178,7 @@ public final class LambdaCodec {
         node.put(WEIGHT, demand.weight());
         demand.bytes().ifPresent(bytes -> node.put(BYTES, bytes));
         demand.deadlineMs().ifPresent(deadline -> node.put(DEADLINE, deadline));
+        demand.leaseMs().ifPresent(lease -> node.put(LEASE, lease));
         return node;
     }
 
@@ -191,17 +203,24 @@ public final class LambdaCodec {
 
     /** Sessions and what they have. */
     static ObjectNode sessions(LambdaView view) {
+        return sessions(view, IntStream.range(0, view.grants().demands().size()));
+    }
+
+    /** The session of a name, if it is there, as {@link #sessions(LambdaView)} has it. */
+    static ObjectNode sessions(LambdaView view, String name) {
+        return sessions(view, place(view.grants(), name).stream().mapToInt(Integer::intValue));
+    }
+
+    private static ObjectNode sessions(LambdaView view, IntStream places) {
         ObjectNode node = JsonNodeFactory.instance.objectNode();
         ArrayNode sessions = node.putArray(SESSIONS);
-        for (int place = 0; place < view.grants().demands().size(); place++) {
-            sessions.add(session(view, place));
-        }
+        places.forEach(place -> sessions.add(session(view, place)));
         return node;
     }
 
     /** One of them: what it wants, what it has, and the full link because of which that is less; null: it has all that it wants. */
     static ObjectNode session(LambdaView view, int place) {
-        return demand(view.web(), view.grants().demands().get(place)).put("granted_bps", (long) (view.grants().rateBps(place) + Grants.TOLERANCE_BPS))
+        return demand(view.web(), view.grants().demands().get(place)).put("granted_bps", (long) (view.grants().grantedBps(place) + Grants.TOLERANCE_BPS))
                 .put("limited_by", view.grants().limitedBy(place).orElse(null));
     }
 

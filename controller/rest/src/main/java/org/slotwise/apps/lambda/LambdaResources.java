@@ -5,8 +5,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.slotwise.apps.AppPage;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Metric;
 import org.slotwise.apps.Running;
@@ -54,8 +56,18 @@ public final class LambdaResources implements AppResources {
     }
 
     @Override
+    public Map<String, Function<String, JsonNode>> parts() {
+        return Map.of(SESSIONS, name -> LambdaCodec.sessions(running.view(), name));
+    }
+
+    @Override
     public Map<String, Change> changes() {
         return Map.of(SESSIONS, this::session);
+    }
+
+    @Override
+    public Optional<AppPage> page() {
+        return Optional.of(LambdaPage.of(running.view()));
     }
 
     @Override
@@ -76,14 +88,24 @@ public final class LambdaResources implements AppResources {
                 running.choose(new KeptSession(view.web(), left));
                 return LambdaCodec.left(left.session());
             }
-            Demand demand = LambdaCodec.demand("", view.web(), body);
+            Demand demand = LambdaCodec.asked(view.web(), body);
             LambdaApp.lacking(view, demand).ifPresent(reason -> {
                 throw new NotHereException(reason);
             });
-            running.choose(new KeptSession(view.web(), demand));
+            if (isRenewed(view, demand)) {
+                running.order(demand);
+            } else {
+                running.choose(new KeptSession(view.web(), demand));
+            }
             LambdaView after = running.view();
             return LambdaCodec.session(after, place(after, demand.session()));
         }
+    }
+
+    /** Whether all is as it was, but for a lease that begins anew: nothing to keep, nor to audit. */
+    private static boolean isRenewed(LambdaView view, Demand demand) {
+        return demand.leaseMs().isPresent()
+                && LambdaCodec.place(view.grants(), demand.session()).map(view.grants().demands()::get).filter(demand::equals).isPresent();
     }
 
     private static int place(LambdaView view, String session) {

@@ -244,7 +244,7 @@ public final class OpsCodec {
         JsonFields fields = JsonFields.of("", value, "class", "weight");
         int trafficClass = (int) fields.integer("class", 0, OpsClass.MAX_CLASS);
         if (!view.weights().containsKey(trafficClass)) {
-            throw new InvalidJsonException("class", view.weights().isEmpty() ? "classes have no weights: edges are not fair"
+            throw new InvalidJsonException("class", view.weights().isEmpty() ? "no edge shares by weight: that needs ingress.fair and an aggregation"
                     : "there is no class " + trafficClass);
         }
         return new WeightChosen(trafficClass, fields.number("weight", OpsClass.MIN_WEIGHT, OpsClass.MAX_WEIGHT));
@@ -269,14 +269,25 @@ public final class OpsCodec {
         DeviceId device = device(fields);
         int port = port(fields);
         LabelView.NodeView shown = view.nodes().get(device);
-        if (shown == null || !shown.targets().containsKey(port)) {
-            throw new InvalidJsonException(shown == null ? "device_id" : "port", "there is no agent for port " + port + " of a switch " + device);
+        if (shown == null) {
+            throw new InvalidJsonException("device_id", "there is no switch " + device);
+        }
+        if (!shown.targets().containsKey(port)) {
+            throw new InvalidJsonException("port", "there is no agent for port " + port + " of " + device + "; " + agents(view, shown));
         }
         double target = fields.part("target");
         if (!TargetChosen.isPossible(target)) {
             throw new InvalidJsonException("target", "must be above 0 and at most 1, got " + target);
         }
         return new TargetChosen(device, port, target);
+    }
+
+    /** Where there are agents. */
+    private static String agents(LabelView view, LabelView.NodeView shown) {
+        if (view.nodes().values().stream().allMatch(node -> node.targets().isEmpty())) {
+            return "there are none without probes, nor where edges share";
+        }
+        return shown.targets().isEmpty() ? "it is an edge" : "there are some for " + shown.targets().keySet();
     }
 
     private static int port(JsonFields fields) throws InvalidJsonException {

@@ -5,8 +5,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.slotwise.apps.AppPage;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Metric;
 import org.slotwise.apps.Running;
@@ -63,6 +65,11 @@ public final class RingResources implements AppResources {
     @Override
     public Map<String, Change> changes() {
         return changes;
+    }
+
+    @Override
+    public Optional<AppPage> page() {
+        return Optional.of(RingPage.of(running.view()));
     }
 
     @Override

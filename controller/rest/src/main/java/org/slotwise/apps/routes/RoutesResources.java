@@ -6,7 +6,9 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Supplier;
+import org.slotwise.apps.AppPage;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Metric;
 import org.slotwise.apps.Running;
@@ -50,6 +52,11 @@ final class RoutesResources implements AppResources {
     @Override
     public Map<String, Change> changes() {
         return Map.of(CAPACITIES, this::change, PORTS, this::light);
+    }
+
+    @Override
+    public Optional<AppPage> page() {
+        return Optional.of(RoutesPage.of(running.view()));
     }
 
     @Override

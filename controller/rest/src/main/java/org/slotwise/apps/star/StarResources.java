@@ -5,8 +5,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.slotwise.apps.AppPage;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Metric;
 import org.slotwise.apps.Running;
@@ -72,6 +74,11 @@ public final class StarResources implements AppResources {
     @Override
     public Map<String, Change> changes() {
         return Map.of(SCHEDULER, this::choose, SHUTDOWN, this::shutDown);
+    }
+
+    @Override
+    public Optional<AppPage> page() {
+        return Optional.of(StarPage.of(running.view()));
     }
 
     @Override

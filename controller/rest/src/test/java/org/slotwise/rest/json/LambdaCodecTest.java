@@ -40,6 +40,7 @@ class LambdaCodecTest {
 
     private final JsonSchema schema = JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012).getSchema(read("network.schema.json"));
     private final Map<String, String> kept = new HashMap<>();
+    private int renewals;
     private final AppState state = new AppState() {
         @Override
         public Map<String, String> all() {
@@ -140,6 +141,7 @@ class LambdaCodecTest {
 
             @Override
             public void order(Event.Order order) {
+                renewals++;
                 app.onEvent(0, order);
             }
 
@@ -171,6 +173,9 @@ class LambdaCodecTest {
         assertEquals("{'sessions':[{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':700000000,'limited_by':'uic to uva'},"
                 + "{'session':'b','source':'ucsd-1','sink':'uva-0','wanted_bps':300000000,'weight':2.0,'bytes':1000000,'deadline_ms':1000,"
                 + "'granted_bps':300000000,'limited_by':null}]}", lambda.reads().get("sessions").get().toString().replace('"', '\''));
+        assertEquals("{'sessions':[{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':700000000,'limited_by':'uic to uva'}]}",
+                lambda.parts().get("sessions").apply("a").toString().replace('"', '\''));
+        assertEquals("{\"sessions\":[]}", lambda.parts().get("sessions").apply("c").toString());
         assertEquals("{'name':'optiputer','nodes':5,'lambdas':4,'sessions':2,'granted_bps':1000000000,'max_min':true}",
                 lambda.reads().get("status").get().toString().replace('"', '\''));
         assertTrue(lambda.reads().get("links").get().toString().contains("{\"name\":\"uic to uva\",\"rate_bps\":1000000000,\"sessions\":2,\"load_bps\":1000000000}"));
@@ -186,6 +191,33 @@ class LambdaCodecTest {
         assertEquals("{\"sessions\":[]}", resources(new LambdaApplication().read("", without)).reads().get("sessions").get().toString());
         assertEquals(0, kept.size());
         assertEquals(3, lambda.metrics().size());
+    }
+
+    @Test
+    void sessionsWithALeaseAreNotKeptAndRenewedWithoutAWord() throws Exception {
+        AppResources lambda = resources(new LambdaApplication().read("", empty()));
+        put(lambda, "{'session':'a','source':'ucsd-0','sink':'uva-0'}");
+        assertEquals(1, kept.size());
+        String leased = "{'session':'a','source':'ucsd-0','sink':'uva-0','lease_ms':5000}";
+        assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'lease_ms':5000,'granted_bps':1000000000,'limited_by':'ucsd-0 up'}",
+                put(lambda, leased));
+        assertEquals(0, kept.size());
+        assertEquals(0, renewals);
+        put(lambda, leased);
+        assertEquals(1, renewals);
+        put(lambda, leased.replace("5000", "6000"));
+        put(lambda, "{'session':'a','leave':true}");
+        put(lambda, leased);
+        assertEquals(1, renewals);
+        put(lambda, "{'session':'a','source':'ucsd-0','sink':'uva-0'}");
+        assertEquals(1, kept.size());
+        for (String wrong : List.of("999", "86400001", "null", "1.5", "'x'", "-5")) {
+            assertThrows(InvalidJsonException.class, () -> put(lambda, leased.replace("5000", wrong)), wrong);
+        }
+        ObjectNode inDocument = example();
+        ((ObjectNode) inDocument.at("/sessions/0")).put("lease_ms", 5000);
+        assertFalse(schemaTakes(inDocument));
+        assertEquals("apps.lambda.sessions[0].lease_ms: unknown field; known are session, source, sink, wanted_bps, weight, bytes, deadline_ms", initial(inDocument));
     }
 
     @Test

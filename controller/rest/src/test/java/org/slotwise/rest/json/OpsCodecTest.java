@@ -233,6 +233,12 @@ class OpsCodecTest {
             JsonNode body = JSON.readTree(parts[1]);
             assertThrows(InvalidJsonException.class, () -> ops.changes().get(parts[0]).apply(body), wrong);
         }
+        JsonNode elsewhere = JSON.readTree("{\"device_id\":4001,\"port\":258,\"target\":0.5}");
+        String said = assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(elsewhere)).getMessage();
+        assertTrue(said.startsWith("port: there is no agent for port 258 of 4001; there are some for [256, 257, "), said);
+        JsonNode ofEdge = JSON.readTree("{\"device_id\":5001,\"port\":256,\"target\":0.5}");
+        assertEquals("port: there is no agent for port 256 of 5001; it is an edge",
+                assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(ofEdge)).getMessage());
         assertEquals(1, chosen.size());
     }
 
@@ -253,7 +259,7 @@ class OpsCodecTest {
             assertThrows(InvalidJsonException.class, () -> ops.changes().get("weights").apply(body), wrong);
         }
         AppResources plain = new OpsResources(running(new LabelApp(OpsCodec.decode("", example())), chosen));
-        assertEquals("class: classes have no weights: edges are not fair",
+        assertEquals("class: no edge shares by weight: that needs ingress.fair and an aggregation",
                 assertThrows(InvalidJsonException.class, () -> plain.changes().get("weights").apply(weight)).getMessage());
         assertEquals("{\"weights\":[]}", plain.reads().get("weights").get().toString());
         assertEquals(1, chosen.size());

@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The controller's application `lambda` over REST, as a host asks it what a session is granted.
+
+use std::fs::File;
+use std::io::Read;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::RootCertStore;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use slotwise_wire::limits::TOKEN_CHARS;
+use ureq::RequestBuilder;
+use ureq::http::Uri;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use zeroize::Zeroizing;
+
+use super::{GtpError, file_error, open_regular, open_secret};
+use crate::notes::printable;
+
+/// How long a session that this host has asked for is there if it does not ask again.
+pub const LEASE: Duration = Duration::from_secs(10);
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// All sessions that a controller has, each with a name and two nodes, are less; one that is asked for one session may answer with all.
+const MAX_ANSWER_BYTES: u64 = 16 << 20;
+const MAX_CA_BYTES: u64 = 1 << 20;
+/// What somebody else says is shown so far.
+const MAX_REASON_CHARS: usize = 300;
+/// Bits of a file's mode by which others than owner and group read it, or others than the owner write it.
+const TOO_MUCH: u32 = 0o027;
+const UNAUTHORIZED: u16 = 401;
+
+// Where a rate comes from that is not said. No text of its own: it would be that of the command which it is a part of.
+#[derive(Debug, clap::Args)]
+pub struct GrantArgs {
+    /// Where the controller's `lambda` is (http://HOST:PORT/slotwise/v1/apps/lambda): what it grants --session is what all transfers of one
+    /// direction share at this host, and follows it
+    #[arg(long, value_name = "URL", requires = "session", conflicts_with = "rate_bps")]
+    pub granted_by: Option<String>,
+    /// The session that is granted it
+    #[arg(long, value_name = "NAME", requires = "granted_by")]
+    session: Option<String>,
+    /// The session joins as one from this node to --sink when the command begins, and leaves when it ends, or a while after it was killed
+    #[arg(long, value_name = "NODE", requires = "sink", requires = "granted_by")]
+    source: Option<String>,
+    /// The node that takes what the session sends
+    #[arg(long, value_name = "NODE", requires = "source")]
+    sink: Option<String>,
+    /// File with the token that the controller's `rest.token_file` has
+    #[arg(long, value_name = "FILE", requires = "granted_by")]
+    token_file: Option<PathBuf>,
+    /// File (PEM) with the certificate of who signed the controller's: for https
+    #[arg(long, value_name = "FILE", requires = "granted_by")]
+    ca: Option<PathBuf>,
+}
+
+/// The application, asked for one session.
+pub struct Lambda {
+    url: String,
+    agent: ureq::Agent,
+    authorization: Option<Zeroizing<String>>,
+    session: String,
+    /// Source and sink, where it is this host's own to join and leave.
+    ends: Option<(String, String)>,
+}
+
+/// What `GET sessions` answers, as far as it is of use here.
+#[derive(Debug, Deserialize)]
+struct Sessions {
+    sessions: Vec<Session>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Session {
+    session: String,
+    granted_bps: u64,
+}
+
+/// What the controller says against something (RFC 9457).
+#[derive(Debug, Deserialize)]
+struct Problem {
+    detail: String,
+}
+
+impl Lambda {
+    /// As the arguments say; `None` if they name no controller. Nobody is asked yet.
+    ///
+    /// # Errors
+    /// What is wrong with the URL, or the files.
+    pub fn of(args: &GrantArgs) -> Result<Option<Lambda>, GtpError> {
+        let Some((url, session)) = args.granted_by.as_ref().zip(args.session.as_ref()) else {
+            return Ok(None);
+        };
+        let url = url.trim_end_matches('/').to_owned();
+        let place: Uri = url.parse().map_err(|_| no_controller(&url, "is no URL".into()))?;
+        let token = args.token_file.as_deref().map(read_token).transpose()?;
+        let mut tls =
+            TlsConfig::builder().unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
+        match (place.scheme_str(), &args.ca) {
+            (Some("https"), Some(ca)) => tls = tls.root_certs(read_authorities(ca)?),
+            (Some("https"), None) => return Err(GtpError::NoAuthority(url)),
+            (Some("http"), Some(_)) => return Err(no_controller(&url, "--ca is for https".into())),
+            (Some("http"), None) if token.is_some() && !is_here(&place) => return Err(GtpError::TokenInClear(url)),
+            (Some("http"), None) => {}
+            _ => return Err(no_controller(&url, "is neither http nor https".into())),
+        }
+        let config = ureq::Agent::config_builder()
+            .timeout_global(Some(PATIENCE))
+            .http_status_as_error(false)
+            // A token is for who was named, and for nobody whom that, or the environment, names in turn.
+            .max_redirects(0)
+            .proxy(None)
+            .tls_config(tls.build())
+            .build();
+        Ok(Some(Lambda {
+            url,
+            agent: config.into(),
+            authorization: token.map(|token| Zeroizing::new(format!("Bearer {}", *token))),
+            session: session.clone(),
+            ends: args.source.clone().zip(args.sink.clone()),
+        }))
+    }
+
+    /// Whether the session is this host's own: there as long as it [joins](Self::join) again within [`LEASE`].
+    pub fn is_own(&self) -> bool {
+        self.ends.is_some()
+    }
+
+    /// What the session is granted now, b/s.
+    ///
+    /// # Errors
+    /// [`GtpError::NoSession`], or that there was no answer, or none of this kind.
+    pub fn ask(&self) -> Result<u64, GtpError> {
+        let answer: Sessions = self.call(None)?;
+        let found = answer.sessions.iter().find(|each| each.session == self.session);
+        found
+            .map(|each| each.granted_bps)
+            .ok_or_else(|| GtpError::NoSession(self.session.clone()))
+    }
+
+    /// Joins with the session, or stays for another [`LEASE`], if it is this host's own; gives what it is granted then, b/s.
+    ///
+    /// # Errors
+    /// As of [`ask`](Self::ask), and [`GtpError::Refused`].
+    pub fn join(&self) -> Result<u64, GtpError> {
+        let Some((source, sink)) = &self.ends else {
+            return self.ask();
+        };
+        let lease_ms = LEASE.as_millis() as u64;
+        let body = json!({"session": self.session, "source": source, "sink": sink, "lease_ms": lease_ms});
+        self.call::<Session>(Some(&body)).map(|answer| answer.granted_bps)
+    }
+
+    /// Leaves with a session of this host's own.
+    ///
+    /// # Errors
+    /// As of [`join`](Self::join); it is gone soon then.
+    pub fn leave(&self) -> Result<(), GtpError> {
+        let body = json!({"session": self.session, "leave": true});
+        self.call::<Value>(Some(&body)).map(drop)
+    }
+
+    fn call<T: for<'a> Deserialize<'a>>(&self, body: Option<&Value>) -> Result<T, GtpError> {
+        let failed = |error: ureq::Error| unreached(&self.url, &error);
+        let place = format!("{}/sessions", self.url);
+        let token = self.authorization.as_ref().map(|value| value.as_str());
+        let answer = match body {
+            Some(body) => authorized(self.agent.put(place), token).send_json(body),
+            None => authorized(self.agent.get(place).query("name", &self.session), token).call(),
+        };
+        let mut answer = answer.map_err(failed)?;
+        let status = answer.status();
+        let body_of = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES);
+        if status.is_success() {
+            return body_of.read_json().map_err(failed);
+        }
+        if status.as_u16() == UNAUTHORIZED {
+            return Err(match token {
+                Some(_) => GtpError::OtherToken(self.url.clone()),
+                None => GtpError::NoToken(self.url.clone()),
+            });
+        }
+        let detail = body_of.read_json::<Problem>().ok().map(|problem| problem.detail);
+        match detail {
+            Some(reason) if body.is_some() => {
+                let session = self.session.clone();
+                let reason = shown(&reason);
+                Err(GtpError::Refused { session, reason })
+            }
+            detail => Err(no_controller(
+                &self.url,
+                detail.unwrap_or_else(|| format!("answered {status}")),
+            )),
+        }
+    }
+}
+
+fn authorized<Body>(request: RequestBuilder<Body>, token: Option<&str>) -> RequestBuilder<Body> {
+    match token {
+        Some(token) => request.header("Authorization", token),
+        None => request,
+    }
+}
+
+fn no_controller(url: &str, reason: String) -> GtpError {
+    let url = url.to_owned();
+    let reason = shown(&reason);
+    GtpError::Controller { url, reason }
+}
+
+/// Why there was no answer.
+fn unreached(url: &str, error: &ureq::Error) -> GtpError {
+    let within = match error {
+        ureq::Error::Io(error) => error.get_ref().and_then(|inner| inner.downcast_ref()),
+        _ => None,
+    };
+    match within {
+        Some(rustls::Error::InvalidCertificate(reason)) => GtpError::Certificate {
+            url: url.to_owned(),
+            reason: shown(&reason.to_string()),
+        },
+        _ => no_controller(url, error.to_string()),
+    }
+}
+
+/// What somebody else says, in one line, and cut off where it does not end: it must not look like a line of this command.
+fn shown(text: &str) -> String {
+    let mut shown = printable(text).replace('\n', " ");
+    if let Some((end, _)) = shown.char_indices().nth(MAX_REASON_CHARS) {
+        shown.truncate(end);
+        shown.push_str("...");
+    }
+    shown
+}
+
+/// Whether what is sent there does not leave this machine.
+fn is_here(place: &Uri) -> bool {
+    let host = place.host().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || address.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+/// What a file has, of so many bytes at most.
+fn read_bounded(path: &Path, file: File, most: u64) -> Result<Zeroizing<Vec<u8>>, GtpError> {
+    let mut bytes = Zeroizing::new(Vec::new());
+    file.take(most + 1).read_to_end(&mut bytes).map_err(file_error(path))?;
+    Ok(bytes)
+}
+
+/// The token of a file that the controller would take as `rest.token_file`.
+fn read_token(path: &Path) -> Result<Zeroizing<String>, GtpError> {
+    let file = open_secret(path, TOO_MUCH, |path, mode| GtpError::TokenIsOpen { path, mode })?;
+    let bytes = read_bounded(path, file, *TOKEN_CHARS.end())?;
+    let token = bytes.trim_ascii();
+    let is_of_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"._~+/=-".contains(byte);
+    match std::str::from_utf8(token) {
+        Ok(token)
+            if bytes.len() as u64 <= *TOKEN_CHARS.end()
+                && TOKEN_CHARS.contains(&(token.len() as u64))
+                && token.bytes().all(|byte| is_of_token(&byte)) =>
+        {
+            Ok(Zeroizing::new(token.to_owned()))
+        }
+        _ => Err(GtpError::Token(path.to_owned())),
+    }
+}
+
+fn read_authorities(path: &Path) -> Result<RootCerts, GtpError> {
+    let refused = |reason| GtpError::Authority {
+        path: path.to_owned(),
+        reason,
+    };
+    let bytes = read_bounded(path, open_regular(path)?, MAX_CA_BYTES)?;
+    if bytes.len() as u64 > MAX_CA_BYTES {
+        return Err(refused("has more bytes"));
+    }
+    let certificates: Vec<_> = parse_pem(&bytes)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        })
+        .collect();
+    match certificates[..] {
+        [] => Err(refused("has no certificate")),
+        // Else it would be left out without a word, and who it is of be a stranger.
+        _ if !certificates.iter().all(is_of_authority) => Err(refused("has a certificate that cannot be read")),
+        _ => Ok(RootCerts::new_with_certs(&certificates)),
+    }
+}
+
+fn is_of_authority(certificate: &Certificate) -> bool {
+    RootCertStore::empty().add(certificate.der().to_vec().into()).is_ok()
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::fs::{self, Permissions};
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::thread;
+
+    use clap::Parser;
+
+    use super::*;
+
+    const TOKEN: &str = "0123456789abcdef-token";
+
+    #[derive(Parser)]
+    struct Command {
+        #[arg(long)]
+        rate_bps: Option<u64>,
+        #[command(flatten)]
+        grant: GrantArgs,
+    }
+
+    /// Answers a connection each, with status and body; where it is, and what it is asked: head and body.
+    pub fn serve(answers: &'static [(u16, &'static str)]) -> (String, Receiver<String>) {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/slotwise/v1/apps/lambda", server.local_addr().unwrap());
+        let (tell, asked) = channel();
+        thread::spawn(move || {
+            for (status, body) in answers {
+                let (mut caller, _) = server.accept().unwrap();
+                let (mut request, mut byte) = (Vec::new(), [0]);
+                while !request.ends_with(b"\r\n\r\n") && caller.read(&mut byte).unwrap() > 0 {
+                    request.push(byte[0]);
+                }
+                let head = String::from_utf8(request.clone()).unwrap().to_lowercase();
+                let length = head
+                    .split("content-length: ")
+                    .nth(1)
+                    .map_or(0, |rest| rest.lines().next().unwrap().parse().unwrap());
+                let mut sent = vec![0; length];
+                caller.read_exact(&mut sent).unwrap();
+                request.extend(sent);
+                let answer = format!(
+                    "HTTP/1.1 {status} x\r\nConnection: close\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: {}\r\n\r\n{body}",
+                    body.len()
+                );
+                caller.write_all(answer.as_bytes()).unwrap();
+                let _ = tell.send(String::from_utf8(request).unwrap());
+            }
+        });
+        (url, asked)
+    }
+
+    /// As the command would be called.
+    pub fn called(url: &str, more: &[&str]) -> Result<Lambda, GtpError> {
+        let words = ["x", "--granted-by", url, "--session", "film"].into_iter();
+        let command = Command::try_parse_from(words.chain(more.iter().copied())).unwrap();
+        assert_eq!(command.rate_bps, None);
+        Lambda::of(&command.grant).map(Option::unwrap)
+    }
+
+    fn refused(url: &str, more: &[&str]) -> String {
+        called(url, more)
+            .and_then(|lambda| lambda.join())
+            .unwrap_err()
+            .to_string()
+    }
+
+    fn file(directory: &tempfile::TempDir, text: &str, mode: u32) -> String {
+        let path = directory.path().join("token");
+        let _ = fs::remove_file(&path);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_token_is_shown_with_each_request_and_said_nowhere() {
+        let directory = tempfile::tempdir().unwrap();
+        let token = file(&directory, &format!("{TOKEN}\n"), 0o640);
+        let (url, asked) = serve(&[
+            (200, r#"{"session": "film", "granted_bps": 5}"#),
+            (200, r#"{"sessions": [{"session": "film", "granted_bps": 6}]}"#),
+            (401, r#"{"detail": "an Authorization header is needed"}"#),
+            (401, "{}"),
+            (302, ""),
+        ]);
+        let lambda = called(&url, &["--token-file", &token, "--source", "a", "--sink", "b"]).unwrap();
+        assert!(lambda.is_own());
+        assert_eq!(lambda.join().unwrap(), 5);
+        let request = asked.recv().unwrap();
+        assert!(
+            request.starts_with("PUT /slotwise/v1/apps/lambda/sessions "),
+            "{request}"
+        );
+        assert!(request.contains(&format!("Bearer {TOKEN}\r\n")), "{request}");
+        let body: Value = serde_json::from_str(request.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+        assert_eq!(
+            body,
+            json!({"session": "film", "source": "a", "sink": "b", "lease_ms": 10_000})
+        );
+        assert_eq!(lambda.ask().unwrap(), 6);
+        let request = asked.recv().unwrap();
+        assert!(request.contains(TOKEN));
+        assert!(
+            request.starts_with("GET /slotwise/v1/apps/lambda/sessions?name=film "),
+            "no more than it needs: {request}"
+        );
+        let error = lambda.ask().unwrap_err();
+        assert!(
+            matches!(error, GtpError::OtherToken(_)) && !error.to_string().contains(TOKEN),
+            "{error}"
+        );
+        let without = called(&url, &[]).unwrap();
+        assert!(matches!(without.join().unwrap_err(), GtpError::NoToken(_)));
+        assert!(asked.recv().unwrap().contains(TOKEN));
+        assert!(!asked.recv().unwrap().to_lowercase().contains("authorization"));
+        assert!(refused(&url, &["--token-file", &token]).contains("answered 302"));
+    }
+
+    #[test]
+    fn what_the_controller_has_against_a_session_is_told() {
+        let (url, _) = serve(&[
+            (409, r#"{"detail": "there is no room"}"#),
+            (404, r#"{"detail": "no such thing"}"#),
+            (200, "junk"),
+            (200, r#"{"sessions": []}"#),
+        ]);
+        let own = ["--source", "a", "--sink", "b"];
+        assert_eq!(refused(&url, &own), "session 'film': there is no room");
+        assert!(refused(&url, &[]).contains("no such thing"));
+        assert!(refused(&url, &[]).contains(&url));
+        assert_eq!(refused(&url, &[]), GtpError::NoSession("film".into()).to_string());
+        assert!(refused("http://127.0.0.1:1/x", &[]).contains("http://127.0.0.1:1/x"));
+        assert!(refused("not a url", &[]).contains("not a url"));
+        assert!(refused("ftp://127.0.0.1/x", &[]).contains("neither http nor https"));
+    }
+
+    #[test]
+    fn a_token_that_others_could_have_is_refused_before_anybody_is_asked() {
+        let directory = tempfile::tempdir().unwrap();
+        let elsewhere = "http://10.255.255.1:8182/slotwise/v1/apps/lambda";
+        let refused = |url: &str, text: &str, mode| {
+            let token = file(&directory, text, mode);
+            called(url, &["--token-file", &token]).err()
+        };
+        for mode in [0o604, 0o660, 0o602, 0o601] {
+            assert!(
+                matches!(
+                    refused("http://localhost:1", TOKEN, mode),
+                    Some(GtpError::TokenIsOpen { .. })
+                ),
+                "{mode:o}"
+            );
+        }
+        for wrong in [
+            "short",
+            "two lines of\ntext, longer",
+            &"x".repeat(4097),
+            "",
+            "with a space in it, long",
+        ] {
+            assert!(
+                matches!(refused("http://localhost:1", wrong, 0o600), Some(GtpError::Token(_))),
+                "{wrong}"
+            );
+        }
+        assert!(matches!(
+            refused(elsewhere, TOKEN, 0o600),
+            Some(GtpError::TokenInClear(_))
+        ));
+        for here in ["http://localhost:1", "http://127.0.0.2:1", "http://[::1]:1"] {
+            assert!(refused(here, TOKEN, 0o600).is_none(), "{here}");
+        }
+        let secure = elsewhere.replace("http", "https");
+        assert!(matches!(refused(&secure, TOKEN, 0o600), Some(GtpError::NoAuthority(_))));
+        let token = file(&directory, TOKEN, 0o600);
+        assert!(matches!(
+            called(&secure, &["--ca", &token]).err(),
+            Some(GtpError::Authority { .. })
+        ));
+        assert!(matches!(
+            called("http://127.0.0.1:1", &["--ca", &token]).err(),
+            Some(GtpError::Controller { .. })
+        ));
+        assert!(matches!(
+            called("http://127.0.0.1:1", &["--token-file", "/none"]).err(),
+            Some(GtpError::File { .. })
+        ));
+    }
+
+    #[test]
+    fn what_somebody_else_says_is_one_line_that_ends() {
+        let (url, _) = serve(&[(409, r#"{"detail": "no\nslotwise gtp: serving at\u001b[2J"}"#)]);
+        assert_eq!(
+            refused(&url, &["--source", "a", "--sink", "b"]),
+            "session 'film': no slotwise gtp: serving at\\u{1b}[2J"
+        );
+        assert_eq!(
+            shown(&"x".repeat(8_000_000)),
+            format!("{}...", "x".repeat(MAX_REASON_CHARS))
+        );
+        assert_eq!(shown(&"x".repeat(MAX_REASON_CHARS)), "x".repeat(MAX_REASON_CHARS));
+    }
+
+    #[test]
+    fn a_file_that_is_none_or_has_what_would_be_left_out_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let fifo = directory.path().join("fifo");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+        let fifo = fifo.to_str().unwrap();
+        for option in ["--token-file", "--ca"] {
+            // It would be waited for.
+            let refused = called("https://127.0.0.1:1", &[option, fifo]).err();
+            assert!(matches!(refused, Some(GtpError::NotAFile(_))), "{option}");
+        }
+        let junk = "-----BEGIN CERTIFICATE-----\nanVuaw==\n-----END CERTIFICATE-----\n";
+        let authority = |text: &str| {
+            let ca = file(&directory, text, 0o600);
+            read_authorities(Path::new(&ca))
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
+        };
+        assert!(authority(junk).contains("has a certificate that cannot be read"));
+        assert!(authority(&format!("{}{junk}", "#".repeat(1 << 20))).contains("has more bytes"));
+        assert!(authority("no PEM").contains("has no certificate"));
+    }
+
+    #[test]
+    fn arguments_that_lack_each_other_are_refused() {
+        let url = "http://127.0.0.1:1";
+        for wrong in [
+            &["--granted-by", url][..],
+            &["--session", "film"],
+            &["--granted-by", url, "--session", "film", "--rate-bps", "5"],
+            &["--granted-by", url, "--session", "film", "--source", "a"],
+            &["--granted-by", url, "--session", "film", "--sink", "a"],
+            &["--token-file", "x"],
+            &["--ca", "x"],
+            &["--source", "a", "--sink", "b"],
+        ] {
+            assert!(Command::try_parse_from(["x"].iter().chain(wrong)).is_err(), "{wrong:?}");
+        }
+        assert!(
+            Lambda::of(&Command::try_parse_from(["x"]).unwrap().grant)
+                .unwrap()
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What controllers see of the Tofino programs is what they see of v1model's, but for what is listed here with its reason."""
+import json
+import re
+from pathlib import Path
+
+import pytest
+from finsy.proto import p4i
+from google.protobuf import text_format
+
+P4SRC = Path(__file__).parents[2] / "p4src"
+MADE = P4SRC / "tna-out"
+MANIFEST = json.loads((MADE / "manifest.json").read_text())
+PROGRAMS = list(MANIFEST["arguments"])
+
+INTERVALS = "a control interval's 64-bit multiply and six divisions are the switch's agent's"
+LENGTH = "a packet's length is known behind the traffic manager"
+TIME = "nothing multiplies"
+
+# By program, what v1model has alone, and why.
+LEFT_OUT = {
+    "router": {
+        "table RouterIngress.xcp_params": INTERVALS,
+        "action RouterIngress.set_xcp_params": INTERVALS,
+    },
+    "core": {
+        "counter CoreIngress.output_traffic": LENGTH,
+    },
+}
+# What Tofino has alone; besides, ports of the device are numbered by pipe, and XCP for a packet has tables in place of arithmetic.
+ADDED = {
+    "router": {
+        "action RouterIngress.measure": TIME,
+    },
+    "core": {
+        "table CoreEgress.packet_time": TIME,
+        "action CoreEgress.lasts": TIME,
+        "counter CoreEgress.output_traffic": LENGTH,
+        "counter CoreEgress.drops": LENGTH,
+    },
+}
+XCP_PACKET = re.compile(r"\w+ RouterIngress\.(packet|check)\.")
+# Of another shape, and why: P4Runtime's numbers have no leading zeros, so entries are the same.
+OTHERWISE = {
+    "router": {
+        "table RouterIngress.xcp_output": "a key of 9 bits, as a port has, needs no hash group of its own",
+    },
+    "core": {},
+}
+DEVICE_PORT = ["table {}Ingress.device_port", "action {}Ingress.send", "action {}Ingress.drop"]
+
+
+def read(path: Path):
+    """P4Info, and its externs as text: what they hold is of types that only the compiler knows."""
+    text = path.read_text()
+    externs = re.findall(r"(?ms)^externs \{$.*?^\}$", text)
+    for each in externs:
+        text = text.replace(each, "")
+    return text_format.Parse(text, p4i.P4Info()), externs
+
+
+def seen(path: Path) -> dict[str, object]:
+    """What a controller names, with its shape."""
+    info, externs = read(path)
+    actions = {each.preamble.id: each.preamble.name.removeprefix("pipe.") for each in info.actions}
+    found: dict[str, object] = {}
+    for each in info.tables:
+        keys = [(field.name, field.bitwidth, field.match_type) for field in each.match_fields]
+        found[f"table {each.preamble.name.removeprefix('pipe.')}"] = (keys, sorted(actions[ref.id] for ref in each.action_refs), each.size)
+    for each in info.actions:
+        found[f"action {actions[each.preamble.id]}"] = [(param.name, param.bitwidth) for param in each.params]
+    for each in (*info.counters, *info.direct_counters):
+        found[f"counter {each.preamble.name}"] = True
+    for each in info.meters:
+        found[f"meter {each.preamble.name}"] = True
+    for each in externs:
+        kind = re.search(r'extern_type_name: "(\w+)"', each)[1]
+        name = {"Counter": "counter", "DirectCounter": "counter", "Meter": "meter"}.get(kind)
+        if name:
+            found.update((f"{name} {instance}", True) for instance in re.findall(r'(?m)^      name: "pipe\.([\w.]+)"', each))
+    for each in info.controller_packet_metadata:
+        found[f"header {each.preamble.name}"] = [(field.name, field.bitwidth) for field in each.metadata]
+    return found
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_controllers_see_what_they_see_of_v1model(program):
+    v1model = seen(P4SRC / "p4c-out" / f"{program}.p4info.txtpb")
+    tofino = seen(MADE / f"{program}.p4info.txtpb")
+    added = ADDED[program].keys() | {name.format(program.capitalize()) for name in DEVICE_PORT}
+    assert v1model.keys() - tofino.keys() == LEFT_OUT[program].keys()
+    assert {name for name in tofino.keys() - v1model.keys() if not XCP_PACKET.match(name)} == added
+    both = v1model.keys() & tofino.keys()
+    assert {name for name in both if tofino[name] != v1model[name]} == OTHERWISE[program].keys()
