@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may be changed while a run goes on: through the controller's REST resources, and fibres by the engine.
 
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 
 import { ask, type Problem } from '../stream';
 import type { ViewProps } from './shared';
@@ -101,7 +101,8 @@ function Scheduler() {
   const [name, setName] = useState('');
   const [settings, setSettings] = useState<Record<string, string>>({});
   const [answer, setAnswer] = useState<Answer>(null);
-  useEffect(() => {
+  // Before anybody can choose: an effect after the page is drawn would take back what was chosen at once.
+  useLayoutEffect(() => {
     if (state) {
       setName(state.name);
       setSettings(Object.fromEntries(Object.entries(state.settings).map(([key, value]) => [key, String(value)])));

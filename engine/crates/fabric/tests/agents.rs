@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What devices have for their agents, and agents for the controller: digests, links, timers, in lock step.
 
-mod support;
+use crate::support;
 
 use std::convert::Infallible;
 use std::sync::Arc;

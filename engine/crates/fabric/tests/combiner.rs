@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Several edges behind one port of a core: a combiner brings their light together, a splitter sends to all of them.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A fibre that is dark for several reasons at once: what ends one of them leaves the others.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{ControlMessage, Fabric, HostMode};
 use slotwise_scenario::{Device, Scenario};

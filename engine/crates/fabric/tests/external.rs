@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Switches outside of the fabric: the same programs, whose answers come late, or not at all.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{DropCause, Fabric, FabricError, HostMode, Invariant, SwitchInput};
 use slotwise_p4::{Bits, Output, Port};

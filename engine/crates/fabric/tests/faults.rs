@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Faults made on purpose: each invariant can fail, links fail as told, and hostile input does no harm.
 
-mod support;
+use crate::support;
 
 use proptest::prelude::*;
 use slotwise_fabric::{DropCause, Fabric, HostMode, Invariant, Place};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sessions of GTP between hosts of routers, beside TCP, with loss.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{Fabric, FlowUse, SessionUse};
 use slotwise_scenario::Scenario;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Faults drawn from the seed: the network bears them, and what is reported of them is so.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{ControlMessage, DropCause, Fabric, FaultRecord, HostMode, Place};
 use slotwise_scenario::{Device, Scenario};

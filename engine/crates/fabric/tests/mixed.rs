@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A star with routers behind two of its edges.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{Fabric, HostMode};
 use slotwise_p4::{KeyField, TableEntry};

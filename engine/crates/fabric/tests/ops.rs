@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Optical packet switches with the repository's own P4 programs.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //! Edges that share their capacity by GTP's rule, for hosts that know nothing of it, with the repository's own P4 programs: rates against
 //! the max-min rates of the oracle.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::Fabric;
 use slotwise_lambda::{Network, Session, max_min};

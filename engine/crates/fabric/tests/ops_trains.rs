@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Edges that make trains, choose among outputs and put packets in order again, with the repository's own P4 programs.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{DropCause, Fabric, Invariant, OpsOutputUse, OpsTrains, Place, TrainUse};
 use slotwise_scenario::{Device, Scenario};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Signaling out of band, with the repository's P4 programs: each slot is a frame, and the test hands beacons on.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{ControlMessage, Fabric, HostMode};
 use slotwise_scenario::{Device, Scenario};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The power of light: a fibre that attenuates more and more is reported while it can still be read, then carries nothing.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{DropCause, Fabric, Place};
 use slotwise_scenario::{Device, Scenario};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Packet rings with the repository's own P4 program.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{ControlMessage, DropCause, Fabric, HostMode};
 use slotwise_scenario::{Device, Scenario};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Networks of routers, with the P4 crate's plain IP router.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{ControlMessage, DropCause, Fabric, FabricOptions, FifoUse, FlowUse, HostMode, Place};
 use slotwise_scenario::{Device, Scenario};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whole runs in virtual time: simulated hosts, a scripted controller in lock step, determinism.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sources that come and go, on a star: bursts of datagrams, and users of the web.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{FlowResult, HostMode};
 use support::*;

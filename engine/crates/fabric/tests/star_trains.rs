@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Trains in a star, with the repository's P4 programs in virtual time: what is put together between slots leaves whole in one.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{ControlMessage, DropCause, Fabric, HostMode, Invariant, Place};
 use slotwise_p4::{KeyField, TableEntry};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Overlaid stars: two cores, each with a master of its own, and edges in both.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{ControlMessage, DropCause, Fabric, HostMode, Place};
 use slotwise_scenario::{Device, HostId, Scenario};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Edges with clocks of their own: they join by invitation and follow the master's clock, all in P4.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{DropCause, Fabric, Invariant, Place};
 use slotwise_scenario::{Device, LinkChange, Scenario, edge_mac, optical_port};

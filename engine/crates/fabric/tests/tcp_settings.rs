@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Settings of TCP and measurements of a group of flows, over two routers.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{Fabric, OrderUse};
 use support::dumbbell;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Slot timing to the nanosecond, with the repository's P4 programs in virtual time.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{DropCause, Fabric, HostMode, Place};
 use slotwise_scenario::{Device, HostId, Scenario, WIRE_OVERHEAD_BYTES};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! XCP-CL on a star: edge.p4's controller of a VOQ, with the slots granted to it as its capacity.
 
-mod support;
+use crate::support;
 
 use slotwise_fabric::{DropCause, HostMode};
 use slotwise_scenario::Device;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arbitration over real streams, and what a call is refused for before its contents are looked at.
 
-mod support;
+use crate::support;
 
 use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
 use slotwise_p4runtime::proto::p4::v1::*;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Meters, direct meters and registers; batches that are all or nothing.
 
-mod support;
+use crate::support;
 
 use slotwise_p4runtime::proto::p4::v1::entity::Entity as E;
 use slotwise_p4runtime::proto::p4::v1::write_request::Atomicity;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! SetForwardingPipelineConfig and GetForwardingPipelineConfig.
 
-mod support;
+use crate::support;
 
 use slotwise_p4runtime::proto::p4::config::v1 as config;
 use slotwise_p4runtime::proto::p4::v1::get_forwarding_pipeline_config_request::ResponseType;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What clients may not do with connections, messages and tokens.
 
-mod support;
+use crate::support;
 
 use std::net::SocketAddr;
 use std::sync::OnceLock;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Counters and direct counters; reads of which a part fails.
 
-mod support;
+use crate::support;
 
 use slotwise_p4runtime::proto::p4::v1::*;
 use support::*;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Entities other than table entries: what is written is read back, wildcards find it, and packets feel it.
 
-mod support;
+use crate::support;
 
 use slotwise_p4runtime::proto::p4::v1::entity::Entity as E;
 use slotwise_p4runtime::proto::p4::v1::packet_replication_engine_entry::Type as Replication;

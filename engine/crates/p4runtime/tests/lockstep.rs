@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Lock step, with a controller that keeps the rules and ones that do not.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The memory that all programs of a server have together, with what controllers add.
 
-mod support;
+use crate::support;
 
 use serde_json::Value;
 use slotwise_p4runtime::proto::p4::v1::entity::Entity as E;

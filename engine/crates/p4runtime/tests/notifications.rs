@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the switch says by itself: digests and idle timeouts. And roles, which decide who hears it.
 
-mod support;
+use crate::support;
 
 use prost::Message;
 use slotwise_p4runtime::proto::p4::v1::entity::Entity as E;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Packet-in and packet-out, and what a stream answers to messages that it cannot use.
 
-mod support;
+use crate::support;
 
 use slotwise_p4runtime::proto::p4::v1::stream_message_request::Update as Request;
 use slotwise_p4runtime::proto::p4::v1::stream_message_response::Update as Response;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which of a device's ports have a link, as its controllers hear it. Device 2 tells them, device 1 does not.
 
-mod support;
+use crate::support;
 
 use prost::Message;
 use slotwise_p4runtime::proto::p4::v1::DigestListAck;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Large reads: in slices between packets and writes, bounded, and sent as the client takes them.
 
-mod support;
+use crate::support;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! RECONCILE_AND_COMMIT carries every kind of state over.
 
-mod support;
+use crate::support;
 
 use slotwise_p4runtime::proto::p4::config::v1::PkgInfo;
 use slotwise_p4runtime::proto::p4::v1::entity::Entity as E;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Each way in which an update can be wrong, and what it is refused with.
 
-mod support;
+use crate::support;
 
 use slotwise_p4runtime::proto::p4::v1::*;
 use support::*;

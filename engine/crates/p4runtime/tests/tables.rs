@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Write and Read of table entries: what is written is read back, in canonical form.
 
-mod support;
+use crate::support;
 
 use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
 use slotwise_p4runtime::proto::p4::v1::*;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Encrypted connections, with and without certificates of clients.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whatever bytes come in: no panic, and nothing changes that a packet of the connection did not change.
 
-mod common;
+use crate::common;
 
 use common::{MS, Network, SECOND, config, flow};
 use proptest::prelude::*;

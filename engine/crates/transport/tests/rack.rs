@@ -2,7 +2,7 @@
 //! RACK-TLP (RFC 8985) over the small network: reordering without needless retransmissions, lost tails and lost retransmissions
 //! without timeouts.
 
-mod common;
+use crate::common;
 
 use common::{Faults, MS, Network, SECOND, config, flow};
 use slotwise_transport::Algorithm::{Cubic, NewReno};

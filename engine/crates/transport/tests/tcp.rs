@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! TCP over the small network: throughput, recovery, and no byte lost or changed whatever the network does.
 
-mod common;
+use crate::common;
 
 use common::{Faults, MS, Network, SECOND, config, flow};
 use proptest::prelude::*;

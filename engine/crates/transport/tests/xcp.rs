@@ -2,7 +2,7 @@
 //! XCP senders and receivers against a router written here after the XCP paper (SIGCOMM 2002), in floating point
 //! and with division, which the P4 one has not.
 
-mod common;
+use crate::common;
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -80,11 +80,13 @@ public final class PageStream {
     }
 
     private void sample() {
+        // A controller that is gone is told at once, not when the last answer is old.
+        List<AppResources> apps = service.apps();
         long beganMs = clockMs.getAsLong();
         if (beganMs < dueMs) {
             return;
         }
-        List<AppPage> pages = service.apps().stream().map(AppResources::page).flatMap(page -> page.stream()).collect(Collectors.toList());
+        List<AppPage> pages = apps.stream().map(AppResources::page).flatMap(page -> page.stream()).collect(Collectors.toList());
         String now = PageMessages.hello(pages).toString();
         if (begin(now, beganMs)) {
             said = Map.of();

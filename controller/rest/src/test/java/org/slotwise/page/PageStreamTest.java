@@ -285,6 +285,9 @@ class PageStreamTest {
         assertThrows(ControllerService.UnavailableException.class, () -> stream.since(""));
         controller.failWith(null);
         assertEquals(2, ask(stream, "").get("messages").size());
+        // At the same moment: what was said is not old yet.
+        controller.failWith(new ControllerService.UnavailableException("the app is not active", null));
+        assertThrows(ControllerService.UnavailableException.class, () -> stream.since(""));
     }
 
     /** An application that has a lot to say. */

@@ -119,7 +119,7 @@ public final class RunningApps implements ControllerService, Host {
         failure = newFailure;
     }
 
-    /** How often its applications were asked for. */
+    /** How often its applications were asked how they are. */
     int asked() {
         return asked;
     }
@@ -135,7 +135,6 @@ public final class RunningApps implements ControllerService, Host {
 
     @Override
     public synchronized List<AppResources> apps() {
-        asked++;
         if (failure != null) {
             throw failure;
         }
@@ -144,6 +143,7 @@ public final class RunningApps implements ControllerService, Host {
 
     @Override
     public synchronized <V> V view(Hosted<V> app) {
+        asked++;
         return app.app().view();
     }
 
