@@ -14,6 +14,12 @@
     } \
     ipv4.checksum = ipv4.checksum + 0x0100;
 
+// What comes with this header has aged where it got it.
+#define AGE_UNLESS(header, ipv4) \
+    if (!header.isValid()) { \
+        AGE(ipv4) \
+    }
+
 // The other frames from hosts and neighbouring routers. Hosts share one subnet, so the switch answers every ARP request
 // with its own address and gets all they send; anything else has no business here.
 control Access(inout ethernet_t ethernet,
