@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for include/counting.p4: counters and meters under names that shared controls know; a direct counter counts only what an action says.
+// Stands for include/counting.p4: counters and meters under names that shared controls know. A direct counter counts only what an action
+// says.
 #ifndef SLOTWISE_COUNTING_P4
 #define SLOTWISE_COUNTING_P4
 #include "target.p4"

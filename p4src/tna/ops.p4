@@ -85,8 +85,8 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
     bit<1>  is_late = 0;
     bit<1>  is_over = 0;
     bit<1>  is_strange = 0;
-    path_t  path = 0;
-    bit<32> moment = 0;
+    path_t  path = { 0, 0 };
+    ns_t    time = 0;
 
     @hidden action begin() {
         meta.standard.egress_spec = PORT_DROP;
@@ -97,7 +97,6 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
         meta.search.fibre = NO_FIBRE;
         meta.search.is_last = 0;
         meta.search.port = 0;
-        meta.search.now = from_parser.global_tstamp;
     }
 
     @hidden action recall() {
@@ -106,7 +105,6 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
         meta.search.is_deflected = hdr.again.is_deflected;
         meta.search.fibre = hdr.again.fibre;
         meta.search.wavelength = hdr.again.wavelength;
-        meta.search.now = hdr.again.now;
         meta.ops.choices = hdr.again.choices;
         hdr.again.setInvalid();
     }
@@ -121,10 +119,6 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
 
     @hidden action by_that_for_probes() {
         meta.search.wavelength = meta.ops.wavelengths;
-    }
-
-    @hidden action now() {
-        moment = meta.search.now[41:10];
     }
 
     @hidden action carry() {
@@ -170,6 +164,9 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
             }
         }
         path_search.apply(op, meta.standard.ingress_port, hdr.ops.label.train, is_late);
+        if (is_late == 1) {
+            op = PathOp.NONE;  // the path is another train's, or says already that this one is refused
+        }
 
         if (meta.ops.duty == Duty.SWITCH || meta.ops.duty == Duty.ANSWER || meta.ops.duty == Duty.PASS_ON) {
             if (is_again == 0) {
@@ -191,11 +188,10 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
             }
         }
         if (meta.ops.duty == Duty.SWITCH) {
-            switch_train.apply(hdr.ops, hdr.again, meta.ops, meta.search, is_late, path, moment, meta.standard);
-        } else {
-            now();
+            switch_train.apply(hdr.ops, hdr.again, meta.ops, meta.search, is_late, from_parser.global_tstamp, time, path, meta.standard);
         }
-        path_of_input.apply(op, meta.standard.ingress_port, hdr.ops.optical.src_edge ++ hdr.ops.optical.queue, moment, is_over, is_strange, path);
+        path_of_input.apply(op, meta.standard.ingress_port, hdr.ops.optical.src_edge ++ hdr.ops.optical.queue, from_parser.global_tstamp,
+                            time, is_over, is_strange, path);
         if (meta.ops.duty == Duty.FOLLOW) {
             follow_train.apply(is_over, is_strange, path, meta.ops, meta.standard);
         } else if (meta.ops.duty == Duty.ANSWER || meta.ops.duty == Duty.PASS_ON) {

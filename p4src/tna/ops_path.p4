@@ -5,14 +5,13 @@
 #include "target.p4"
 #include "../include/ops_parser.p4"
 
-typedef bit<16> path_t;  // a port; 0: there is none; PATH_REFUSED and a DropReason
-
-const path_t PATH_REFUSED = 0x8000;
-
-Register<bit<32>, port_t>(512) path_search;  // number of the train whose label has not been seen twice; 0 once a frame has followed it
-Register<path_t, port_t>(512)  path_output;
-Register<bit<32>, port_t>(512) path_owner;   // source and queue
-Register<bit<32>, port_t>(512) path_until;   // no frame of it comes later, in 2^10 ns
+Register<bit<32>, port_t>(512) path_search;   // number of the train whose label may come again; 0 once a frame has followed it
+Register<bit<32>, port_t>(512) path_owner;    // source and queue
+Register<ns_t, port_t>(512)    path_start;
+Register<bit<16>, port_t>(512) path_era;      // the same in 2^32 ns
+Register<ns_t, port_t>(512)    path_time;     // from its start; no frame of it comes later
+Register<bit<16>, port_t>(512) path_output;   // port; 0: there is none
+Register<bit<8>, port_t>(512)  path_refused;  // DropReason, if there is none for its frames
 
 // What a packet does with the path of its input.
 enum bit<8> PathOp {
@@ -23,8 +22,14 @@ enum bit<8> PathOp {
     CLOSE  = 4   // the last frame of a train
 }
 
+// Where a train goes.
+struct path_t {
+    bit<16> output;
+    bit<8>  refused;
+}
+
 // Whether a label that comes again may still be placed: not if a frame of its train, or another label, has come in between.
-control Search(in PathOp op, in port_t input, in bit<32> train, out bit<1> is_late) {
+control Search(in PathOp op, in port_t input, in bit<32> train, inout bit<1> is_late) {
     RegisterAction<bit<32>, port_t, bit<1>>(path_search) open = {
         void apply(inout bit<32> value) {
             value = train;
@@ -45,7 +50,6 @@ control Search(in PathOp op, in port_t input, in bit<32> train, out bit<1> is_la
     };
 
     apply {
-        is_late = 0;
         if (op == PathOp.OPEN) {
             open.execute(input);
         } else if (op == PathOp.CHANGE) {
@@ -56,16 +60,20 @@ control Search(in PathOp op, in port_t input, in bit<32> train, out bit<1> is_la
     }
 }
 
-// `owner` is the packet's own, `moment` now, or of a label when its train is over. `path` is put, or got.
+// `owner` is the packet's own, `time` how long the train of a label lasts. `path` is put, or got.
 control Path(in PathOp op,
              in port_t input,
              in bit<32> owner,
-             in bit<32> moment,
-             out bit<1> is_over,
-             out bit<1> is_strange,
+             in bit<48> now,
+             in ns_t time,
+             inout bit<1> is_over,
+             inout bit<1> is_strange,
              inout path_t path) {
-    bit<32> other = 0;
-    bit<32> until = 0;
+    bit<32> difference = 0;
+    ns_t    start = 0;
+    ns_t    since = 0;
+    bit<16> eras = 0;
+    ns_t    spare = 0;
 
     RegisterAction<bit<32>, port_t, bit<32>>(path_owner) put_owner = {
         void apply(inout bit<32> value) {
@@ -77,62 +85,110 @@ control Path(in PathOp op,
             read = value;
         }
     };
-    RegisterAction<bit<32>, port_t, bit<32>>(path_until) put_until = {
-        void apply(inout bit<32> value) {
-            value = moment;
+    RegisterAction<ns_t, port_t, ns_t>(path_start) put_start = {
+        void apply(inout ns_t value) {
+            value = now[31:0];
         }
     };
-    RegisterAction<bit<32>, port_t, bit<32>>(path_until) get_until = {
-        void apply(inout bit<32> value, out bit<32> read) {
+    RegisterAction<ns_t, port_t, ns_t>(path_start) get_start = {
+        void apply(inout ns_t value, out ns_t read) {
             read = value;
         }
     };
-    RegisterAction<path_t, port_t, path_t>(path_output) put_output = {
-        void apply(inout path_t value) {
-            value = path;
+    RegisterAction<bit<16>, port_t, bit<16>>(path_era) put_era = {
+        void apply(inout bit<16> value) {
+            value = now[47:32];
         }
     };
-    RegisterAction<path_t, port_t, path_t>(path_output) get_output = {
-        void apply(inout path_t value, out path_t read) {
+    RegisterAction<bit<16>, port_t, bit<16>>(path_era) get_era = {
+        void apply(inout bit<16> value, out bit<16> read) {
             read = value;
         }
     };
-    RegisterAction<path_t, port_t, path_t>(path_output) take_output = {
-        void apply(inout path_t value, out path_t read) {
+    RegisterAction<ns_t, port_t, ns_t>(path_time) put_time = {
+        void apply(inout ns_t value) {
+            value = time;
+        }
+    };
+    RegisterAction<ns_t, port_t, ns_t>(path_time) get_time = {
+        void apply(inout ns_t value, out ns_t read) {
+            read = value;
+        }
+    };
+    RegisterAction<bit<16>, port_t, bit<16>>(path_output) put_output = {
+        void apply(inout bit<16> value) {
+            value = path.output;
+        }
+    };
+    RegisterAction<bit<16>, port_t, bit<16>>(path_output) get_output = {
+        void apply(inout bit<16> value, out bit<16> read) {
+            read = value;
+        }
+    };
+    RegisterAction<bit<16>, port_t, bit<16>>(path_output) take_output = {
+        void apply(inout bit<16> value, out bit<16> read) {
+            read = value;
+            value = 0;
+        }
+    };
+    RegisterAction<bit<8>, port_t, bit<8>>(path_refused) put_refused = {
+        void apply(inout bit<8> value) {
+            value = path.refused;
+        }
+    };
+    RegisterAction<bit<8>, port_t, bit<8>>(path_refused) get_refused = {
+        void apply(inout bit<8> value, out bit<8> read) {
+            read = value;
+        }
+    };
+    RegisterAction<bit<8>, port_t, bit<8>>(path_refused) take_refused = {
+        void apply(inout bit<8> value, out bit<8> read) {
             read = value;
             value = 0;
         }
     };
 
     @hidden action compare() {
-        other = other ^ owner;
-        until = until - moment;
+        difference = difference ^ owner;
+        since = now[31:0] - start;
+        eras = now[47:32] - eras;
+    }
+
+    @hidden action compare_times() {
+        spare = spare - since;
     }
 
     apply {
-        is_over = 0;
-        is_strange = 0;
         if (op == PathOp.OPEN) {
             put_owner.execute(input);
-            put_until.execute(input);
+            put_start.execute(input);
+            put_era.execute(input);
+            put_time.execute(input);
         } else if (op == PathOp.FOLLOW || op == PathOp.CLOSE) {
-            other = get_owner.execute(input);
-            until = get_until.execute(input);
+            difference = get_owner.execute(input);
+            start = get_start.execute(input);
+            eras = get_era.execute(input);
+            spare = get_time.execute(input);
             compare();
-            // Not before it is over, and no more than 4.3 s before that, as long as no train lasts.
-            if (until[31:22] != 0) {
-                is_over = 1;
-            }
-            if (other != 0) {
+            compare_times();
+            if (difference != 0) {
                 is_strange = 1;
+            }
+            if (!IS_RECENT(since, eras, start, now[31:0])) {
+                is_over = 1;
+            } else if (IS_NEGATIVE(spare)) {
+                is_over = 1;
             }
         }
         if (op == PathOp.OPEN || op == PathOp.CHANGE) {
             put_output.execute(input);
+            put_refused.execute(input);
         } else if (op == PathOp.CLOSE && is_over == 0 && is_strange == 0) {
-            path = take_output.execute(input);
+            path.output = take_output.execute(input);
+            path.refused = take_refused.execute(input);
         } else if (op != PathOp.NONE) {
-            path = get_output.execute(input);
+            path.output = get_output.execute(input);
+            path.refused = get_refused.execute(input);
         }
     }
 }

@@ -98,8 +98,8 @@ control OpsPlace(in standard_metadata_t standard_metadata, inout ops_metadata_t 
     }
 }
 
-// The port of a fibre's wavelength; 0 if there is none.
-control WavelengthPort(in bit<8> fibre_shift, in bit<8> fibre, in bit<8> wavelength, inout port_t port) {
+// The port of a fibre's wavelength; it stays as it is if there is none.
+control WavelengthPort(in bit<8> fibre_shift, in bit<8> fibre, in bit<8> wavelength, inout bit<16> port) {
     bit<16> high = 0;
     bit<16> low = 0;
 
@@ -170,7 +170,7 @@ control WavelengthPort(in bit<8> fibre_shift, in bit<8> fibre, in bit<8> wavelen
     }
 
     @hidden action take() {
-        port = 1w1 ++ high[7:0];  // PORT_OPTICAL_BASE and what is above it
+        port = high + (bit<16>)PORT_OPTICAL_BASE;
     }
 
     apply {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for include/ops_sort.p4: what there is to know of a packet, for the rules. How long a frame is is known behind the traffic manager.
+// Stands for include/ops_sort.p4: what there is to know of a packet, for the rules. A frame's length is known behind the traffic manager.
 #ifndef SLOTWISE_OPS_SORT_P4
 #define SLOTWISE_OPS_SORT_P4
 #include "ops_place.p4"

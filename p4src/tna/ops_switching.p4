@@ -16,11 +16,11 @@ control SwitchTrain(inout ops_headers_t hdr,
                     inout ops_metadata_t meta,
                     inout search_t search,
                     in bit<1> is_late,
+                    in bit<48> now,
+                    inout ns_t time,
                     inout path_t path,
-                    inout bit<32> moment,
                     inout standard_metadata_t standard_metadata) {
     TrainFate fate = TrainFate.REFUSED;
-    ns_t      time = 0;
     bit<8>    next = 0;        // wavelength
     bit<1>    is_refused = 1;
     bit<1>    waits = 0;
@@ -35,15 +35,10 @@ control SwitchTrain(inout ops_headers_t hdr,
 
     @hidden action begin() {
         next = search.wavelength + 1;
-        moment = search.now[41:10] + 2;
     }
 
     @hidden action keep_free() {
         time = time + meta.guard[31:0];
-    }
-
-    @hidden action last() {
-        moment = moment + (bit<32>)time[31:10];
     }
 
     @hidden action first_wavelength() {
@@ -67,33 +62,39 @@ control SwitchTrain(inout ops_headers_t hdr,
         again.setValid();
         again.input = standard_metadata.ingress_port;
         again.choices = meta.choices;
-        again.now = search.now;
         standard_metadata.egress_spec = PORT_LOOP;
-        path = PATH_REFUSED | (path_t)(bit<8>)DropReason.CONTENTION;
+        path.refused = (bit<8>)DropReason.CONTENTION;
     }
 
     @hidden action send() {
         hdr.label.wavelength = search.wavelength;
         hdr.label.hops_left = hdr.label.hops_left - 1;
-        standard_metadata.egress_spec = search.port;
-        path = (path_t)search.port;
+        standard_metadata.egress_spec = search.port[8:0];
+        path.output = search.port;
     }
 
     @hidden action send_deflected() {
-        send();
+        hdr.label.wavelength = search.wavelength;
+        hdr.label.hops_left = hdr.label.hops_left - 1;
+        standard_metadata.egress_spec = search.port[8:0];
+        path.output = search.port;
         hdr.label.deflections_left = hdr.label.deflections_left - 1;
     }
 
     @hidden action drop() {
         meta.drop_reason = reason;
-        path = PATH_REFUSED | (path_t)(bit<8>)reason;
+        path.refused = (bit<8>)reason;
+    }
+
+    @hidden action no_path() {
+        path.output = 0;
+        path.refused = 0;
     }
 
     apply {
         begin();
         train_time.apply(hdr.label.length, time);
         keep_free();
-        last();
         if (next == meta.wavelengths) {
             first_wavelength();
         }
@@ -119,7 +120,7 @@ control SwitchTrain(inout ops_headers_t hdr,
             }
         }
         if (is_tried == 1) {
-            reserve.apply(search.port, search.now, time, is_refused, waits);
+            reserve.apply(search.port[8:0], now, time, is_refused, waits);
             if (is_refused == 1) {
                 if (meta.converts == 1 && next != hdr.label.wavelength) {
                     try_wavelength();
@@ -150,27 +151,31 @@ control SwitchTrain(inout ops_headers_t hdr,
             }
         }
         if (hdr.label.packets == 1) {
-            path = 0;
+            no_path();
         }
     }
 }
 
 // A frame of a train that is under way, or was refused. What comes by an input where there is none is lost.
-control FollowTrain(in bit<1> is_over, in bit<1> is_strange, in path_t path, inout ops_metadata_t meta, inout standard_metadata_t standard_metadata) {
+control FollowTrain(in bit<1> is_over,
+                    in bit<1> is_strange,
+                    in path_t path,
+                    inout ops_metadata_t meta,
+                    inout standard_metadata_t standard_metadata) {
     @hidden action follow() {
-        standard_metadata.egress_spec = path[8:0];
+        standard_metadata.egress_spec = path.output[8:0];
     }
 
     @hidden action drop() {
-        meta.drop_reason = (DropReason)path[7:0];
+        meta.drop_reason = (DropReason)path.refused;
     }
 
     apply {
-        if (path == 0 || is_over == 1) {
+        if (is_over == 1 || path.output == 0 && path.refused == 0) {
             meta.drop_reason = DropReason.DARK;
         } else if (is_strange == 1) {
             meta.drop_reason = DropReason.NOT_A_MEMBER;
-        } else if (path[15:15] == 1) {
+        } else if (path.refused != 0) {
             drop();
         } else {
             follow();
@@ -182,7 +187,7 @@ control FollowTrain(in bit<1> is_over, in bit<1> is_strange, in path_t path, ino
 control ProbeWay(in search_t search, inout ops_headers_t hdr, inout ops_metadata_t meta, inout standard_metadata_t standard_metadata) {
     @hidden action send() {
         hdr.label.hops_left = hdr.label.hops_left - 1;
-        standard_metadata.egress_spec = search.port;
+        standard_metadata.egress_spec = search.port[8:0];
     }
 
     apply {

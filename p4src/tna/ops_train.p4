@@ -14,7 +14,6 @@ header again_t {
     bit<8>  fibre;         // on which it tries another wavelength; NO_FIBRE: the next of its choices
     bit<8>  wavelength;    // that it tries
     bit<32> choices;       // that are left
-    bit<48> now;           // when it came
 }
 
 // The same while it is looked at.
@@ -22,9 +21,8 @@ struct search_t {
     bit<1>  is_deflected;
     bit<8>  fibre;
     bit<8>  wavelength;
-    bit<48> now;
     bit<1>  is_last;       // there is no further choice
-    port_t  port;          // that it tries; 0: none
+    bit<16> port;          // that it tries; 0: none
 }
 
 // How long a train lasts, of its length in two parts: nothing multiplies. Whoever sets `time_per_byte_q16` fills both tables, rounded up.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ring.p4 for Tofino. What an interval's end makes of what is counted, limits and messages of a head, is the switch's agent's: ticks are refused.
+// ring.p4 for Tofino. What an interval's end makes of what is counted, limits and messages, is the switch's agent's: ticks are refused.
 //
 //   hosts ──> ARP, TTL ──> routing ──> class, meter ──> way ──> ring header ──> ring
 //   ring ───> for a host here ──> routing ──> access port;  transit, counted by source ──> ring

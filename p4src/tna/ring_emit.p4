@@ -21,6 +21,7 @@ control LeaveByRinglet(in bit<4> ringlet, inout standard_metadata_t standard_met
 control AddToRing(inout ring_headers_t hdr, inout ring_metadata_t meta, inout standard_metadata_t standard_metadata) {
     bit<13> at = 0;
 
+    Hash<bit<13>>(HashAlgorithm_t.IDENTITY) place;
     LeaveByRinglet() leave;
 
     RegisterAction<bit<32>, bit<13>, bit<32>>(add_sequences) give_out = {
@@ -47,7 +48,7 @@ control AddToRing(inout ring_headers_t hdr, inout ring_metadata_t meta, inout st
     }
 
     @hidden action number() {
-        at = meta.ringlet[0:0] ++ (bit<4>)meta.traffic_class ++ meta.hops;
+        at = place.get({ meta.ringlet[0:0], (bit<4>)meta.traffic_class, meta.hops });
     }
 
     @hidden action give_number() {

@@ -39,20 +39,19 @@ control RingCrc(in ring_headers_t hdr, inout ring_metadata_t meta) {
 }
 
 // Of one entry: whether the ring has such a head so far away, and the rate is one.
-control ExamineEntry(in bit<32> place, in rate_t rate, in ring_metadata_t meta, out bit<1> is_bad) {
+control ExamineEntry(in bit<32> place, in rate_t rate, in station_t station, in bit<16> stations, inout bit<1> is_bad) {
     bit<16> heads = 0;  // stations behind the head
     bit<16> here = 0;   // 0: this station is the head
     bit<8>  hops = 0;   // more than these there may be
 
     @hidden action compare() {
-        heads = meta.stations |-| PLACE_HEAD(place);
-        here = PLACE_HEAD(place) ^ meta.station;
-        hops = meta.stations[7:0] |-| PLACE_HOPS(place);
+        heads = stations |-| PLACE_HEAD(place);
+        here = PLACE_HEAD(place) ^ station;
+        hops = stations[7:0] |-| PLACE_HOPS(place);
     }
 
     apply {
         compare();
-        is_bad = 0;
         if (heads == 0 || hops == 0) {
             is_bad = 1;
         } else if (PLACE_HOPS(place) == 0 && here != 0 || PLACE_HOPS(place) != 0 && here == 0) {
@@ -140,10 +139,10 @@ control TakeLimits(in ring_headers_t hdr, in bit<1> is_again, inout ring_metadat
             last = get_sequence.execute(meta.ringlet[0:0]);
             lately = get_lately.execute(meta.ringlet[0:0]);
             compare();
-            examine_0.apply(hdr.entries.place_0, hdr.entries.rate_0, meta, bad_0);
-            examine_1.apply(hdr.entries.place_1, hdr.entries.rate_1, meta, bad_1);
-            examine_2.apply(hdr.entries.place_2, hdr.entries.rate_2, meta, bad_2);
-            examine_3.apply(hdr.entries.place_3, hdr.entries.rate_3, meta, bad_3);
+            examine_0.apply(hdr.entries.place_0, hdr.entries.rate_0, meta.station, meta.stations, bad_0);
+            examine_1.apply(hdr.entries.place_1, hdr.entries.rate_1, meta.station, meta.stations, bad_1);
+            examine_2.apply(hdr.entries.place_2, hdr.entries.rate_2, meta.station, meta.stations, bad_2);
+            examine_3.apply(hdr.entries.place_3, hdr.entries.rate_3, meta.station, meta.stations, bad_3);
             // What was forgotten is not compared: the sender may have started anew.
             if (lately != 0 && (newer == 0 || IS_NEGATIVE(newer))) {
                 meta.wrong.stale = 1;
