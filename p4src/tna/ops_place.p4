@@ -6,6 +6,8 @@
 #include "../include/ops_parser.p4"
 
 #define IS_OPTICAL_PORT(port) ((port) >= PORT_OPTICAL_BASE && (port) < PORT_OPTICAL_BASE + MAX_FIBRES)
+// The same of a number of 16 bits; PORT_OPTICAL_BASE is 0x100.
+#define IS_WAVELENGTH(port) ((port)[15:8] == 1 && (port)[7:0] < (bit<8>)MAX_FIBRES)
 
 // By which fibre a packet comes, and on which of its wavelengths.
 control OpsPlace(in standard_metadata_t standard_metadata, inout ops_metadata_t meta) {
@@ -98,10 +100,14 @@ control OpsPlace(in standard_metadata_t standard_metadata, inout ops_metadata_t 
     }
 }
 
-// The port of a fibre's wavelength; it stays as it is if there is none.
+// The port of a fibre's wavelength.
 control WavelengthPort(in bit<8> fibre_shift, in bit<8> fibre, in bit<8> wavelength, inout bit<16> port) {
     bit<16> high = 0;
     bit<16> low = 0;
+
+    @hidden action begin() {
+        low = (bit<16>)wavelength + (bit<16>)PORT_OPTICAL_BASE;
+    }
 
     @hidden action lift_0() {
         high = (bit<16>)fibre;
@@ -162,24 +168,13 @@ control WavelengthPort(in bit<8> fibre_shift, in bit<8> fibre, in bit<8> wavelen
     }
 
     @hidden action add() {
-        high = high + low;
-    }
-
-    @hidden action begin() {
-        low = (bit<16>)wavelength;
-    }
-
-    @hidden action take() {
-        port = high + (bit<16>)PORT_OPTICAL_BASE;
+        port = high + low;
     }
 
     apply {
         begin();
         lift.apply();
         add();
-        if (high[15:8] == 0 && high[7:0] < (bit<8>)MAX_FIBRES) {
-            take();
-        }
     }
 }
 

@@ -106,7 +106,7 @@ control SwitchTrain(inout ops_headers_t hdr,
                 if (search.is_deflected == 0) {
                     reason = DropReason.NO_ROUTE;
                 }
-            } else if (search.port == 0) {
+            } else if (!IS_WAVELENGTH(search.port)) {
                 // A fibre that there is not counts as none.
                 if (search.is_last == 0) {
                     try_fibre(search.is_deflected);
@@ -191,7 +191,7 @@ control ProbeWay(in search_t search, inout ops_headers_t hdr, inout ops_metadata
     }
 
     apply {
-        if (search.port == 0) {
+        if (!IS_WAVELENGTH(search.port)) {
             meta.drop_reason = DropReason.NO_ROUTE;
         } else {
             send();

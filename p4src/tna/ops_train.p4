@@ -22,7 +22,7 @@ struct search_t {
     bit<8>  fibre;
     bit<8>  wavelength;
     bit<1>  is_last;       // there is no further choice
-    bit<16> port;          // that it tries; 0: none
+    bit<16> port;          // that it tries
 }
 
 // How long a train lasts, of its length in two parts: nothing multiplies. Whoever sets `time_per_byte_q16` fills both tables, rounded up.
