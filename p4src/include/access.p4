@@ -14,12 +14,6 @@
     } \
     ipv4.checksum = ipv4.checksum + 0x0100;
 
-// What comes with this header has aged where it got it.
-#define AGE_UNLESS(header, ipv4) \
-    if (!header.isValid()) { \
-        AGE(ipv4) \
-    }
-
 // The other frames from hosts and neighbouring routers. Hosts share one subnet, so the switch answers every ARP request
 // with its own address and gets all they send; anything else has no business here.
 control Access(inout ethernet_t ethernet,
@@ -53,5 +47,11 @@ control Access(inout ethernet_t ethernet,
         }
     }
 }
+
+// What comes with this header has aged where it got it.
+#define AGE_UNLESS(header, ipv4) \
+    if (!header.isValid()) { \
+        AGE(ipv4) \
+    }
 
 #endif

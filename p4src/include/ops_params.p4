@@ -5,8 +5,6 @@
 
 // What a switch knows about itself; one default action that the controller sets.
 control OpsParams(in standard_metadata_t standard_metadata, inout ops_metadata_t meta) {
-    @name(".OpsIngress") OpsPlace() place;
-
     // `wavelengths`: 1 to 2 to `fibre_shift`. If they are fewer, the port behind them is for probes; else there are none.
     action set_ops_params(bit<8> wavelengths,
                           bit<8> fibre_shift,
@@ -34,6 +32,8 @@ control OpsParams(in standard_metadata_t standard_metadata, inout ops_metadata_t
         default_action = NoAction();
         size = 1;
     }
+
+    @name(".OpsIngress") OpsPlace() place;
 
     apply {
         ops_params.apply();

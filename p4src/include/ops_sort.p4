@@ -10,8 +10,6 @@ control OpsSort(in ops_headers_t hdr, inout ops_metadata_t meta) {
     bit<1>  last_hop;
     index_t place;
 
-    @name(".OpsIngress.sort") OpsRules() rules;
-
     // A first frame is at most as long as its train, and says alike in both headers whose it is.
     @hidden action look() {
         well_formed = 0;
@@ -46,6 +44,8 @@ control OpsSort(in ops_headers_t hdr, inout ops_metadata_t meta) {
             }
         }
     }
+
+    @name(".OpsIngress.sort") OpsRules() rules;
 
     apply {
         look();

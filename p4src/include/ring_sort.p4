@@ -8,8 +8,6 @@
 control RingSort(in ring_headers_t hdr, inout ring_metadata_t meta) {
     bit<9> traits;
 
-    @name(".RingIngress.sort") RingRules() rules;
-
     @hidden action look() {
         traits = 0;
         if (meta.ringlet != RINGLETS) {
@@ -42,6 +40,8 @@ control RingSort(in ring_headers_t hdr, inout ring_metadata_t meta) {
             traits = traits | FIRST_TICK;
         }
     }
+
+    @name(".RingIngress.sort") RingRules() rules;
 
     apply {
         look();
