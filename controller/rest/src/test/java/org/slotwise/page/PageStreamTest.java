@@ -18,10 +18,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -290,43 +288,18 @@ class PageStreamTest {
         assertThrows(ControllerService.UnavailableException.class, () -> stream.since(""));
     }
 
-    /** An application that has a lot to say. */
-    private static AppResources large(int things) {
-        return new AppResources() {
-            @Override
-            public String id() {
-                return "large";
-            }
-
-            @Override
-            public String description() {
-                return "Has a lot to say.";
-            }
-
-            @Override
-            public Map<String, Supplier<JsonNode>> reads() {
-                return Map.of();
-            }
-
-            @Override
-            public Map<String, Change> changes() {
-                return Map.of();
-            }
-
-            @Override
-            public Optional<AppPage> page() {
-                AppPage page = new AppPage("routers");
-                for (int k = 0; k < things; k++) {
-                    page.portIs("router:" + k, false).row("links", "router:" + k, Map.of("light", 0));
-                }
-                return Optional.of(page);
-            }
-        };
+    /** Says so many things. */
+    private static AppPage large(int things) {
+        AppPage page = new AppPage("routers");
+        for (int k = 0; k < things; k++) {
+            page.portIs("router:" + k, false).row("links", "router:" + k, Map.of("light", 0));
+        }
+        return page;
     }
 
     @Test
     void whatIsKeptAndWhatIsSaidAtOnceIsBounded() throws Exception {
-        AppResources large = large(PageMessages.MOST_THINGS + 10);
+        AppResources large = new PageOnly(() -> large(PageMessages.MOST_THINGS + 10));
         PageStream stream = stream(() -> List.of(large));
         JsonNode first = ask(stream, "").at("/messages/1");
         assertEquals(PageMessages.MOST_THINGS, first.at("/tables/0/names").size());

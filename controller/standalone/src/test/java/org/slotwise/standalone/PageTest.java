@@ -26,14 +26,13 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.slotwise.apps.AppPage;
 import org.slotwise.apps.AppResources;
+import org.slotwise.page.PageOnly;
 import org.slotwise.rest.json.InvalidJsonException;
 
 /** The live page of a controller: who gets it, and what. web/tests has it in a browser. */
@@ -259,27 +258,9 @@ class PageTest {
         assertTrue(exchange(request(PAGE, "Host: localhost\r\nX: " + "x".repeat(10_000) + "\r\n")).startsWith("HTTP/1.1 431 "));
     }
 
-    /** An application whose page has more than the two kernels keep of it for a caller who does not read. */
-    private record Large(String id) implements AppResources {
-        @Override
-        public String description() {
-            return "Has a lot to say.";
-        }
-
-        @Override
-        public Map<String, Supplier<JsonNode>> reads() {
-            return Map.of();
-        }
-
-        @Override
-        public Map<String, Change> changes() {
-            return Map.of();
-        }
-
-        @Override
-        public Optional<AppPage> page() {
-            return Optional.of(new AppPage("routers").row("links", "x".repeat(12 << 20), Map.of("light", 1)));
-        }
+    /** More than the two kernels keep of it for a caller who does not read. */
+    private static AppPage large() {
+        return new AppPage("routers").row("links", "x".repeat(12 << 20), Map.of("light", 1));
     }
 
     private static String firstLine(Socket socket) throws IOException {
@@ -292,7 +273,7 @@ class PageTest {
 
     @Test
     void readersThatDoNotTakeTheStreamAreBoundedAndKeepNobodyElseOut() throws Exception {
-        List<AppResources> apps = List.of(served.controller().apps().get(0), new Large("large"));
+        List<AppResources> apps = List.of(served.controller().apps().get(0), new PageOnly(PageTest::large));
         served.serve(settings(), () -> apps, ServedController.PATIENT);
         String ask = "GET " + STREAM + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + TOKEN + "\r\n\r\n";
         assertEquals("HTTP/1.1 200 OK", firstLine(send(ask)));
