@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 @Component(immediate = true)
 public final class SlotwiseDriverLoader {
     private static final String DEFINITION = "/slotwise-drivers.xml";
-    private static final String PARENT = "bmv2";
+    private static final String PARENT = "p4runtime";
     private static final Logger LOG = LoggerFactory.getLogger(SlotwiseDriverLoader.class);
 
     @Reference

@@ -175,7 +175,7 @@ class BundleIT {
         try (ZipFile archive = new ZipFile(Bundles.file().getPath().replace(".jar", ".oar"))) {
             String description = new String(archive.getInputStream(archive.getEntry("app.xml")).readAllBytes());
             assertTrue(description.contains("name=\"org.slotwise.app\""));
-            assertTrue(description.contains("org.onosproject.drivers.bmv2"));
+            assertTrue(description.contains("org.onosproject.drivers.p4runtime"));
             assertTrue(description.contains("url=\"/onos/slotwise/page/\""), description);
             assertEquals(1, archive.stream().filter(entry -> entry.getName().endsWith(".jar")).count());
             assertEquals(1, archive.stream().filter(entry -> entry.getName().endsWith("-features.xml")).count());

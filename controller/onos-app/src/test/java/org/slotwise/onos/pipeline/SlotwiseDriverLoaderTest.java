@@ -19,7 +19,7 @@ import org.onosproject.net.driver.DriverProvider;
 
 /** The driver's registration, whenever the driver that it extends comes. */
 class SlotwiseDriverLoaderTest {
-    private static final Driver PARENT = new DefaultDriver("bmv2", List.of(), "", "", "", Map.of(), Map.of());
+    private static final Driver PARENT = new DefaultDriver("p4runtime", List.of(), "", "", "", Map.of(), Map.of());
 
     private final Registry registry = new Registry();
     private final SlotwiseDriverLoader loader = new SlotwiseDriverLoader();
@@ -81,7 +81,7 @@ class SlotwiseDriverLoaderTest {
         assertEquals(Set.of(), names());
         registry.add(PARENT);
         registry.add(new DefaultDriver("other", List.of(), "", "", "", Map.of(), Map.of()));
-        assertEquals(Set.of("bmv2", "other", "slotwise"), names());
+        assertEquals(Set.of("p4runtime", "other", "slotwise"), names());
         assertEquals(List.of(PARENT), registry.byName.get("slotwise").parents());
         assertEquals(1, registry.registered);
     }
@@ -90,10 +90,10 @@ class SlotwiseDriverLoaderTest {
     void whatWasRegisteredIsWithdrawnWithTheAppAndNothingComesAfterwards() {
         registry.add(PARENT);
         loader.activate();
-        assertEquals(Set.of("bmv2", "slotwise"), names());
+        assertEquals(Set.of("p4runtime", "slotwise"), names());
         loader.deactivate();
         registry.add(PARENT);
-        assertEquals(Set.of("bmv2"), names());
+        assertEquals(Set.of("p4runtime"), names());
     }
 
     @Test
@@ -101,6 +101,6 @@ class SlotwiseDriverLoaderTest {
         loader.activate();
         loader.deactivate();
         registry.add(PARENT);
-        assertEquals(Set.of("bmv2"), names());
+        assertEquals(Set.of("p4runtime"), names());
     }
 }

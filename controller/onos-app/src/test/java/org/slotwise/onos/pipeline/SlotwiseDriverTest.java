@@ -45,11 +45,11 @@ class SlotwiseDriverTest {
 
     @Test
     void onosFindsNoMetersAndLeavesTheirCellsAlone() throws IOException {
-        Driver parent = new DefaultDriver("bmv2", List.of(), "", "", "", Map.of(MeterProgrammable.class, Touching.class), Map.of());
+        Driver parent = new DefaultDriver("p4runtime", List.of(), "", "", "", Map.of(MeterProgrammable.class, Touching.class), Map.of());
         Driver driver;
         try (InputStream definition = SlotwiseDriverLoader.class.getResourceAsStream("/slotwise-drivers.xml")) {
             driver = new XmlDriverLoader(SlotwiseDriverLoader.class.getClassLoader(), null)
-                    .loadDrivers(definition, name -> name.equals("bmv2") ? parent : null).getDrivers().iterator().next();
+                    .loadDrivers(definition, name -> name.equals("p4runtime") ? parent : null).getDrivers().iterator().next();
         }
         assertEquals("slotwise", driver.name());
         MeterProgrammable meters = driver.createBehaviour(
