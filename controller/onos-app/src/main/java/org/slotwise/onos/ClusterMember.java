@@ -49,9 +49,11 @@ import org.slotwise.control.Event;
 import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.flow.Fence;
 import org.slotwise.onos.flow.FlowRuleSwitches;
+import org.slotwise.onos.flow.OnosSwitches;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.ControllerService.UnavailableException;
 import org.slotwise.star.StarApp;
+import org.slotwise.wire.WireConstants;
 
 /**
  * This node's part in a cluster where one node, the leader, runs the controller. The others hand it the packets of the
@@ -85,6 +87,7 @@ final class ClusterMember {
     private final MapEventListener<String, String> choiceListener = this::onChoice;
 
     private final LeaderTerms terms;
+    private final Commits commits;
     /** What {@link #join} did, to be undone in the other direction. */
     private final Deque<Runnable> joined = new ArrayDeque<>();
 
@@ -106,42 +109,14 @@ final class ClusterMember {
     private static final class Running {
         private final ControllerRunner runner;
         private final HostedApps apps;
+        private final OnosSwitches switches;
         private final Term term;
 
-        Running(ControllerRunner runner, HostedApps apps, Term term) {
+        Running(ControllerRunner runner, HostedApps apps, OnosSwitches switches, Term term) {
             this.runner = runner;
             this.apps = apps;
+            this.switches = switches;
             this.term = term;
-        }
-    }
-
-    /** A time in which this node leads; nothing reaches a switch when it is over. */
-    private final class Term implements Fence {
-        private final long number;
-        private volatile boolean over;
-
-        Term(long number) {
-            this.number = number;
-        }
-
-        @Override
-        public void check() {
-            if (over) {
-                throw new SupersededException("this node's term " + number + " is over");
-            }
-            try {
-                terms.check(number);
-            } catch (SupersededException e) {
-                over = true;
-                LOG.warn("this node does not lead any more: {}", e.getMessage());
-                reconsiderLater();
-                throw e;
-            }
-        }
-
-        @Override
-        public boolean isOpen() {
-            return !over;
         }
     }
 
@@ -158,6 +133,7 @@ final class ClusterMember {
         this.store = new SchedulerStore(services.storage);
         this.choices = new KeptChoices(services.storage, store);
         this.terms = new LeaderTerms(services.storage);
+        this.commits = new Commits(services.storage);
     }
 
     /** Starts to listen, and to run for leadership. If ONOS does not let it, nothing of it stays. */
@@ -194,7 +170,7 @@ final class ClusterMember {
         left = true;
         Running now = running;
         if (now != null) {
-            now.term.over = true;
+            now.term.end();
         }
         while (!joined.isEmpty()) {
             try {
@@ -367,7 +343,7 @@ final class ClusterMember {
         }
         long term = ownTerm();
         Optional<JsonNode> configured = networks.document();
-        boolean goesOn = running != null && running.term.isOpen() && term == running.term.number;
+        boolean goesOn = running != null && running.term.isOpen() && term == running.term.number();
         if (goesOn && configured.equals(Optional.of(running.apps.configuration()))) {
             return;
         }
@@ -409,12 +385,13 @@ final class ClusterMember {
 
     private void startController(HostedApps apps, long term) {
         takeOver(term);
+        Term begun = new Term(term, terms, commits.begin(term, apps.stars()), this::reconsiderLater);
         // Now that no leader before keeps another one.
         Map<String, List<Event.Order>> chosen = apps.chosen(choices::of);
-        Term begun = new Term(term);
-        ControllerRunner runner = new ControllerRunner(apps.host(), switches.under(begun), thread,
+        OnosSwitches fenced = switches.under(begun);
+        ControllerRunner runner = new ControllerRunner(apps.host(), fenced, thread,
                 System::nanoTime, lastRetryMs.getAsInt(), new RunnerEvents());
-        running = new Running(runner, apps, begun);
+        running = new Running(runner, apps, fenced, begun);
         LOG.info("this node runs {} with {} switches, in term {}", apps.names(), apps.host().topology().nodes().size(), term);
         chosen.forEach((id, orders) -> orders.forEach(order -> runner.submit(id, order)));
         runner.start();
@@ -430,7 +407,7 @@ final class ClusterMember {
     }
 
     private void tell(SlotwiseEvent.Type type, Running of) {
-        of.apps.names().forEach(name -> publisher.post(new SlotwiseEvent(type, name, "in term " + of.term.number)));
+        of.apps.names().forEach(name -> publisher.post(new SlotwiseEvent(type, name, "in term " + of.term.number())));
     }
 
     /**
@@ -454,7 +431,7 @@ final class ClusterMember {
 
     private void stopController() {
         if (running != null) {
-            running.term.over = true;
+            running.term.end();
             running.runner.close();
             tell(SlotwiseEvent.Type.ENDED, running);
             running = null;
@@ -591,9 +568,17 @@ final class ClusterMember {
     }
 
     private void onRelayed(PacketInMessage message) {
-        withRunner(runner -> {
-            runner.packetIn(message.device(), message.port(), message.frame());
-        });
+        Running now = running;
+        if (now == null) {
+            return;
+        }
+        long nowNs = System.nanoTime();
+        if (now.term.commits().isOld(message.frame(), nowNs)) {
+            now.term.commits().again(message.frame(), nowNs)
+                    .ifPresent(order -> now.switches.send(order.device, WireConstants.PORT_SELF, order.frame));
+        } else {
+            now.runner.packetIn(message.device(), message.port(), message.frame());
+        }
     }
 
     private void onChoice(MapEvent<String, String> event) {

@@ -20,6 +20,7 @@ import org.slotwise.control.Event;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.network.Network;
 
 /** The applications of one configuration, as long as a node runs them. */
 final class HostedApps {
@@ -52,6 +53,12 @@ final class HostedApps {
     Hosted<?> find(String id) {
         return apps.stream().filter(app -> app.id().equals(id)).findFirst().orElseThrow(
                 () -> new NoSuchApplicationException("the network has no " + id + "; GET /slotwise/v1/apps"));
+    }
+
+    /** The stars of the network; none of a network without. */
+    List<Network> stars() {
+        return apps.stream().map(Hosted::part).filter(StarPart.class::isInstance).map(StarPart.class::cast)
+                .flatMap(star -> star.network().stars().stream()).collect(Collectors.toList());
     }
 
     /** Their names. */

@@ -202,6 +202,53 @@ class ClusterMemberTest {
         assertEquals(inForce, dataEntries(active & 1));
     }
 
+    /** Requests that waited in ONOS while the leader before told a commit: they name the version that was in force then. */
+    @Test
+    void aLeaderDoesNotBelieveRequestsFromBeforeTheLastCommit() {
+        ClusterMember member = joined();
+        connectAll();
+        runUntilSteady(member, 0);
+        long before = frame;
+        long old = active;
+        runUntilSteady(member, 6_000_000);
+        assertEquals(old + 1, active);
+        Set<TableEntry> inForce = dataEntries(active & 1);
+        onos.leadership.change(FakeOnos.OTHER);
+        onos.leadership.change(FakeOnos.LOCAL);
+        for (int i = 1; i <= 10; i++) {
+            for (Edge edge : network.edges()) {
+                onos.packets.receive(onosId(network.master().device()),
+                        edge == network.master() ? WireConstants.PORT_LINECARD : edge.fibre().port(),
+                        new RequestMessage(edge.id().value()).frame(before + i).versions(old, old).encode());
+            }
+            thread.runTimers();
+        }
+        assertEquals(Phase.LEARNING, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
+        assertEquals(inForce, dataEntries(active & 1), "the schedule in force was changed");
+        runUntilSteady(member, 0);
+    }
+
+    @Test
+    void aCommitThatTheLeaderBeforeKeptAndDidNotSendIsSent() {
+        ClusterMember member = joined();
+        connectAll();
+        onos.packets.losing = true;
+        for (int i = 0; i < 5; i++) {
+            runFrame(6_000_000);
+        }
+        long old = active;
+        assertEquals(List.of(), onos.packets.sent);
+        onos.packets.losing = false;
+        onos.leadership.change(FakeOnos.OTHER);
+        onos.leadership.change(FakeOnos.LOCAL);
+        long deadlineNs = System.nanoTime() + 10 * Commits.REPEAT_NS;
+        while (onos.packets.sent.isEmpty() && System.nanoTime() < deadlineNs) {
+            runFrame(6_000_000);
+        }
+        assertEquals(old + 1, sentCommit().nextVersion());
+        runUntilSteady(member, 6_000_000);
+    }
+
     @Test
     void packetsOfAnotherNodesSwitchesAreHandedToTheLeader() {
         ClusterMember member = joined();

@@ -221,6 +221,8 @@ final class FakeOnos {
         final List<OutboundPacket> sent = new ArrayList<>();
         final List<PacketProcessor> processors = new ArrayList<>();
         boolean refusing;
+        /** Whether what is sent arrives nowhere. */
+        boolean losing;
 
         @Override
         public void addProcessor(PacketProcessor processor, int priority) {
@@ -237,7 +239,9 @@ final class FakeOnos {
 
         @Override
         public void emit(OutboundPacket packet) {
-            sent.add(packet);
+            if (!losing) {
+                sent.add(packet);
+            }
         }
 
         /** Whether a processor kept the packet for itself. */

@@ -164,6 +164,12 @@ public final class FlowRuleSwitches {
         @Override
         public CompletableFuture<List<TableEntry>> read(org.slotwise.control.topology.DeviceId device) {
             return inOrder(device, () -> CompletableFuture.supplyAsync(() -> readTables(device), readers)
+                    .thenApply(present -> {
+                        if (present.isEmpty()) {
+                            fence.hasNoTables(device);
+                        }
+                        return present;
+                    })
                     .thenCompose(present -> apply(device, adopt(device, present))
                             .thenApply(done -> new ArrayList<>(present.values()))));
         }
@@ -196,19 +202,21 @@ public final class FlowRuleSwitches {
                 org.slotwise.control.topology.DeviceId device, FlowRuleOperations.Builder operations) {
             return checked().thenCompose(may -> {
                 CompletableFuture<Void> done = new CompletableFuture<>();
-                flowRules.apply(operations.build(new FlowRuleOperationsContext() {
+                FlowRuleOperations batch = operations.build(new FlowRuleOperationsContext() {
                     @Override
                     public void onSuccess(FlowRuleOperations succeeded) {
+                        LOG.debug("device {}: flow rules are in the switch, {}", device, fence);
                         done.complete(null);
                     }
 
                     @Override
                     public void onError(FlowRuleOperations failed) {
-                        int rules = failed.stages().stream().mapToInt(Set::size).sum();
                         done.completeExceptionally(new SwitchUnavailableException(
-                                "device " + device + ": " + rules + " flow rules were refused; ONOS's log says why"));
+                                "device " + device + ": " + rulesOf(failed) + " flow rules were refused; ONOS's log says why"));
                     }
-                }));
+                });
+                LOG.debug("device {}: {} flow rules are handed to ONOS, {}", device, rulesOf(batch), fence);
+                flowRules.apply(batch);
                 return done.orTimeout(ANSWER_TIMEOUT_S, TimeUnit.SECONDS);
             });
         }
@@ -223,16 +231,22 @@ public final class FlowRuleSwitches {
 
         @Override
         public void send(org.slotwise.control.topology.DeviceId device, int port, byte[] frame) {
-            if (System.nanoTime() - checkedNs < LEASE_NS && fence.isOpen()) {
+            boolean isToBeKept = fence.isToBeKept(frame);
+            if (!isToBeKept && System.nanoTime() - checkedNs < LEASE_NS && fence.isOpen()) {
                 emit(device, port, frame);
                 return;
             }
-            checked().thenRun(() -> emit(device, port, frame)).whenComplete((sent, error) -> {
+            CompletableFuture<Void> may = isToBeKept ? checked().thenRunAsync(() -> fence.keep(frame), checks) : checked();
+            may.thenRun(() -> emit(device, port, frame)).whenComplete((sent, error) -> {
                 if (error != null) {
                     LOG.warn("device {}: a packet was not sent: {}", device, error.getMessage());
                 }
             });
         }
+    }
+
+    private static int rulesOf(FlowRuleOperations operations) {
+        return operations.stages().stream().mapToInt(Set::size).sum();
     }
 
     private void emit(org.slotwise.control.topology.DeviceId device, int port, byte[] frame) {
