@@ -336,9 +336,14 @@ final class ClusterMember {
 
     // ---- who runs the controller ----
 
-    /** Starts or ends the controller as leadership and configuration have it. */
+    /**
+     * Starts or ends the controller as leadership and configuration have it. Who does not lead runs each time: ONOS keeps what it heard
+     * last of a leadership, for ever if its session with the cluster was over meanwhile, and asks anew when a node runs. A node that
+     * runs already changes nothing by that.
+     */
     private void reconsider() {
-        if (!standsBack && !isCandidate()) {
+        boolean leads = running != null && running.term.isOpen();
+        if (!standsBack && !(leads && isCandidate())) {
             services.leadership.runForLeadership(LEADERSHIP_TOPIC);
         }
         long term = ownTerm();

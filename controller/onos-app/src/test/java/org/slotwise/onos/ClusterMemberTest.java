@@ -431,6 +431,32 @@ class ClusterMemberTest {
     }
 
     @Test
+    void aFormerLeaderThatWasCutOffAsksWhoLeadsAndDoesNotTakeOverAgain() {
+        ClusterMember member = joined();
+        connectAll();
+        runUntilSteady(member, 0);
+        Map<DeviceId, Set<FlowRule>> before = allRules();
+        onos.leadership.changeWithoutThisNode(FakeOnos.OTHER);
+        new LeaderTerms(onos.storage).begin(2);
+        for (int i = 0; i < 2 * ClusterMember.BELIEVED_REFUSALS; i++) {
+            runFrame(6_000_000);
+        }
+        assertEquals(before, allRules());
+        new LeaderTerms(onos.storage).check(2);
+        assertEquals(Optional.of("192.0.2.7"), member.remoteLeader());
+    }
+
+    @Test
+    void aNodeThatNeverHearsThatItLeadsAsksAndTakesOver() {
+        onos.leadership.change(FakeOnos.OTHER);
+        ClusterMember member = joined();
+        connectAll();
+        onos.leadership.changeWithoutThisNode(FakeOnos.LOCAL);
+        thread.runTimers();
+        assertEquals(Phase.LEARNING, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
+    }
+
+    @Test
     void aFormerLeaderThatDoesNotKnowItShowsNothing() {
         ClusterMember member = joined();
         connectAll();

@@ -324,11 +324,21 @@ final class FakeOnos {
         final Set<String> candidate = new HashSet<>();
         private NodeId leader = LOCAL;
         private long term = 1;
+        /** What ONOS goes on to say until this node runs again; null while it hears of changes. */
+        private Leadership remembered;
 
         @Override
         public Leadership runForLeadership(String topic) {
             candidate.add(topic);
+            remembered = null;
             return getLeadership(topic);
+        }
+
+        /** As for a node that was cut off: its session is over, and no event comes any more. */
+        void changeWithoutThisNode(NodeId next) {
+            remembered = getLeadership(ClusterMember.LEADERSHIP_TOPIC);
+            leader = next;
+            term++;
         }
 
         @Override
@@ -338,11 +348,14 @@ final class FakeOnos {
 
         @Override
         public NodeId getLeader(String topic) {
-            return leader;
+            return remembered == null ? leader : remembered.leaderNodeId();
         }
 
         @Override
         public Leadership getLeadership(String topic) {
+            if (remembered != null) {
+                return remembered;
+            }
             return new Leadership(topic, new Leader(leader, term, 1),
                     candidate.contains(topic) ? List.of(LOCAL, OTHER) : List.of(OTHER));
         }

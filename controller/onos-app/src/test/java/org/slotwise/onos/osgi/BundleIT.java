@@ -23,6 +23,7 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarInputStream;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.zip.ZipFile;
 import org.junit.jupiter.api.AfterAll;
@@ -121,6 +122,18 @@ class BundleIT {
                 "org.slotwise.onos.rest.OnosWebApplication")) {
             assertTrue(webXml.contains(">" + name + "<"));
             assertNotNull(app.loadClass(name));
+        }
+    }
+
+    /** ONOS loads by the bundle's loader what the driver's definition names, interfaces too, which no class of the bundle need use. */
+    @Test
+    void whatTheDriverNamesIsThere() throws Exception {
+        app.start();
+        List<String> names = Pattern.compile("(?:api|impl)=\"([^\"]+)\"").matcher(text("slotwise-drivers.xml")).results()
+                .map(match -> match.group(1)).collect(Collectors.toList());
+        assertEquals(4, names.size());
+        for (String name : names) {
+            assertNotNull(app.loadClass(name), name);
         }
     }
 
