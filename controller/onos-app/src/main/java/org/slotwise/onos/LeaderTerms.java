@@ -38,10 +38,14 @@ final class LeaderTerms {
         values.put(TERM, Long.toString(term));
     }
 
-    /** Throws SupersededException if another term is in force. */
+    /**
+     * Throws SupersededException if another term is in force. Writes the term in its own place: a node that is cut off goes on reading
+     * from its own storage node what the cluster agreed on before, for seconds, but writes nothing.
+     */
     void check(long term) {
-        String inForce = Versioned.valueOrNull(Stores.ask(() -> values.get(TERM)));
-        if (!Long.toString(term).equals(inForce)) {
+        String own = Long.toString(term);
+        if (!Stores.ask(() -> values.replace(TERM, own, own))) {
+            String inForce = Versioned.valueOrNull(Stores.ask(() -> values.get(TERM)));
             throw new SupersededException("term " + inForce + " is in force, not " + term);
         }
     }

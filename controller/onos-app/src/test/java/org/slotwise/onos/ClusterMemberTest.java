@@ -243,7 +243,7 @@ class ClusterMemberTest {
         onos.leadership.change(FakeOnos.LOCAL);
         long deadlineNs = System.nanoTime() + 10 * Commits.REPEAT_NS;
         while (onos.packets.sent.isEmpty() && System.nanoTime() < deadlineNs) {
-            runFrame(6_000_000);
+            runFrame(0);
         }
         assertEquals(old + 1, sentCommit().nextVersion());
         runUntilSteady(member, 6_000_000);
@@ -444,6 +444,26 @@ class ClusterMemberTest {
         assertEquals(before, allRules());
         new LeaderTerms(onos.storage).check(2);
         assertEquals(Optional.of("192.0.2.7"), member.remoteLeader());
+    }
+
+    /** Its own part of the storage tells it that its term is in force, and the others may have begun another one. */
+    @Test
+    void aLeaderThatIsCutOffWritesAndTellsAndShowsNothing() {
+        ClusterMember member = joined();
+        connectAll();
+        runUntilSteady(member, 0);
+        Map<DeviceId, Set<FlowRule>> before = allRules();
+        int sent = onos.packets.sent.size();
+        onos.storage.cutOff = true;
+        for (int i = 0; i < 10; i++) {
+            runFrame(6_000_000);
+        }
+        assertEquals(before, allRules());
+        assertEquals(sent, onos.packets.sent.size());
+        assertTrue(unavailable(member).contains("cannot be found out"));
+        onos.storage.cutOff = false;
+        runUntilSteady(member, 6_000_000);
+        assertNotEquals(before, allRules());
     }
 
     @Test

@@ -470,6 +470,8 @@ final class FakeOnos {
         private final Map<String, ConsistentMap<?, ?>> maps = new LinkedHashMap<>();
         /** Whether the nodes cannot agree on anything, and how a map says so. */
         boolean failing;
+        /** Whether this node's own storage node answers alone: what it had agreed on with others is read, and nothing is written. */
+        boolean cutOff;
         RuntimeException failure = new StorageException.Timeout();
 
         @Override
@@ -487,7 +489,8 @@ final class FakeOnos {
         private <K, V> ConsistentMap<K, V> unreliable(ConsistentMap<K, V> map) {
             return (ConsistentMap<K, V>) Proxy.newProxyInstance(FakeOnos.class.getClassLoader(),
                     new Class<?>[] {ConsistentMap.class}, (proxy, method, arguments) -> {
-                        if (failing && !method.getName().endsWith("Listener")) {
+                        boolean reads = method.getName().equals("get") || method.getName().equals("entrySet");
+                        if ((failing || cutOff && !reads) && !method.getName().endsWith("Listener")) {
                             throw failure;
                         }
                         try {

@@ -131,7 +131,7 @@ class BundleIT {
         app.start();
         List<String> names = Pattern.compile("(?:api|impl)=\"([^\"]+)\"").matcher(text("slotwise-drivers.xml")).results()
                 .map(match -> match.group(1)).collect(Collectors.toList());
-        assertEquals(4, names.size());
+        assertEquals(6, names.size());
         for (String name : names) {
             assertNotNull(app.loadClass(name), name);
         }
