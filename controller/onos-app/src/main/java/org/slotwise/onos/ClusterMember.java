@@ -53,7 +53,6 @@ import org.slotwise.onos.flow.OnosSwitches;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.ControllerService.UnavailableException;
 import org.slotwise.star.StarApp;
-import org.slotwise.wire.WireConstants;
 
 /**
  * This node's part in a cluster where one node, the leader, runs the controller. The others hand it the packets of the
@@ -105,21 +104,6 @@ final class ClusterMember {
     /** Whether links and hosts are about to be shown again. */
     private final AtomicBoolean publishes = new AtomicBoolean();
 
-    /** Applications, and the term that this node rules in. */
-    private static final class Running {
-        private final ControllerRunner runner;
-        private final HostedApps apps;
-        private final OnosSwitches switches;
-        private final Term term;
-
-        Running(ControllerRunner runner, HostedApps apps, OnosSwitches switches, Term term) {
-            this.runner = runner;
-            this.apps = apps;
-            this.switches = switches;
-            this.term = term;
-        }
-    }
-
     ClusterMember(ClusterServices services, ApplicationId app, FlowRuleSwitches switches, ScheduledExecutorService thread,
             IntSupplier lastRetryMs, Publisher publisher, Applications applications) {
         this.services = services;
@@ -132,8 +116,9 @@ final class ClusterMember {
         this.lastRetryMs = lastRetryMs;
         this.store = new SchedulerStore(services.storage);
         this.choices = new KeptChoices(services.storage, store);
-        this.terms = new LeaderTerms(services.storage);
-        this.commits = new Commits(services.storage);
+        String node = services.cluster.getLocalNode().id().id();
+        this.terms = new LeaderTerms(services.storage, node);
+        this.commits = new Commits(services.storage, node);
     }
 
     /** Starts to listen, and to run for leadership. If ONOS does not let it, nothing of it stays. */
@@ -574,15 +559,8 @@ final class ClusterMember {
 
     private void onRelayed(PacketInMessage message) {
         Running now = running;
-        if (now == null) {
-            return;
-        }
-        long nowNs = System.nanoTime();
-        if (now.term.commits().isOld(message.frame(), nowNs)) {
-            now.term.commits().again(message.frame(), nowNs)
-                    .ifPresent(order -> now.switches.send(order.device, WireConstants.PORT_SELF, order.frame));
-        } else {
-            now.runner.packetIn(message.device(), message.port(), message.frame());
+        if (now != null) {
+            now.packetIn(message);
         }
     }
 

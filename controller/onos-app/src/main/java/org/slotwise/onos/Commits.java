@@ -46,16 +46,19 @@ final class Commits {
     private static final Logger LOG = LoggerFactory.getLogger(Commits.class);
 
     private final ConsistentMap<String, String> values;
+    private final String node;
     private int beginnings;
 
-    Commits(StorageService storage) {
+    /** Takes the name of this node, without which what two nodes have begun might look the same. */
+    Commits(StorageService storage, String node) {
+        this.node = node;
         this.values = storage.<String, String>consistentMapBuilder().withName(MAP)
                 .withSerializer(new TextSerializer()).build();
     }
 
     /** Begins a term, in which nobody else can tell a commit; waits for the cluster and throws StorageException. */
     synchronized OfTerm begin(long term, List<Network> stars) {
-        String header = term + BETWEEN + ++beginnings;
+        String header = term + BETWEEN + node + BETWEEN + ++beginnings;
         for (;;) {
             String before = Versioned.valueOrNull(Stores.ask(() -> values.get(TOLD)));
             Map<Integer, Long> told = versions(before);

@@ -15,27 +15,36 @@ final class LeaderTerms {
     private static final String MAP = "slotwise-leader";
     private static final String TERM = "term";
 
-    private final ConsistentMap<String, String> values;
+    private static final String BETWEEN = " ";
 
-    LeaderTerms(StorageService storage) {
+    private final ConsistentMap<String, String> values;
+    private final String node;
+
+    /** Takes the name of this node: ONOS has told two nodes, one of which had been cut off, that they lead in the same term. */
+    LeaderTerms(StorageService storage, String node) {
+        this.node = node;
         this.values = storage.<String, String>consistentMapBuilder().withName(MAP)
                 .withSerializer(new TextSerializer()).build();
     }
 
-    /** Takes over; throws SupersededException if a later term has been there. */
+    private String text(long term) {
+        return term + BETWEEN + node;
+    }
+
+    /** Takes over; throws SupersededException if a later term has been there, or the same one of another node. */
     void begin(long term) {
         Versioned<String> before = Stores.ask(() -> values.get(TERM));
         if (before == null) {
-            values.putIfAbsent(TERM, Long.toString(term));
-        } else if (Long.parseLong(before.value()) < term) {
-            values.replace(TERM, before.version(), Long.toString(term));
+            values.putIfAbsent(TERM, text(term));
+        } else if (Long.parseLong(before.value().split(BETWEEN)[0]) < term) {
+            values.replace(TERM, before.version(), text(term));
         }
         check(term);
     }
 
     /** Takes over in any case: for a cluster that counts terms anew while the map still has those of before. */
     void beginAnew(long term) {
-        values.put(TERM, Long.toString(term));
+        values.put(TERM, text(term));
     }
 
     /**
@@ -43,10 +52,10 @@ final class LeaderTerms {
      * from its own storage node what the cluster agreed on before, for seconds, but writes nothing.
      */
     void check(long term) {
-        String own = Long.toString(term);
+        String own = text(term);
         if (!Stores.ask(() -> values.replace(TERM, own, own))) {
             String inForce = Versioned.valueOrNull(Stores.ask(() -> values.get(TERM)));
-            throw new SupersededException("term " + inForce + " is in force, not " + term);
+            throw new SupersededException("term " + inForce + " is in force, not " + own);
         }
     }
 }

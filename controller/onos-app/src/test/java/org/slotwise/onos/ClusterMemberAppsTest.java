@@ -280,7 +280,7 @@ class ClusterMemberAppsTest {
         CapacityChosen choice = new CapacityChosen(org.slotwise.control.topology.DeviceId.of(2001), 2, 5_000_000);
         member.order("routes", choice, TIMEOUT_MS);
         assertEquals(5_000_000L, member.view("routes", RoutesView.class, TIMEOUT_MS).routers().get(choice.device()).xcpBps().get(2));
-        new LeaderTerms(onos.storage).begin(2);
+        new LeaderTerms(onos.storage, "other").begin(2);
         assertThrows(UnavailableException.class, () -> member.order("routes", choice, TIMEOUT_MS), "another node's term has begun");
     }
 

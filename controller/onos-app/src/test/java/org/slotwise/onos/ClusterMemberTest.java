@@ -30,6 +30,7 @@ import org.slotwise.apps.star.StarPart;
 import org.slotwise.apps.star.StarResources;
 import org.slotwise.control.ManualThread;
 import org.slotwise.control.tables.TableEntry;
+import org.slotwise.onos.flow.Fence;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.RuleTranslator;
 import org.slotwise.onos.flow.SwitchUnavailableException;
@@ -419,7 +420,7 @@ class ClusterMemberTest {
         connectAll();
         runUntilSteady(member, 0);
         Map<DeviceId, Set<FlowRule>> before = allRules();
-        new LeaderTerms(onos.storage).begin(2);
+        new LeaderTerms(onos.storage, "other").begin(2);
         for (int i = 0; i < ClusterMember.BELIEVED_REFUSALS / 2; i++) {
             runFrame(6_000_000);
         }
@@ -437,12 +438,12 @@ class ClusterMemberTest {
         runUntilSteady(member, 0);
         Map<DeviceId, Set<FlowRule>> before = allRules();
         onos.leadership.changeWithoutThisNode(FakeOnos.OTHER);
-        new LeaderTerms(onos.storage).begin(2);
+        new LeaderTerms(onos.storage, "other").begin(2);
         for (int i = 0; i < 2 * ClusterMember.BELIEVED_REFUSALS; i++) {
             runFrame(6_000_000);
         }
         assertEquals(before, allRules());
-        new LeaderTerms(onos.storage).check(2);
+        new LeaderTerms(onos.storage, "other").check(2);
         assertEquals(Optional.of("192.0.2.7"), member.remoteLeader());
     }
 
@@ -481,13 +482,29 @@ class ClusterMemberTest {
         ClusterMember member = joined();
         connectAll();
         runUntilSteady(member, 0);
-        new LeaderTerms(onos.storage).begin(2);
+        new LeaderTerms(onos.storage, "other").begin(2);
         assertTrue(unavailable(member).contains("does not lead any more"));
     }
 
     @Test
+    void twoNodesDoNotLeadInTheSameTerm() {
+        ClusterMember member = joined();
+        connectAll();
+        runUntilSteady(member, 0);
+        assertThrows(Fence.SupersededException.class, () -> new LeaderTerms(onos.storage, "other").begin(1));
+        runUntilSteady(member, 6_000_000);
+        new LeaderTerms(onos.storage, "other").beginAnew(1);
+        Map<DeviceId, Set<FlowRule>> before = allRules();
+        for (int i = 0; i < ClusterMember.BELIEVED_REFUSALS / 2; i++) {
+            runFrame(0);
+        }
+        assertEquals(before, allRules());
+        assertTrue(unavailable(member).contains("not taken over"));
+    }
+
+    @Test
     void aLeaderOfAClusterThatCountsTermsAnewIsBelievedInTheEnd() {
-        new LeaderTerms(onos.storage).begin(1_000);
+        new LeaderTerms(onos.storage, "other").begin(1_000);
         ClusterMember member = joined();
         assertTrue(unavailable(member).contains("not taken over"));
         for (int i = 0; i < ClusterMember.BELIEVED_REFUSALS; i++) {

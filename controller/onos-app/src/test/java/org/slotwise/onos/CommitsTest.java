@@ -33,6 +33,7 @@ class CommitsTest {
     private final FakeOnos onos = new FakeOnos();
     private Network network;
     private long nowNs = 1;
+    private int nodes;
 
     @BeforeEach
     void readExample() throws IOException {
@@ -41,7 +42,7 @@ class CommitsTest {
 
     /** As another node, which has no more than the map. */
     private Commits.OfTerm begin(long term) {
-        return new Commits(onos.storage).begin(term, network.stars());
+        return new Commits(onos.storage, "node" + ++nodes).begin(term, network.stars());
     }
 
     private byte[] commit(long version) {
