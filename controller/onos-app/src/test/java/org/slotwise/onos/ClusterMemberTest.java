@@ -62,6 +62,7 @@ class ClusterMemberTest {
     private JsonNode example;
     private Network network;
     private long frame;
+    private long arrived;
     private long active;
     private long next;
 
@@ -111,6 +112,8 @@ class ClusterMemberTest {
      */
     private void runFrame(long backlog) {
         frame++;
+        // Goes round, as edges count.
+        arrived = (arrived + backlog) & 0xffff_ffffL;
         active = next;
         if (!onos.packets.sent.isEmpty()) {
             next = sentCommit().nextVersion();
@@ -119,7 +122,7 @@ class ClusterMemberTest {
         for (Edge edge : network.edges()) {
             RequestMessage message = new RequestMessage(edge.id().value()).frame(frame).versions(active, next);
             if (edge.id().value() == 1) {
-                message.backlog(2, backlog).arrived(2, backlog * frame);
+                message.backlog(2, backlog).arrived(2, arrived);
             }
             int port = edge == network.master() ? WireConstants.PORT_LINECARD : edge.fibre().port();
             onos.packets.receive(onosId(network.master().device()), port, message.encode());
