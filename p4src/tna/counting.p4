@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters and meters under names that shared controls know; a direct counter counts only what an action says.
+// Stands for include/counting.p4: counters and meters under names that shared controls know. A direct counter counts only what an action
+// says.
 #ifndef SLOTWISE_COUNTING_P4
 #define SLOTWISE_COUNTING_P4
 #include "target.p4"
@@ -7,5 +8,12 @@
 #define direct_counter(type) DirectCounter<bit<64>>(CounterType_t.PACKETS_AND_BYTES)
 
 #define COUNT(direct_counter) direct_counter.count();
+
+#define byte_meter(size) Meter<index_t>(size, MeterType_t.BYTES)
+
+#define EXECUTE(meter, index, color) color = meter.execute(index);
+
+// Of a class that nobody has the cell does not matter: it is refused.
+#define PROFILE(port, traffic_class) (index_t)((port) ++ (traffic_class)[1:0])
 
 #endif

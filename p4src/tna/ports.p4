@@ -6,6 +6,9 @@
 #include "target.p4"
 #include "../include/constants.p4"
 
+// The pipe's loop: what leaves by it comes back.
+const port_t PORT_LOOP = 509;
+
 // What the control plane has written for a port of the device: its number in the plan.
 struct port_metadata_t {
     @padding bit<7> _pad;
