@@ -10,7 +10,10 @@
 
 #define EXECUTE(meter, index, color) meter.execute_meter(index, color);
 
-// Cell of a meter that has four classes of each port.
-#define PROFILE(port, traffic_class) ((index_t)(port) << 2) + (index_t)(traffic_class)
+// Action `find_profile`: the cell of a meter that has four classes of each port.
+#define FIND_PROFILE(profile, port, traffic_class) \
+    @hidden action find_profile() { \
+        profile = ((index_t)(port) << 2) + (index_t)(traffic_class); \
+    }
 
 #endif

@@ -81,9 +81,7 @@ control RingRouting(inout ring_headers_t hdr,
         size = 64;
     }
 
-    @hidden action find_profile() {
-        profile = PROFILE(standard_metadata.ingress_port, (bit<4>)meta.traffic_class);
-    }
+    FIND_PROFILE(profile, standard_metadata.ingress_port, (bit<4>)meta.traffic_class)
 
     @hidden action refuse() {
         meta.drop_reason = DropReason.POLICED;
@@ -157,7 +155,8 @@ control RingRouting(inout ring_headers_t hdr,
     }
 
     apply {
-        if (ipv4_route.apply().hit && meta.to_ring == 1) {
+        ipv4_route.apply();
+        if (meta.to_ring == 1) {
             if (meta.from == From.RING) {
                 misdirected();
             } else {

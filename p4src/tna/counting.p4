@@ -13,7 +13,12 @@
 
 #define EXECUTE(meter, index, color) color = meter.execute(index);
 
-// Of a class that nobody has the cell does not matter: it is refused.
-#define PROFILE(port, traffic_class) (index_t)((port) ++ (traffic_class)[1:0])
+// By a hash that changes nothing, so that the port need not stand in a container where the cell's number has it. Of a class that nobody
+// has the cell does not matter: it is refused.
+#define FIND_PROFILE(profile, port, traffic_class) \
+    Hash<index_t>(HashAlgorithm_t.IDENTITY) profile_place; \
+    @hidden action find_profile() { \
+        profile = profile_place.get({ port, (traffic_class)[1:0] }); \
+    }
 
 #endif

@@ -20,8 +20,7 @@
 
 // A message that is accepted comes back with the port by which it came, in front of it.
 header resubmitted_t {
-    @padding bit<7> _pad;
-    port_t port;
+    bit<16> port;
 }
 
 struct ring_ingress_headers_t {
@@ -61,7 +60,7 @@ parser RingIngressParser(packet_in packet,
     state parse_again {
         packet.extract(hdr.resubmitted);
         packet.advance(PORT_METADATA_SIZE - 16);
-        meta.standard.ingress_port = hdr.resubmitted.port;
+        meta.standard.ingress_port = hdr.resubmitted.port[8:0];
         again_parser.apply(packet, hdr.ring, meta.ring, meta.standard);
         transition accept;
     }
@@ -90,6 +89,7 @@ control RingIngress(inout ring_ingress_headers_t hdr,
     @name(".RingIngress") DropAccounting() drop_accounting;
     @name(".RingIngress") ToDevice() to_device;
 
+    bit<8>  most_hops = 0;
     bit<1>  comes_again = 0;
     bit<32> differs = 0;
 
@@ -110,12 +110,12 @@ control RingIngress(inout ring_ingress_headers_t hdr,
 
     @hidden action resubmit() {
         for_deparser.resubmit_type = 1;
-        meta.resubmitted.port = meta.standard.ingress_port;
+        meta.resubmitted.port = (bit<16>)meta.standard.ingress_port;
     }
 
     apply {
         begin();
-        station_params.apply(meta.ring);
+        station_params.apply(meta.ring, most_hops);
 
         if (from_parser.parser_err != PARSER_ERROR_OK) {
             meta.ring.drop_reason = DropReason.TRUNCATED;
@@ -133,7 +133,7 @@ control RingIngress(inout ring_ingress_headers_t hdr,
                 age.apply(hdr.ring.ipv4);
             }
             if (meta.ring.to_ring == 1) {
-                add_to_ring.apply(hdr.ring, meta.ring, meta.standard);
+                add_to_ring.apply(hdr.ring, most_hops, meta.ring, meta.standard);
             }
         } else if (meta.ring.duty == Duty.ANSWER) {
             access.apply(hdr.ring.ethernet, hdr.ring.arp, hdr.ring.ipv4, meta.ring.mac, meta.standard, meta.ring.drop_reason);
@@ -148,7 +148,7 @@ control RingIngress(inout ring_ingress_headers_t hdr,
             if (differs != 0) {
                 meta.ring.drop_reason = DropReason.BAD_CHECK;
             } else {
-                take_limits.apply(hdr.ring, intrinsic.resubmit_flag, meta.ring);
+                take_limits.apply(hdr.ring, intrinsic.resubmit_flag, most_hops, meta.ring);
                 if (meta.ring.drop_reason == DropReason.NONE && intrinsic.resubmit_flag == 0) {
                     comes_again = 1;
                 }

@@ -18,7 +18,7 @@ control LeaveByRinglet(in bit<4> ringlet, inout standard_metadata_t standard_met
     }
 }
 
-control AddToRing(inout ring_headers_t hdr, inout ring_metadata_t meta, inout standard_metadata_t standard_metadata) {
+control AddToRing(inout ring_headers_t hdr, in bit<8> most_hops, inout ring_metadata_t meta, inout standard_metadata_t standard_metadata) {
     bit<13> at = 0;
 
     Hash<bit<13>>(HashAlgorithm_t.IDENTITY) place;
@@ -35,7 +35,7 @@ control AddToRing(inout ring_headers_t hdr, inout ring_metadata_t meta, inout st
         hdr.ring.setValid();
         hdr.ring.version = RING_VERSION;
         hdr.ring.kind = RingKind.DATA;
-        hdr.ring.ttl = meta.stations[7:0];
+        hdr.ring.ttl = most_hops;
         hdr.ring.ringlet = meta.ringlet;
         hdr.ring.traffic_class = meta.traffic_class;
         hdr.ring.weight = meta.weight;

@@ -9,13 +9,15 @@
 control CountTransit(in ring_headers_t hdr, in ring_metadata_t meta) {
     bit<9> source = 0;
 
+    Hash<bit<9>>(HashAlgorithm_t.IDENTITY) place;
+
     // By ringlet and station, of fair classes.
     Counter<bit<64>, bit<9>>(512, CounterType_t.PACKETS_AND_BYTES) source_traffic;
     // By ringlet, of the others.
     Counter<bit<64>, bit<1>>(2, CounterType_t.PACKETS_AND_BYTES) committed_traffic;
 
     @hidden action find_source() {
-        source = meta.ringlet[0:0] ++ hdr.ring.source[7:0];
+        source = place.get({ meta.ringlet[0:0], hdr.ring.source[7:0] });
     }
 
     apply {

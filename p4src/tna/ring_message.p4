@@ -39,22 +39,20 @@ control RingCrc(in ring_headers_t hdr, inout ring_metadata_t meta) {
 }
 
 // Of one entry: whether the ring has such a head so far away, and the rate is one.
-control ExamineEntry(in bit<32> place, in rate_t rate, in station_t station, in bit<16> stations, inout bit<1> is_bad) {
+control ExamineEntry(in bit<32> place, in rate_t rate, in ring_metadata_t meta, in bit<8> most_hops, inout bit<1> is_bad) {
     bit<16> heads = 0;  // stations behind the head
-    bit<16> here = 0;   // 0: this station is the head
     bit<8>  hops = 0;   // more than these there may be
 
     @hidden action compare() {
-        heads = stations |-| PLACE_HEAD(place);
-        here = PLACE_HEAD(place) ^ station;
-        hops = stations[7:0] |-| PLACE_HOPS(place);
+        heads = meta.stations |-| PLACE_HEAD(place);
+        hops = most_hops |-| PLACE_HOPS(place);
     }
 
     apply {
         compare();
         if (heads == 0 || hops == 0) {
             is_bad = 1;
-        } else if (PLACE_HOPS(place) == 0 && here != 0 || PLACE_HOPS(place) != 0 && here == 0) {
+        } else if (PLACE_HOPS(place) == 0 && PLACE_HEAD(place) != meta.station || PLACE_HOPS(place) != 0 && PLACE_HEAD(place) == meta.station) {
             is_bad = 1;
         } else if (rate == 0) {
             is_bad = 1;
@@ -71,7 +69,7 @@ control ExamineEntry(in bit<32> place, in rate_t rate, in station_t station, in 
     };
 
 // What this station is told that it may add; `is_again`: it has been examined.
-control TakeLimits(in ring_headers_t hdr, in bit<1> is_again, inout ring_metadata_t meta) {
+control TakeLimits(in ring_headers_t hdr, in bit<1> is_again, in bit<8> most_hops, inout ring_metadata_t meta) {
     bit<32> last = 0;
     bit<32> newer = 0;
     bit<8>  lately = 0;
@@ -139,10 +137,10 @@ control TakeLimits(in ring_headers_t hdr, in bit<1> is_again, inout ring_metadat
             last = get_sequence.execute(meta.ringlet[0:0]);
             lately = get_lately.execute(meta.ringlet[0:0]);
             compare();
-            examine_0.apply(hdr.entries.place_0, hdr.entries.rate_0, meta.station, meta.stations, bad_0);
-            examine_1.apply(hdr.entries.place_1, hdr.entries.rate_1, meta.station, meta.stations, bad_1);
-            examine_2.apply(hdr.entries.place_2, hdr.entries.rate_2, meta.station, meta.stations, bad_2);
-            examine_3.apply(hdr.entries.place_3, hdr.entries.rate_3, meta.station, meta.stations, bad_3);
+            examine_0.apply(hdr.entries.place_0, hdr.entries.rate_0, meta, most_hops, bad_0);
+            examine_1.apply(hdr.entries.place_1, hdr.entries.rate_1, meta, most_hops, bad_1);
+            examine_2.apply(hdr.entries.place_2, hdr.entries.rate_2, meta, most_hops, bad_2);
+            examine_3.apply(hdr.entries.place_3, hdr.entries.rate_3, meta, most_hops, bad_3);
             // What was forgotten is not compared: the sender may have started anew.
             if (lately != 0 && (newer == 0 || IS_NEGATIVE(newer))) {
                 meta.wrong.stale = 1;

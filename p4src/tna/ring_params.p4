@@ -6,12 +6,14 @@
 #include "target.p4"
 #include "../include/ring_parser.p4"
 
-// What a station knows about itself; one default action that the controller sets.
-control StationParams(inout ring_metadata_t meta) {
+// What a station knows about itself; one default action that the controller sets. `most_hops` is the number of stations once more, for 8-bit
+// containers: what is compared, or moved, is of one size.
+control StationParams(inout ring_metadata_t meta, inout bit<8> most_hops) {
     // `stations`: at most MAX_STATIONS. `weight`: at least 1.
     action set_station(station_t station, bit<16> stations, mac_t mac, bit<8> weight) {
         meta.station = station;
         meta.stations = stations;
+        most_hops = stations[7:0];
         meta.mac = mac;
         meta.weight = weight;
     }

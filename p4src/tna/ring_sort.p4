@@ -9,17 +9,11 @@
 control RingSort(in ring_headers_t hdr, inout ring_metadata_t meta) {
     bit<9>  traits = 0;
     bit<16> beyond = 0;       // stations behind the source
-    bit<16> ours = 0;         // differences: 0 if alike
-    bit<16> for_us = 0;
-    bit<16> from_next = 0;
 
     @name(".RingIngress.sort") RingRules() rules;
 
     @hidden action compare() {
         beyond = meta.stations |-| hdr.ring.source;
-        ours = hdr.ring.source ^ meta.station;
-        for_us = hdr.ring.destination ^ meta.station;
-        from_next = hdr.ring.source ^ meta.downstream;
     }
 
     apply {
@@ -30,16 +24,16 @@ control RingSort(in ring_headers_t hdr, inout ring_metadata_t meta) {
         if (hdr.ring.isValid() && beyond != 0) {
             traits[7:7] = 1;
         }
-        if (hdr.ring.isValid() && ours == 0) {
+        if (hdr.ring.isValid() && hdr.ring.source == meta.station) {
             traits[6:6] = 1;
         }
-        if (hdr.ring.isValid() && for_us == 0) {
+        if (hdr.ring.isValid() && hdr.ring.destination == meta.station) {
             traits[5:5] = 1;
         }
         if (hdr.ring.isValid() && hdr.ring.ttl <= 1) {
             traits[4:4] = 1;
         }
-        if (hdr.ring.isValid() && from_next == 0) {
+        if (hdr.ring.isValid() && hdr.ring.source == meta.downstream) {
             traits[3:3] = 1;
         }
         if (meta.mode == RingMode.CONTROLLER) {
