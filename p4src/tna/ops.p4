@@ -72,7 +72,7 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
     Search() path_search;
     @name(".OpsIngress") LabelRoute() label_route;
     NextFibre() next_fibre;
-    WavelengthPort() wavelength_port;
+    @name(".OpsIngress") WavelengthPort() wavelength_port;
     @name(".OpsIngress") SwitchTrain() switch_train;
     Path() path_of_input;
     FollowTrain() follow_train;
@@ -89,17 +89,24 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
     ns_t    time = 0;
 
     @hidden action begin() {
+        hdr.carried.setValid();
+        hdr.carried.as = CarriedAs.LIGHT;
         meta.standard.egress_spec = PORT_DROP;
         meta.ops.from = From.NOWHERE;
         meta.ops.duty = Duty.NONE;
         meta.ops.drop_reason = DropReason.NONE;
-        meta.search.is_deflected = 0;
-        meta.search.fibre = NO_FIBRE;
         meta.search.is_last = 0;
         meta.search.port = 0;
     }
 
-    @hidden action recall() {
+    @hidden action begin_search() {
+        begin();
+        meta.search.is_deflected = 0;
+        meta.search.fibre = NO_FIBRE;
+    }
+
+    @hidden action recall_search() {
+        begin();
         is_again = 1;
         meta.standard.ingress_port = hdr.again.input;
         meta.search.is_deflected = hdr.again.is_deflected;
@@ -122,23 +129,21 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
     }
 
     @hidden action carry() {
-        hdr.carried.setValid();
-        hdr.carried.is_light = 1;
-        hdr.carried.is_label = 0;
-        hdr.carried.is_follower = 0;
-        hdr.carried.port = meta.standard.egress_spec;
-        hdr.carried.input = meta.standard.ingress_port;
+        hdr.carried.port = (bit<16>)meta.standard.egress_spec;
+        hdr.carried.input = (bit<16>)meta.standard.ingress_port;
         hdr.carried.length = hdr.ops.label.length;
     }
 
     @hidden action bypass() {
+        hdr.carried.setInvalid();
         for_tm.bypass_egress = 1;
     }
 
     apply {
-        begin();
         if (hdr.again.isValid()) {
-            recall();
+            recall_search();
+        } else {
+            begin_search();
         }
         params.apply(meta.standard, meta.ops);
 
@@ -151,17 +156,21 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
         }
 
         if (meta.ops.duty == Duty.SWITCH) {
+            hdr.carried.as = CarriedAs.LABEL;
             if (is_again == 0) {
                 op = PathOp.OPEN;
             } else if (hdr.ops.label.packets != 1) {
                 op = PathOp.CHANGE;
             }
         } else if (meta.ops.duty == Duty.FOLLOW) {
+            hdr.carried.as = CarriedAs.FOLLOWER;
             if (hdr.ops.optical.train == (bit<8>)TrainPart.LAST) {
                 op = PathOp.CLOSE;
             } else {
                 op = PathOp.FOLLOW;
             }
+        } else if (meta.ops.duty == Duty.LEAVE) {
+            hdr.carried.as = CarriedAs.CONTROL;
         }
         path_search.apply(op, meta.standard.ingress_port, hdr.ops.label.train, is_late);
         if (is_late == 1) {
@@ -184,7 +193,7 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
                 meta.search.is_last = 1;
             }
             if (meta.search.fibre != NO_FIBRE) {
-                wavelength_port.apply(meta.ops.fibre_shift, meta.search.fibre, meta.search.wavelength, meta.search.port);
+                wavelength_port.apply(meta.search.fibre, meta.search.wavelength, meta.search.port);
             }
         }
         if (meta.ops.duty == Duty.SWITCH) {
@@ -206,13 +215,6 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
             bypass();
         } else {
             carry();
-            if (meta.ops.duty == Duty.SWITCH) {
-                hdr.carried.is_label = 1;
-            } else if (meta.ops.duty == Duty.FOLLOW) {
-                hdr.carried.is_follower = 1;
-            } else if (meta.ops.duty == Duty.LEAVE) {
-                hdr.carried.is_light = 0;
-            }
         }
         drop_accounting.apply(meta.ops.drop_reason);
         to_device.apply(meta.standard, for_deparser, for_tm);
@@ -271,8 +273,8 @@ control OpsEgress(inout ops_egress_headers_t hdr,
         frames.apply(hdr.carried, intrinsic.pkt_length, meta.drop_reason);
         if (meta.drop_reason != DropReason.NONE) {
             drop();
-        } else if (hdr.carried.is_light == 1) {
-            output_traffic.count(hdr.carried.port);
+        } else if (hdr.carried.as != CarriedAs.CONTROL) {
+            output_traffic.count(hdr.carried.port[8:0]);
         }
         drop_accounting.apply(meta.drop_reason);
     }

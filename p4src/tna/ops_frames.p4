@@ -5,25 +5,33 @@
 #include "target.p4"
 #include "../include/constants.p4"
 
-// What the traffic manager carries with each packet, in front of it; it is on no wire.
+enum bit<8> CarriedAs {
+    CONTROL  = 0,  // a packet of the controller
+    LIGHT    = 1,
+    LABEL    = 2,  // the first frame of a train
+    FOLLOWER = 3   // a frame behind it
+}
+
+// What the traffic manager carries with each packet, in front of it; it is on no wire. Each field has containers of its own.
 header carried_t {
-    @padding bit<3> _pad;
-    bit<1>  is_light;     // or a packet of the controller
-    bit<1>  is_label;     // the first frame of a train
-    bit<1>  is_follower;  // a frame behind it
-    port_t  port;         // where it leaves, of the plan
-    port_t  input;
-    bit<32> length;       // of the train, of its first frame
+    CarriedAs as;
+    bit<16> port;    // where it leaves, of the plan
+    bit<16> input;
+    bit<32> length;  // of the train, of its first frame
 }
 
 Register<bit<32>, port_t>(512) path_left;  // bytes that frames of the train may still have, by input
 
 control Frames(in carried_t carried, in bit<16> counted, inout DropReason drop_reason) {
-    bit<32> bytes = 0;
+    bit<16> frame_bytes = 0;
+    bit<32> bytes = 0;        // the same
     bit<16> overhead = 0;
     bit<32> left = 0;
     bit<32> excess = 0;
     bit<1>  is_beyond = 0;
+
+    // A container of 16 bits is not moved into one of 32.
+    Hash<bit<32>>(HashAlgorithm_t.IDENTITY) wide;
 
     // Bytes that the traffic manager counts of each frame, and links do not; whoever sets `framing_bytes` sets them.
     action set_overhead(bit<16> bytes_of_each) {
@@ -56,7 +64,11 @@ control Frames(in carried_t carried, in bit<16> counted, inout DropReason drop_r
     };
 
     @hidden action measure() {
-        bytes = (bit<32>)(counted |-| overhead);
+        frame_bytes = counted |-| overhead;
+    }
+
+    @hidden action widen() {
+        bytes = wide.get({ frame_bytes });
     }
 
     @hidden action compare() {
@@ -67,14 +79,15 @@ control Frames(in carried_t carried, in bit<16> counted, inout DropReason drop_r
     apply {
         frame_params.apply();
         measure();
+        widen();
         compare();
-        if (carried.is_label == 1) {
-            open.execute(carried.input);
+        if (carried.as == CarriedAs.LABEL) {
+            open.execute(carried.input[8:0]);
             if (excess != 0) {
                 drop_reason = DropReason.BAD_FIELD;
             }
-        } else if (carried.is_follower == 1) {
-            is_beyond = take.execute(carried.input);
+        } else if (carried.as == CarriedAs.FOLLOWER) {
+            is_beyond = take.execute(carried.input[8:0]);
             if (is_beyond == 1) {
                 drop_reason = DropReason.OVERRUN;
             }

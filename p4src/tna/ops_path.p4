@@ -158,6 +158,75 @@ control Path(in PathOp op,
         spare = spare - since;
     }
 
+    @hidden action put_out() {
+        put_output.execute(input);
+    }
+
+    @hidden action get_out() {
+        path.output = get_output.execute(input);
+    }
+
+    @hidden action take_out() {
+        path.output = take_output.execute(input);
+    }
+
+    @hidden action put_reason() {
+        put_refused.execute(input);
+    }
+
+    @hidden action get_reason() {
+        path.refused = get_refused.execute(input);
+    }
+
+    @hidden action take_reason() {
+        path.refused = take_refused.execute(input);
+    }
+
+    // The last frame ends the path, if it is one of its train.
+    @hidden table output {
+        key = {
+            op:         ternary;
+            is_over:    ternary;
+            is_strange: ternary;
+        }
+        actions = {
+            put_out;
+            get_out;
+            take_out;
+            @defaultonly NoAction;
+        }
+        const default_action = NoAction();
+        const entries = {
+            (PathOp.OPEN, _, _):   put_out();
+            (PathOp.CHANGE, _, _): put_out();
+            (PathOp.CLOSE, 0, 0):  take_out();
+            (PathOp.CLOSE, _, _):  get_out();
+            (PathOp.FOLLOW, _, _): get_out();
+        }
+    }
+
+    @hidden table refused {
+        key = {
+            op:         ternary;
+            is_over:    ternary;
+            is_strange: ternary;
+        }
+        actions = {
+            put_reason;
+            get_reason;
+            take_reason;
+            @defaultonly NoAction;
+        }
+        const default_action = NoAction();
+        const entries = {
+            (PathOp.OPEN, _, _):   put_reason();
+            (PathOp.CHANGE, _, _): put_reason();
+            (PathOp.CLOSE, 0, 0):  take_reason();
+            (PathOp.CLOSE, _, _):  get_reason();
+            (PathOp.FOLLOW, _, _): get_reason();
+        }
+    }
+
     apply {
         if (op == PathOp.OPEN) {
             put_owner.execute(input);
@@ -180,16 +249,8 @@ control Path(in PathOp op,
                 is_over = 1;
             }
         }
-        if (op == PathOp.OPEN || op == PathOp.CHANGE) {
-            put_output.execute(input);
-            put_refused.execute(input);
-        } else if (op == PathOp.CLOSE && is_over == 0 && is_strange == 0) {
-            path.output = take_output.execute(input);
-            path.refused = take_refused.execute(input);
-        } else if (op != PathOp.NONE) {
-            path.output = get_output.execute(input);
-            path.refused = get_refused.execute(input);
-        }
+        output.apply();
+        refused.apply();
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for include/ops_place.p4. Nothing shifts by a variable: a table chooses among the eight shifts that there may be.
+// Stands for include/ops_place.p4. Nothing shifts by a variable, and what is cut from a port would have to stand where it was: two tables
+// say what comes of it. Whoever sets `fibre_shift` fills both.
 #ifndef SLOTWISE_OPS_PLACE_P4
 #define SLOTWISE_OPS_PLACE_P4
 #include "target.p4"
@@ -13,70 +14,22 @@
 control OpsPlace(in standard_metadata_t standard_metadata, inout ops_metadata_t meta) {
     bit<8> beyond = 0;  // the wavelengths for data, two's complement
 
-    @hidden action split_0() {
-        meta.fibre = (bit<8>)standard_metadata.ingress_port[7:0];
-        meta.wavelength = 0;
+    // `fibre`: the port less PORT_OPTICAL_BASE, shifted by `fibre_shift`; `wavelength`: the rest of it.
+    action split_to(bit<8> fibre, bit<8> wavelength) {
+        meta.fibre = fibre;
+        meta.wavelength = wavelength;
     }
 
-    @hidden action split_1() {
-        meta.fibre = (bit<8>)standard_metadata.ingress_port[7:1];
-        meta.wavelength = (bit<8>)standard_metadata.ingress_port[0:0];
-    }
-
-    @hidden action split_2() {
-        meta.fibre = (bit<8>)standard_metadata.ingress_port[7:2];
-        meta.wavelength = (bit<8>)standard_metadata.ingress_port[1:0];
-    }
-
-    @hidden action split_3() {
-        meta.fibre = (bit<8>)standard_metadata.ingress_port[7:3];
-        meta.wavelength = (bit<8>)standard_metadata.ingress_port[2:0];
-    }
-
-    @hidden action split_4() {
-        meta.fibre = (bit<8>)standard_metadata.ingress_port[7:4];
-        meta.wavelength = (bit<8>)standard_metadata.ingress_port[3:0];
-    }
-
-    @hidden action split_5() {
-        meta.fibre = (bit<8>)standard_metadata.ingress_port[7:5];
-        meta.wavelength = (bit<8>)standard_metadata.ingress_port[4:0];
-    }
-
-    @hidden action split_6() {
-        meta.fibre = (bit<8>)standard_metadata.ingress_port[7:6];
-        meta.wavelength = (bit<8>)standard_metadata.ingress_port[5:0];
-    }
-
-    @hidden action split_7() {
-        meta.fibre = (bit<8>)standard_metadata.ingress_port[7:7];
-        meta.wavelength = (bit<8>)standard_metadata.ingress_port[6:0];
-    }
-
-    @hidden table split {
+    table fibre_of_port {
         key = {
-            meta.fibre_shift: exact;
+            standard_metadata.ingress_port: exact @name("port");
         }
         actions = {
-            split_0;
-            split_1;
-            split_2;
-            split_3;
-            split_4;
-            split_5;
-            split_6;
-            split_7;
+            split_to;
+            @defaultonly NoAction;
         }
-        const default_action = split_0();
-        const entries = {
-            1: split_1();
-            2: split_2();
-            3: split_3();
-            4: split_4();
-            5: split_5();
-            6: split_6();
-            7: split_7();
-        }
+        const default_action = NoAction();
+        size = 256;
     }
 
     @hidden action compare() {
@@ -89,7 +42,7 @@ control OpsPlace(in standard_metadata_t standard_metadata, inout ops_metadata_t 
         } else if (standard_metadata.ingress_port == PORT_LINECARD) {
             meta.from = From.LINECARD;
         } else if (meta.wavelengths != 0 && IS_OPTICAL_PORT(standard_metadata.ingress_port)) {
-            split.apply();
+            fibre_of_port.apply();
             compare();
             if (beyond == 0) {
                 meta.from = From.PROBES;
@@ -100,81 +53,41 @@ control OpsPlace(in standard_metadata_t standard_metadata, inout ops_metadata_t 
     }
 }
 
-// The port of a fibre's wavelength.
-control WavelengthPort(in bit<8> fibre_shift, in bit<8> fibre, in bit<8> wavelength, inout bit<16> port) {
-    bit<16> high = 0;
-    bit<16> low = 0;
+// The port of a fibre's wavelength; 0 if there is none.
+control WavelengthPort(in bit<8> fibre, in bit<8> wavelength, inout bit<16> port) {
+    bit<16> beyond_first = 0;
 
-    @hidden action begin() {
-        low = (bit<16>)wavelength + (bit<16>)PORT_OPTICAL_BASE;
+    // A container of 8 bits is not moved into one of 16.
+    Hash<bit<16>>(HashAlgorithm_t.IDENTITY) wide;
+
+    @hidden action widen() {
+        beyond_first = wide.get({ wavelength });
     }
 
-    @hidden action lift_0() {
-        high = (bit<16>)fibre;
+    // `first`: the fibre shifted by `fibre_shift`, and PORT_OPTICAL_BASE.
+    action begin_at(bit<16> first) {
+        port = beyond_first + first;
     }
 
-    @hidden action lift_1() {
-        high = (bit<16>)fibre << 1;
+    action no_port() {
+        port = 0;
     }
 
-    @hidden action lift_2() {
-        high = (bit<16>)fibre << 2;
-    }
-
-    @hidden action lift_3() {
-        high = (bit<16>)fibre << 3;
-    }
-
-    @hidden action lift_4() {
-        high = (bit<16>)fibre << 4;
-    }
-
-    @hidden action lift_5() {
-        high = (bit<16>)fibre << 5;
-    }
-
-    @hidden action lift_6() {
-        high = (bit<16>)fibre << 6;
-    }
-
-    @hidden action lift_7() {
-        high = (bit<16>)fibre << 7;
-    }
-
-    @hidden table lift {
+    table port_of_fibre {
         key = {
-            fibre_shift: exact;
+            fibre: exact @name("fibre");
         }
         actions = {
-            lift_0;
-            lift_1;
-            lift_2;
-            lift_3;
-            lift_4;
-            lift_5;
-            lift_6;
-            lift_7;
+            begin_at;
+            @defaultonly no_port;
         }
-        const default_action = lift_0();
-        const entries = {
-            1: lift_1();
-            2: lift_2();
-            3: lift_3();
-            4: lift_4();
-            5: lift_5();
-            6: lift_6();
-            7: lift_7();
-        }
-    }
-
-    @hidden action add() {
-        port = high + low;
+        const default_action = no_port();
+        size = 256;
     }
 
     apply {
-        begin();
-        lift.apply();
-        add();
+        widen();
+        port_of_fibre.apply();
     }
 }
 

@@ -19,15 +19,17 @@ Register<bit<16>, port_t>(512) last_era;       // the same in 2^32 ns
 Register<ns_t, port_t>(512)    reserved_time;  // of trains, with their guards
 Register<int<32>, port_t>(512) idle_time;
 
+// How long an output may be busy for what comes; whoever writes `ops_params` writes this one, too.
+RegisterParam<int<32>>(0) ram;
+
 control Reserve(in port_t port, in bit<48> now, in ns_t time, inout bit<1> is_refused, inout bit<1> waits) {
     ns_t    before = 0;
     ns_t    since = 0;
     bit<16> eras = 0;
     ns_t    reserved = 0;
     int<32> idle = 0;
-
-    // How long an output may be busy for what comes; whoever writes `ops_params` writes this one, too.
-    RegisterParam<int<32>>(0) ram;
+    int<32> was_idle = 0;
+    bit<32> busy = 0;  // for so long, two's complement
 
     RegisterAction<ns_t, port_t, ns_t>(last_label) note_label = {
         void apply(inout ns_t value, out ns_t read) {
@@ -52,34 +54,40 @@ control Reserve(in port_t port, in bit<48> now, in ns_t time, inout bit<1> is_re
             value = idle;
         }
     };
-    RegisterAction2<int<32>, port_t, bit<1>, bit<1>>(idle_time) follow = {
-        void apply(inout int<32> value, out bit<1> refuses, out bit<1> is_busy) {
+    RegisterAction2<int<32>, port_t, bit<1>, int<32>>(idle_time) follow = {
+        void apply(inout int<32> value, out bit<1> refuses, out int<32> read) {
             refuses = 0;
-            is_busy = 0;
-            if (value - idle - ram.read() > 0) {
+            read = value;
+            if (value - idle > ram.read()) {
                 refuses = 1;
                 value = value - (int<32>)time;
             } else if (value - idle <= 0) {
                 value = idle;
-            } else {
-                is_busy = 1;
             }
         }
     };
 
-    @hidden action compare() {
+    @hidden action compare_moments() {
         since = now[31:0] - before;
         eras = now[47:32] - eras;
         idle = (int<32>)(now[31:0] - reserved);
+    }
+
+    @hidden action compare_idle() {
+        busy = (bit<32>)(was_idle - idle);
     }
 
     apply {
         before = note_label.execute(port);
         eras = note_era.execute(port);
         reserved = reserve.execute(port);
-        compare();
+        compare_moments();
         if (IS_RECENT(since, eras, before, now[31:0])) {
-            is_refused = follow.execute(port, waits);
+            is_refused = follow.execute(port, was_idle);
+            compare_idle();
+            if (!IS_NEGATIVE(busy) && busy != 0) {
+                waits = 1;
+            }
         } else {
             begin.execute(port);
             is_refused = 0;

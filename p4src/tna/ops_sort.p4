@@ -8,20 +8,12 @@
 control OpsSort(in ops_headers_t hdr, inout ops_metadata_t meta) {
     bit<1>  well_formed = 0;
     bit<1>  last_hop = 0;
-    edge_t  ends = 0;          // differences: 0 if alike
-    edge_t  sources = 0;
-    edge_t  destinations = 0;
-    bit<8>  wavelengths = 0;
     bit<8>  beyond = 0;        // the wavelengths for data, two's complement
     bit<32> excess = 0;
 
     @name(".OpsIngress.sort") OpsRules() rules;
 
     @hidden action compare() {
-        ends = hdr.label.src_edge ^ hdr.label.dst_edge;
-        sources = hdr.label.src_edge ^ hdr.optical.src_edge;
-        destinations = hdr.label.dst_edge ^ hdr.optical.dst_edge;
-        wavelengths = hdr.label.wavelength ^ meta.wavelength;
         beyond = hdr.label.wavelength - meta.wavelengths;
         excess = hdr.label.length |-| (bit<32>)meta.longest_bytes;
     }
@@ -33,16 +25,18 @@ control OpsSort(in ops_headers_t hdr, inout ops_metadata_t meta) {
         }
         if (meta.message == Message.TRAIN) {
             // A first frame says alike in both headers whose it is.
-            if (ends != 0 && sources == 0 && destinations == 0) {
-                if (wavelengths == 0 && excess == 0 && hdr.optical.version == OPTICAL_VERSION && hdr.optical.kind == OpticalKind.DATA) {
-                    if (hdr.optical.train == (bit<8>)TrainPart.ONLY && hdr.label.packets == 1
-                        || hdr.optical.train == (bit<8>)TrainPart.FIRST && hdr.label.packets > 1) {
-                        well_formed = 1;
+            if (hdr.label.src_edge != hdr.label.dst_edge && hdr.label.src_edge == hdr.optical.src_edge) {
+                if (hdr.label.dst_edge == hdr.optical.dst_edge && hdr.label.wavelength == meta.wavelength) {
+                    if (excess == 0 && hdr.optical.version == OPTICAL_VERSION && hdr.optical.kind == OpticalKind.DATA) {
+                        if (hdr.optical.train == (bit<8>)TrainPart.ONLY && hdr.label.packets == 1
+                            || hdr.optical.train == (bit<8>)TrainPart.FIRST && hdr.label.packets > 1) {
+                            well_formed = 1;
+                        }
                     }
                 }
             }
         } else if (meta.message == Message.PROBE || meta.message == Message.REPLY) {
-            if (ends != 0 && beyond[7:7] == 1 && hdr.label.packets == 0) {
+            if (hdr.label.src_edge != hdr.label.dst_edge && beyond[7:7] == 1 && hdr.label.packets == 0) {
                 if (hdr.label.train == 0) {
                     if (hdr.label.length == 0) {
                         well_formed = 1;

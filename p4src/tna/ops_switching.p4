@@ -29,11 +29,11 @@ control SwitchTrain(inout ops_headers_t hdr,
     DropReason reason = DropReason.CONTENTION;
 
     @name(".OpsIngress") TrainTime() train_time;
-    @name(".OpsIngress") Reserve() reserve;
+    Reserve() reserve;
 
     Counter<bit<64>, bit<8>>(MAX_TRAIN_FATES, CounterType_t.PACKETS_AND_BYTES) trains;
 
-    @hidden action begin() {
+    @hidden action next_wavelength() {
         next = search.wavelength + 1;
     }
 
@@ -66,14 +66,14 @@ control SwitchTrain(inout ops_headers_t hdr,
         path.refused = (bit<8>)DropReason.CONTENTION;
     }
 
-    @hidden action send() {
+    @hidden action switch_straight() {
         hdr.label.wavelength = search.wavelength;
         hdr.label.hops_left = hdr.label.hops_left - 1;
         standard_metadata.egress_spec = search.port[8:0];
         path.output = search.port;
     }
 
-    @hidden action send_deflected() {
+    @hidden action switch_deflected() {
         hdr.label.wavelength = search.wavelength;
         hdr.label.hops_left = hdr.label.hops_left - 1;
         standard_metadata.egress_spec = search.port[8:0];
@@ -81,7 +81,7 @@ control SwitchTrain(inout ops_headers_t hdr,
         hdr.label.deflections_left = hdr.label.deflections_left - 1;
     }
 
-    @hidden action drop() {
+    @hidden action refuse() {
         meta.drop_reason = reason;
         path.refused = (bit<8>)reason;
     }
@@ -92,7 +92,7 @@ control SwitchTrain(inout ops_headers_t hdr,
     }
 
     apply {
-        begin();
+        next_wavelength();
         train_time.apply(hdr.label.length, time);
         keep_free();
         if (next == meta.wavelengths) {
@@ -131,8 +131,6 @@ control SwitchTrain(inout ops_headers_t hdr,
                 fate = TrainFate.DEFLECTED;
             } else if (search.wavelength != hdr.label.wavelength) {
                 fate = TrainFate.CONVERTED;
-            } else if (waits == 1) {
-                fate = TrainFate.WAITED;
             } else {
                 fate = TrainFate.STRAIGHT;
             }
@@ -141,14 +139,17 @@ control SwitchTrain(inout ops_headers_t hdr,
         if (comes_again == 1) {
             come_again();
         } else {
-            trains.count((bit<8>)fate);
             if (fate == TrainFate.REFUSED) {
-                drop();
+                refuse();
             } else if (fate == TrainFate.DEFLECTED) {
-                send_deflected();
+                switch_deflected();
             } else {
-                send();
+                switch_straight();
             }
+            if (fate == TrainFate.STRAIGHT && waits == 1) {
+                fate = TrainFate.WAITED;
+            }
+            trains.count((bit<8>)fate);
         }
         if (hdr.label.packets == 1) {
             no_path();
@@ -166,7 +167,7 @@ control FollowTrain(in bit<1> is_over,
         standard_metadata.egress_spec = path.output[8:0];
     }
 
-    @hidden action drop() {
+    @hidden action refuse_follower() {
         meta.drop_reason = (DropReason)path.refused;
     }
 
@@ -176,7 +177,7 @@ control FollowTrain(in bit<1> is_over,
         } else if (is_strange == 1) {
             meta.drop_reason = DropReason.NOT_A_MEMBER;
         } else if (path.refused != 0) {
-            drop();
+            refuse_follower();
         } else {
             follow();
         }
@@ -185,7 +186,7 @@ control FollowTrain(in bit<1> is_over,
 
 // A probe or reply: the first fibre that does not lead back, without an agent.
 control ProbeWay(in search_t search, inout ops_headers_t hdr, inout ops_metadata_t meta, inout standard_metadata_t standard_metadata) {
-    @hidden action send() {
+    @hidden action send_probe() {
         hdr.label.hops_left = hdr.label.hops_left - 1;
         standard_metadata.egress_spec = search.port[8:0];
     }
@@ -194,7 +195,7 @@ control ProbeWay(in search_t search, inout ops_headers_t hdr, inout ops_metadata
         if (!IS_WAVELENGTH(search.port)) {
             meta.drop_reason = DropReason.NO_ROUTE;
         } else {
-            send();
+            send_probe();
         }
     }
 }
