@@ -17,6 +17,7 @@ PROGRAMS = list(MANIFEST["arguments"])
 INTERVALS = "a control interval's 64-bit multiply and six divisions are the switch's agent's"
 LENGTH = "a packet's length is known behind the traffic manager"
 TIME = "nothing multiplies"
+PLACES = "nothing shifts by a variable"
 AGENTS = "what an output's agent tells a probe is a product of 40 and 32 bits, and its control interval divides"
 SOURCES = "v1model has bytes by source in registers, with what a window's end makes of them"
 
@@ -54,6 +55,11 @@ ADDED = {
         "counter CoreEgress.drops": LENGTH,
     },
     "ops": {
+        "table OpsIngress.fibre_of_port": PLACES,
+        "action OpsIngress.split_to": PLACES,
+        "table OpsIngress.port_of_fibre": PLACES,
+        "action OpsIngress.begin_at": PLACES,
+        "action OpsIngress.no_port": PLACES,
         "table OpsIngress.train_time_high": TIME,
         "action OpsIngress.lasts_high": TIME,
         "table OpsIngress.train_time_low": TIME,
