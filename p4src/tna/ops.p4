@@ -39,9 +39,8 @@ parser OpsIngressParser(packet_in packet,
     // Each way has its own copy of the parser: it selects by a port that is known on either.
     state start {
         packet.extract(intrinsic);
-        port_metadata_t metadata = port_metadata_unpack<port_metadata_t>(packet);
-        meta.standard.ingress_port = metadata.port;
-        transition select(metadata.port) {
+        READ_PORT(meta.standard.ingress_port)
+        transition select(meta.standard.ingress_port) {
             PORT_LOOP: parse_again;
             default:   parse_new;
         }

@@ -51,8 +51,7 @@ parser RingIngressParser(packet_in packet,
 
     // Each way has its own copy of the parser: it selects by a port that is known on either.
     state parse_port {
-        port_metadata_t metadata = port_metadata_unpack<port_metadata_t>(packet);
-        meta.standard.ingress_port = metadata.port;
+        READ_PORT(meta.standard.ingress_port)
         ring_parser.apply(packet, hdr.ring, meta.ring, meta.standard);
         transition accept;
     }
@@ -174,9 +173,11 @@ control RingIngressDeparser(packet_out packet,
     RingDeparser() deparser;
 
     apply {
+#ifndef P4TESTGEN  // which knows none
         if (for_deparser.resubmit_type == 1) {
             resubmit.emit(meta.resubmitted);
         }
+#endif
         deparser.apply(packet, hdr.ring);
     }
 }
