@@ -48,4 +48,10 @@ control Access(inout ethernet_t ethernet,
     }
 }
 
+// What comes with this header has aged where it got it.
+#define AGE_UNLESS(header, ipv4) \
+    if (!header.isValid()) { \
+        AGE(ipv4) \
+    }
+
 #endif

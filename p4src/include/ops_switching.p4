@@ -6,6 +6,7 @@
 //   frame ──> path of the input ──> the same output
 #ifndef SLOTWISE_OPS_SWITCHING_P4
 #define SLOTWISE_OPS_SWITCHING_P4
+#include "label_route.p4"
 #include "ops_params.p4"
 #include "quotient.p4"
 #include "xcp.p4"
@@ -23,37 +24,6 @@ register<bit<32>>(OPS_PORTS) path_left;    // bytes
 register<clock_t>(OPS_PORTS) path_until;   // no frame of it comes later
 
 const index_t PATH_REFUSED = 0x10000;
-
-// The next fibres to an edge, for whatever has a label.
-control LabelRoute(in ops_headers_t hdr, inout ops_metadata_t meta) {
-    direct_counter(CounterType.packets_and_bytes) label_route_counter;
-
-    // The best one first; NO_FIBRE where there are fewer.
-    action to_fibres(bit<8> first, bit<8> second, bit<8> third, bit<8> fourth) {
-        meta.choices = first ++ second ++ third ++ fourth;
-    }
-
-    action no_fibres() {
-        meta.choices = 0xffffffff;
-    }
-
-    table label_route {
-        key = {
-            hdr.label.dst_edge: exact @name("dst_edge");
-        }
-        actions = {
-            to_fibres;
-            @defaultonly no_fibres;
-        }
-        const default_action = no_fibres();
-        counters = label_route_counter;
-        size = 1024;
-    }
-
-    apply {
-        label_route.apply();
-    }
-}
 
 control SwitchTrain(inout ops_headers_t hdr, inout ops_metadata_t meta, inout standard_metadata_t standard_metadata) {
     counter(MAX_TRAIN_FATES, CounterType.packets_and_bytes) trains;

@@ -6,6 +6,7 @@
 #ifndef SLOTWISE_RING_ROUTING_P4
 #define SLOTWISE_RING_ROUTING_P4
 #include "access.p4"
+#include "counting.p4"
 #include "ring_parser.p4"
 
 const bit<8> GREEN  = 0;
@@ -19,7 +20,7 @@ control RingRouting(inout ring_headers_t hdr,
 
     direct_counter(CounterType.packets_and_bytes) ipv4_route_counter;
     // By access port and class, 4 * port + class.
-    meter(1024, MeterType.bytes) ingress_rate;
+    byte_meter(1024) ingress_rate;
 
     action to_station(station_t station) {
         AGE(hdr.ipv4)
@@ -29,9 +30,7 @@ control RingRouting(inout ring_headers_t hdr,
 
     // What comes by the ring has aged where it was added.
     action to_host(port_t port, mac_t mac) {
-        if (!hdr.ring.isValid()) {
-            AGE(hdr.ipv4)
-        }
+        AGE_UNLESS(hdr.ring, hdr.ipv4)
         hdr.ethernet.ether_type = ETHERTYPE_IPV4;
         hdr.ethernet.dst = mac;
         hdr.ethernet.src = meta.mac;
@@ -63,6 +62,7 @@ control RingRouting(inout ring_headers_t hdr,
     // BEST_EFFORT, COMMITTED (what is above its rate becomes EXCESS) or RESERVED.
     action set_class(bit<4> traffic_class) {
         meta.traffic_class = (RingClass)traffic_class;
+        COUNT(traffic_class_counter)
     }
 
     table traffic_class {
@@ -81,9 +81,7 @@ control RingRouting(inout ring_headers_t hdr,
         size = 64;
     }
 
-    @hidden action find_profile() {
-        profile = ((index_t)standard_metadata.ingress_port << 2) + (index_t)(bit<4>)meta.traffic_class;
-    }
+    FIND_PROFILE(profile, standard_metadata.ingress_port, (bit<4>)meta.traffic_class)
 
     @hidden action refuse() {
         meta.drop_reason = DropReason.POLICED;
@@ -125,6 +123,7 @@ control RingRouting(inout ring_headers_t hdr,
         meta.ringlet = ringlet;
         meta.link = (index_t)ringlet;
         meta.hops = hops;
+        COUNT(ring_way_counter)
     }
 
     action no_way() {
@@ -156,13 +155,14 @@ control RingRouting(inout ring_headers_t hdr,
     }
 
     apply {
-        if (ipv4_route.apply().hit && meta.to_ring == 1) {
+        ipv4_route.apply();
+        if (meta.to_ring == 1) {
             if (meta.from == From.RING) {
                 misdirected();
             } else {
                 traffic_class.apply();
                 find_profile();
-                ingress_rate.execute_meter(profile, color);
+                EXECUTE(ingress_rate, profile, color)
                 police.apply();
                 if (meta.to_ring == 1) {
                     ring_way.apply();

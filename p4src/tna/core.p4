@@ -46,8 +46,7 @@ parser CoreIngressParser(packet_in packet,
 
     // Each way has its own copy of the parser: it selects by a port that is known on either.
     state parse_port {
-        port_metadata_t metadata = port_metadata_unpack<port_metadata_t>(packet);
-        meta.standard.ingress_port = metadata.port;
+        READ_PORT(meta.standard.ingress_port)
         core_parser.apply(packet, hdr.core, meta.core, meta.standard);
         transition accept;
     }
@@ -185,9 +184,11 @@ control CoreIngressDeparser(packet_out packet,
     Resubmit(1) resubmit;
 
     apply {
+#ifndef P4TESTGEN  // which knows none
         if (for_deparser.resubmit_type == 1) {
             resubmit.emit(meta.again);
         }
+#endif
         packet.emit(hdr.light);
     }
 }

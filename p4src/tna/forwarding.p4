@@ -9,6 +9,8 @@
 // In the action by which a packet is forwarded.
 #undef AGE
 #define AGE(ipv4) COUNT(ipv4_route_counter)
+#undef AGE_UNLESS
+#define AGE_UNLESS(header, ipv4) COUNT(ipv4_route_counter)
 
 // RFC 1141: one less in the high byte of a 16-bit word is 0x0100 more in the one's complement sum.
 control Age(inout ipv4_t ipv4) {

@@ -6,11 +6,25 @@
 #include "target.p4"
 #include "../include/constants.p4"
 
+// The pipe's loop: what leaves by it comes back.
+const port_t PORT_LOOP = 509;
+
+// Tests of P4Testgen have the plan's numbers on the device, too.
+#ifdef P4TESTGEN
+#define READ_PORT(into) \
+    packet.advance(PORT_METADATA_SIZE); \
+    into = intrinsic.ingress_port;
+#else
 // What the control plane has written for a port of the device: its number in the plan.
 struct port_metadata_t {
     @padding bit<7> _pad;
     port_t          port;
 }
+
+#define READ_PORT(into) \
+    port_metadata_t metadata = port_metadata_unpack<port_metadata_t>(packet); \
+    into = metadata.port;
+#endif
 
 // By the port that the program has chosen, or dropped.
 control ToDevice(in standard_metadata_t standard_metadata,
@@ -36,9 +50,19 @@ control ToDevice(in standard_metadata_t standard_metadata,
         size = 512;
     }
 
+#ifdef P4TESTGEN
+    apply {
+        if (standard_metadata.egress_spec == PORT_DROP) {
+            drop();
+        } else {
+            send(standard_metadata.egress_spec);
+        }
+    }
+#else
     apply {
         device_port.apply();
     }
+#endif
 }
 
 #endif

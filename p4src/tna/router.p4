@@ -26,8 +26,7 @@ parser RouterIngressParser(packet_in packet,
 
     state start {
         packet.extract(intrinsic);
-        port_metadata_t metadata = port_metadata_unpack<port_metadata_t>(packet);
-        meta.standard.ingress_port = metadata.port;
+        READ_PORT(meta.standard.ingress_port)
         router_parser.apply(packet, hdr, meta.router, meta.standard);
         transition accept;
     }

@@ -22,4 +22,9 @@ typedef bit<32> ns_t;
 // Whether a difference of two moments, or of two serial numbers, is below 0.
 #define IS_NEGATIVE(difference) ((difference)[31:31] == 1)
 
+// Whether `before` is less than 2^31 ns ago, by the difference and by that of the clock in 2^32 ns: in the same 2^32, or their last half
+// and the first of the next.
+#define IS_RECENT(since, eras, before, now) \
+    (!IS_NEGATIVE(since) && ((eras) == 0 || (eras) == 1 && IS_NEGATIVE(before) && !IS_NEGATIVE(now)))
+
 #endif

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
 from finsy.proto import p4i
@@ -16,6 +17,9 @@ PROGRAMS = list(MANIFEST["arguments"])
 INTERVALS = "a control interval's 64-bit multiply and six divisions are the switch's agent's"
 LENGTH = "a packet's length is known behind the traffic manager"
 TIME = "nothing multiplies"
+PLACES = "nothing shifts by a variable"
+AGENTS = "what an output's agent tells a probe is a product of 40 and 32 bits, and its control interval divides"
+SOURCES = "v1model has bytes by source in registers, with what a window's end makes of them"
 
 # By program, what v1model has alone, and why.
 LEFT_OUT = {
@@ -25,6 +29,18 @@ LEFT_OUT = {
     },
     "core": {
         "counter CoreIngress.output_traffic": LENGTH,
+    },
+    "ops": {
+        "table OpsIngress.agent": AGENTS,
+        "action OpsIngress.set_target": AGENTS,
+        "action OpsIngress.no_agent": AGENTS,
+        "table OpsIngress.xcp_params": AGENTS,
+        "action OpsIngress.set_xcp_params": AGENTS,
+        "counter OpsIngress.output_traffic": LENGTH,
+    },
+    "ring": {
+        "table RingIngress.ring_timing": INTERVALS,
+        "action RingIngress.set_timing": INTERVALS,
     },
 }
 # What Tofino has alone; besides, ports of the device are numbered by pipe, and XCP for a packet has tables in place of arithmetic.
@@ -38,6 +54,25 @@ ADDED = {
         "counter CoreEgress.output_traffic": LENGTH,
         "counter CoreEgress.drops": LENGTH,
     },
+    "ops": {
+        "table OpsIngress.fibre_of_port": PLACES,
+        "action OpsIngress.split_to": PLACES,
+        "table OpsIngress.port_of_fibre": PLACES,
+        "action OpsIngress.begin_at": PLACES,
+        "action OpsIngress.no_port": PLACES,
+        "table OpsIngress.train_time_high": TIME,
+        "action OpsIngress.lasts_high": TIME,
+        "table OpsIngress.train_time_low": TIME,
+        "action OpsIngress.lasts_low": TIME,
+        "table OpsEgress.frame_params": LENGTH,
+        "action OpsEgress.set_overhead": LENGTH,
+        "counter OpsEgress.output_traffic": LENGTH,
+        "counter OpsEgress.drops": LENGTH,
+    },
+    "ring": {
+        "counter RingIngress.source_traffic": SOURCES,
+        "counter RingIngress.committed_traffic": SOURCES,
+    },
 }
 XCP_PACKET = re.compile(r"\w+ RouterIngress\.(packet|check)\.")
 # Of another shape, and why: P4Runtime's numbers have no leading zeros, so entries are the same.
@@ -46,6 +81,8 @@ OTHERWISE = {
         "table RouterIngress.xcp_output": "a key of 9 bits, as a port has, needs no hash group of its own",
     },
     "core": {},
+    "ops": {},
+    "ring": {},
 }
 DEVICE_PORT = ["table {}Ingress.device_port", "action {}Ingress.send", "action {}Ingress.drop"]
 
@@ -92,3 +129,39 @@ def test_controllers_see_what_they_see_of_v1model(program):
     assert {name for name in tofino.keys() - v1model.keys() if not XCP_PACKET.match(name)} == added
     both = v1model.keys() & tofino.keys()
     assert {name for name in both if tofino[name] != v1model[name]} == OTHERWISE[program].keys()
+
+
+def test_two_sums_reserve_as_one_moment_does():
+    """The rule of tna/ops_reserve.p4, in 32 bits that go round, beside that of include/ops_switching.p4."""
+    turn = 1 << 32
+
+    def signed(number: int) -> int:
+        return (number + turn // 2) % turn - turn // 2
+
+    draw = Random(16)
+    refused = 0
+    for ram in (0, 1000, 72000) * 5:
+        now = draw.randrange(1 << 40)
+        busy_until = last_label = reserved_time = idle_time = 0
+        for _ in range(2000):
+            now += draw.choice([draw.randrange(100), draw.randrange(20000), draw.randrange(3 << 30) if draw.random() < 0.01 else 0])
+            time = draw.randrange(1, 30000)
+            left = max(0, busy_until - now)
+            if left <= ram:
+                busy_until = now + left + time
+
+            idle = (now - reserved_time) % turn
+            reserved_time = (reserved_time + time) % turn
+            before, eras = last_label % turn, (now >> 32) - (last_label >> 32)
+            recent = signed(now - before) >= 0 and (eras == 0 or eras == 1 and signed(before) < 0 <= signed(now))
+            assert recent == (now - last_label < turn // 2)
+            last_label = now
+            difference = signed(idle_time - idle)
+            is_refused = recent and difference - ram > 0
+            if is_refused:
+                idle_time = (idle_time - time) % turn
+            elif not recent or difference <= 0:
+                idle_time = idle
+            assert is_refused == (left > ram)
+            refused += is_refused
+    assert refused > 1000
