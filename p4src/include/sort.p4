@@ -20,8 +20,8 @@ const bit<9> MASTER_INVITING      = MASTER | INVITING;
 const bit<9> BY_INVITATION_JOINED = BY_INVITATION | JOINED;
 
 control Sort(in edge_headers_t hdr, inout edge_metadata_t meta) {
-    bit<9> traits;
-
+    bit<9> traits; LOOKS_AT_TRAITS
+#ifndef LOOK_AT_TRAITS
     @hidden action look() {
         traits = 0;
         if (meta.core != NO_CORE) {
@@ -53,7 +53,7 @@ control Sort(in edge_headers_t hdr, inout edge_metadata_t meta) {
             traits = traits | OUT_OF_BAND;
         }
     }
-
+#endif
     @hidden action refuse(DropReason reason) {
         meta.duty = Duty.REFUSED;
         meta.drop_reason = reason;
