@@ -11,7 +11,7 @@
 #include "forwarding.p4"
 #include "drops.p4"
 #include "no_egress.p4"
-#include "version.p4"
+#include "edge_version.p4"
 #include "member_state.p4"
 #include "looking.p4"
 #include "params.p4"
@@ -34,6 +34,7 @@ header resubmitted_t {
     frame_t first_frame;
 }
 
+// Its source.
 const bit<8> AGAIN_CARD = 1;
 const bit<8> AGAIN_GENERATOR = 2;
 const bit<8> AGAIN_CONTROLLER = 3;

@@ -84,6 +84,9 @@ parser EdgeEgressParser(packet_in packet,
     }
 }
 
+// Operands of a stateful ALU stay whole.
+@pa_container_size("egress", "_EdgeEgress_packet_rtt_x", 32)
+@pa_container_size("egress", "_EdgeEgress_packet_rtt_x_room", 32)
 control EdgeEgress(inout edge_egress_headers_t hdr,
                    inout edge_egress_metadata_t meta,
                    in egress_intrinsic_metadata_t intrinsic,

@@ -82,7 +82,6 @@ control Signaling(inout edge_headers_t hdr, in bit<1> fresh, inout edge_metadata
     @hidden action write_request() {
         write_message();
         hdr.request.setValid();
-        hdr.request.frame = frame_of_request.get({ hdr.slot_tick.frame });
         hdr.request.active_version = meta.versions.active;
         hdr.request.next_version = meta.versions.next;
         hdr.request.block = requested;
@@ -92,10 +91,17 @@ control Signaling(inout edge_headers_t hdr, in bit<1> fresh, inout edge_metadata
     @hidden action write_commit() {
         write_message();
         hdr.commit.setValid();
-        hdr.commit.frame = frame_of_commit.get({ hdr.slot_tick.frame });
         hdr.commit.active_version = meta.versions.active;
         hdr.commit.next_version = meta.versions.next;
         hdr.commit.first_frame = meta.versions.next_frame;
+    }
+
+    @hidden action date_request() {
+        hdr.request.frame = frame_of_request.get({ hdr.slot_tick.frame });
+    }
+
+    @hidden action date_commit() {
+        hdr.commit.frame = frame_of_commit.get({ hdr.slot_tick.frame });
     }
 
     // The first rule that applies counts.
@@ -130,6 +136,11 @@ control Signaling(inout edge_headers_t hdr, in bit<1> fresh, inout edge_metadata
                 is_beyond = 1;
             }
             message.apply();
+            if (meta.kind == OpticalKind.REQUEST) {
+                date_request();
+            } else {
+                date_commit();
+            }
         }
     }
 }

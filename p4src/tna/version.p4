@@ -3,7 +3,7 @@
 // and a packet touches each of them once, in this order: what it has read decides what it writes into later ones. A beacon would have to
 // write what it is compared with; it comes twice: examined first, then resubmitted and kept.
 //
-//   current_frame, beacon_heard, known_frame, next_frame, next_version ──> has it come? ──> known_version ──> active_version
+//   current_frame, beacon_heard, known_frame, next_frame, next_version ──> differences ──> known_version ──> active_version
 #ifndef SLOTWISE_VERSION_P4
 #define SLOTWISE_VERSION_P4
 #include "target.p4"
@@ -17,9 +17,9 @@ Register<frame_t, star_t>(MAX_CORES)   current_frame;   // of this switch's last
 Register<version_t, star_t>(MAX_CORES) active_version;  // changes at a slot's start only
 Register<bit<8>, star_t>(MAX_CORES)    beacon_heard;
 Register<version_t, star_t>(MAX_CORES) known_version;   // in force from known_frame on, says the master
-Register<int<32>, star_t>(MAX_CORES)   known_frame;     // of the newest beacon
+Register<frame_t, star_t>(MAX_CORES)   known_frame;     // of the newest beacon
 Register<version_t, star_t>(MAX_CORES) next_version;    // equals known_version when nothing is announced
-Register<int<32>, star_t>(MAX_CORES)   next_frame;      // from which next_version holds
+Register<frame_t, star_t>(MAX_CORES)   next_frame;      // from which next_version holds
 
 // What these registers hold for one core.
 struct versions_t {
@@ -48,8 +48,8 @@ control Versions(in star_t core,
                  in version_t told_next,
                  in frame_t told_first,
                  inout versions_t versions) {
-    bit<1> next_has_come = 0;
-    bit<1> known_has_come = 0;
+    frame_t since_next = 0;
+    frame_t since_known = 0;
 
     RegisterAction<frame_t, star_t, frame_t>(current_frame) put_current_frame = {
         void apply(inout frame_t value) {
@@ -71,32 +71,24 @@ control Versions(in star_t core,
             read = value;
         }
     };
-    RegisterAction<int<32>, star_t, frame_t>(known_frame) put_known_frame = {
-        void apply(inout int<32> value) {
-            value = (int<32>)frame;
+    RegisterAction<frame_t, star_t, frame_t>(known_frame) put_known_frame = {
+        void apply(inout frame_t value) {
+            value = frame;
         }
     };
-    RegisterAction2<int<32>, star_t, frame_t, bit<1>>(known_frame) get_known_frame = {
-        void apply(inout int<32> value, out frame_t read, out bit<1> has_come) {
-            read = (frame_t)value;
-            has_come = 0;
-            if (value - (int<32>)frame <= 0) {
-                has_come = 1;
-            }
+    RegisterAction<frame_t, star_t, frame_t>(known_frame) get_known_frame = {
+        void apply(inout frame_t value, out frame_t read) {
+            read = value;
         }
     };
-    RegisterAction<int<32>, star_t, frame_t>(next_frame) put_next_frame = {
-        void apply(inout int<32> value) {
-            value = (int<32>)told_first;
+    RegisterAction<frame_t, star_t, frame_t>(next_frame) put_next_frame = {
+        void apply(inout frame_t value) {
+            value = told_first;
         }
     };
-    RegisterAction2<int<32>, star_t, frame_t, bit<1>>(next_frame) get_next_frame = {
-        void apply(inout int<32> value, out frame_t read, out bit<1> has_come) {
-            read = (frame_t)value;
-            has_come = 0;
-            if (value - (int<32>)frame <= 0) {
-                has_come = 1;
-            }
+    RegisterAction<frame_t, star_t, frame_t>(next_frame) get_next_frame = {
+        void apply(inout frame_t value, out frame_t read) {
+            read = value;
         }
     };
     RegisterAction<version_t, star_t, version_t>(next_version) put_next_version = {
@@ -135,6 +127,11 @@ control Versions(in star_t core,
         }
     };
 
+    @hidden action compare() {
+        since_next = frame - versions.next_frame;
+        since_known = frame - versions.known_frame;
+    }
+
     @hidden action announced_is_active() {
         versions.active = versions.next;
     }
@@ -153,16 +150,17 @@ control Versions(in star_t core,
             put_known_version.execute(core);
         } else {
             versions.heard = get_heard.execute(core);
-            versions.known_frame = get_known_frame.execute(core, known_has_come);
-            versions.next_frame = get_next_frame.execute(core, next_has_come);
+            versions.known_frame = get_known_frame.execute(core);
+            versions.next_frame = get_next_frame.execute(core);
             versions.next = get_next_version.execute(core);
-            if (op == VersionOp.FLIP && next_has_come == 1) {
+            compare();
+            if (op == VersionOp.FLIP && !IS_NEGATIVE(since_next)) {
                 put_announced.execute(core);
                 announced_is_active();
             } else {
                 versions.active = get_known_version.execute(core);
             }
-            if (op == VersionOp.FLIP && (next_has_come == 1 || known_has_come == 1)) {
+            if (op == VersionOp.FLIP && (!IS_NEGATIVE(since_next) || !IS_NEGATIVE(since_known))) {
                 put_active_version.execute(core);
             } else {
                 versions.active = get_active_version.execute(core);
@@ -171,101 +169,9 @@ control Versions(in star_t core,
     }
 }
 
-// Whether a frame that is so far behind this one is outside the window of 1024 frames behind and FRAME_LEAD ahead.
-control FrameWindow(in frame_t behind, inout bit<1> is_outside, inout bit<1> is_old) {
-    @hidden action is_ahead() {
-        is_outside = 1;
-    }
-
-    @hidden action is_behind() {
-        is_outside = 1;
-        is_old = 1;
-    }
-
-    @hidden action is_inside() {
-    }
-
-    @hidden table window {
-        key = {
-            behind: ternary;
-        }
-        actions = {
-            is_inside;
-            is_ahead;
-            is_behind;
-        }
-        const default_action = is_behind();
-        const entries = {
-            0xffffffff:                is_inside();
-            0 &&& 0xfffffc00:          is_inside();
-            FRAME_WINDOW:              is_inside();
-            0x80000000 &&& 0x80000000: is_ahead();
-        }
-    }
-
-    apply {
-        window.apply();
-    }
-}
-
-// Whether a frame that is so far ahead of a beacon's is not one of the FRAME_WINDOW after it.
-control FirstFrameWindow(in frame_t lead, inout bit<1> is_outside) {
-    @hidden action refuse() {
-        is_outside = 1;
-    }
-
-    @hidden action accept() {
-    }
-
-    @hidden table window {
-        key = {
-            lead: ternary;
-        }
-        actions = {
-            accept;
-            refuse;
-        }
-        const default_action = refuse();
-        const entries = {
-            0:                refuse();
-            0 &&& 0xfffffc00: accept();
-            FRAME_WINDOW:     accept();
-        }
-    }
-
-    apply {
-        window.apply();
-    }
-}
-
-// By the sign of a difference of serial numbers.
-control Newer(in bit<32> difference, inout bit<1> is_newer) {
-    @hidden action newer() {
-        is_newer = 1;
-    }
-
-    @hidden action not_newer() {
-    }
-
-    @hidden table sign {
-        key = {
-            difference: ternary;
-        }
-        actions = {
-            newer;
-            not_newer;
-        }
-        const default_action = newer();
-        const entries = {
-            0:                         not_newer();
-            0x80000000 &&& 0x80000000: not_newer();
-        }
-    }
-
-    apply {
-        sign.apply();
-    }
-}
+// Whether a frame that is so far behind this one is outside the window of 1024 frames behind and FRAME_LEAD ahead: neither -1, nor 0 to
+// 1023, nor 1024.
+#define IS_OUTSIDE(behind) ((behind) != 0xffffffff && (behind)[31:10] != 0 && (behind) != FRAME_WINDOW)
 
 // A beacon of the master counts if it is newer than the last one. Its versions may be older than those known: the master
 // has started anew then. What was heard longer ago than the window no longer tells old from new.
@@ -279,41 +185,36 @@ control ExamineBeacon(in versions_t versions,
     frame_t   lead = 0;
     frame_t   behind = 0;
     frame_t   known_behind = 0;
-    frame_t   difference = 0;
-    bit<1>    is_far = 0;
-    bit<1>    is_forgotten = 0;
-    bit<1>    is_old = 0;
-    bit<1>    is_newer = 0;
-
-    FirstFrameWindow() first_frame;
-    FrameWindow() made;
-    FrameWindow() heard;
-    Newer() newer;
+    frame_t   newer = 0;
 
     @hidden action compare() {
         step = told_next - told_active;
         lead = told_first - frame;
         behind = versions.now - frame;
         known_behind = versions.now - versions.known_frame;
-        difference = frame - versions.known_frame;
+        newer = frame - versions.known_frame;
     }
 
     apply {
         compare();
-        first_frame.apply(lead, is_far);
-        made.apply(behind, wrong.ahead, wrong.old);
-        heard.apply(known_behind, is_forgotten, is_old);
-        newer.apply(difference, is_newer);
         if (step != 0) {
             if (step != 1) {
                 wrong.bad_commit = 1;
             }
-            if (is_far == 1) {
+            if (lead == 0 || lead[31:10] != 0 && lead != FRAME_WINDOW) {
                 wrong.bad_field = 1;
             }
         }
-        if (versions.heard == 1 && is_forgotten == 0 && is_newer == 0) {
-            wrong.stale = 1;
+        if (IS_OUTSIDE(behind)) {
+            wrong.ahead = 1;
+            if (!IS_NEGATIVE(behind)) {
+                wrong.old = 1;
+            }
+        }
+        if (versions.heard == 1 && !IS_OUTSIDE(known_behind)) {
+            if (newer == 0 || IS_NEGATIVE(newer)) {
+                wrong.stale = 1;
+            }
         }
     }
 }
