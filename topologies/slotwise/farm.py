@@ -194,8 +194,8 @@ class Farm:
 @contextmanager
 def connect(on: "str | Client | None" = None, workers: int | None = None) -> Iterator[Farm]:
     """Workers on this machine, as many as it has cores or `workers`; or those of the scheduler at the address `on`, or of a `distributed.Client`. Those of this
-    machine are threads of this process, whose work is done by processes of theirs, so that nothing listens but on loopback. Raises NoScheduler,
-    InvalidArgument, MissingPackage."""
+    machine are threads of this process, whose work is done by processes of theirs on a core a worker, so that nothing listens but on loopback. Raises
+    NoScheduler, InvalidArgument, MissingPackage."""
     distributed = _import()
     if on is not None and workers is not None:
         raise InvalidArgument("workers: a scheduler has its own; expected either `on` or `workers`")
@@ -204,7 +204,9 @@ def connect(on: "str | Client | None" = None, workers: int | None = None) -> Ite
     if isinstance(on, distributed.Client):
         yield Farm(on, on.scheduler.address)
     elif on is None:
-        with _cluster_here(distributed, workers or len(os.sched_getaffinity(0))) as cluster, distributed.Client(cluster) as client:
+        cores = sorted(os.sched_getaffinity(0))
+        with _cluster_here(distributed, workers or len(cores)) as cluster, distributed.Client(cluster) as client:
+            client.register_plugin(_own_core(distributed, cores))
             yield Farm(client, "this machine")
     else:
         with _client(distributed, on) as client:
@@ -224,6 +226,21 @@ def _cluster_here(distributed: ModuleType, workers: int) -> "LocalCluster":
             # What takes memory is no part of the worker's process.
             memory_limit=0,
         )
+
+
+def _own_core(distributed: ModuleType, cores: list[int]) -> object:
+    """Has each worker of this process keep its runs to a core, in turn: engine and controller of a run, free to move, use 1.3 cores, and so take from each
+    other what two runs could have."""
+
+    class OwnCore(distributed.WorkerPlugin):
+        """Of a worker of one thread, from which the processes of its runs inherit the core."""
+
+        def setup(self, worker):
+            """In the thread of the worker's loop."""
+            core = cores[worker.name % len(cores)]
+            worker.executors["default"].submit(os.sched_setaffinity, 0, {core}).result()
+
+    return OwnCore()
 
 
 @contextmanager
