@@ -192,7 +192,7 @@ control OpsIngress(inout ops_ingress_headers_t hdr,
                 meta.search.is_last = 1;
             }
             if (meta.search.fibre != NO_FIBRE) {
-                wavelength_port.apply(meta.search.fibre, meta.search.wavelength, meta.search.port);
+                wavelength_port.apply(meta.search.fibre, meta.search.wavelength, meta.ops, meta.search.port);
             }
         }
         if (meta.ops.duty == Duty.SWITCH) {

@@ -87,34 +87,20 @@ OTHERWISE = {
 DEVICE_PORT = ["table {}Ingress.device_port", "action {}Ingress.send", "action {}Ingress.drop"]
 
 
-def read(path: Path):
-    """P4Info, and its externs as text: what they hold is of types that only the compiler knows."""
-    text = path.read_text()
-    externs = re.findall(r"(?ms)^externs \{$.*?^\}$", text)
-    for each in externs:
-        text = text.replace(each, "")
-    return text_format.Parse(text, p4i.P4Info()), externs
-
-
 def seen(path: Path) -> dict[str, object]:
-    """What a controller names, with its shape."""
-    info, externs = read(path)
-    actions = {each.preamble.id: each.preamble.name.removeprefix("pipe.") for each in info.actions}
+    """What a controller names, with its shape. Externs that P4Runtime does not have are left out."""
+    info = text_format.Parse(re.sub(r"(?ms)^externs \{$.*?^\}$", "", path.read_text()), p4i.P4Info())
+    actions = {each.preamble.id: each.preamble.name for each in info.actions}
     found: dict[str, object] = {}
     for each in info.tables:
         keys = [(field.name, field.bitwidth, field.match_type) for field in each.match_fields]
-        found[f"table {each.preamble.name.removeprefix('pipe.')}"] = (keys, sorted(actions[ref.id] for ref in each.action_refs), each.size)
+        found[f"table {each.preamble.name}"] = (keys, sorted(actions[ref.id] for ref in each.action_refs), each.size)
     for each in info.actions:
         found[f"action {actions[each.preamble.id]}"] = [(param.name, param.bitwidth) for param in each.params]
     for each in (*info.counters, *info.direct_counters):
         found[f"counter {each.preamble.name}"] = True
-    for each in info.meters:
+    for each in (*info.meters, *info.direct_meters):
         found[f"meter {each.preamble.name}"] = True
-    for each in externs:
-        kind = re.search(r'extern_type_name: "(\w+)"', each)[1]
-        name = {"Counter": "counter", "DirectCounter": "counter", "Meter": "meter"}.get(kind)
-        if name:
-            found.update((f"{name} {instance}", True) for instance in re.findall(r'(?m)^      name: "pipe\.([\w.]+)"', each))
     for each in info.controller_packet_metadata:
         found[f"header {each.preamble.name}"] = [(field.name, field.bitwidth) for field in each.metadata]
     return found

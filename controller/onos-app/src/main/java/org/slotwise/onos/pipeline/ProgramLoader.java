@@ -23,6 +23,9 @@ public final class ProgramLoader {
         for (String name : Programs.NAMES) {
             loaded.add(Programs.load(name));
         }
+        for (String name : Programs.TOFINO2_NAMES) {
+            loaded.add(Programs.loadTofino2(name));
+        }
         loaded.forEach(programs::register);
     }
 
@@ -30,6 +33,9 @@ public final class ProgramLoader {
     void deactivate() {
         for (String name : Programs.NAMES) {
             programs.unregister(Programs.id(name));
+        }
+        for (String name : Programs.TOFINO2_NAMES) {
+            programs.unregister(Programs.tofino2Id(name));
         }
     }
 }

@@ -4,6 +4,8 @@ package org.slotwise.onos.pipeline;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.util.HashMap;
+import java.util.Map;
 import org.onosproject.net.driver.Driver;
 import org.onosproject.net.driver.DriverAdminService;
 import org.onosproject.net.driver.DriverListener;
@@ -17,21 +19,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Registers the {@code slotwise} driver while the app is active and the driver that it extends is there. ONOS's own loaders give up if
- * that is missing, and when ONOS starts again bundles begin in any order.
+ * Registers the drivers {@code slotwise} and {@code slotwise-tofino} while the app is active, each once the driver that it extends is
+ * there. ONOS's own loaders give up if that is missing, and when ONOS starts again bundles begin in any order. The second one needs
+ * ONOS's drivers for Stratum and Barefoot's switches, which a network without a Tofino does without.
  */
 @Component(immediate = true)
 public final class SlotwiseDriverLoader {
-    private static final String DEFINITION = "/slotwise-drivers.xml";
-    private static final String PARENT = "p4runtime";
+    /** The driver that is extended, and by which definitions. */
+    private static final Map<String, String> DEFINITIONS = Map.of(
+            "p4runtime", "/slotwise-drivers.xml", "stratum-tofino", "/slotwise-tofino-drivers.xml");
     private static final Logger LOG = LoggerFactory.getLogger(SlotwiseDriverLoader.class);
 
     @Reference
     DriverAdminService drivers;
 
     private final DriverListener listener = event -> load();
-    /** Of the driver, as long as it is registered. */
-    private DriverProvider provider;
+    /** Of the drivers that are registered, by the one that they extend. */
+    private final Map<String, DriverProvider> providers = new HashMap<>();
 
     @Activate
     void activate() {
@@ -43,26 +47,29 @@ public final class SlotwiseDriverLoader {
     void deactivate() {
         drivers.removeListener(listener);
         synchronized (this) {
-            if (provider != null) {
-                drivers.unregisterProvider(provider);
-                provider = null;
-            }
+            providers.values().forEach(drivers::unregisterProvider);
+            providers.clear();
         }
     }
 
     private synchronized void load() {
-        if (provider != null) {
-            return;
-        }
-        if (drivers.getDrivers().stream().map(Driver::name).noneMatch(PARENT::equals)) {
-            LOG.info("waiting for driver {}", PARENT);
-            return;
-        }
-        try (InputStream definition = SlotwiseDriverLoader.class.getResourceAsStream(DEFINITION)) {
+        DEFINITIONS.keySet().stream().filter(parent -> !providers.containsKey(parent)).filter(this::isThere).forEach(this::register);
+    }
+
+    private boolean isThere(String name) {
+        return drivers.getDrivers().stream().map(Driver::name).anyMatch(name::equals);
+    }
+
+    private void register(String parent) {
+        DriverProvider provider;
+        try (InputStream definition = SlotwiseDriverLoader.class.getResourceAsStream(DEFINITIONS.get(parent))) {
             provider = new XmlDriverLoader(SlotwiseDriverLoader.class.getClassLoader(), drivers).loadDrivers(definition, drivers);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+        // Before ONOS is told: it tells this listener of the drivers that it gets.
+        providers.put(parent, provider);
         drivers.registerProvider(provider);
+        LOG.info("registered what extends driver {}", parent);
     }
 }

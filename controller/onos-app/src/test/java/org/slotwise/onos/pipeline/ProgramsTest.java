@@ -5,24 +5,34 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.WireFormat;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.onosproject.net.pi.model.PiPipeconf.ExtensionType;
 import org.onosproject.net.pi.model.PiPipeconf;
+import org.onosproject.net.pi.model.PiPacketOperationType;
 import org.onosproject.net.pi.model.PiPipelineInterpreter;
+import org.onosproject.net.pi.model.PiTableModel;
 
 class ProgramsTest {
     private static final Path COMPILED = Path.of("../../p4src/p4c-out");
+    private static final Path TOFINO_COMPILED = Path.of("../../p4src/tna-out");
     /** The router with another arithmetic, to compare with; no switch of a network runs it. */
     private static final String COMPARED = "router_scaled";
 
@@ -41,6 +51,53 @@ class ProgramsTest {
         String carried = new String(extension(program, ExtensionType.P4_INFO_TEXT), StandardCharsets.UTF_8);
         assertEquals(withoutInitialDefaults(COMPILED.resolve(name + ".p4info.txtpb")),
                 carried.lines().collect(Collectors.toList()));
+    }
+
+    static List<String> tofino2Names() {
+        return Programs.TOFINO2_NAMES;
+    }
+
+    @ParameterizedTest
+    @MethodSource("tofino2Names")
+    void onosReadsTheProgramForTofino2AndHasWhatStratumLoads(String name) throws Exception {
+        PiPipeconf program = Programs.loadTofino2(name);
+        assertEquals("org.slotwise." + name + ".tofino2", program.id().id());
+        assertTrue(program.hasBehaviour(PiPipelineInterpreter.class));
+        assertEquals(withoutInitialDefaults(TOFINO_COMPILED.resolve(name + ".p4info.txtpb")),
+                new String(extension(program, ExtensionType.P4_INFO_TEXT), StandardCharsets.UTF_8).lines().collect(Collectors.toList()));
+        byte[] carried = extension(program, ExtensionType.RAW_DEVICE_CONFIG);
+        try (InputStream compiled = new GZIPInputStream(Files.newInputStream(TOFINO_COMPILED.resolve(name + ".stratum.gz")))) {
+            assertArrayEquals(compiled.readAllBytes(), carried);
+        }
+        Map<Integer, byte[]> config = fields(CodedInputStream.newInstance(carried));
+        assertEquals(name, new String(config.get(1), StandardCharsets.UTF_8));
+        ObjectMapper json = new ObjectMapper();
+        Set<String> known = new HashSet<>();
+        json.readTree(config.get(2)).get("tables").forEach(table -> known.add(table.get("name").asText()));
+        Map<Integer, byte[]> profile = fields(CodedInputStream.newInstance(config.get(3)));
+        assertEquals(name, json.readTree(profile.get(2)).get("program_name").asText());
+        assertTrue(profile.get(3).length > 0);
+        assertArrayEquals(new byte[] {0, 1, 2, 3}, profile.get(4));
+        // Stratum looks for a table by its number, and, as that is another one there, by its name behind that of the pipe.
+        for (PiTableModel table : program.pipelineModel().tables()) {
+            assertTrue(known.contains("pipe." + table.id().id()), table.id().id());
+        }
+    }
+
+    /** What the app writes in a table of one target it can write on the other. */
+    @ParameterizedTest
+    @MethodSource("tofino2Names")
+    void packetsOfControllersAreTheSame(String name) throws Exception {
+        assertEquals(Set.copyOf(Programs.load(name).pipelineModel().packetOperationModel(PiPacketOperationType.PACKET_IN).orElseThrow().metadatas()),
+                Set.copyOf(Programs.loadTofino2(name).pipelineModel().packetOperationModel(PiPacketOperationType.PACKET_IN).orElseThrow().metadatas()));
+    }
+
+    private static Map<Integer, byte[]> fields(CodedInputStream message) throws IOException {
+        Map<Integer, byte[]> found = new HashMap<>();
+        for (int tag = message.readTag(); tag != 0; tag = message.readTag()) {
+            found.put(WireFormat.getTagFieldNumber(tag), message.readByteArray());
+        }
+        return found;
     }
 
     private static byte[] extension(PiPipeconf program, ExtensionType type) throws IOException {
@@ -65,11 +122,16 @@ class ProgramsTest {
 
     @Test
     void allProgramsThatAreCompiledAreCarried() throws IOException {
-        try (var files = Files.list(COMPILED)) {
-            Set<String> compiled = files.map(file -> file.getFileName().toString())
-                    .filter(file -> file.endsWith(".p4info.txtpb"))
-                    .map(file -> file.substring(0, file.indexOf('.'))).filter(name -> !name.equals(COMPARED)).collect(Collectors.toSet());
-            assertEquals(compiled, Set.copyOf(Programs.NAMES));
+        Set<String> compiled = compiled(COMPILED);
+        compiled.remove(COMPARED);
+        assertEquals(compiled, Set.copyOf(Programs.NAMES));
+        assertEquals(compiled(TOFINO_COMPILED), Set.copyOf(Programs.TOFINO2_NAMES));
+    }
+
+    private static Set<String> compiled(Path directory) throws IOException {
+        try (var files = Files.list(directory)) {
+            return files.map(file -> file.getFileName().toString()).filter(file -> file.endsWith(".p4info.txtpb"))
+                    .map(file -> file.substring(0, file.indexOf('.'))).collect(Collectors.toCollection(HashSet::new));
         }
     }
 }

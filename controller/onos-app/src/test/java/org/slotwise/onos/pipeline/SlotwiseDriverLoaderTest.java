@@ -87,6 +87,19 @@ class SlotwiseDriverLoaderTest {
     }
 
     @Test
+    void withOnossDriverOfATofinoThereIsOneForThatToo() {
+        registry.add(PARENT);
+        loader.activate();
+        Driver tofino = new DefaultDriver("stratum-tofino", List.of(), "", "", "", Map.of(), Map.of());
+        registry.add(tofino);
+        assertEquals(Set.of("p4runtime", "slotwise", "slotwise-tofino", "stratum-tofino"), names());
+        assertEquals(List.of(tofino), registry.byName.get("slotwise-tofino").parents());
+        assertEquals(2, registry.registered);
+        loader.deactivate();
+        assertEquals(Set.of("p4runtime", "stratum-tofino"), names());
+    }
+
+    @Test
     void whatWasRegisteredIsWithdrawnWithTheAppAndNothingComesAfterwards() {
         registry.add(PARENT);
         loader.activate();
