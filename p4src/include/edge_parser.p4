@@ -5,7 +5,7 @@
 #include "member_state.p4"
 #include "verdict.p4"
 #include "version.p4"
-
+#include "looking.p4"
 const bit<3> IP_MORE_FRAGMENTS = 1;  // bit of ipv4_t.flags
 
 // The REQUEST_ENTRIES times request_entry_t of a REQUEST: one header, since the deparser asks of each whether it is there.
@@ -393,7 +393,7 @@ parser EdgeParser(packet_in packet,
 
     state parse_request {
         packet.extract(hdr.request);
-        packet.extract(hdr.entries);
+        EXTRACT_ENTRIES(packet, hdr.entries)
         meta.message = Message.REQUEST;
         transition accept;
     }
@@ -441,14 +441,14 @@ parser EdgeParser(packet_in packet,
     }
 
     state parse_short_tcp {
-        transition select(standard_metadata.packet_length) {
+        transition select(FRAME_LENGTH(standard_metadata)) {
             0 .. 53: accept;
             default: parse_tcp_length;
         }
     }
 
     state parse_tcp_length {
-        meta.acknowledgement = (bit<1>)(20 + ((bit<16>)packet.lookahead<bit<72>>()[7:4] << 2) == hdr.ipv4.total_len);
+        LOOK_FOR_PAYLOAD(packet, hdr.ipv4.total_len, meta.acknowledgement)
         transition accept;
     }
 

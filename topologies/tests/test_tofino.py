@@ -19,6 +19,11 @@ LENGTH = "a packet's length is known behind the traffic manager"
 TIME = "nothing multiplies"
 PLACES = "nothing shifts by a variable"
 AGENTS = "what an output's agent tells a probe is a product of 40 and 32 bits, and its control interval divides"
+SESSIONS = "edges are members as they are: invitations, sessions and T_d are not in it"
+TRAINS = "an edge of a star: trains and labels are not in it"
+XCP = "XCP on VOQs is not in it"
+TWICE = "two tables have this action, and a direct counter counts in one table's"
+CARD = "the switch is its own line card, by queues of the traffic manager"
 SOURCES = "v1model has bytes by source in registers, with what a window's end makes of them"
 
 # By program, what v1model has alone, and why.
@@ -41,6 +46,53 @@ LEFT_OUT = {
     "ring": {
         "table RingIngress.ring_timing": INTERVALS,
         "action RingIngress.set_timing": INTERVALS,
+    },
+    "edge": {
+        "action EdgeIngress.accept_session": SESSIONS,
+        "action EdgeIngress.by_invitation": SESSIONS,
+        "action EdgeIngress.inviting": SESSIONS,
+        "action EdgeIngress.send_configuration": SESSIONS,
+        "action EdgeIngress.send_invitation": SESSIONS,
+        "action EdgeIngress.send_sync": SESSIONS,
+        "action EdgeIngress.stranger": SESSIONS,
+        "counter EdgeIngress.member_counter": SESSIONS,
+        "table EdgeIngress.member": SESSIONS,
+        "action EdgeIngress.aggregate": TRAINS,
+        "action EdgeIngress.enqueue_either": TRAINS,
+        "action EdgeIngress.granted": TRAINS,
+        "action EdgeIngress.no_share": TRAINS,
+        "action EdgeIngress.no_train": TRAINS,
+        "action EdgeIngress.nothing_granted": TRAINS,
+        "action EdgeIngress.one_fibre": TRAINS,
+        "action EdgeIngress.set_fibres": TRAINS,
+        "action EdgeIngress.set_flow_queue": TRAINS,
+        "action EdgeIngress.set_ingress": TRAINS,
+        "action EdgeIngress.set_label_params": TRAINS,
+        "action EdgeIngress.set_macroflow": TRAINS,
+        "action EdgeIngress.set_share": TRAINS,
+        "action EdgeIngress.set_star_train": TRAINS,
+        "action EdgeIngress.set_train": TRAINS,
+        "action EdgeIngress.set_weight": TRAINS,
+        "counter EdgeIngress.flow_queue_counter": TRAINS,
+        "counter EdgeIngress.train_queue_counter": TRAINS,
+        "table EdgeIngress.aggregation": TRAINS,
+        "table EdgeIngress.fibre_params": TRAINS,
+        "table EdgeIngress.flow_queue": TRAINS,
+        "table EdgeIngress.ingress_params": TRAINS,
+        "table EdgeIngress.macroflow": TRAINS,
+        "table EdgeIngress.share_params": TRAINS,
+        "table EdgeIngress.train_queue": TRAINS,
+        "table EdgeIngress.train_weight": TRAINS,
+        "action EdgeIngress.fixed_capacity": XCP,
+        "action EdgeIngress.no_controller": XCP,
+        "action EdgeIngress.set_xcp_params": XCP,
+        "action EdgeIngress.slot_capacity": XCP,
+        "counter EdgeIngress.xcp_headers": XCP,
+        "table EdgeIngress.xcp_output": XCP,
+        "table EdgeIngress.xcp_params": XCP,
+        "table EdgeIngress.xcp_slots": XCP,
+        "counter EdgeIngress.voq_counter": TWICE,
+        "counter EdgeIngress.voq_share_counter": TWICE,
     },
 }
 # What Tofino has alone; besides, ports of the device are numbered by pipe, and XCP for a packet has tables in place of arithmetic.
@@ -73,6 +125,13 @@ ADDED = {
         "counter RingIngress.source_traffic": SOURCES,
         "counter RingIngress.committed_traffic": SOURCES,
     },
+    "edge": {
+        "table EdgeIngress.device_queue": CARD,
+        "action EdgeIngress.enter": CARD,
+        "table EdgeIngress.device_gate": CARD,
+        "action EdgeIngress.control_queue": CARD,
+        "counter EdgeIngress.voq_traffic": TWICE,
+    },
 }
 XCP_PACKET = re.compile(r"\w+ RouterIngress\.(packet|check)\.")
 # Of another shape, and why: P4Runtime's numbers have no leading zeros, so entries are the same.
@@ -83,6 +142,12 @@ OTHERWISE = {
     "core": {},
     "ops": {},
     "ring": {},
+    "edge": {
+        "table EdgeIngress.edge_params": TRAINS,
+        "table EdgeIngress.membership": SESSIONS,
+        "table EdgeIngress.signaling": SESSIONS,
+        "table EdgeIngress.voq": TRAINS,
+    },
 }
 DEVICE_PORT = ["table {}Ingress.device_port", "action {}Ingress.send", "action {}Ingress.drop"]
 

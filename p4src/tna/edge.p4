@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+// edge.p4 for Tofino, of stars whose edges are members as they are. What is compared with registers comes twice where it is written into them.
+//
+//   line card, or packet generator ──> tick ──> schedule ──> gate;  signaling ──> request, beacon
+//   controller ──> commit ──examined, resubmitted──> staged ──tick of slot 0, resubmitted──> announced
+//   fibre ──> beacon ──examined, resubmitted──> kept;  request ──> controller
+//         ──> data ─────────────────────────────────┐
+//   access ports ──> ARP, TTL ──────────────────────┴──> routing ──> host, or VOQ
+#include "target.p4"
+#include "ports.p4"
+#include "forwarding.p4"
+#include "drops.p4"
+#include "no_egress.p4"
+#include "edge_version.p4"
+#include "member_state.p4"
+#include "looking.p4"
+#include "params.p4"
+#include "routing.p4"
+#include "edge_sort.p4"
+#include "freshness.p4"
+#include "slot.p4"
+#include "control_message.p4"
+#include "check.p4"
+#include "emit.p4"
+#include "gates.p4"
+#include "../include/packet_out.p4"
+
+// What comes again: where it came from, what is to be done, its star, and of an announcement the frame from which it holds.
+header resubmitted_t {
+    bit<8>  source;
+    bit<8>  duty;
+    bit<8>  core;
+    @padding bit<8> _pad;
+    frame_t first_frame;
+}
+
+// Its source.
+const bit<8> AGAIN_CARD = 1;
+const bit<8> AGAIN_GENERATOR = 2;
+const bit<8> AGAIN_CONTROLLER = 3;
+const bit<8> AGAIN_FIBRE = 4;
+
+// What a packet is for.
+enum bit<8> Way {
+    NONE   = 0,
+    ROUTE  = 1,
+    ANSWER = 2,  // ARP, or a reason
+    LEAVE  = 3,  // by the port that the controller names
+    NOTE   = 4,  // a report
+    TICK   = 5,
+    SORT   = 6   // a message of the controller or another edge
+}
+
+struct edge_ingress_headers_t {
+    resubmitted_t         resubmitted;
+    pktgen_timer_header_t timer;
+    edge_headers_t        edge;
+}
+
+struct edge_ingress_metadata_t {
+    edge_metadata_t     edge;
+    standard_metadata_t standard;
+    resubmitted_t       resubmitted;
+    frame_t             frame;  // of a tick; of what is kept, with what it says
+    version_t           told_active;
+    version_t           told_next;
+    frame_t             told_first;
+}
+
+parser EdgeIngressParser(packet_in packet,
+                         out edge_ingress_headers_t hdr,
+                         out edge_ingress_metadata_t meta,
+                         out ingress_intrinsic_metadata_t intrinsic) {
+    EdgeParser() edge_parser;
+
+    state start {
+        packet.extract(intrinsic);
+        meta.edge.from = From.ACCESS;
+        meta.edge.message = Message.NONE;
+        meta.edge.l4_src = 0;
+        meta.edge.l4_dst = 0;
+        meta.edge.acknowledgement = 0;
+        transition select(intrinsic.resubmit_flag) {
+            1:       parse_again;
+            default: parse_port;
+        }
+    }
+
+    state parse_port {
+        READ_PORT(meta.standard.ingress_port)
+        transition select(meta.standard.ingress_port) {
+            PORT_GENERATOR: parse_generated;
+            default:        parse_packet;
+        }
+    }
+
+    state parse_packet {
+        edge_parser.apply(packet, hdr.edge, meta.edge, meta.standard);
+        transition accept;
+    }
+
+    // Only what is examined, and so known, comes again.
+    state parse_again {
+        packet.extract(hdr.resubmitted);
+        meta.told_first = hdr.resubmitted.first_frame;
+        packet.advance(PORT_METADATA_SIZE - 64);
+        meta.standard.ingress_port = PORT_LINECARD;  // nothing else asks for it
+        transition select(hdr.resubmitted.source) {
+            AGAIN_GENERATOR:  parse_generated;
+            AGAIN_CARD:       parse_tick;
+            AGAIN_CONTROLLER: parse_told;
+            default:          parse_light;
+        }
+    }
+
+    state parse_generated {
+        packet.extract(hdr.timer);
+        transition parse_tick;
+    }
+
+    state parse_tick {
+        meta.edge.from = From.LINECARD;
+        meta.edge.message = Message.SLOT_TICK;
+        packet.extract(hdr.edge.ethernet);
+        packet.extract(hdr.edge.linecard);
+        packet.extract(hdr.edge.slot_tick);
+        transition accept;
+    }
+
+    state parse_told {
+        meta.edge.from = From.CONTROLLER;
+        meta.edge.message = Message.COMMIT;
+        packet.extract(hdr.edge.packet_out);
+        packet.extract(hdr.edge.ethernet);
+        packet.extract(hdr.edge.optical);
+        packet.extract(hdr.edge.check);
+        transition parse_commit;
+    }
+
+    state parse_light {
+        meta.edge.from = From.FIBRE;
+        meta.edge.message = Message.COMMIT;
+        packet.extract(hdr.edge.ethernet);
+        packet.extract(hdr.edge.optical);
+        transition parse_commit;
+    }
+
+    state parse_commit {
+        packet.extract(hdr.edge.commit);
+        meta.frame = hdr.edge.commit.frame;
+        meta.told_active = hdr.edge.commit.active_version;
+        meta.told_next = hdr.edge.commit.next_version;
+        meta.told_first = hdr.edge.commit.first_frame;
+        transition accept;
+    }
+}
+
+// By where it comes from and what it is, the first rule that applies.
+control Dispatch(in edge_headers_t hdr,
+                 in bit<1> is_truncated,
+                 in bit<1> is_forwardable,
+                 in bit<16> for_us,
+                 inout Way way,
+                 inout edge_metadata_t meta) {
+    @hidden action refuse(DropReason reason) {
+        meta.drop_reason = reason;
+    }
+
+    @hidden action go(Way found) {
+        way = found;
+    }
+
+    @hidden table dispatch {
+        key = {
+            is_truncated:       ternary;
+            meta.from:          ternary;
+            meta.message:       ternary;
+            is_forwardable:     ternary;
+            hdr.ipv4.isValid(): ternary;
+            for_us:             ternary;
+            meta.core:          ternary;
+        }
+        actions = {
+            refuse;
+            go;
+        }
+        const default_action = refuse(DropReason.UNEXPECTED_PORT);
+        const entries = {
+            (1, _, _, _, _, _, _):                                        refuse(DropReason.TRUNCATED);
+            (_, From.ACCESS, Message.NONE, 1, _, _, _):                   go(Way.ROUTE);
+            (_, From.ACCESS, Message.NONE, _, _, _, _):                   go(Way.ANSWER);
+            (_, From.ACCESS, _, _, _, _, _):                              refuse(DropReason.UNEXPECTED_PORT);
+            (_, From.FIBRE, Message.DATA, _, true, 0, _):                 go(Way.ROUTE);
+            (_, From.FIBRE, _, _, _, _, _):                               go(Way.SORT);
+            (_, From.CONTROLLER, _, _, _, _, _):                          go(Way.SORT);
+            (_, From.CONTROLLER_OUT, _, _, _, _, _):                      go(Way.LEAVE);
+            (_, From.LINECARD, Message.TRAIN_TICK, _, _, _, NO_CORE):     refuse(DropReason.BAD_QUEUE);
+            (_, From.LINECARD, Message.TRAIN_TICK, _, _, _, _):           refuse(DropReason.NO_ROUTE);
+            (_, From.LINECARD, Message.OTHER_LINECARD, _, _, _, _):       refuse(DropReason.BAD_VERSION);
+            (_, From.LINECARD, Message.TRAIN_SENT, _, _, _, _):           refuse(DropReason.BAD_VERSION);
+            (_, From.LINECARD, _, _, _, _, NO_CORE):                      refuse(DropReason.UNEXPECTED_PORT);
+            (_, From.LINECARD, Message.SLOT_TICK, _, _, _, _):            go(Way.TICK);
+            (_, From.LINECARD, Message.QUEUE_REPORT, _, _, _, _):         go(Way.NOTE);
+            (_, From.LINECARD, Message.INTERVAL_TICK, _, _, _, _):        refuse(DropReason.NO_SIGNALING);
+            (_, From.LINECARD, Message.ANSWER_TICK, _, _, _, _):          refuse(DropReason.NO_SIGNALING);
+            (_, From.LINECARD, Message.ALARM, _, _, _, _):                refuse(DropReason.NO_SIGNALING);
+        }
+    }
+
+    apply {
+        dispatch.apply();
+    }
+}
+
+// What a packet does with its star's registers.
+control Touch(in edge_headers_t hdr, in resubmitted_t resubmitted, in pktgen_timer_header_t timer, inout StarOp op, inout bit<1> shuts) {
+    @hidden action touch(StarOp found) {
+        op = found;
+    }
+
+    @hidden action shut() {
+        op = StarOp.TICK;
+        shuts = 1;
+    }
+
+    @hidden table touches {
+        key = {
+            hdr.slot_tick.isValid():  ternary;
+            hdr.slot_tick.repeat:     ternary;
+            timer.isValid():          ternary;
+            timer.app_id:             ternary;
+            timer.packet_id:          ternary;
+            resubmitted.isValid():    ternary;
+            resubmitted.duty:         ternary;
+        }
+        actions = {
+            touch;
+            shut;
+        }
+        const default_action = touch(StarOp.READ);
+        const entries = {
+            (_, _, _, _, _, true, (bit<8>)Duty.STAGE_VERSION): touch(StarOp.STAGE);
+            (_, _, _, _, _, true, (bit<8>)Duty.TAKE_BEACON):   touch(StarOp.KEEP);
+            (_, _, _, _, _, true, (bit<8>)Duty.TICK_SLOT):     touch(StarOp.ANNOUNCE);
+            (true, _, true, SLOTS_END, _, _, _):               shut();
+            (true, _, true, SLOTS_BEGIN, 0, _, _):             touch(StarOp.FLIP);
+            (true, 0, false, _, _, _, _):                      touch(StarOp.FLIP);
+            (true, _, _, _, _, _, _):                          touch(StarOp.TICK);
+        }
+    }
+
+    apply {
+        touches.apply();
+    }
+}
+
+// The instances that hold tables and counters are named so that P4Info says EdgeIngress.<table>.
+control EdgeIngress(inout edge_ingress_headers_t hdr,
+                    inout edge_ingress_metadata_t meta,
+                    in ingress_intrinsic_metadata_t intrinsic,
+                    in ingress_intrinsic_metadata_from_parser_t from_parser,
+                    inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
+                    inout ingress_intrinsic_metadata_for_tm_t for_tm) {
+    Star() star;
+    @name(".EdgeIngress") EdgeParams() params;
+    @name(".EdgeIngress") MembershipParams() membership_params;
+    GeneratedTick() generated_tick;
+    Dispatch() dispatch;
+    Touch() touch;
+    @name(".EdgeIngress") Routing() routing;
+    Age() age;
+    Access() access;
+    PacketOut() send;
+    Staged() staged;
+    Versions() versions;
+    Freshness() freshness;
+    AnnounceVersion() announce;
+    LookAtTraits() look_at_traits;
+    EdgeRules() sort;
+    Examine() examine;
+    Verdict() verdict;
+    MessageCrc() message_crc;
+    @name(".EdgeIngress") Slot() slot;
+    Encapsulate() encapsulate;
+    SendMessage() send_message;
+    ToController() to_controller;
+    ToLineCard() to_line_card;
+    @name(".EdgeIngress") DeviceQueue() device_queue;
+    @name(".EdgeIngress") DeviceGate() device_gate;
+    @name(".EdgeIngress") DropAccounting() drop_accounting;
+    @name(".EdgeIngress") ToDevice() to_device;
+
+    Way       way = Way.NONE;
+    bit<1>    is_truncated = 0;
+    bit<1>    is_forwardable = 0;
+    bit<16>   for_us = 0;
+    star_of_t star_of = { 0, 0, 0 };
+    StarOp    op = StarOp.READ;
+    bit<9>    traits = 0;
+    frame_t   last_frame = 0;
+    version_t staged_version = 0;
+    bit<1>    shuts = 0;
+    bit<1>    fresh = 0;
+    bit<1>    is_due = 0;
+    bit<1>    comes_again = 0;
+    bit<32>   differs = 0;
+    bit<1>    is_damaged = 0;
+    bit<1>    is_here = 0;
+
+    @hidden action begin() {
+        meta.standard.egress_spec = PORT_DROP;
+        meta.edge.duty = Duty.NONE;
+        meta.edge.edge_id = 0;
+        meta.edge.is_master = 0;
+        meta.edge.master = 0;
+        meta.edge.mac = 0;
+        meta.edge.beacon_hold_frames = 0;
+        meta.edge.guard_ns = 0;
+        meta.edge.slot_ns = 0;
+        meta.edge.out_of_band = 0;
+        meta.edge.wrong = { 0, 0, 0, 0, 0, 0, 0, 0 };
+        meta.edge.drop_reason = DropReason.NONE;
+        meta.edge.to_fibre = 0;
+        meta.edge.kind = OpticalKind.DATA;
+        meta.edge.traffic_class = 0;
+        meta.edge.to_controller = 0;
+        meta.edge.to_linecard = 0;
+        for_tm.bypass_egress = 1;
+    }
+
+    @hidden action compare_edge() {
+        for_us = hdr.edge.optical.dst_edge ^ meta.edge.edge_id;
+    }
+
+    @hidden action of_tick() {
+        meta.frame = hdr.edge.slot_tick.frame;
+    }
+
+    @hidden action of_announcement() {
+        meta.told_next = staged_version;
+        meta.told_active = staged_version - 1;
+    }
+
+    // A beacon is trusted for so long, and what is announced holds then: who has not heard it is dark.
+    @hidden action hold_beacon() {
+        last_frame = meta.frame + meta.edge.beacon_hold_frames;
+    }
+
+    @hidden action compare_check() {
+        differs = hdr.edge.check.crc ^ meta.edge.crc;
+    }
+
+    @hidden action resubmit() {
+        for_deparser.resubmit_type = 1;
+        meta.resubmitted.duty = (bit<8>)meta.edge.duty;
+        meta.resubmitted.core = star_of.number;
+    }
+
+    apply {
+        begin();
+        star.apply(hdr.edge, meta.standard, intrinsic.resubmit_flag, hdr.resubmitted.core, meta.edge, star_of);
+        generated_tick.apply(hdr.edge, hdr.timer, intrinsic.resubmit_flag);
+        params.apply(meta.edge);
+        membership_params.apply(meta.edge);
+
+        compare_edge();
+        if (from_parser.parser_err != PARSER_ERROR_OK) {
+            is_truncated = 1;
+        }
+        if (IS_FORWARDABLE(hdr.edge.ipv4)) {
+            is_forwardable = 1;
+        }
+        dispatch.apply(hdr.edge, is_truncated, is_forwardable, for_us, way, meta.edge);
+        touch.apply(hdr.edge, hdr.resubmitted, hdr.timer, op, shuts);
+        look_at_traits.apply(hdr.edge, meta.edge, for_us, traits);
+        message_crc.apply(hdr.edge, meta.edge);
+        compare_check();
+        if (meta.edge.from == From.CONTROLLER && hdr.edge.optical.isValid() && differs != 0) {
+            is_damaged = 1;
+        }
+
+        if (hdr.edge.slot_tick.isValid()) {
+            of_tick();
+        }
+        hold_beacon();
+        if (meta.edge.core != NO_CORE) {
+            staged.apply(star_of.star, op, meta.told_next, meta.told_first, last_frame, staged_version, meta.resubmitted.first_frame);
+            if (hdr.edge.slot_tick.isValid()) {
+                of_announcement();
+            }
+            versions.apply(star_of.star, op, meta.frame, meta.told_active, meta.told_next, meta.told_first, meta.edge.versions);
+            freshness.apply(star_of.star, op, meta.frame, last_frame, meta.edge.is_master, fresh);
+        }
+
+        if (way == Way.ROUTE) {
+            routing.apply(hdr.edge, meta.edge, meta.standard);
+            if (meta.edge.from == From.ACCESS && meta.edge.drop_reason == DropReason.NONE) {
+                age.apply(hdr.edge.ipv4);
+            }
+        } else if (way == Way.ANSWER) {
+            access.apply(hdr.edge.ethernet, hdr.edge.arp, hdr.edge.ipv4, meta.edge.mac, meta.standard, meta.edge.drop_reason);
+        } else if (way == Way.LEAVE) {
+            send.apply(hdr.edge.packet_out, meta.standard, meta.edge.drop_reason);
+        } else if (way == Way.NOTE) {
+            if (hdr.edge.queue_report.queue > SIGNALING_QUEUE) {
+                meta.edge.drop_reason = DropReason.BAD_QUEUE;
+            }
+        } else if (way == Way.TICK) {
+            meta.edge.duty = Duty.TICK_SLOT;
+            announce.apply(meta.edge.versions, staged_version, is_due);
+            slot.apply(hdr.edge, star_of.port, fresh, shuts, meta.edge);
+            if (is_due == 1 && op == StarOp.FLIP && meta.edge.is_master == 1 && hdr.edge.slot_tick.slot == 0) {
+                comes_again = 1;
+            }
+        } else if (way == Way.SORT && intrinsic.resubmit_flag == 0) {
+            sort.apply(traits, meta.edge);
+            if (meta.edge.duty != Duty.REFUSED) {
+                examine.apply(hdr.edge, staged_version, meta.edge);
+                verdict.apply(meta.edge.wrong, meta.edge.drop_reason);
+            }
+            if (is_damaged == 1) {
+                meta.edge.drop_reason = DropReason.BAD_CHECK;
+            }
+            if (meta.edge.drop_reason == DropReason.NONE && meta.edge.to_controller == 0) {
+                comes_again = 1;
+            }
+        }
+
+        if (meta.edge.to_fibre == 1) {
+            encapsulate.apply(hdr.edge, meta.edge, meta.standard);
+            if (meta.edge.duty == Duty.SEND_MESSAGE) {
+                send_message.apply(hdr.edge, star_of.number, meta.edge);
+            }
+        }
+        if (meta.edge.to_controller == 1 && meta.edge.drop_reason == DropReason.NONE) {
+            to_controller.apply(hdr.edge, meta.standard);
+        } else if (meta.edge.to_linecard == 1) {
+            device_gate.apply(meta.edge.egress_port, meta.edge.queue, shuts, is_here, for_deparser);
+            if (is_here == 0) {
+                to_line_card.apply(hdr.edge, meta.edge, meta.standard);
+            }
+        } else if (meta.edge.to_fibre == 1) {
+            device_queue.apply(meta.edge.egress_port, meta.edge.queue, for_tm);
+        }
+        drop_accounting.apply(meta.edge.drop_reason);
+        if (comes_again == 1) {
+            if (hdr.timer.isValid()) {
+                meta.resubmitted.source = AGAIN_GENERATOR;
+            } else if (meta.edge.from == From.LINECARD) {
+                meta.resubmitted.source = AGAIN_CARD;
+            } else if (meta.edge.from == From.CONTROLLER) {
+                meta.resubmitted.source = AGAIN_CONTROLLER;
+            } else {
+                meta.resubmitted.source = AGAIN_FIBRE;
+            }
+            resubmit();
+        } else {
+            to_device.apply(meta.standard, for_deparser, for_tm);
+        }
+    }
+}
+
+control EdgeIngressDeparser(packet_out packet,
+                            inout edge_ingress_headers_t hdr,
+                            in edge_ingress_metadata_t meta,
+                            in ingress_intrinsic_metadata_for_deparser_t for_deparser) {
+    Resubmit(1) resubmit;
+    EdgeDeparser() deparser;
+
+    apply {
+#ifndef P4TESTGEN  // which knows none
+        if (for_deparser.resubmit_type == 1) {
+            resubmit.emit(meta.resubmitted);
+        }
+#endif
+        deparser.apply(packet, hdr.edge);
+    }
+}
+
+Pipeline(EdgeIngressParser(),
+         EdgeIngress(),
+         EdgeIngressDeparser(),
+         NoEgressParser(),
+         NoEgress(),
+         NoEgressDeparser()) pipe;
+
+Switch(pipe) main;

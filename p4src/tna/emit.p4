@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands for include/emit.p4: what leaves, each in one place.
+#ifndef SLOTWISE_EMIT_P4
+#define SLOTWISE_EMIT_P4
+#include "target.p4"
+#include "../include/edge_parser.p4"
+
+Register<bit<32>, bit<10>>(MAX_QUEUES) sequences;  // last one given out, by queue
+
+// Puts an optical header between Ethernet and what follows.
+control Encapsulate(inout edge_headers_t hdr, in edge_metadata_t meta, inout standard_metadata_t standard_metadata) {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sequences) give_out = {
+        void apply(inout bit<32> value, out bit<32> sequence) {
+            value = value + 1;
+            sequence = value;
+        }
+    };
+
+    @hidden action encapsulate() {
+        hdr.optical.setValid();
+        hdr.optical.version = OPTICAL_VERSION;
+        hdr.optical.kind = meta.kind;
+        hdr.optical.traffic_class = meta.traffic_class;
+        hdr.optical.src_edge = meta.edge_id;
+        hdr.optical.dst_edge = meta.dst_edge;
+        hdr.optical.queue = meta.queue;
+        hdr.optical.train = (bit<8>)TrainPart.NONE;
+        hdr.optical.core = 0;
+        hdr.optical.inner_type = hdr.ethernet.ether_type;
+        hdr.ethernet.ether_type = ETHERTYPE_OPTICAL;
+        standard_metadata.egress_spec = meta.egress_port;
+    }
+
+    @hidden action give_number() {
+        hdr.optical.sequence = give_out.execute(meta.queue[9:0]);
+    }
+
+    apply {
+        encapsulate();
+        give_number();
+    }
+}
+
+// A tick has become a message.
+control SendMessage(inout edge_headers_t hdr, in bit<8> star_number, inout edge_metadata_t meta) {
+    @hidden action leave_card() {
+        hdr.optical.inner_type = 0;
+        hdr.linecard.setInvalid();
+    }
+
+    @hidden action for_controller() {
+        hdr.optical.core = star_number;
+        meta.to_controller = 1;
+    }
+
+    apply {
+        leave_card();
+        if (meta.egress_port == PORT_CPU) {
+            for_controller();
+        }
+    }
+}
+
+// Requests only: their 160 bytes are more than a stage hashes, so there is no CRC with them.
+control ToController(inout edge_headers_t hdr, inout standard_metadata_t standard_metadata) {
+    @hidden action send() {
+        hdr.packet_in.setValid();
+        hdr.packet_in.ingress_port = standard_metadata.ingress_port;
+        hdr.check.setValid();
+        hdr.check.crc = 0;
+        standard_metadata.egress_spec = PORT_CPU;
+    }
+
+    apply {
+        send();
+    }
+}
+
+// Turns a tick into what opens a gate of the line card of its star.
+control ToLineCard(inout edge_headers_t hdr, in edge_metadata_t meta, inout standard_metadata_t standard_metadata) {
+    @hidden action send() {
+        hdr.linecard.kind = LineCardKind.FLOW_CONTROL;
+        hdr.flow_control.setValid();
+        hdr.flow_control.queue = meta.queue;
+        hdr.flow_control.op = FlowOp.OPEN;
+        hdr.flow_control.reserved = 0;
+        hdr.flow_control.open_ns = hdr.slot_tick.local_ns + meta.guard_ns;
+        hdr.flow_control.close_ns = hdr.slot_tick.local_ns + meta.slot_ns;
+        hdr.flow_control.value = 0;
+        standard_metadata.egress_spec = PORT_LINECARD;
+    }
+
+    apply {
+        send();
+    }
+}
+
+#endif
