@@ -187,6 +187,11 @@ final class ClusterMember {
         }
     }
 
+    /** Throws as {@link Fence#check} does if what was ordered under a mandate may not be written any more. */
+    void checkOrder(long mandate) {
+        terms.checkOrder(mandate);
+    }
+
     /** Where the controller runs, if not here. */
     Optional<String> remoteLeader() {
         NodeId leader = services.leadership.getLeader(LEADERSHIP_TOPIC);
