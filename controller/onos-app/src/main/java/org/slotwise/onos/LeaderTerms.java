@@ -42,6 +42,12 @@ final class LeaderTerms {
         check(term);
     }
 
+    /** Changes whenever a leader compares its term, so with each write of one that goes on. */
+    long version() {
+        Versioned<String> inForce = Stores.ask(() -> values.get(TERM));
+        return inForce == null ? 0 : inForce.version();
+    }
+
     /** Takes over in any case: for a cluster that counts terms anew while the map still has those of before. */
     void beginAnew(long term) {
         values.put(TERM, text(term));

@@ -4,6 +4,13 @@ package org.slotwise.onos.pipeline;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.onosproject.net.driver.Behaviour;
+import org.onosproject.net.driver.DefaultDriver;
 import org.onosproject.net.driver.Driver;
 import org.onosproject.net.driver.DriverAdminService;
 import org.onosproject.net.driver.DriverListener;
@@ -24,6 +31,8 @@ import org.slf4j.LoggerFactory;
 public final class SlotwiseDriverLoader {
     private static final String DEFINITION = "/slotwise-drivers.xml";
     private static final String PARENT = "p4runtime";
+    /** Between the names of driver and pipeconf. */
+    private static final String MERGED = ":";
     private static final Logger LOG = LoggerFactory.getLogger(SlotwiseDriverLoader.class);
 
     @Reference
@@ -64,5 +73,30 @@ public final class SlotwiseDriverLoader {
             throw new UncheckedIOException(e);
         }
         drivers.registerProvider(provider);
+        provider.getDrivers().forEach(this::renewMerged);
+    }
+
+    /**
+     * ONOS makes a driver for each pipeconf of this one and keeps it when the app is deactivated or exchanged, so that the classes of
+     * the app before would go on driving the switches, without the services of the one that is active.
+     */
+    private void renewMerged(Driver base) {
+        for (DriverProvider merged : Set.copyOf(drivers.getProviders())) {
+            Set<Driver> renewed = merged.getDrivers().stream().filter(driver -> driver.name().startsWith(base.name() + MERGED))
+                    .map(driver -> renewed(driver, base)).collect(Collectors.toSet());
+            if (!renewed.isEmpty()) {
+                drivers.unregisterProvider(merged);
+                drivers.registerProvider(() -> renewed);
+            }
+        }
+    }
+
+    private static Driver renewed(Driver merged, Driver base) {
+        Map<Class<? extends Behaviour>, Class<? extends Behaviour>> behaviours = new HashMap<>();
+        for (Driver driver : List.of(merged, base)) {
+            driver.behaviours().forEach(behaviour -> behaviours.put(behaviour, driver.implementation(behaviour)));
+        }
+        return new DefaultDriver(merged.name(), base.parents(), base.manufacturer(), base.hwVersion(), base.swVersion(), behaviours,
+                base.properties());
     }
 }

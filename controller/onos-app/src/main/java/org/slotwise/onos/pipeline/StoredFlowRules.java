@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.stream.Collectors;
+import org.onlab.osgi.ServiceNotFoundException;
 import org.onosproject.core.ApplicationId;
 import org.onosproject.core.CoreService;
 import org.onosproject.drivers.p4runtime.P4RuntimeFlowRuleProgrammable;
@@ -140,11 +141,23 @@ public final class StoredFlowRules extends P4RuntimeFlowRuleProgrammable {
                     }
                 }
                 if (!updates.isEmpty()) {
-                    handler().get(Orders.class).check(mandate);
+                    compare(mandate);
                     done.addAll(write(entries, updates));
                 }
             }
             return done;
+        }
+
+        /** ONOS keeps this class for a switch when the app is exchanged; it knows no service of the next one, whose leader has compared. */
+        private void compare(long mandate) {
+            Orders orders;
+            try {
+                orders = handler().get(Orders.class);
+            } catch (ServiceNotFoundException e) {
+                LOG.warn("{}: written without comparing terms until ONOS starts again: {}", device, e.getMessage());
+                return;
+            }
+            orders.check(mandate);
         }
 
         private void learn(FlowRule rule, PiTableEntryHandle handle, PiTableEntry entry) {

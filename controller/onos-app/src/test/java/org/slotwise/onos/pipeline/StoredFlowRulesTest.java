@@ -18,6 +18,7 @@ import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.onlab.osgi.ServiceNotFoundException;
 import org.onosproject.core.ApplicationId;
 import org.onosproject.core.CoreService;
 import org.onosproject.core.DefaultApplicationId;
@@ -95,7 +96,8 @@ class StoredFlowRulesTest {
         driver.setHandler(new DefaultDriverHandler(data) {
             @Override
             public <T> T get(Class<T> service) {
-                return service.cast(services.get(service));
+                return service.cast(Optional.ofNullable(services.get(service))
+                        .orElseThrow(() -> new ServiceNotFoundException(service.getName())));
             }
         });
     }
@@ -256,10 +258,13 @@ class StoredFlowRulesTest {
             throw new StorageException.Timeout();
         });
         assertEquals(List.of(), List.copyOf(apply(MANDATE, Order.Kind.WRITE, rule(4, 2))));
-        // As after the app was deactivated.
-        services.remove(Orders.class);
-        assertEquals(List.of(), List.copyOf(apply(MANDATE, Order.Kind.WRITE, rule(4, 2))));
         assertEquals(List.of(), requests);
+    }
+
+    @Test
+    void theDriverOfAnAppThatWasExchangedWritesForTheNext() {
+        services.remove(Orders.class);
+        assertEquals(1, apply(MANDATE, Order.Kind.WRITE, rule(4, 2)).size());
     }
 
     @Test
