@@ -98,6 +98,7 @@ final class ClusterMember {
     private boolean retrying;
     /** A term of ours that was refused as too old, though ONOS says that this node leads, and how often in a row. */
     private long refusedTerm = NO_TERM;
+    private long refusedAt;
     private int refusals;
     /** After a defect: others may lead first. */
     private boolean standsBack;
@@ -185,6 +186,11 @@ final class ClusterMember {
         } catch (RuntimeException e) {
             LOG.warn("leadership not given up: {}", e.toString());
         }
+    }
+
+    /** Throws as {@link Fence#check} does if what was ordered under a mandate may not be written any more. */
+    void checkOrder(long mandate) {
+        terms.checkOrder(mandate);
     }
 
     /** Where the controller runs, if not here. */
@@ -401,15 +407,17 @@ final class ClusterMember {
     }
 
     /**
-     * Terms only grow, but a cluster that was set up anew may count them from 1: who is refused that often is believed. A node that
-     * was stopped for a while hears long before that who leads.
+     * Terms only grow, but a cluster that was set up anew may count them from 1, and ONOS may count one twice: who is refused that often
+     * is believed, if the leader in force has written nothing meanwhile. What ONOS tells a node that was cut off may be old for long.
      */
     private void takeOver(long term) {
         try {
             terms.begin(term);
         } catch (Fence.SupersededException e) {
-            refusals = term == refusedTerm ? refusals + 1 : 1;
+            long version = terms.version();
+            refusals = term == refusedTerm && version == refusedAt ? refusals + 1 : 1;
             refusedTerm = term;
+            refusedAt = version;
             if (refusals < BELIEVED_REFUSALS) {
                 throw e;
             }

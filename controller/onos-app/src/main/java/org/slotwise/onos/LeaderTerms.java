@@ -36,10 +36,16 @@ final class LeaderTerms {
         Versioned<String> before = Stores.ask(() -> values.get(TERM));
         if (before == null) {
             values.putIfAbsent(TERM, text(term));
-        } else if (Long.parseLong(before.value().split(BETWEEN)[0]) < term) {
+        } else if (number(before.value()) < term) {
             values.replace(TERM, before.version(), text(term));
         }
         check(term);
+    }
+
+    /** Changes whenever a leader compares its term, so with each write of one that goes on. */
+    long version() {
+        Versioned<String> inForce = Stores.ask(() -> values.get(TERM));
+        return inForce == null ? 0 : inForce.version();
     }
 
     /** Takes over in any case: for a cluster that counts terms anew while the map still has those of before. */
@@ -57,5 +63,38 @@ final class LeaderTerms {
             String inForce = Versioned.valueOrNull(Stores.ask(() -> values.get(TERM)));
             throw new SupersededException("term " + inForce + " is in force, not " + own);
         }
+    }
+
+    /** Tells the orders of this node in a term from all others: both in one number, the term above and the node's name below. */
+    long mandate(long term) {
+        return mandate(text(term));
+    }
+
+    private static long mandate(String text) {
+        return number(text) << Integer.SIZE | Integer.toUnsignedLong(text.split(BETWEEN)[1].hashCode());
+    }
+
+    /**
+     * Throws SupersededException if another mandate is in force than that under which something was ordered, by this node or another.
+     * Writes, as above; if another has written since this node last heard, it reads again.
+     */
+    void checkOrder(long mandate) {
+        while (true) {
+            String inForce = Versioned.valueOrNull(Stores.ask(() -> values.get(TERM)));
+            if (inForce == null) {
+                throw new SupersededException("no term is in force");
+            }
+            if (Stores.ask(() -> values.replace(TERM, inForce, inForce))) {
+                if (mandate(inForce) != mandate) {
+                    throw new SupersededException(
+                            "term " + inForce + " is in force, not that of the order, " + (mandate >>> Integer.SIZE));
+                }
+                return;
+            }
+        }
+    }
+
+    private static long number(String text) {
+        return Long.parseLong(text.split(BETWEEN)[0]);
     }
 }

@@ -54,6 +54,7 @@ import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.api.SlotwiseListener;
 import org.slotwise.onos.api.SlotwiseService;
 import org.slotwise.onos.flow.FlowRuleSwitches;
+import org.slotwise.onos.flow.Orders;
 import org.slotwise.onos.flow.P4RuntimeMeterWriter;
 import org.slotwise.onos.flow.P4RuntimeTableReader;
 import org.slotwise.rest.ControllerService;
@@ -64,11 +65,11 @@ import org.slotwise.star.schedule.Schedulers;
 
 /** The app's one component: takes ONOS's services and joins them to a {@link ClusterMember}. */
 @Component(immediate = true, service = {ControllerService.class, RemoteLeader.class,
-    SlotwiseService.class}, property = {
+    SlotwiseService.class, Orders.class}, property = {
     ANSWER_TIMEOUT_MS + ":Integer=" + ANSWER_TIMEOUT_MS_DEFAULT,
     LAST_RETRY_MS + ":Integer=" + LAST_RETRY_MS_DEFAULT,
 })
-public final class SlotwiseManager implements ControllerService, RemoteLeader, SlotwiseService {
+public final class SlotwiseManager implements ControllerService, RemoteLeader, SlotwiseService, Orders {
     /** Name of the application, as in {@code app.xml}. */
     public static final String APP_NAME = "org.slotwise.app";
     private static final Logger LOG = LoggerFactory.getLogger(SlotwiseManager.class);
@@ -224,6 +225,11 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
     @Override
     public Optional<String> address() {
         return member.remoteLeader();
+    }
+
+    @Override
+    public void check(long mandate) {
+        member.checkOrder(mandate);
     }
 
     @Modified

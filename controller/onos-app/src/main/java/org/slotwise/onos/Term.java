@@ -28,6 +28,11 @@ final class Term implements Fence {
         return number;
     }
 
+    @Override
+    public long mandate() {
+        return terms.mandate(number);
+    }
+
     Commits.OfTerm commits() {
         return commits;
     }

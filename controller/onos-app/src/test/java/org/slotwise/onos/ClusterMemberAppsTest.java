@@ -57,6 +57,25 @@ class ClusterMemberAppsTest {
         return new ObjectMapper().readTree(Path.of("../../schema/examples/network-mixed.json").toFile()).at("/apps/" + app);
     }
 
+    /** ONOS goes on telling a node that was cut off that it leads, in a term of before. */
+    @Test
+    void whoLeadsByOldNewsIsNotBelievedWhileTheLeaderWrites() throws IOException {
+        LeaderTerms other = new LeaderTerms(onos.storage, "other");
+        other.begin(1_000);
+        ClusterMember member = member();
+        member.join();
+        onos.configuration.set(new SlotwiseConfig.Star(), part("star"));
+        for (int i = 0; i < 2 * ClusterMember.BELIEVED_REFUSALS; i++) {
+            other.check(1_000);
+            thread.runTimers();
+        }
+        assertThrows(ControllerService.UnavailableException.class, member::apps);
+        for (int i = 0; i < ClusterMember.BELIEVED_REFUSALS; i++) {
+            thread.runTimers();
+        }
+        assertEquals(List.of("star"), member.apps());
+    }
+
     @Test
     void applicationsAreConfiguredByTheirOwnKeys() throws IOException {
         ClusterMember member = member();

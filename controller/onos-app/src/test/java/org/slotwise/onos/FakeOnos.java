@@ -75,6 +75,7 @@ import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.Topology;
 import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.flow.MeterWriter;
+import org.slotwise.onos.flow.Order;
 import org.slotwise.onos.pipeline.Programs;
 
 /** ONOS's services on one node, as its own test adapters have them, over switches that obey at once. */
@@ -178,16 +179,24 @@ final class FakeOnos {
                         operations.callback().onError(operations);
                         return;
                     }
-                    for (Map<DeviceId, Set<FlowRule>> place : List.of(rules, stored)) {
-                        Set<FlowRule> present = place.computeIfAbsent(rule.deviceId(), any -> new HashSet<>());
-                        present.remove(rule);
-                        if (operation.type() != FlowRuleOperation.Type.REMOVE) {
-                            present.add(rule);
-                        }
+                    boolean isAdded = operation.type() != FlowRuleOperation.Type.REMOVE;
+                    set(stored, rule, isAdded);
+                    Order.Kind kind = Order.of(rule).orElseThrow().kind();
+                    // What the driver of the switch does.
+                    if (isAdded && kind != Order.Kind.KNOWN) {
+                        set(rules, rule, kind == Order.Kind.WRITE);
                     }
                 }
             }
             operations.callback().onSuccess(operations);
+        }
+
+        private static void set(Map<DeviceId, Set<FlowRule>> place, FlowRule rule, boolean isThere) {
+            Set<FlowRule> present = place.computeIfAbsent(rule.deviceId(), any -> new HashSet<>());
+            present.remove(rule);
+            if (isThere) {
+                present.add(rule);
+            }
         }
 
         @Override

@@ -5,6 +5,9 @@ import org.slotwise.control.topology.DeviceId;
 
 /** Keeps a leader of former days from the switches: one that was stopped for a while does not know that another leads. */
 public interface Fence {
+    /** Tells what this leader orders from what others do: its term and its node. */
+    long mandate();
+
     /**
      * Returns if this leader may write now. Waits for the cluster; throws {@link SupersededException}, or StorageException where
      * that cannot be found out.

@@ -112,11 +112,11 @@ public final class FlowRuleSwitches {
      * tables, and ONOS would install the old ones when it likes, whatever the controller knows and has written since.
      */
     private FlowRuleOperations.Builder adopt(
-            org.slotwise.control.topology.DeviceId device, Map<String, TableEntry> present) {
+            org.slotwise.control.topology.DeviceId device, Map<String, TableEntry> present, long mandate) {
         DeviceId id = SlotwiseDevices.onos(device);
         TableReader.RuleOf rules = rules(id);
         FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
-        present.values().forEach(entry -> operations.add(rules.of(entry)));
+        present.values().forEach(entry -> operations.add(Order.order(rules.of(entry), app, mandate, Order.Kind.KNOWN)));
         for (FlowEntry rule : flowRules.getFlowEntries(id)) {
             if (rule.appId() == app.id() && RuleTranslator.entry(rule).filter(entry -> !entry.isDefault())
                     .filter(entry -> !present.containsKey(keyOf(entry))).isPresent()) {
@@ -124,6 +124,16 @@ public final class FlowRuleSwitches {
             }
         }
         return operations;
+    }
+
+    /**
+     * Writes an entry again as it was read. It waits for a batch of a leader before that is being written at the switch's master, and
+     * when the switch has taken it from the master, it takes nothing any more from one before. So who reads after it reads all that
+     * a leader before has written.
+     */
+    private FlowRuleOperations.Builder barrier(org.slotwise.control.topology.DeviceId device, TableEntry entry, long mandate) {
+        return FlowRuleOperations.builder()
+                .add(Order.order(rules(SlotwiseDevices.onos(device)).of(entry), app, mandate, Order.Kind.WRITE));
     }
 
     private static String keyOf(TableEntry entry) {
@@ -164,13 +174,16 @@ public final class FlowRuleSwitches {
         @Override
         public CompletableFuture<List<TableEntry>> read(org.slotwise.control.topology.DeviceId device) {
             return inOrder(device, () -> CompletableFuture.supplyAsync(() -> readTables(device), readers)
+                    .thenCompose(present -> present.isEmpty() ? CompletableFuture.completedFuture(present)
+                            : apply(device, barrier(device, present.values().iterator().next(), fence.mandate()))
+                                    .thenApplyAsync(done -> readTables(device), readers))
                     .thenApply(present -> {
                         if (present.isEmpty()) {
                             fence.hasNoTables(device);
                         }
                         return present;
                     })
-                    .thenCompose(present -> apply(device, adopt(device, present))
+                    .thenCompose(present -> apply(device, adopt(device, present, fence.mandate()))
                             .thenApply(done -> new ArrayList<>(present.values()))));
         }
 
@@ -178,18 +191,24 @@ public final class FlowRuleSwitches {
         public CompletableFuture<Void> write(org.slotwise.control.topology.DeviceId device, List<Update> updates) {
             TableReader.RuleOf rules = rules(SlotwiseDevices.onos(device));
             FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
+            List<FlowRule> deleted = new ArrayList<>();
             List<Update> cells = new ArrayList<>();
             for (Update update : updates) {
                 if (MeterCell.is(update.entry())) {
                     cells.add(update);
                     continue;
                 }
-                FlowRule rule = rules.of(update.entry());
-                if (update.type() == Update.Type.DELETE) {
-                    operations.remove(rule);
-                } else {
-                    operations.add(rule);
+                boolean isDelete = update.type() == Update.Type.DELETE;
+                Order.Kind kind = isDelete ? Order.Kind.DELETE : Order.Kind.WRITE;
+                FlowRule rule = Order.order(rules.of(update.entry()), app, fence.mandate(), kind);
+                operations.add(rule);
+                if (isDelete) {
+                    deleted.add(rule);
                 }
+            }
+            if (!deleted.isEmpty()) {
+                operations.newStage();
+                deleted.forEach(operations::remove);
             }
             return inOrder(device, () -> cells.isEmpty() ? apply(device, operations)
                     : apply(device, operations).thenCompose(done -> checked())
