@@ -16,6 +16,8 @@ final class LeaderTerms {
     private static final String TERM = "term";
 
     private static final String BETWEEN = " ";
+    /** Of taking over, while others compare their term, or read what was in force before. */
+    private static final int TRIES = 8;
 
     private final ConsistentMap<String, String> values;
     private final String node;
@@ -33,11 +35,13 @@ final class LeaderTerms {
 
     /** Takes over; throws SupersededException if a later term has been there, or the same one of another node. */
     void begin(long term) {
-        Versioned<String> before = Stores.ask(() -> values.get(TERM));
-        if (before == null) {
-            values.putIfAbsent(TERM, text(term));
-        } else if (number(before.value()) < term) {
-            values.replace(TERM, before.version(), text(term));
+        for (int tries = 0; tries < TRIES; tries++) {
+            String before = Versioned.valueOrNull(Stores.ask(() -> values.get(TERM)));
+            if (before == null) {
+                values.putIfAbsent(TERM, text(term));
+            } else if (number(before) >= term || Stores.ask(() -> values.replace(TERM, before, text(term)))) {
+                break;
+            }
         }
         check(term);
     }

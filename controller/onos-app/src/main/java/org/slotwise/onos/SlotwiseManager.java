@@ -57,6 +57,7 @@ import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.Orders;
 import org.slotwise.onos.flow.P4RuntimeMeterWriter;
 import org.slotwise.onos.flow.P4RuntimeTableReader;
+import org.slotwise.onos.pipeline.StoredFlowRules;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
@@ -126,6 +127,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
 
     @Activate
     void activate(ComponentContext context) {
+        StoredFlowRules.setEnded(false);
         ApplicationId app = core.registerApplication(APP_NAME);
         properties.registerProperties(getClass());
         modified(context);
@@ -153,6 +155,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
     void deactivate() {
         member.leave();
         end();
+        StoredFlowRules.setEnded(true);
         LOG.info("stopped; the switches keep their tables");
     }
 

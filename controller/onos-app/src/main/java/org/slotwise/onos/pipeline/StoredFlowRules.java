@@ -55,6 +55,13 @@ public final class StoredFlowRules extends P4RuntimeFlowRuleProgrammable {
     private static final Logger LOG = LoggerFactory.getLogger(StoredFlowRules.class);
     /** Held from the comparison of terms to the switch's answer: what the next leader writes first waits for it. */
     private static final ConcurrentMap<DeviceId, Object> TURNS = new ConcurrentHashMap<>();
+    /** Whether the app to which this class belongs was active and is not any more. */
+    private static volatile boolean hasEnded;
+
+    /** Told by the app when it begins and when it ends. */
+    public static void setEnded(boolean isEnded) {
+        hasEnded = isEnded;
+    }
 
     @Override
     public Collection<FlowEntry> getFlowEntries() {
@@ -148,12 +155,18 @@ public final class StoredFlowRules extends P4RuntimeFlowRuleProgrammable {
             return done;
         }
 
-        /** ONOS keeps this class for a switch when the app is exchanged; it knows no service of the next one, whose leader has compared. */
+        /**
+         * ONOS keeps this class for a switch when the app is exchanged; it knows no service of the next one, whose leader has compared.
+         * Where the app is yet to begin nothing is written.
+         */
         private void compare(long mandate) {
             Orders orders;
             try {
                 orders = handler().get(Orders.class);
             } catch (ServiceNotFoundException e) {
+                if (!hasEnded) {
+                    throw e;
+                }
                 LOG.warn("{}: written without comparing terms until ONOS starts again: {}", device, e.getMessage());
                 return;
             }

@@ -90,6 +90,7 @@ class StoredFlowRulesTest {
         P4RuntimeClient client = of(P4RuntimeClient.class, (method, arguments) -> request());
         services.put(P4RuntimeController.class, of(P4RuntimeController.class, (method, arguments) -> client));
         inForce(MANDATE);
+        StoredFlowRules.setEnded(false);
         driver = new StoredFlowRules();
         DefaultDriverData data = new DefaultDriverData(new DefaultDriver("slotwise", List.of(), "", "", "", Map.of(), Map.of()), DEVICE);
         driver.setData(data);
@@ -264,7 +265,15 @@ class StoredFlowRulesTest {
     @Test
     void theDriverOfAnAppThatWasExchangedWritesForTheNext() {
         services.remove(Orders.class);
+        StoredFlowRules.setEnded(true);
         assertEquals(1, apply(MANDATE, Order.Kind.WRITE, rule(4, 2)).size());
+    }
+
+    @Test
+    void whereTheAppIsYetToBeginNothingIsWritten() {
+        services.remove(Orders.class);
+        assertEquals(List.of(), List.copyOf(apply(MANDATE, Order.Kind.WRITE, rule(4, 2))));
+        assertEquals(List.of(), requests);
     }
 
     @Test
