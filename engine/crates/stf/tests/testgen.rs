@@ -38,3 +38,18 @@ fn passed(program: &str) -> usize {
 fn tests_of_the_core() {
     assert!(passed("core") > 30);
 }
+
+#[test]
+fn tests_of_optical_packet_switches() {
+    assert!(passed("ops") > 100);
+}
+
+#[test]
+fn tests_of_rings() {
+    assert!(passed("ring") > 100);
+}
+
+#[test]
+fn tests_of_routers() {
+    assert!(passed("router") > 100);
+}
