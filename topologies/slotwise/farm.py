@@ -194,8 +194,8 @@ class Farm:
 @contextmanager
 def connect(on: "str | Client | None" = None, workers: int | None = None) -> Iterator[Farm]:
     """Workers on this machine, as many as it has cores or `workers`; or those of the scheduler at the address `on`, or of a `distributed.Client`. Those of this
-    machine are threads of this process, whose work is done by processes of theirs, each on its part of the cores, so that nothing listens but on loopback. Raises
-    NoScheduler, InvalidArgument, MissingPackage."""
+    machine are threads of this process, whose work is done by processes of theirs, so that nothing listens but on loopback. Raises NoScheduler,
+    InvalidArgument, MissingPackage."""
     distributed = _import()
     if on is not None and workers is not None:
         raise InvalidArgument("workers: a scheduler has its own; expected either `on` or `workers`")
@@ -204,10 +204,7 @@ def connect(on: "str | Client | None" = None, workers: int | None = None) -> Ite
     if isinstance(on, distributed.Client):
         yield Farm(on, on.scheduler.address)
     elif on is None:
-        cores = sorted(os.sched_getaffinity(0))
-        workers = workers or len(cores)
-        with _cluster_here(distributed, workers) as cluster, distributed.Client(cluster) as client:
-            client.register_plugin(_own_cores(distributed, cores, workers))
+        with _cluster_here(distributed, workers or len(os.sched_getaffinity(0))) as cluster, distributed.Client(cluster) as client:
             yield Farm(client, "this machine")
     else:
         with _client(distributed, on) as client:
@@ -227,21 +224,6 @@ def _cluster_here(distributed: ModuleType, workers: int) -> "LocalCluster":
             # What takes memory is no part of the worker's process.
             memory_limit=0,
         )
-
-
-def _own_cores(distributed: ModuleType, cores: list[int], workers: int) -> object:
-    """Has each worker of this process keep its runs to its part of the cores: engine and controller of a run, free to move, use 1.3, and so take from each
-    other what two runs could have."""
-
-    class OwnCores(distributed.WorkerPlugin):
-        """Of a worker of one thread, from which the processes of its runs inherit them."""
-
-        def setup(self, worker):
-            """In the thread of the worker's loop."""
-            own = cores[worker.name % workers::workers] or [cores[worker.name % len(cores)]]
-            worker.executors["default"].submit(os.sched_setaffinity, 0, own).result()
-
-    return OwnCores()
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sweeps: what is refused before anything runs, what is kept, on this machine and on workers elsewhere that die or are of another version."""
-import os
 import stat
 import subprocess
 from collections import Counter
@@ -270,17 +269,6 @@ def test_workers_here_open_no_port_to_others():
         sockets = psutil.Process().net_connections("inet")
         listening = {socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN or socket.type == SOCK_DGRAM}
     assert listening <= {"127.0.0.1", "::1"}
-
-
-def test_each_worker_here_has_a_core_of_its_own(stand_in, tmp_path):
-    own = os.sched_getaffinity(0)
-    stand_in(f'grep Cpus_allowed_list /proc/self/status | cut -f 2 >> {tmp_path}/cores-$PPID')
-    sweep({}, seeds=range(1, 9)).run(tmp_path / "out", workers=2)
-    cores = (tmp_path / f"cores-{os.getpid()}").read_text().split()
-    assert len(cores) == 8
-    assert set(map(int, cores)) <= own
-    assert len(set(cores)) == min(2, len(own))
-    assert os.sched_getaffinity(0) == own
 
 
 def test_few_jobs_are_with_the_scheduler_at_a_time(stand_in, monkeypatch):
