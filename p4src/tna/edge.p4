@@ -213,7 +213,12 @@ control Dispatch(in edge_headers_t hdr,
 }
 
 // What a packet does with its star's registers.
-control Touch(in edge_headers_t hdr, in resubmitted_t resubmitted, in pktgen_timer_header_t timer, inout StarOp op, inout bit<1> shuts) {
+control Touch(in edge_headers_t hdr,
+              in edge_metadata_t meta,
+              in resubmitted_t resubmitted,
+              in pktgen_timer_header_t timer,
+              inout StarOp op,
+              inout bit<1> shuts) {
     @hidden action touch(StarOp found) {
         op = found;
     }
@@ -225,13 +230,14 @@ control Touch(in edge_headers_t hdr, in resubmitted_t resubmitted, in pktgen_tim
 
     @hidden table touches {
         key = {
-            hdr.slot_tick.isValid():  ternary;
-            hdr.slot_tick.repeat:     ternary;
-            timer.isValid():          ternary;
-            timer.app_id:             ternary;
-            timer.packet_id:          ternary;
-            resubmitted.isValid():    ternary;
-            resubmitted.duty:         ternary;
+            meta.from:             ternary;
+            meta.message:          ternary;
+            hdr.slot_tick.repeat:  ternary;
+            timer.isValid():       ternary;
+            timer.app_id:          ternary;
+            timer.packet_id:       ternary;
+            resubmitted.isValid(): ternary;
+            resubmitted.duty:      ternary;
         }
         actions = {
             touch;
@@ -239,13 +245,13 @@ control Touch(in edge_headers_t hdr, in resubmitted_t resubmitted, in pktgen_tim
         }
         const default_action = touch(StarOp.READ);
         const entries = {
-            (_, _, _, _, _, true, (bit<8>)Duty.STAGE_VERSION): touch(StarOp.STAGE);
-            (_, _, _, _, _, true, (bit<8>)Duty.TAKE_BEACON):   touch(StarOp.KEEP);
-            (_, _, _, _, _, true, (bit<8>)Duty.TICK_SLOT):     touch(StarOp.ANNOUNCE);
-            (true, _, true, SLOTS_END, _, _, _):               shut();
-            (true, _, true, SLOTS_BEGIN, 0, _, _):             touch(StarOp.FLIP);
-            (true, 0, false, _, _, _, _):                      touch(StarOp.FLIP);
-            (true, _, _, _, _, _, _):                          touch(StarOp.TICK);
+            (_, _, _, _, _, _, true, (bit<8>)Duty.STAGE_VERSION):                touch(StarOp.STAGE);
+            (_, _, _, _, _, _, true, (bit<8>)Duty.TAKE_BEACON):                  touch(StarOp.KEEP);
+            (_, _, _, _, _, _, true, (bit<8>)Duty.TICK_SLOT):                    touch(StarOp.ANNOUNCE);
+            (From.LINECARD, Message.SLOT_TICK, _, true, SLOTS_END, _, _, _):     shut();
+            (From.LINECARD, Message.SLOT_TICK, _, true, SLOTS_BEGIN, 0, _, _):   touch(StarOp.FLIP);
+            (From.LINECARD, Message.SLOT_TICK, 0, false, _, _, _, _):            touch(StarOp.FLIP);
+            (From.LINECARD, Message.SLOT_TICK, _, _, _, _, _, _):                touch(StarOp.TICK);
         }
     }
 
@@ -371,7 +377,7 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
             is_forwardable = 1;
         }
         dispatch.apply(hdr.edge, is_truncated, is_forwardable, for_us, way, meta.edge);
-        touch.apply(hdr.edge, hdr.resubmitted, hdr.timer, op, shuts);
+        touch.apply(hdr.edge, meta.edge, hdr.resubmitted, hdr.timer, op, shuts);
         look_at_traits.apply(hdr.edge, meta.edge, for_us, traits);
         message_crc.apply(hdr.edge, meta.edge);
         compare_check();
