@@ -10,7 +10,6 @@
 #include "ports.p4"
 #include "forwarding.p4"
 #include "drops.p4"
-#include "no_egress.p4"
 #include "edge_version.p4"
 #include "member_state.p4"
 #include "looking.p4"
@@ -23,6 +22,7 @@
 #include "check.p4"
 #include "emit.p4"
 #include "gates.p4"
+#include "edge_egress.p4"
 #include "../include/packet_out.p4"
 
 // What comes again: where it came from, what is to be done, its star, and of an announcement the frame from which it holds.
@@ -54,6 +54,7 @@ enum bit<8> Way {
 struct edge_ingress_headers_t {
     resubmitted_t         resubmitted;
     pktgen_timer_header_t timer;
+    carried_t             carried;
     edge_headers_t        edge;
 }
 
@@ -331,7 +332,6 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         meta.edge.traffic_class = 0;
         meta.edge.to_controller = 0;
         meta.edge.to_linecard = 0;
-        for_tm.bypass_egress = 1;
     }
 
     @hidden action compare_edge() {
@@ -354,6 +354,27 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
 
     @hidden action compare_check() {
         differs = hdr.edge.check.crc ^ meta.edge.crc;
+    }
+
+    // Behind the traffic manager.
+    @hidden action keep_report() {
+        hdr.carried.setValid();
+        hdr.carried.way = (bit<8>)EgressWay.REPORT;
+        meta.standard.egress_spec = PORT_LOOP;
+    }
+
+    @hidden action request_entries() {
+        hdr.carried.setValid();
+        hdr.carried.way = (bit<8>)EgressWay.REQUEST;
+    }
+
+    @hidden action tell_entries() {
+        hdr.carried.setValid();
+        hdr.carried.way = (bit<8>)EgressWay.TELL;
+    }
+
+    @hidden action is_whole() {
+        for_tm.bypass_egress = 1;
     }
 
     @hidden action resubmit() {
@@ -410,6 +431,8 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         } else if (way == Way.NOTE) {
             if (hdr.edge.queue_report.queue > SIGNALING_QUEUE) {
                 meta.edge.drop_reason = DropReason.BAD_QUEUE;
+            } else {
+                keep_report();
             }
         } else if (way == Way.TICK) {
             meta.edge.duty = Duty.TICK_SLOT;
@@ -448,6 +471,16 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         } else if (meta.edge.to_fibre == 1) {
             device_queue.apply(meta.edge.egress_port, meta.edge.queue, for_tm);
         }
+        if (meta.edge.duty == Duty.SEND_MESSAGE && hdr.edge.request.isValid()) {
+            if (meta.edge.to_controller == 1) {
+                tell_entries();
+            } else {
+                request_entries();
+            }
+        }
+        if (!hdr.carried.isValid()) {
+            is_whole();
+        }
         drop_accounting.apply(meta.edge.drop_reason);
         if (comes_again == 1) {
             if (hdr.timer.isValid()) {
@@ -479,6 +512,8 @@ control EdgeIngressDeparser(packet_out packet,
             resubmit.emit(meta.resubmitted);
         }
 #endif
+        packet.emit(hdr.carried);
+        packet.emit(hdr.edge.queue_report);
         deparser.apply(packet, hdr.edge);
     }
 }
@@ -486,8 +521,8 @@ control EdgeIngressDeparser(packet_out packet,
 Pipeline(EdgeIngressParser(),
          EdgeIngress(),
          EdgeIngressDeparser(),
-         NoEgressParser(),
-         NoEgress(),
-         NoEgressDeparser()) pipe;
+         EdgeEgressParser(),
+         EdgeEgress(),
+         EdgeEgressDeparser()) pipe;
 
 Switch(pipe) main;

@@ -1,38 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// An edge behind the traffic manager: requests get what has been reported, XCP's packets their feedback. Nothing else comes this way.
+// An edge behind the traffic manager: requests get what has been reported. Nothing else comes this way.
 #ifndef SLOTWISE_TNA_EDGE_EGRESS_P4
 #define SLOTWISE_TNA_EDGE_EGRESS_P4
 #include "reports.p4"
-#include "edge_xcp.p4"
 #include "../include/edge_parser.p4"
 
 // What a packet is behind the traffic manager for.
 enum bit<8> EgressWay {
     REPORT  = 1,
     REQUEST = 2,
-    TELL    = 3,  // a request of the master's own, for the controller
-    XCP     = 4
+    TELL    = 3   // a request of the master's own, for the controller
 }
 
 // What the traffic manager carries with it, in front; it is on no wire.
 header carried_t {
-    bit<8>  way;
-    bit<8>  cell;    // a request's block, or a report's
-    index_t output;  // the queue of an XCP packet
+    bit<8> way;
 }
 
 struct edge_egress_headers_t {
     carried_t         carried;
     packet_in_t       packet_in;
     ethernet_t        ethernet;
-    linecard_t        linecard;
     queue_report_t    queue_report;
     optical_t         optical;
     check_t           check;
     request_t         request;
     request_entries_t entries;
-    ipv4_t            ipv4;
-    xcp_t             xcp;
 }
 
 struct edge_egress_metadata_t { }
@@ -47,14 +40,11 @@ parser EdgeEgressParser(packet_in packet,
         transition select(hdr.carried.way) {
             (bit<8>)EgressWay.REPORT:  parse_report;
             (bit<8>)EgressWay.REQUEST: parse_request;
-            (bit<8>)EgressWay.TELL:    parse_told;
-            default:                   parse_xcp;
+            default:                   parse_told;
         }
     }
 
     state parse_report {
-        packet.extract(hdr.ethernet);
-        packet.extract(hdr.linecard);
         packet.extract(hdr.queue_report);
         transition accept;
     }
@@ -74,19 +64,8 @@ parser EdgeEgressParser(packet_in packet,
         packet.extract(hdr.request);
         transition accept;
     }
-
-    state parse_xcp {
-        packet.extract(hdr.ethernet);
-        packet.extract(hdr.optical);
-        packet.extract(hdr.ipv4);
-        packet.extract(hdr.xcp);
-        transition accept;
-    }
 }
 
-// Operands of a stateful ALU stay whole.
-@pa_container_size("egress", "_EdgeEgress_packet_rtt_x", 32)
-@pa_container_size("egress", "_EdgeEgress_packet_rtt_x_room", 32)
 control EdgeEgress(inout edge_egress_headers_t hdr,
                    inout edge_egress_metadata_t meta,
                    in egress_intrinsic_metadata_t intrinsic,
@@ -94,26 +73,27 @@ control EdgeEgress(inout edge_egress_headers_t hdr,
                    inout egress_intrinsic_metadata_for_deparser_t for_deparser,
                    inout egress_intrinsic_metadata_for_output_port_t for_port) {
     Reports() reports;
-    @name(".EdgeEgress") EdgeXcp() edge_xcp;
 
     bit<1> tells = 0;
+    bit<6> cell = 0;
 
-    @hidden action drop() {
+    @hidden action tell() {
+        tells = 1;
+        cell = hdr.request.block[5:0];
+    }
+
+    @hidden action note() {
+        cell = hdr.queue_report.queue[9:4];
         for_deparser.drop_ctl = 1;
     }
 
     apply {
         if (hdr.request.isValid()) {
-            tells = 1;
-        }
-        if (hdr.xcp.isValid()) {
-            edge_xcp.apply(hdr.carried.output, hdr.ipv4.total_len, hdr.xcp);
+            tell();
         } else {
-            reports.apply(tells, hdr.carried.cell[5:0], hdr.queue_report, hdr.entries);
+            note();
         }
-        if (hdr.queue_report.isValid()) {
-            drop();
-        }
+        reports.apply(tells, cell, hdr.queue_report, hdr.entries);
     }
 }
 
@@ -128,8 +108,6 @@ control EdgeEgressDeparser(packet_out packet,
         packet.emit(hdr.check);
         packet.emit(hdr.request);
         packet.emit(hdr.entries);
-        packet.emit(hdr.ipv4);
-        packet.emit(hdr.xcp);
     }
 }
 

@@ -27,40 +27,55 @@ struct report_t {
             backlog = value.backlog_bytes; \
             arrived = value.arrived_bytes; \
         } \
-    };
-
-#define TOUCH(i) \
-    if (tells == 1) { \
-        entries.backlog_bytes_##i = tell_##i.execute(cell, entries.arrived_bytes_##i); \
-    } else if (queue_report.queue[3:0] == i) { \
+    }; \
+    @hidden action keep_##i() { \
         note_##i.execute(cell); \
+    } \
+    @hidden action read_##i() { \
+        told.backlog_bytes_##i = tell_##i.execute(cell, told.arrived_bytes_##i); \
+    } \
+    @hidden table of_queue_##i { \
+        key = { \
+            tells:                   ternary; \
+            queue_report.queue[3:0]: ternary; \
+        } \
+        actions = { \
+            keep_##i; \
+            read_##i; \
+            @defaultonly NoAction; \
+        } \
+        const default_action = NoAction(); \
+        const entries = { \
+            (1, _): read_##i(); \
+            (0, i): keep_##i(); \
+        } \
     }
 
 // `tells`: a request of the block `cell`, or a report of a queue of it.
-control Reports(in bit<1> tells, in bit<6> cell, in queue_report_t queue_report, inout request_entries_t entries) {
+control Reports(in bit<1> tells, in bit<6> cell, in queue_report_t queue_report, inout request_entries_t told) {
     OF_QUEUE(0) OF_QUEUE(1) OF_QUEUE(2) OF_QUEUE(3) OF_QUEUE(4) OF_QUEUE(5) OF_QUEUE(6) OF_QUEUE(7)
     OF_QUEUE(8) OF_QUEUE(9) OF_QUEUE(10) OF_QUEUE(11) OF_QUEUE(12) OF_QUEUE(13) OF_QUEUE(14) OF_QUEUE(15)
 
     apply {
         if (tells == 1) {
-            entries.setValid();
+            told.setValid();
         }
-        TOUCH(0)
-        TOUCH(1)
-        TOUCH(2)
-        TOUCH(3)
-        TOUCH(4)
-        TOUCH(5)
-        TOUCH(6)
-        TOUCH(7)
-        TOUCH(8)
-        TOUCH(9)
-        TOUCH(10)
-        TOUCH(11)
-        TOUCH(12)
-        TOUCH(13)
-        TOUCH(14)
-        TOUCH(15)
+        of_queue_0.apply();
+        of_queue_1.apply();
+        of_queue_2.apply();
+        of_queue_3.apply();
+        of_queue_4.apply();
+        of_queue_5.apply();
+        of_queue_6.apply();
+        of_queue_7.apply();
+        of_queue_8.apply();
+        of_queue_9.apply();
+        of_queue_10.apply();
+        of_queue_11.apply();
+        of_queue_12.apply();
+        of_queue_13.apply();
+        of_queue_14.apply();
+        of_queue_15.apply();
     }
 }
 
