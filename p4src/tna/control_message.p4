@@ -4,7 +4,7 @@
 #ifndef SLOTWISE_CONTROL_MESSAGE_P4
 #define SLOTWISE_CONTROL_MESSAGE_P4
 #include "master.p4"
-#include "edge_version.p4"
+#include "version.p4"
 #include "../include/edge_parser.p4"
 
 control ExamineRequest(in frame_t now, in frame_t frame, inout wrong_t wrong) {

@@ -76,7 +76,7 @@ control CoreIngress(inout core_ingress_headers_t hdr,
     @name(".CoreIngress") DropAccounting() drop_accounting;
     @name(".CoreIngress") ToDevice() to_device;
 
-    VersionOp op = VersionOp.READ;
+    StarOp op = StarOp.READ;
     frame_t   frame = 0;
     slot_t    slot = 0;
     ns_t      start = 0;
@@ -93,7 +93,7 @@ control CoreIngress(inout core_ingress_headers_t hdr,
 
     @hidden action start_slot() {
         meta.duty = CoreDuty.START;
-        op = VersionOp.FLIP;
+        op = StarOp.FLIP;
         frame = hdr.core.slot_tick.frame;
     }
 
@@ -104,7 +104,7 @@ control CoreIngress(inout core_ingress_headers_t hdr,
 
     @hidden action take_beacon() {
         meta.duty = CoreDuty.TAKE;
-        op = VersionOp.KEEP;
+        op = StarOp.KEEP;
         frame = hdr.core.commit.frame;
     }
 

@@ -6,12 +6,12 @@
 //   fibre ──> beacon ──examined, resubmitted──> kept;  request ──> controller
 //         ──> data ─────────────────────────────────┐
 //   access ports ──> ARP, TTL ──────────────────────┴──> routing ──> host, or VOQ
+//   behind the traffic manager: queue report ──> registers ──> request
 #include "target.p4"
 #include "ports.p4"
 #include "forwarding.p4"
 #include "drops.p4"
-#include "no_egress.p4"
-#include "edge_version.p4"
+#include "version.p4"
 #include "member_state.p4"
 #include "looking.p4"
 #include "params.p4"
@@ -23,6 +23,7 @@
 #include "check.p4"
 #include "emit.p4"
 #include "gates.p4"
+#include "edge_egress.p4"
 #include "../include/packet_out.p4"
 
 // What comes again: where it came from, what is to be done, its star, and of an announcement the frame from which it holds.
@@ -54,6 +55,7 @@ enum bit<8> Way {
 struct edge_ingress_headers_t {
     resubmitted_t         resubmitted;
     pktgen_timer_header_t timer;
+    carried_t             carried;
     edge_headers_t        edge;
 }
 
@@ -331,7 +333,6 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         meta.edge.traffic_class = 0;
         meta.edge.to_controller = 0;
         meta.edge.to_linecard = 0;
-        for_tm.bypass_egress = 1;
     }
 
     @hidden action compare_edge() {
@@ -356,6 +357,38 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         differs = hdr.edge.check.crc ^ meta.edge.crc;
     }
 
+    @hidden action go_behind() {
+        meta.standard.egress_spec = PORT_LOOP;
+    }
+
+    @hidden action leave_whole() {
+        for_tm.bypass_egress = 1;
+    }
+
+    @hidden action carry(EgressWay on) {
+        hdr.carried.setValid();
+        hdr.carried.way = (bit<8>)on;
+    }
+
+    // What goes on behind the traffic manager.
+    @hidden table behind {
+        key = {
+            way:                        ternary;
+            hdr.edge.request.isValid(): ternary;
+            meta.edge.to_controller:    ternary;
+        }
+        actions = {
+            leave_whole;
+            carry;
+        }
+        const default_action = leave_whole();
+        const entries = {
+            (Way.NOTE, _, _):    carry(EgressWay.REPORT);
+            (Way.TICK, true, 1): carry(EgressWay.TELL);
+            (Way.TICK, true, _): carry(EgressWay.REQUEST);
+        }
+    }
+
     @hidden action resubmit() {
         for_deparser.resubmit_type = 1;
         meta.resubmitted.duty = (bit<8>)meta.edge.duty;
@@ -365,7 +398,7 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
     apply {
         begin();
         star.apply(hdr.edge, meta.standard, intrinsic.resubmit_flag, hdr.resubmitted.core, meta.edge, star_of);
-        generated_tick.apply(hdr.edge, hdr.timer, intrinsic.resubmit_flag);
+        generated_tick.apply(hdr.edge, hdr.timer, intrinsic.resubmit_flag, meta.standard);
         params.apply(meta.edge);
         membership_params.apply(meta.edge);
 
@@ -410,6 +443,8 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         } else if (way == Way.NOTE) {
             if (hdr.edge.queue_report.queue > SIGNALING_QUEUE) {
                 meta.edge.drop_reason = DropReason.BAD_QUEUE;
+            } else {
+                go_behind();
             }
         } else if (way == Way.TICK) {
             meta.edge.duty = Duty.TICK_SLOT;
@@ -448,6 +483,7 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         } else if (meta.edge.to_fibre == 1) {
             device_queue.apply(meta.edge.egress_port, meta.edge.queue, for_tm);
         }
+        behind.apply();
         drop_accounting.apply(meta.edge.drop_reason);
         if (comes_again == 1) {
             if (hdr.timer.isValid()) {
@@ -479,6 +515,8 @@ control EdgeIngressDeparser(packet_out packet,
             resubmit.emit(meta.resubmitted);
         }
 #endif
+        packet.emit(hdr.carried);
+        packet.emit(hdr.edge.queue_report);
         deparser.apply(packet, hdr.edge);
     }
 }
@@ -486,8 +524,8 @@ control EdgeIngressDeparser(packet_out packet,
 Pipeline(EdgeIngressParser(),
          EdgeIngress(),
          EdgeIngressDeparser(),
-         NoEgressParser(),
-         NoEgress(),
-         NoEgressDeparser()) pipe;
+         EdgeEgressParser(),
+         EdgeEgress(),
+         EdgeEgressDeparser()) pipe;
 
 Switch(pipe) main;

@@ -2,7 +2,7 @@
 // Stands for include/freshness.p4.
 #ifndef SLOTWISE_FRESHNESS_P4
 #define SLOTWISE_FRESHNESS_P4
-#include "edge_version.p4"
+#include "version.p4"
 
 // Last frame for which a beacon has been heard that is new enough; 0 before the first one.
 Register<int<32>, star_t>(MAX_CORES) fresh_frame;  // by core

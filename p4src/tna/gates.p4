@@ -18,7 +18,7 @@ const bit<4> SLOTS_END   = 1;  // a margin early
 Register<frame_t, bit<3>>(MAX_CORES) generated_frame;  // by core
 
 // A packet of the generator becomes a tick; frames are counted by those that begin slot 0. `again`: it has been counted.
-control GeneratedTick(inout edge_headers_t hdr, in pktgen_timer_header_t timer, in bit<1> again) {
+control GeneratedTick(inout edge_headers_t hdr, in pktgen_timer_header_t timer, in bit<1> again, inout standard_metadata_t standard_metadata) {
     bit<3> core = 0;
 
     RegisterAction<frame_t, bit<3>, frame_t>(generated_frame) count_frame = {
@@ -33,7 +33,9 @@ control GeneratedTick(inout edge_headers_t hdr, in pktgen_timer_header_t timer, 
         }
     };
 
+    // For who gets a request it is as if it came from a card.
     @hidden action number() {
+        standard_metadata.ingress_port = PORT_LINECARD;
         hdr.slot_tick.slot = timer.batch_id;
         hdr.slot_tick.repeat = timer.packet_id;
     }
@@ -73,8 +75,8 @@ control GeneratedTick(inout edge_headers_t hdr, in pktgen_timer_header_t timer, 
     }
 }
 
-// The queue of the traffic manager that is a VOQ, and what resumes or pauses it: a word of advanced flow control, with 1 in bit 31, the device's
-// port in the nine below, the queue in the next seven, credit in the others, 0 to resume.
+// The queue of the traffic manager that is a VOQ, and what resumes or pauses it: a word of advanced flow control, with 1 in bit 31, pipe and
+// port group below, the group's queue in bits 21 to 15, credit in the others, 0 to resume (docs/tofino-linecard.md).
 control DeviceQueue(in port_t port, in queue_t queue, inout ingress_intrinsic_metadata_for_tm_t for_tm) {
     action enter(QueueId_t qid) {
         for_tm.qid = qid;

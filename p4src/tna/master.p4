@@ -3,7 +3,7 @@
 // writes registers which it depends on: the tick comes twice, and the second time its announcement is kept like a beacon.
 #ifndef SLOTWISE_MASTER_P4
 #define SLOTWISE_MASTER_P4
-#include "edge_version.p4"
+#include "version.p4"
 
 Register<version_t, star_t>(MAX_CORES) staged_version;
 Register<int<32>, star_t>(MAX_CORES)   staged_frame;  // earliest frame wanted

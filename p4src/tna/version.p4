@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for include/version.p4 at edges, and here for version.p4 until cores have it as well: stateful ALUs say whether a frame has come,
-// ternary tables look at windows, so that no serial number is cut into slices. A pipe of the device has registers of its own, and a packet
-// touches each of them once, in this order: what it has read decides what it writes into later ones. A beacon would have to write what it is
-// compared with; it comes twice: examined first, then resubmitted and kept.
+// Stands for include/version.p4: stateful ALUs say whether a frame has come, ternary tables look at windows, so that no serial number is cut
+// into slices. A pipe of the device has registers of its own, and a packet touches each of them once, in this order: what it has read decides
+// what it writes into later ones. A beacon would have to write what it is compared with; it comes twice: examined first, then resubmitted and
+// kept.
 //
 //   current_frame, beacon_heard, known_frame, next_frame, next_version ──> known_version ──> active_version
 #ifndef SLOTWISE_VERSION_P4

@@ -61,6 +61,14 @@ class ControlMessageTest {
     }
 
     @Test
+    void aRequestAloneMayHaveNoCheck() {
+        oneOfEach().forEach((kind, whole) -> {
+            Arrays.fill(whole, EthernetHeader.SIZE + OpticalHeader.SIZE, ControlMessage.PAYLOAD, (byte) 0);
+            assertEquals(kind != OpticalKind.REQUEST, ControlMessage.isCorrupted(whole), kind::name);
+        });
+    }
+
+    @Test
     void whatIsTooShortOrUnknownIsNotJudged() {
         byte[] whole = oneOfEach().get(OpticalKind.SYNC);
         for (int length = 0; length < whole.length; length++) {
