@@ -35,6 +35,8 @@ class ProgramsTest {
     private static final Path TOFINO_COMPILED = Path.of("../../p4src/tna-out");
     /** The router with another arithmetic, to compare with; no switch of a network runs it. */
     private static final String COMPARED = "router_scaled";
+    /** How names of what is made for Tofino1 end, which has no pipeconf. */
+    private static final String TOFINO1 = "_tofino1";
 
     static List<String> names() {
         return Programs.NAMES;
@@ -125,7 +127,9 @@ class ProgramsTest {
         Set<String> compiled = compiled(COMPILED);
         compiled.remove(COMPARED);
         assertEquals(compiled, Set.copyOf(Programs.NAMES));
-        assertEquals(compiled(TOFINO_COMPILED), Set.copyOf(Programs.TOFINO2_NAMES));
+        Set<String> assembled = compiled(TOFINO_COMPILED);
+        assembled.removeIf(name -> name.endsWith(TOFINO1));
+        assertEquals(assembled, Set.copyOf(Programs.TOFINO2_NAMES));
     }
 
     private static Set<String> compiled(Path directory) throws IOException {
