@@ -30,7 +30,7 @@ header optical_t {
 // Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own. Behind ring_t
 // of each message, of stations and of the controller.
 header check_t {
-    bit<32> crc;  // CRC-32 (as Ethernet's) of the header before this one and of what follows it
+    bit<32> crc;  // CRC-32 (as Ethernet's) of the header before this one and of what follows it; 0 in a request that has none, as UDP's
 }
 
 // REQUEST: optical_t, request_t, REQUEST_ENTRIES x request_entry_t.

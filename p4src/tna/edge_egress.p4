@@ -40,7 +40,8 @@ parser EdgeEgressParser(packet_in packet,
         transition select(hdr.carried.way) {
             (bit<8>)EgressWay.REPORT:  parse_report;
             (bit<8>)EgressWay.REQUEST: parse_request;
-            default:                   parse_told;
+            (bit<8>)EgressWay.TELL:    parse_told;
+            default:                   reject;
         }
     }
 

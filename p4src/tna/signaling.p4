@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for include/signaling.p4: one tick of a signaling slot becomes one message, a request or a beacon, in place. What has been reported
-// of a request's queues is in a register each, so that a packet reads them all and touches each once.
+// Stands for include/signaling.p4: one tick of a signaling slot becomes one message, a request or a beacon, in place. A request gets its entries
+// behind the traffic manager (reports.p4).
 //
-//   queue report ──> cell (block) of the register of its queue
-//   tick ──> signaling ──> message ──> request_t, and the same cell of all registers; commit_t
+//   tick ──> signaling ──> message ──> request_t, commit_t
 #ifndef SLOTWISE_SIGNALING_P4
 #define SLOTWISE_SIGNALING_P4
 #include "counting.p4"

@@ -302,7 +302,7 @@ class Optical(Header):
 class Check(Header):
     """Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own. Behind ring_t of each message, of stations and of the controller. 4 bytes."""
 
-    crc: int = 0  # CRC-32 (as Ethernet's) of the header before this one and of what follows it
+    crc: int = 0  # CRC-32 (as Ethernet's) of the header before this one and of what follows it; 0 in a request that has none, as UDP's
     SIZE: ClassVar[int] = 4
     LAYOUT: ClassVar[tuple] = (("crc", 32),)
 

@@ -35,7 +35,7 @@ local HEADERS = {
     {name = "inner_type", at = 14, size = 2, hex = true},
   }},
   check = {bytes = 4, fields = {
-    {name = "crc", at = 0, size = 4, hex = true, doc = "CRC-32 (as Ethernet's) of the header before this one and of what follows it"},
+    {name = "crc", at = 0, size = 4, hex = true, doc = "CRC-32 (as Ethernet's) of the header before this one and of what follows it; 0 in a request that has none, as UDP's"},
   }},
   request = {bytes = 16, fields = {
     {name = "frame", at = 0, size = 4, doc = "of the sender, when it made the request"},

@@ -104,7 +104,7 @@ impl Optical {
 /// Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own. Behind ring_t of each message, of stations and of the controller. `check_t`, 4 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Check {
-    /// CRC-32 (as Ethernet's) of the header before this one and of what follows it. 32 bits.
+    /// CRC-32 (as Ethernet's) of the header before this one and of what follows it; 0 in a request that has none, as UDP's. 32 bits.
     pub crc: u32,
 }
 

@@ -33,7 +33,7 @@ public final class CheckHeader {
         return bytes;
     }
 
-    /** CRC-32 (as Ethernet's) of the header before this one and of what follows it. 32 bits. */
+    /** CRC-32 (as Ethernet's) of the header before this one and of what follows it; 0 in a request that has none, as UDP's. 32 bits. */
     public long crc() {
         return crc;
     }
