@@ -376,6 +376,8 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
             way:                        ternary;
             hdr.edge.request.isValid(): ternary;
             meta.edge.to_controller:    ternary;
+            hdr.edge.xcp.isValid():     ternary;
+            meta.edge.to_fibre:         ternary;
         }
         actions = {
             leave_whole;
@@ -383,9 +385,10 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         }
         const default_action = leave_whole();
         const entries = {
-            (Way.NOTE, _, _):    carry(EgressWay.REPORT);
-            (Way.TICK, true, 1): carry(EgressWay.TELL);
-            (Way.TICK, true, _): carry(EgressWay.REQUEST);
+            (Way.NOTE, _, _, _, _):     carry(EgressWay.REPORT);
+            (Way.TICK, true, 1, _, _):  carry(EgressWay.TELL);
+            (Way.TICK, true, _, _, _):  carry(EgressWay.REQUEST);
+            (Way.ROUTE, _, _, true, 1): carry(EgressWay.XCP);
         }
     }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An edge behind the traffic manager: requests get what has been reported. Nothing else comes this way.
+// An edge behind the traffic manager: requests get what has been reported, packets of XCP what they may. Nothing else comes this way.
 #ifndef SLOTWISE_TNA_EDGE_EGRESS_P4
 #define SLOTWISE_TNA_EDGE_EGRESS_P4
+#include "edge_xcp.p4"
 #include "reports.p4"
 #include "../include/edge_parser.p4"
 
@@ -9,7 +10,8 @@
 enum bit<8> EgressWay {
     REPORT  = 1,
     REQUEST = 2,
-    TELL    = 3   // a request of the master's own, for the controller
+    TELL    = 3,  // a request of the master's own, for the controller
+    XCP     = 4
 }
 
 // What the traffic manager carries with it, in front; it is on no wire.
@@ -17,15 +19,29 @@ header carried_t {
     bit<8> way;
 }
 
+// Ethernet's and optical_t, of which nothing is looked at but the queue.
+header front_t {
+    bit<160> before;
+    bit<16>  queue;
+    bit<64>  after;
+}
+
+header ip_front_t {
+    bit<16>  before;
+    bit<16>  total_len;
+    bit<128> after;
+}
+
 struct edge_egress_headers_t {
     carried_t         carried;
     packet_in_t       packet_in;
-    ethernet_t        ethernet;
+    front_t           front;
     queue_report_t    queue_report;
-    optical_t         optical;
     check_t           check;
     request_t         request;
     request_entries_t entries;
+    ip_front_t        ipv4;
+    xcp_t             xcp;
 }
 
 struct edge_egress_metadata_t { }
@@ -40,8 +56,8 @@ parser EdgeEgressParser(packet_in packet,
         transition select(hdr.carried.way) {
             (bit<8>)EgressWay.REPORT:  parse_report;
             (bit<8>)EgressWay.REQUEST: parse_request;
-            (bit<8>)EgressWay.TELL:    parse_told;
-            default:                   reject;
+            (bit<8>)EgressWay.XCP:     parse_xcp;
+            default:                   parse_told;
         }
     }
 
@@ -51,22 +67,28 @@ parser EdgeEgressParser(packet_in packet,
     }
 
     state parse_request {
-        packet.extract(hdr.ethernet);
-        packet.extract(hdr.optical);
+        packet.extract(hdr.front);
         packet.extract(hdr.request);
+        transition accept;
+    }
+
+    state parse_xcp {
+        packet.extract(hdr.front);
+        packet.extract(hdr.ipv4);
+        packet.extract(hdr.xcp);
         transition accept;
     }
 
     state parse_told {
         packet.extract(hdr.packet_in);
-        packet.extract(hdr.ethernet);
-        packet.extract(hdr.optical);
+        packet.extract(hdr.front);
         packet.extract(hdr.check);
         packet.extract(hdr.request);
         transition accept;
     }
 }
 
+// To be tried: @pa_mutually_exclusive("egress", FIELD of XCP, FIELD of request, entries, report, packet_in), 504 of them left 12 slices over.
 control EdgeEgress(inout edge_egress_headers_t hdr,
                    inout edge_egress_metadata_t meta,
                    in egress_intrinsic_metadata_t intrinsic,
@@ -74,6 +96,7 @@ control EdgeEgress(inout edge_egress_headers_t hdr,
                    inout egress_intrinsic_metadata_for_deparser_t for_deparser,
                    inout egress_intrinsic_metadata_for_output_port_t for_port) {
     Reports() reports;
+    @name(".EdgeIngress") EdgeXcp() edge_xcp;
 
     bit<1> tells = 0;
     bit<6> cell = 0;
@@ -89,12 +112,16 @@ control EdgeEgress(inout edge_egress_headers_t hdr,
     }
 
     apply {
-        if (hdr.request.isValid()) {
-            tell();
+        if (hdr.xcp.isValid()) {
+            edge_xcp.apply((index_t)hdr.front.queue, hdr.ipv4.total_len, hdr.xcp);
         } else {
-            note();
+            if (hdr.request.isValid()) {
+                tell();
+            } else {
+                note();
+            }
+            reports.apply(tells, cell, hdr.queue_report, hdr.entries);
         }
-        reports.apply(tells, cell, hdr.queue_report, hdr.entries);
     }
 }
 
@@ -104,11 +131,12 @@ control EdgeEgressDeparser(packet_out packet,
                            in egress_intrinsic_metadata_for_deparser_t for_deparser) {
     apply {
         packet.emit(hdr.packet_in);
-        packet.emit(hdr.ethernet);
-        packet.emit(hdr.optical);
+        packet.emit(hdr.front);
         packet.emit(hdr.check);
         packet.emit(hdr.request);
         packet.emit(hdr.entries);
+        packet.emit(hdr.ipv4);
+        packet.emit(hdr.xcp);
     }
 }
 
