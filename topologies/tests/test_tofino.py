@@ -174,7 +174,7 @@ def seen(path: Path) -> dict[str, object]:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_controllers_see_what_they_see_of_v1model(program):
     tofino = seen(MADE / f"{program}.p4info.txtpb")
-    program = program.removesuffix("_tofino1")
+    program = Path(MANIFEST["arguments"][program][-1]).stem
     v1model = seen(P4SRC / "p4c-out" / f"{program}.p4info.txtpb")
     added = ADDED[program].keys() | {name.format(program.capitalize()) for name in DEVICE_PORT}
     assert v1model.keys() - tofino.keys() == LEFT_OUT[program].keys()
