@@ -96,3 +96,44 @@ def test_an_edge_on_another_machine_is_reached_through_a_tunnel_that_is_measured
     for each in measured:
         assert each["probe"] == "198.18.0.2" and 0 < each["lost"] < each["probes"]
         assert 0 < each["round_trip_p50_ns"] <= each["round_trip_p99_ns"] <= each["round_trip_max_ns"]
+
+
+def test_what_is_refused_or_taken_away_leaves_other_tunnels_and_names_alone(tmp_path):
+    public = {side: tunnel("key", tmp_path / f"{side}.key").strip() for side in ("near", "far")}
+    name = f"m{os.getpid() % 10**6}"
+    longer = f"{name}1"
+    namespace = f"{name}-wg"
+
+    def up(tunnel_name: str, *more: str, within: list[str] | None = None) -> subprocess.CompletedProcess:
+        command = [*(within or []), sys.executable, "-m", "slotwise.tunnel", "up", tunnel_name, "--side", "near", "--scenario", str(SCENARIO), "--hosts", "edge1"]
+        keys = ["--key", str(tmp_path / "near.key"), "--peer", public["far"]]
+        return subprocess.run([*command, *keys, *more], check=False, capture_output=True, text=True, cwd=ROOT / "topologies")
+
+    def links() -> set[str]:
+        listed = subprocess.run(["ip", "-j", "link", "show", "type", "vxlan"], check=True, capture_output=True, text=True).stdout
+        return {link["ifname"] for link in json.loads(listed or "[]") if link.get("ifname", "").startswith(name)}
+
+    with ExitStack() as stack:
+        far = Machine(stack)
+        subprocess.run(["ip", "netns", "add", namespace], check=True)
+        stack.callback(lambda: subprocess.run(["ip", "netns", "delete", namespace], check=False, capture_output=True))
+        refused = up(name)
+        assert refused.returncode == 2 and f"namespace {namespace} is there already" in refused.stderr
+        subprocess.run(["ip", "netns", "delete", namespace], check=True)
+
+        for each, number in ((name, 1), (longer, 2)):
+            stack.callback(lambda each=each: tunnel("down", each))
+            done = up(each, "--number", str(number), "--listen", str(PORT + number))
+            assert done.returncode == 0, done.stderr
+        of_longer = {f"{longer}p", f"{longer}0"}
+        all_links = of_longer | {f"{name}p", f"{name}0"}
+        assert links() == all_links
+        for refused in (up(longer), up(longer, within=far.within)):
+            assert refused.returncode == 2 and "is there already" in refused.stderr
+        # The port is taken: that is known only when half of it is made.
+        assert up(f"{name}2", "--number", "3", "--listen", str(PORT + 1)).returncode == 2
+        assert links() == all_links
+        tunnel("down", name)
+        assert links() == of_longer
+        tunnel("down", longer)
+        assert not links()

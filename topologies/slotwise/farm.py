@@ -7,7 +7,7 @@ import asyncio
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
@@ -168,7 +168,9 @@ class Farm:
                 future.release()
                 yield job, made
         finally:
-            self._client.cancel([future for _, future in ahead.values()], force=True)
+            # A scheduler that is gone has none of them; what it was that ended all this is said already.
+            with suppress(self._distributed.client.ClosedClientError):
+                self._client.cancel([future for _, future in ahead.values()], force=True)
 
     def _result(self, future, job: Job) -> Made:
         try:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import re
 from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from slotwise.errors import MissingPackage, SlotwiseError, UnknownTable
 from slotwise.files import put
@@ -24,6 +26,8 @@ RUNS = "runs"
 PART = "part-0.parquet"
 NONE = "__HIVE_DEFAULT_PARTITION__"
 """As sets of this form have it."""
+COLUMNS_OF_RUNS = ("ok", "failures", "scenario_sha256", "files", "report")
+INT64 = range(-(1 << 63), 1 << 63)
 
 
 class ResultsError(SlotwiseError):
@@ -67,15 +71,12 @@ class Stored:
             if taken := sorted({"seed", *self._parameters} & set(columns)):
                 raise ResultsError(f"parameter '{taken[0]}': table {name} has a column of that name; give the parameter another one, by a dictionary of named values")
         verdict = report["verdict"]
-        row = {
-            "ok": [verdict["ok"]], "failures": [verdict["failures"]], "scenario_sha256": [digest],
-            "files": [json.dumps({name: sha256(content).hexdigest() for name, content in tables.items()})],
-            "report": [json.dumps({key: value for key, value in report.items() if key != "series"})],
-        }
-        schema = pyarrow.schema({
-            "ok": pyarrow.bool_(), "failures": pyarrow.list_(pyarrow.string()), "scenario_sha256": pyarrow.string(), "files": pyarrow.string(),
-            "report": pyarrow.string(),
-        })
+        row = (
+            [verdict["ok"]], [verdict["failures"]], [digest], [json.dumps({name: sha256(content).hexdigest() for name, content in tables.items()})],
+            [json.dumps({key: value for key, value in report.items() if key != "series"})],
+        )
+        kinds = (pyarrow.bool_(), pyarrow.list_(pyarrow.string()), pyarrow.string(), pyarrow.string(), pyarrow.string())
+        schema = pyarrow.schema(list(zip(COLUMNS_OF_RUNS, kinds, strict=True)))
         written = io.BytesIO()
         self._parquet.write_table(pyarrow.table(row, schema=schema), written)
         with _written(self._out):
@@ -86,7 +87,7 @@ class Stored:
                 _put(self._file(name, values, seed), content)
 
     def _file(self, table: str, values: dict, seed: int) -> Path:
-        parts = [f"{name}={_part(value)}" for name, value in values.items()]
+        parts = [f"{name}={part(value)}" for name, value in values.items()]
         return Path(self._out, table, *parts, f"seed={seed}", PART)
 
 
@@ -137,17 +138,27 @@ class Results:
         if name == "seed":
             return pyarrow.int64()
         depth = self._parameters.index(name)
-        found = {path.name.partition("=")[2] for path in (self.directory / table).glob("/".join(["*"] * (depth + 1)))} - {NONE}
-        for kind, read in ((pyarrow.int64(), int), (pyarrow.float64(), float), (pyarrow.bool_(), {"true": True, "false": False}.__getitem__)):
-            with suppress(ValueError, KeyError):
-                for text in found:
-                    read(text)
-                return kind
-        return pyarrow.string()
+        found = {unquote(path.name.partition("=")[2]) for path in (self.directory / table).glob("/".join(["*"] * (depth + 1)))} - {NONE}
+        if all(map(_is_int, found)):
+            return pyarrow.int64()
+        if all(_is_int(text) or _is_float(text) for text in found):
+            return pyarrow.float64()
+        return pyarrow.bool_() if found <= {"true", "false"} else pyarrow.string()
 
 
-def _part(value: object) -> str:
-    """A value in a file's name."""
+def _is_int(text: str) -> bool:
+    """Whether a number that a column has is written so: '01' and '1' are two values."""
+    return re.fullmatch("-?[0-9]{1,19}", text) is not None and str(int(text)) == text and int(text) in INT64
+
+
+def _is_float(text: str) -> bool:
+    with suppress(ValueError):
+        return math.isfinite(float(text)) and repr(float(text)) == text
+    return False
+
+
+def part(value: object) -> str:
+    """A value in a file's name. Values with the same one are the same to a set: 1 and '1', true and 'true'."""
     if value is None:
         return NONE
     if isinstance(value, bool):

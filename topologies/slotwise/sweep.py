@@ -31,8 +31,10 @@ from slotwise.scenario import Problem, ScenarioError
 MOST_RUNS = 1_000_000
 MOST_TEXT_BYTES = 80
 """Of a value: it is part of a file's name, in which each byte may take three."""
+AMBIGUOUS = re.compile("[,=\"]")
+"""In text that stands in the name of a run."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
-TAKEN = frozenset({"seed"})
+TAKEN = frozenset({"seed", *results.COLUMNS_OF_RUNS})
 
 Value = str | int | float | bool | None
 Axis = list | tuple | range | Mapping[str, Mapping[str, object]]
@@ -53,7 +55,11 @@ class Point(NamedTuple):
     @property
     def name(self) -> str:
         """In messages."""
-        return ", ".join(f"{name}={value}" for name, value in self.values.items()) or "the scenario"
+        return ", ".join(f"{name}={_shown(value)}" for name, value in self.values.items()) or "the scenario"
+
+
+def _shown(value: Value) -> str:
+    return json.dumps(value) if isinstance(value, str) and AMBIGUOUS.search(value) else str(value)
 
 
 class Sweep:
@@ -179,7 +185,7 @@ def _axes(grid: Mapping[str, Axis]) -> dict[str, dict[Value, dict[str, object]]]
         is_named = isinstance(given, Mapping)
         name = key if is_named else _last_word(key)
         if not NAME.fullmatch(name) or name in TAKEN:
-            raise InvalidArgument(f"grid: '{name}' is no name of a parameter; expected a letter, then letters, digits, '_', '.' or '-', and not seed")
+            raise InvalidArgument(f"grid: '{name}' is no name of a parameter; expected a letter, then letters, digits, '_', '.' or '-', and not {', '.join(sorted(TAKEN))}")
         if name in axes:
             raise InvalidArgument(f"grid: two parameters are called '{name}'; give one a name: {{'name': {{'value': {{'{key}': ...}}}}}}")
         if not is_named and not isinstance(given, (list, tuple, range)):
@@ -189,8 +195,11 @@ def _axes(grid: Mapping[str, Axis]) -> dict[str, dict[Value, dict[str, object]]]
         changes = dict(given) if is_named else {_scalar(key, value): {key: value} for value in given}
         if len(changes) < len(given):
             raise InvalidArgument(f"grid: {key}: a value is there twice")
+        same: dict[str, Value] = {}
         for value, of_value in changes.items():
-            _scalar(key, value)
+            other = same.setdefault(results.part(_scalar(key, value)), value)
+            if other is not value:
+                raise InvalidArgument(f"grid: {key}: {other!r} and {value!r} would be one value in the set; expected values that are written differently")
             if not isinstance(of_value, Mapping):
                 raise InvalidArgument(f"grid: {key}: {value}: expected what to put by JSON pointer, got {of_value!r}")
         axes[name] = changes

@@ -17,10 +17,12 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 from slotwise import scenario
 from slotwise.access import OFFLOADS_OFF
@@ -40,6 +42,10 @@ WIREGUARD_MTU = 1420
 """Fits 1500 bytes with IPv6 outside, as WireGuard's own tools have it."""
 VXLAN_BYTES = 50
 KEEPALIVE_S = 25
+PORTS = range(1, 1 << 16)
+MTUS = range(576, 1 << 16)
+"""From what each IPv4 host takes (RFC 791)."""
+NAMESPACES = "/run/netns"
 
 
 class TunnelError(SlotwiseError):
@@ -127,56 +133,88 @@ def new_key(file: Path) -> str:
 
 
 def up(tunnel: Tunnel, *, key: Path, peer: str, to: str | None, listen: int, mtu: int, namespaces: bool) -> None:
-    """Makes this end. What there is of it when something fails is taken away. Raises TunnelError."""
+    """Makes this end. What it made when something fails is taken away, and nothing else. Raises TunnelError."""
     if not KEY.fullmatch(peer):
         raise TunnelError(f"--peer: '{peer}' is no public key; expected the 44 characters that `slotwise tunnel key` says at the other end")
-    if key.stat().st_mode & 0o077:
-        raise TunnelError(f"{key}: others may read it; expected a file of mode 600")
+    _check_key(key)
+    if to:
+        _check_endpoint(to)
     there = _interfaces()
     for interface in tunnel.interfaces:
         if interface in there:
             raise TunnelError(f"interface {interface} is there already; `slotwise tunnel down {tunnel.name}` takes it away, or choose another name")
+    if Path(NAMESPACES, tunnel.wireguard).exists():
+        raise TunnelError(f"namespace {tunnel.wireguard} is there already; `slotwise tunnel down {tunnel.name}` takes it away where it is of a tunnel, or choose another name")
+    with ExitStack() as made:
+        _make(tunnel, made, key=key, peer=peer, to=to, listen=listen, mtu=mtu, namespaces=namespaces)
+        made.pop_all()
+
+
+def _check_key(key: Path) -> None:
     try:
-        _said("ip", "netns", "add", tunnel.wireguard)
-        _wireguard(tunnel.wireguard)
-        endpoint = ["endpoint", to] if to else []
-        _said(
-            "wg", "set", tunnel.wireguard, "private-key", str(key), "listen-port", str(listen),
-            "peer", peer, "allowed-ips", f"{tunnel.remote}/32", "persistent-keepalive", str(KEEPALIVE_S), *endpoint,
-        )
-        # What it sends and receives outside stays in this namespace.
-        _said("ip", "link", "set", tunnel.wireguard, "netns", tunnel.wireguard)
-        within = ["ip", "-n", tunnel.wireguard]
-        _said(*within, "address", "add", f"{tunnel.local}/30", "dev", tunnel.wireguard)
-        _said(*within, "link", "set", tunnel.wireguard, "mtu", str(mtu), "up")
-        _vxlan(tunnel, tunnel.probes, MOST_HOSTS)
-        _said("ip", "address", "add", f"{tunnel.local}/30", "dev", tunnel.probes)
-        _said("ip", "link", "set", tunnel.probes, "mtu", str(mtu - VXLAN_BYTES), "up")
-        for index, host in enumerate(tunnel.hosts):
-            _join(tunnel, index, host, mtu - VXLAN_BYTES, namespaces)
-    except TunnelError:
-        down(tunnel.name)
-        raise
+        mode = key.stat().st_mode
+    except OSError as error:
+        raise TunnelError(f"--key: {key}: {error.strerror}; `slotwise tunnel key {key}` writes one") from error
+    if mode & 0o077:
+        raise TunnelError(f"{key}: others may read it; expected a file of mode 600")
 
 
-def _vxlan(tunnel: Tunnel, interface: str, index: int, namespace: str | None = None) -> None:
+def _check_endpoint(to: str) -> None:
+    """`wg` takes ports modulo 2^16, and asks for a name again and again."""
+    host, _, port = to.rpartition(":")
+    if not host or not port.isdecimal() or int(port) not in PORTS:
+        raise TunnelError(f"--to: '{to}'; expected HOST:PORT, the port from {PORTS[0]} to {PORTS[-1]}")
+    try:
+        socket.getaddrinfo(host.removeprefix("[").removesuffix("]"), int(port), type=socket.SOCK_DGRAM)
+    except (OSError, UnicodeError) as error:
+        raise TunnelError(f"--to: '{host}': no address is known here ({getattr(error, 'strerror', error)})") from error
+
+
+def _make(tunnel: Tunnel, made: ExitStack, *, key: Path, peer: str, to: str | None, listen: int, mtu: int, namespaces: bool) -> None:
+    """Makes this end, and has `made` take away what there is of it. Raises TunnelError."""
+    _said("ip", "netns", "add", tunnel.wireguard)
+    made.callback(_try, "ip", "netns", "delete", tunnel.wireguard)
+    _wireguard(tunnel.wireguard)
+    made.callback(_try, "ip", "-n", tunnel.wireguard, "link", "delete", tunnel.wireguard)
+    made.callback(_try, "ip", "link", "delete", tunnel.wireguard)
+    endpoint = ["endpoint", to] if to else []
+    _said(
+        "wg", "set", tunnel.wireguard, "private-key", str(key), "listen-port", str(listen),
+        "peer", peer, "allowed-ips", f"{tunnel.remote}/32", "persistent-keepalive", str(KEEPALIVE_S), *endpoint,
+    )
+    # What it sends and receives outside stays in this namespace.
+    _said("ip", "link", "set", tunnel.wireguard, "netns", tunnel.wireguard)
+    within = ["ip", "-n", tunnel.wireguard]
+    _said(*within, "address", "add", f"{tunnel.local}/30", "dev", tunnel.wireguard)
+    _said(*within, "link", "set", tunnel.wireguard, "mtu", str(mtu), "up")
+    _vxlan(tunnel, made, tunnel.probes, MOST_HOSTS)
+    _said("ip", "address", "add", f"{tunnel.local}/30", "dev", tunnel.probes)
+    _said("ip", "link", "set", tunnel.probes, "mtu", str(mtu - VXLAN_BYTES), "up")
+    for index, host in enumerate(tunnel.hosts):
+        _join(tunnel, made, index, host, mtu - VXLAN_BYTES, namespaces)
+
+
+def _vxlan(tunnel: Tunnel, made: ExitStack, interface: str, index: int, namespace: str | None = None) -> None:
     """Makes an interface whose packets go through WireGuard, in this process's namespace or another."""
     _said(
         "ip", "-n", tunnel.wireguard, "link", "add", interface, "type", "vxlan", "id", str(tunnel.number * (MOST_HOSTS + 1) + index),
         "dstport", str(VXLAN_PORT), "local", str(tunnel.local), "remote", str(tunnel.remote), "nolearning",
     )
     _said("ip", "-n", tunnel.wireguard, "link", "set", interface, "netns", namespace or str(os.getpid()))
+    where = ["-n", namespace] if namespace else []
+    made.callback(_try, "ip", *where, "link", "delete", interface)
 
 
-def _join(tunnel: Tunnel, index: int, host: HostId | RoutedHost, mtu: int, namespaces: bool) -> None:
+def _join(tunnel: Tunnel, made: ExitStack, index: int, host: HostId | RoutedHost, mtu: int, namespaces: bool) -> None:
     """The interface of a host, at either end."""
     interface, within, namespace = tunnel.interface(index), [], None
     if tunnel.side == "far" and namespaces:
         namespace = f"{tunnel.name}-{host.node}"
         _said("ip", "netns", "add", namespace)
+        made.callback(_try, "ip", "netns", "delete", namespace)
         within = ["ip", "netns", "exec", namespace]
         _said(*within, "ip", "link", "set", "lo", "up")
-    _vxlan(tunnel, interface, index, namespace)
+    _vxlan(tunnel, made, interface, index, namespace)
     # What arrives at an edge are single packets with checksums, and nothing of this machine's own.
     _said(*within, "ethtool", "-K", interface, *OFFLOADS_OFF.split())
     _said(*within, "sh", "-c", f"f=/proc/sys/net/ipv6/conf/{interface}/disable_ipv6; if [ -e $f ]; then echo 1 > $f; fi")
@@ -187,30 +225,51 @@ def _join(tunnel: Tunnel, index: int, host: HostId | RoutedHost, mtu: int, names
 
 
 def down(name: str) -> None:
-    """Takes an end away, however far it was made. Raises TunnelError."""
+    """Takes an end away, however far it was made: what is called so and has the address of its probes, since `lab10` may be of `lab` or of `lab1`.
+    Raises TunnelError."""
     own, wireguard = re.compile(rf"{name}([0-9]+|p)"), f"{name}-wg"
-    for interface in filter(own.fullmatch, _interfaces("vxlan")):
-        _said("ip", "link", "delete", interface)
+    here = _vxlans()
+    address = here.get(f"{name}p")
     for namespace in [each["name"] for each in json.loads(_said("ip", "-j", "netns", "list") or "[]")]:
-        if namespace.startswith(f"{name}-") and any(own.fullmatch(each) for each in _interfaces("vxlan", namespace)):
+        if namespace.startswith(f"{name}-") and any(own.fullmatch(each) and of_each == address for each, of_each in _vxlans(namespace).items()):
             _said("ip", "netns", "delete", namespace)
+    for interface in [each for each, of_each in here.items() if own.fullmatch(each) and of_each == address]:
+        _said("ip", "link", "delete", interface)
     # A wireguard-go behind it ends.
-    if wireguard in _interfaces(namespace=wireguard):
+    within = _interfaces(wireguard)
+    if wireguard in within:
         _said("ip", "-n", wireguard, "link", "delete", wireguard)
     if wireguard in _interfaces():
         _said("ip", "link", "delete", wireguard)
-    if Path("/run/netns", wireguard).exists():
+    # One in which there is something else is somebody else's.
+    if Path(NAMESPACES, wireguard).exists() and set(within) <= {"lo", wireguard}:
         _said("ip", "netns", "delete", wireguard)
 
 
-def _interfaces(kind: str | None = None, namespace: str | None = None) -> list[str]:
-    """Names of those that there are, here or in a namespace, of a kind. Of a namespace that cannot be entered none."""
-    where, which = ["-n", namespace] if namespace else [], ["type", kind] if kind else []
+def _vxlans(namespace: str | None = None) -> dict[str, str]:
+    """Interfaces of VXLAN here or in a namespace, each with its own end's address."""
+    return {link["ifname"]: link.get("linkinfo", {}).get("info_data", {}).get("local", "") for link in _links(namespace, "type", "vxlan")}
+
+
+def _interfaces(namespace: str | None = None) -> list[str]:
+    """Names of those that there are, here or in a namespace."""
+    return [link["ifname"] for link in _links(namespace)]
+
+
+def _links(namespace: str | None, *which: str) -> list[dict]:
+    """Of a namespace that cannot be entered none."""
+    where = ["-n", namespace] if namespace else []
     try:
-        links = json.loads(_said("ip", *where, "-j", "link", "show", *which) or "[]")
+        links = json.loads(_said("ip", *where, "-j", "-d", "link", "show", *which) or "[]")
     except TunnelError:
         return []
-    return [link["ifname"] for link in links if "ifname" in link]
+    return [link for link in links if "ifname" in link]
+
+
+def _try(*command: str) -> None:
+    """What there may be nothing of any more."""
+    with suppress(TunnelError):
+        _said(*command)
 
 
 def _wireguard(interface: str) -> None:
@@ -248,10 +307,13 @@ def _name(text: str) -> str:
     return text
 
 
-def _number(text: str) -> int:
-    if not text.isdecimal() or int(text) not in NUMBERS:
-        raise argparse.ArgumentTypeError(f"'{text}': expected a number from 0 to {NUMBERS[-1]}")
-    return int(text)
+def _in(numbers: range) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) not in numbers:
+            raise argparse.ArgumentTypeError(f"'{text}': expected a number from {numbers[0]} to {numbers[-1]}")
+        return int(text)
+
+    return read
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -267,9 +329,9 @@ def _parser() -> argparse.ArgumentParser:
     ups.add_argument("--key", type=Path, required=True, metavar="FILE", help="this end's private key")
     ups.add_argument("--peer", required=True, metavar="KEY", help="the other end's public key")
     ups.add_argument("--to", metavar="HOST:PORT", help="where the other end is; one end may leave it out, and waits")
-    ups.add_argument("--listen", type=int, default=DEFAULT_PORT, metavar="PORT", help=f"UDP port of this end; {DEFAULT_PORT} unless given")
-    ups.add_argument("--number", type=_number, default=0, metavar="N", help="tells tunnels of one machine apart; the same at both ends, 0 unless given")
-    ups.add_argument("--mtu", type=int, default=WIREGUARD_MTU, metavar="BYTES", help=f"of WireGuard; hosts have {VXLAN_BYTES} less; {WIREGUARD_MTU} unless given")
+    ups.add_argument("--listen", type=_in(PORTS), default=DEFAULT_PORT, metavar="PORT", help=f"UDP port of this end; {DEFAULT_PORT} unless given")
+    ups.add_argument("--number", type=_in(NUMBERS), default=0, metavar="N", help="tells tunnels of one machine apart; the same at both ends, 0 unless given")
+    ups.add_argument("--mtu", type=_in(MTUS), default=WIREGUARD_MTU, metavar="BYTES", help=f"of WireGuard; hosts have {VXLAN_BYTES} less; {WIREGUARD_MTU} unless given")
     ups.add_argument("--namespaces", action="store_true", help="at the far end, each host in a network namespace NAME-HOST; needed for more than one")
     downs = commands.add_parser("down", help="take an end away", allow_abbrev=False)
     downs.add_argument("name", type=_name, metavar="NAME")

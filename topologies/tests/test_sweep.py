@@ -2,7 +2,9 @@
 """Sweeps: what is refused before anything runs, what is kept, on this machine and on workers elsewhere that die or are of another version."""
 import stat
 import subprocess
+import sys
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from socket import SOCK_DGRAM
 
@@ -16,7 +18,7 @@ from pyarrow import parquet
 
 from slotwise import Network, Star, UnknownTable, farm, home
 from slotwise.errors import InvalidArgument
-from slotwise.farm import LostRun, NoScheduler, OtherVersion
+from slotwise.farm import FarmError, LostRun, NoScheduler, OtherVersion
 from slotwise.results import Results, ResultsError
 from slotwise.scenario import ScenarioError
 from slotwise.sweep import Sweep, SweepFailed
@@ -92,6 +94,9 @@ def fixture_cluster():
     ({"scheduler": ["fair"]}, [1], "'scheduler' is no JSON pointer"),
     ({"/edges/0/hosts": [1], "/edges/1/hosts": [1]}, [1], "two parameters are called 'hosts'"),
     ({"seed": {"one": {}}}, [1], "'seed' is no name of a parameter"),
+    ({"report": {"one": {}}}, [1], "'report' is no name of a parameter; .* and not failures, files, ok, report, scenario_sha256, seed"),
+    ({"load": {"1": {}, 1: {}}}, [1], "'1' and 1 would be one value in the set"),
+    ({"load": {"true": {}, True: {}}}, [1], "'true' and True would be one value"),
     ({"../up": {"one": {}}}, [1], "'../up' is no name of a parameter"),
     ({"load": {"low": 3}}, [1], "load: low: expected what to put by JSON pointer, got 3"),
     ({"/edges/0/hosts": range(1000)}, range(1001), "1001000 runs; expected at most 1000000"),
@@ -137,6 +142,20 @@ def test_parameters_keep_their_types(tmp_path, stand_in):
     frame = Sweep(base, grid).run(tmp_path / "out").frame("flows")
     assert {name: str(frame[name].dtype) for name in ("hosts", "loss", "on", "text")} == {"hosts": "int64", "loss": "float64", "on": "bool", "text": "object"}
     assert set(frame["text"]) == {"a b/c=ü%", "0"} and set(frame["gone"].dropna()) == {7} and frame["gone"].isna().any()
+
+
+@pytest.mark.parametrize("values", [["01", "1", "001"], ["1.1", "1.10"], ["1_000"], [1 << 70], ["nan", "inf"], ["1, b=2", "1"], ['"1"', "1, b=2"]])
+def test_values_that_are_written_differently_stay_apart(tmp_path, stand_in, values):
+    base = Star(2, 2).phase("main", 0.1).tcp().scenario | {"b": 1}
+    grid = {"a": {value: {} for value in values}, "b": {"2": {}, "2, b=2": {}}}
+    frame = Sweep(base, grid).run(tmp_path / "out").runs()
+    assert set(frame["a"]) == {str(value) for value in values} and len(frame) == 2 * len(values)
+
+
+@pytest.mark.parametrize("values, read", [([1, -2], [-2, 1]), ([1, 0.25], [0.25, 1.0]), ([1e-7, 1e300], [1e-7, 1e300])])
+def test_numbers_are_read_as_numbers(tmp_path, stand_in, values, read):
+    frame = Sweep(Star(2, 2).phase("main", 0.1).tcp(), {"a": {value: {} for value in values}}).run(tmp_path / "out").runs()
+    assert list(frame["a"]) == read
 
 
 def test_what_is_there_is_not_made_again_and_what_is_not_whole_is(tmp_path, stand_in):
@@ -250,6 +269,24 @@ def test_a_run_that_kills_each_worker_ends_the_sweep(tmp_path, stand_in, cluster
     stand_in(extra='[ "$8" = 5 ] && kill -9 $PPID')
     with pytest.raises(LostRun, match=r"seed 5: each worker that made it died \(2 did\)"):
         sweep({}, [5]).run(tmp_path / "out", on=cluster.scheduler_address)
+
+
+def test_a_scheduler_that_is_killed_in_mid_sweep_is_said(tmp_path, stand_in):
+    stand_in(extra='[ "$8" = 1 ] || cat > /dev/null')
+    file, quiet = tmp_path / "scheduler.json", {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    start = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    with ExitStack() as stack:
+        scheduler = stack.enter_context(subprocess.Popen([*start, "--scheduler-file", str(file)], **quiet))
+        stack.callback(scheduler.kill)
+        joins = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-dashboard", "--no-nanny"]
+        stack.callback(stack.enter_context(subprocess.Popen(joins, **quiet)).kill)
+        stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": "1s"}))
+        client = stack.enter_context(distributed.Client(scheduler_file=str(file), timeout=60))
+        client.wait_for_workers(1, timeout=60)
+        with pytest.raises(FarmError):
+            sweep({}, [1, 2, 3]).run(tmp_path / "out", on=client, on_run=lambda *_: scheduler.kill())
+    assert len(sweep({}, [1]).run(tmp_path / "out", workers=1).runs()) == 1
+    assert Counter(seed for _, seed in asked(tmp_path))[1] == 1
 
 
 def test_a_worker_of_another_version_is_refused(tmp_path, stand_in, cluster):

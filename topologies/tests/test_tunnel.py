@@ -42,6 +42,8 @@ def test_the_near_end_says_what_the_network_is_told():
     ([*UP, "--key", "k", "--hosts", "edge2"], "2 hosts of one network on one machine: expected --namespaces"),
     ([*UP, "--key", "k", "--hosts", "h2_0", "--number", "32768"], "expected a number from 0 to 32767"),
     ([*UP, "--key", "k", "--hosts", "h2_0", "--number", "-1"], "expected"),
+    ([*UP, "--key", "k", "--hosts", "h2_0", "--listen", "99999"], "--listen: '99999': expected a number from 1 to 65535"),
+    ([*UP, "--key", "k", "--hosts", "h2_0", "--mtu", "10"], "--mtu: '10': expected a number from 576 to 65535"),
 ])
 def test_what_cannot_be_is_refused(arguments, reason, capsys):
     with pytest.raises(SystemExit) as ended:
@@ -62,7 +64,10 @@ def test_keys_that_others_may_read_or_that_are_none_are_refused(tmp_path, capsys
     assert tunnel.main([*up, "--peer", "secret"]) == 2
     assert "'secret' is no public key; expected the 44 characters" in capsys.readouterr().err
     assert tunnel.main([*up, "--key", str(tmp_path / "none")]) == 2
-    assert "No such file" in capsys.readouterr().err
+    assert "--key: " in (said := capsys.readouterr().err) and "No such file" in said and "`slotwise tunnel key " in said
+    for to, reason in (("10.0.0.1:99999", "expected HOST:PORT, the port from 1 to 65535"), ("10.0.0.1", "expected HOST:PORT"), (":1", "HOST:PORT"), ("no host:1", "no address is known")):
+        assert tunnel.main([*up, "--to", to]) == 2
+        assert "--to: '" in (said := capsys.readouterr().err) and reason in said
     assert tunnel.main([*up, "--hosts", "h9_9"]) == 2
     assert "has no host or switch 'h9_9'" in capsys.readouterr().err
 
