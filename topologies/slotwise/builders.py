@@ -70,7 +70,7 @@ def star(
     """
     _refuse(unknown, star, "a star")
     if not _is_count(edges) or edges < 1:
-        raise InvalidArgument(f"edges: expected a number of edges, got {edges!r}")
+        raise InvalidArgument(f"edges: expected a number of edges, got {given(edges)}")
     _bound("edges", edges, MOST_NODES)
     if masters is None:
         masters = [0]
@@ -149,7 +149,7 @@ def ring(
         _bound("stations", stations, MOST_NODES)
         stations = [f"station{number}" for number in range(stations)]
     if not isinstance(stations, (list, tuple)) or not all(isinstance(station, str) for station in stations):
-        raise InvalidArgument(f"stations: expected their number, or a list of names, got {stations!r}")
+        raise InvalidArgument(f"stations: expected their number, or a list of names, got {given(stations)}")
     shared = {} if threshold is None else {"threshold": threshold}
     # So that the controller has ten reports a second of each congested link to show.
     watch = max(1, 100_000_000 // interval_ns) if _is_count(interval_ns) and interval_ns > 0 else 1
@@ -212,11 +212,12 @@ def ops(
     for key in OPS_KEYS.intersection(unknown):
         raise InvalidArgument(f"{key}: a key of the section ops; expected more={{'{key}': ...}}")
     _refuse(unknown, ops, "a mesh of optical packet switches")
+    number = switches if _is_count(switches) else None
     if _is_count(switches):
         _bound("switches", switches, MOST_NODES)
         switches = [f"s{number}" for number in range(switches)]
     if not isinstance(switches, (list, tuple)) or not all(isinstance(switch, str) for switch in switches):
-        raise InvalidArgument(f"switches: expected their number, or a list of names, got {switches!r}")
+        raise InvalidArgument(f"switches: expected their number, or a list of names, got {given(switches)}")
     if links is None:
         links = _around(switches)
     if not _are_pairs(links):
@@ -224,6 +225,9 @@ def ops(
     if not _is_count(edges_per_switch) or edges_per_switch < 1:
         raise InvalidArgument(f"edges_per_switch: expected a number of edges, got {edges_per_switch!r}")
     _bound("edges_per_switch, of all switches together", edges_per_switch * len(switches), MOST_NODES)
+    edges = edges_per_switch * (len(switches) if number is None else number)
+    if edges < 2:
+        raise InvalidArgument(f"switches: expected two edges at least, got {edges}")
     if not isinstance(more or {}, dict):
         raise InvalidArgument(f"more: expected keys of the section ops with their values, got {more!r}")
     ingress = {} if ingress_bytes is None else {"ingress": {"bytes": ingress_bytes}}
@@ -288,7 +292,7 @@ def lambda_network(
         _bound("sites", sites, MOST_SITES)
         sites = [f"site{number}" for number in range(sites)]
     if not isinstance(sites, (list, tuple)) or not all(isinstance(site, str) for site in sites):
-        raise InvalidArgument(f"sites: expected their number, or a list of names, got {sites!r}")
+        raise InvalidArgument(f"sites: expected their number, or a list of names, got {given(sites)}")
     if lambdas is None:
         lambdas = [(here, there) for number, here in enumerate(sites) for there in sites[number + 1:]]
     if not _are_pairs(lambdas):
@@ -363,6 +367,11 @@ def ms(seconds: float) -> int:
         return round(seconds * 1000)
     except (TypeError, ValueError, OverflowError):
         raise InvalidArgument(f"expected a time in s, got {seconds!r}") from None
+
+
+def given(value: object) -> str:
+    """What was given instead of a number or a name, in few words."""
+    return "a dictionary; a scenario that is there already begins with Experiment(...), Network.of(...) and so on" if isinstance(value, dict) else repr(value)
 
 
 def _refuse(unknown: dict, builder: Callable, what: str) -> None:

@@ -72,11 +72,11 @@ def run(*arguments: str, directory: str, quiet: bool = False) -> Ended:
     return Ended(process.returncode, list(said.lines))
 
 
-def check(file: str) -> Ended:
-    """Runs `slotwise check FILE`. Raises home.CommandNotFound."""
+def check(file: str, *options: str) -> Ended:
+    """Runs `slotwise check FILE OPTIONS`. Raises home.CommandNotFound."""
     command = home.slotwise_command()
     try:
-        done = subprocess.run([command, "check", file], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run([command, "check", file, *options], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
     except OSError as error:
         raise home.CommandNotFound(f"{command}: cannot be started: {error.strerror}") from error
     said = _Kept()

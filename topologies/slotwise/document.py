@@ -40,20 +40,22 @@ class Document:
     NEEDED: ClassVar[tuple[str, str]] = ("version", "no scenario")
     """A key that a file for `load` has, and what one without it is."""
 
-    def __init__(self, base: dict, source: str | None = None):
-        """`base` comes from a builder or from `scenario.load`; it is copied. `source` is what errors call it."""
+    def __init__(self, base: dict, source: str | None = None, place: str | None = None):
+        """`base` comes from a builder or from `scenario.load`; it is copied. `source` is what errors call it, `place` where they say that it
+        was written: the caller's line unless given."""
         self.scenario = copy.deepcopy(base)
-        self.source = source or f"scenario '{base.get('name')}'"
+        name = base.get("name")
+        self.source = source or (f"scenario '{name}'" if isinstance(name, str) else "scenario")
         # Where files that the scenario names are looked for.
         self._directory = Path.cwd()
         # Where the caller added what is at a JSON pointer: what is wrong there is said with the place.
-        self._places = {"": _caller()}
+        self._places = {"": _caller() if place is None else place}
 
     @classmethod
-    def of(cls, document: dict, source: str | None = None) -> Self:
-        """All that a scenario has; `source` is what errors call it. Checked when it is saved or run."""
+    def of(cls, document: dict, source: str | None = None, place: str | None = None) -> Self:
+        """All that a scenario has; `source` and `place` as of `Document`. Checked when it is saved or run."""
         made = cls.__new__(cls)
-        Document.__init__(made, document, source)
+        Document.__init__(made, document, source, place)
         return made
 
     @classmethod
@@ -63,9 +65,8 @@ class Document:
         key, reason = cls.NEEDED
         if key not in document:
             raise ScenarioError(str(path), [Problem(f"/{key}", reason)])
-        made = cls.of(document, str(path))
         # The file is the place.
-        made._places[""] = ""
+        made = cls.of(document, str(path), "")
         made._directory = Path(path).resolve().parent
         return made
 
@@ -77,6 +78,11 @@ class Document:
         with suppress(CommandNotFound):
             self._check_by_engine(text)
         put(path, text.encode())
+
+    def check(self, target: str | None = None) -> None:
+        """Asks the schema and the engine's command whether it can be run, on `target` if given. Raises ScenarioError, RunFailed for what the command
+        refuses otherwise, or CommandNotFound."""
+        self._check_by_engine(scenario.dump(self._placed(self._checked(self.scenario))), target)
 
     def run(self, *, target: str | None = None, **options) -> Report:
         """Emulates it with Mininet hosts (needs root). `target` is what runs the P4 programs, engine or bmv2; other options as
@@ -183,11 +189,11 @@ class Document:
         """A document that may be anywhere."""
         return scenario.placed(document, self._directory)
 
-    def _check_by_engine(self, text: str) -> None:
+    def _check_by_engine(self, text: str, target: str | None = None) -> None:
         with RunDirectory("experiment") as directory:
             file = Path(directory, "scenario.yaml")
             file.write_text(text)
-            ended = command.check(str(file))
+            ended = command.check(str(file), *([] if target is None else ["--target", target]))
             ended = ended._replace(said=[line.replace(str(file), self.source) for line in ended.said])
         self._raise_problems(ended.said)
         if ended.status != 0:

@@ -200,8 +200,8 @@ class AgileCLI(CLI):
             raise
 
     def do_fibre(self, line: str) -> None:
-        """Cut or mend a pair of fibres: fibre edge2-core0 down, fibre edge2-core0 up; of routers a link, both ways. Without arguments: what
-        there is."""
+        """Cut or mend a pair of fibres: fibre edge2-core0 down, fibre edge2-core0 up; of routers a link, of a ring a span, of a mesh a
+        fibre between two switches or to an edge (fibre s0-s2 down, fibre e0-s0 down), both ways. Without arguments: what there is."""
         switches = [switch for switch in self.mn.switches if isinstance(switch, AgileSwitch)]
         if not switches or switches[0].fabric is None:
             error("no agile network is running\n")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What networks of routers, rings and optical packet switches have in common: groups of hosts, flows between them over the whole run, and changes of their links."""
-from typing import ClassVar, Iterable, Self
+from typing import ClassVar, Self
 
 from slotwise import builders, scenario
 from slotwise.errors import InvalidArgument, UnknownArgument
@@ -32,34 +32,27 @@ class Grouped(Parts):
             "down_delay_ns": down_delay_ns, "buffer": buffer(buffer_packets, buffer_bytes), **({} if gtp is None else {"gtp": gtp}),
         })
 
-    def tcp(
-        self, source: str, destination: str, *, transport: str | None = None, sack: bool | None = None, size_bytes: int | None = None, **when,
-    ) -> Self:
-        """A stream from each host of a group to the host of the same number in another, of `size_bytes` or until the end. `when`, of
-        every kind of flow: `name`; `start_s`, the earliest start; `spread_s`, within which they start by seed; of `tcp` and `gtp` `stop_s`, when
-        they send nothing new any more. Raises UnknownName."""
-        return self._flow(source, destination, when, {"transport": transport, "sack": sack, "bytes": size_bytes}, ["transport", "sack", "size_bytes"])
+    def tcp(self, source: str, destination: str, *, transport: str | None = None, **options) -> Self:
+        """A stream from each host of a group to the host of the same number in another. `options` are the keys of a scenario's `flows`
+        (docs/scenario.md), as `sack`, `tcp={"paced": True}`, `dscp`, `measure` and `name`; times may be in s as well, as `start_s` for
+        `start_ms`, and `size_bytes` is `bytes`: until the end unless given. Raises UnknownName, and UnknownArgument."""
+        return self._flow(source, destination, None, {"transport": transport, **options})
 
-    def udp(self, source: str, destination: str, rate_bps: int, process: str = "constant", *, name: str | None = None,
-            start_s: float | None = None, spread_s: float | None = None, **bursts) -> Self:
-        """Datagrams in full packets; `process` and `bursts` as in `Experiment.udp`. Raises UnknownName."""
-        when = {"name": name, "start_s": start_s, "spread_s": spread_s}
-        return self._flow(source, destination, when, {"udp": {"rate_bps": rate_bps, "process": process, **bursts}})
+    def udp(self, source: str, destination: str, rate_bps: int, process: str = "constant", **options) -> Self:
+        """Datagrams in full packets; `process` and options of bursts as in `Experiment.udp`, others as in `tcp`. Raises UnknownName, and
+        UnknownArgument."""
+        return self._flow(source, destination, "udp", {"rate_bps": rate_bps, "process": process, **options})
 
-    def gtp(self, source: str, destination: str, *, size_bytes: int | None = None, limit_bps: int | None = None, alpha: float | None = None,
-            beta: float | None = None, begin_bps: int | None = None, **when) -> Self:
+    def gtp(self, source: str, destination: str, **options) -> Self:
         """A session of GTP of `size_bytes` or until the end, whose source can send at most `limit_bps`; `alpha` and `beta` in place of its
-        hosts'; `begin_bps` is what both hosts are taken to have granted it for ever; `when` as in `tcp`. Raises UnknownName."""
-        asked = {"bytes": size_bytes, "limit_bps": limit_bps, "alpha": alpha, "beta": beta, "begin_bps": begin_bps}
-        options = ["size_bytes", *list(asked)[1:]]
-        return self._flow(source, destination, when, {"gtp": {key: value for key, value in asked.items() if value is not None}}, options)
+        hosts'; `begin_bps` is what both hosts are taken to have granted it for ever; other options as in `tcp`. Raises UnknownName, and
+        UnknownArgument."""
+        return self._flow(source, destination, "gtp", options)
 
-    def web(self, source: str, destination: str, mean_think_ns: int, mean_bytes: int, *, transport: str | None = None, sack: bool | None = None,
-            name: str | None = None, start_s: float | None = None, spread_s: float | None = None, **pages) -> Self:
-        """Users at the receivers who fetch pages; options `users`, `shape`, `max_bytes`. Raises UnknownName."""
-        when = {"name": name, "start_s": start_s, "spread_s": spread_s}
-        return self._flow(source, destination, when, {
-            "transport": transport, "sack": sack, "web": {"mean_think_ns": mean_think_ns, "mean_bytes": mean_bytes, **pages}})
+    def web(self, source: str, destination: str, mean_think_ns: int, mean_bytes: int, **options) -> Self:
+        """Users at the receivers who fetch pages; options `users`, `sizes`, `shape`, `max_bytes`, others as in `tcp`. Raises UnknownName, and
+        UnknownArgument."""
+        return self._flow(source, destination, "web", {"mean_think_ns": mean_think_ns, "mean_bytes": mean_bytes, **options})
 
     def hosts_change(self, at_s: float, hosts: str, *, every_s: float | None = None, times: int | None = None, **change) -> Self:
         """Changes the links of a group of hosts: `up_delay_ns`, `down_delay_ns`. Raises UnknownName."""
@@ -77,15 +70,25 @@ class Grouped(Parts):
         known = [group["name"] for group in scenario.groups(self.scenario)]
         return self._known("group of hosts", name, [*known, *of_edges])
 
-    def _flow(self, source: str, destination: str, when: dict, what: dict, others: Iterable[str] = ()) -> Self:
-        """`others` are the options of this kind of flow besides those of `when`."""
-        known = ["name", "start_s", "spread_s", "stop_s"]
-        for option in when:
-            if option not in known:
-                raise UnknownArgument("option", option, [*others, *known], "a flow")
-        entry = {"name": when.get("name") or f"flow{len(self.scenario['flows'])}", "from": self._party(source), "to": self._party(destination)}
-        times = {f"{key}_ms": builders.ms(when[f"{key}_s"]) for key in ("start", "spread", "stop") if when.get(f"{key}_s") is not None}
-        return self._append("flows", entry | {key: value for key, value in what.items() if value is not None} | times)
+    def _flow(self, source: str, destination: str, kind: str | None, options: dict) -> Self:
+        """`kind` as in `scenario.flow_keys`. Options that are None are not given."""
+        of_flow, of_kind = scenario.flow_keys(kind)
+        entry = {"name": f"flow{len(self.scenario['flows'])}", "from": self._party(source), "to": self._party(destination)}
+        inner = {}
+        own_names = {key: _own_name(key) for key in [*of_kind, *of_flow]}
+        keys = {own: key for key, own in own_names.items()}
+        seen = set()
+        for option, value in options.items():
+            key = keys.get(option, option)
+            if key not in own_names:
+                raise UnknownArgument("option", option, own_names.values(), "a flow")
+            if value is None:
+                continue
+            if key in seen:
+                raise InvalidArgument(f"{option}: expected one of {own_names[key]} and {key}")
+            seen.add(key)
+            (inner if key in of_kind else entry)[key] = builders.ms(value) if option != key and key.endswith("_ms") else value
+        return self._append("flows", entry | ({kind: inner} if kind else {}))
 
     def _change(self, at_s: float, what: dict, every_s: float | None, times: int | None, change: dict) -> Self:
         again = {} if every_s is None else {"every_ms": builders.ms(every_s)}
@@ -105,6 +108,11 @@ class Spanned(Grouped):
     def _span(self, start: str, end: str) -> str:
         """The name of the span between them."""
         return f"{start}-{end}"
+
+
+def _own_name(key: str) -> str:
+    """What an option of a flow is called here: times are in s, and sizes say of what."""
+    return key.removesuffix("_ms") + "_s" if key.endswith("_ms") else {"bytes": "size_bytes"}.get(key, key)
 
 
 def buffer(packets: int | None, octets: int | None) -> dict:

@@ -22,24 +22,12 @@ sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent
 # pylint: disable=wrong-import-position
 from slotwise import builders
 from slotwise import scenario as scenarios
-from slotwise.errors import InvalidArgument, SlotwiseError, UnknownArgument
+from slotwise.attached import OPTIONS, split
+from slotwise.document import Document
+from slotwise.errors import SlotwiseError, UnknownArgument
 from slotwise.fabric import AgileCLI, AgileSwitch
 from slotwise.net import ScenarioTopo
 from slotwise.rundir import MARK, RunDirectory
-
-# Mininet gives a topology's arguments with commas between: terms of a filter have plus signs.
-OPTIONS = {
-    "report": "--report", "pcap": "--pcap", "pcap_filter": "--pcap-filter", "snaplen": "--snaplen", "seed": "--seed",
-    "rest_port": "--rest-port", "p4runtime_port": "--p4runtime-port", "target": "--target",
-}
-
-
-def split(options: dict) -> tuple[dict, dict]:
-    """Options of the run, as the command calls them, and all others."""
-    run = {OPTIONS[name]: value for name, value in options.items() if name in OPTIONS}
-    if "--pcap-filter" in run:
-        run["--pcap-filter"] = str(run["--pcap-filter"]).replace("+", ",")
-    return run, {name: value for name, value in options.items() if name not in OPTIONS}
 
 
 class MarkedTopo(ScenarioTopo):
@@ -53,7 +41,8 @@ class MarkedTopo(ScenarioTopo):
         # 0. An exit it lets through.
         try:
             run, others = split(options)
-            scenario = scenarios.check(self.scenario(*arguments, **others), f"{self.NAME}'s scenario")
+            scenario = self.scenario(*arguments, **others)
+            Document(scenario, f"{self.NAME}'s scenario", "").check(target=run.get("--target"))
             self.run = RunDirectory("mn")
         except SlotwiseError as problem:
             sys.exit(f"{self.NAME}: {problem}")
@@ -104,10 +93,7 @@ class Mesh(MarkedTopo):
     @staticmethod
     def scenario(switches: int = 5, hosts: int = 1, **options) -> dict:  # pylint: disable=arguments-differ
         """As the builder makes it. A scenario has at least one flow; none is run."""
-        made = builders.ops(switches, hosts, **options)
-        if len(scenarios.ops_edges(made)) < 2:
-            raise InvalidArgument("switches: expected two edges at least, got one")
-        return made | {"flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]}
+        return builders.ops(switches, hosts, **options) | {"flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]}
 
 
 class Lambda(MarkedTopo):

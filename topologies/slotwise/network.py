@@ -23,6 +23,8 @@ class Network(Grouped):
     ):
         """A network without nodes. `seconds` is the length of the run unless it has phases, `packet_bytes` are those of a full IP packet,
         `sample_ms` is the period of measurement: 100 unless given."""
+        if not isinstance(name, str):
+            raise InvalidArgument(f"name: expected text, got {builders.given(name)}")
         base = {"version": 1, "name": name, "seed": seed, "duration_ms": builders.ms(seconds), "packet_bytes": packet_bytes}
         base |= {} if sample_ms is None else {"sample_ms": sample_ms}
         super().__init__(base | {"routers": [], "links": [], "hosts": [], "flows": []})

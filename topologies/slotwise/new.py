@@ -9,12 +9,14 @@ import json
 import os
 import shlex
 import sys
+from contextlib import suppress
 from typing import Callable, NamedTuple
 
 from slotwise import builders, scenario
 from slotwise.document import Document
 from slotwise.errors import InvalidArgument, SlotwiseError
 from slotwise.experiment import Star
+from slotwise.home import CommandNotFound
 from slotwise.lambdas import LambdaNetwork
 from slotwise.mesh import OpsMesh
 from slotwise.network import Network
@@ -116,9 +118,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = vars(_parser().parse_args(given))
     kind = KINDS[options.pop("kind")]
     try:
-        made = scenario.check(kind.make(**options).scenario, "slotwise new")
+        document = kind.make(**options)
+        made = scenario.check(document.scenario, "slotwise new")
+        # The schema cannot say all that a run needs.
+        with suppress(CommandNotFound):
+            document.check()
     except scenario.ScenarioError as error:
-        print(error, file=sys.stderr)
+        # No line of a program is to blame.
+        print(scenario.ScenarioError("slotwise new", [problem._replace(place="") for problem in error.problems]), file=sys.stderr)
         return 2
     except (SlotwiseError, TypeError, ValueError) as error:
         print(f"slotwise new: {error}", file=sys.stderr)

@@ -268,6 +268,30 @@ def schema() -> dict:
     return json.loads(home.scenario_schema().read_text())
 
 
+KINDS_OF_FLOW = ("udp", "web", "gtp")
+"""Keys of an entry of `flows` that make it another thing than a stream, each with keys of its own."""
+
+
+def flow_keys(kind: str | None) -> tuple[list[str], list[str]]:
+    """Keys that an entry of `flows` of this kind (of `KINDS_OF_FLOW`; None for a stream) may have beside its ends, and those within its kind: the
+    schema's. Raises home.HomeNotFound."""
+    return _flow_keys(home.scenario_schema(), kind)
+
+
+@lru_cache
+def _flow_keys(schema_file: Path, kind: str | None) -> tuple[list[str], list[str]]:
+    whole = json.loads(schema_file.read_text())
+    entry = whole["properties"]["flows"]["items"]
+    validator = jsonschema.Draft202012Validator({"$defs": whole["$defs"], **entry})
+    least = {"name": "a", "from": "b", "to": "c"} | ({kind: {}} if kind else {})
+    others = [key for key in entry["properties"] if key not in ("from", "to", *KINDS_OF_FLOW)]
+
+    def fits(key: str) -> bool:
+        return not any(error.validator == "not" and list(error.path) == [key] for error in validator.iter_errors({**least, key: 0}))
+
+    return [key for key in others if fits(key)], list(whole["$defs"][f"flow_{kind}"]["properties"]) if kind else []
+
+
 @lru_cache
 def _validator(schema_file: Path) -> Validator:
     # To the engine 1e9 is no integer, whatever its value.

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meshes of optical packet switches in Python, before anything runs."""
 import json
+import re
 
 import pytest
 
-from slotwise import InvalidArgument, OpsMesh, ScenarioError, UnknownArgument, UnknownName, builders, home, scenario
+from slotwise import InvalidArgument, LambdaNetwork, Network, OpsMesh, Ring, ScenarioError, Star, UnknownArgument, UnknownName, builders, home, scenario
 
 PENTAGRAM = ["s0-s1", "s1-s2", "s2-s3", "s3-s4", "s4-s0", "s0-s2", "s1-s3", "s2-s4", "s3-s0", "s4-s1"]
 
@@ -25,7 +26,7 @@ def test_a_mesh_is_what_a_scenario_file_may_be():
 
 def test_without_links_each_switch_has_the_next_two_as_neighbours():
     assert spans(5) == PENTAGRAM
-    assert [spans(1), spans(2), spans(3), len(spans(4))] == [[], ["s0-s1"], ["s0-s1", "s1-s2", "s2-s0"], 6]
+    assert [spans(1, edges_per_switch=2), spans(2), spans(3), len(spans(4))] == [[], ["s0-s1"], ["s0-s1", "s1-s2", "s2-s0"], 6]
 
 
 def test_edges_by_name_have_spans_of_their_own():
@@ -89,7 +90,57 @@ def test_a_span_may_be_named_from_either_end():
     assert mesh.scenario["changes"] == [{"at_ms": 1000, "span": "s0-s1", "up": False}]
 
 
-def test_options_of_a_flow_are_listed_whole():
-    for flow, options in (("tcp", "transport, sack, size_bytes, name"), ("gtp", "size_bytes, limit_bps, alpha, beta, begin_bps, name")):
-        with pytest.raises(UnknownArgument, match=f"a flow has no option 'size'; it has {options}|did you mean .*it has {options}"):
+def test_two_edges_are_the_least():
+    for wrong in (0, 1, -3, ["alone"]):
+        got = len(wrong) if isinstance(wrong, list) else wrong
+        with pytest.raises(InvalidArgument, match=f"switches: expected two edges at least, got {got}$"):
+            OpsMesh(wrong)
+    assert scenario.ops_edges(OpsMesh(1, edges_per_switch=2).scenario) == ["e0", "e1"]
+
+
+def test_a_scenario_where_a_number_or_name_is_due_is_answered_in_few_words():
+    whole = builders.ops(5)
+    for made in (OpsMesh, Network, Ring, Star, LambdaNetwork):
+        with pytest.raises(InvalidArgument, match="got a dictionary; a scenario that is there already begins with Experiment") as refused:
+            made(whole)
+        assert len(str(refused.value)) < 200
+    with pytest.raises(ScenarioError) as refused:
+        OpsMesh(5, name={"long": "x" * 1000}).tcp("hosts0", "hosts1").check()
+    assert str(refused.value).count("xxx" * 300) == 1, "only where it is said what is wrong with it"
+
+
+def test_flows_take_the_keys_of_a_scenarios_flows():
+    mesh = OpsMesh(5).tcp("hosts0", "hosts2", transport="reno", tcp={"paced": True}, dscp=10, measure=True, size_bytes=1000, start_s=0.5, stop_ms=800)
+    mesh.udp("hosts0", "hosts2", 1_000_000, "on-off-pareto", mean_on_ns=10_000_000, mean_off_ns=10_000_000, dscp=12, packet_bytes=500)
+    mesh.web("hosts1", "hosts3", 1_000_000, 10_000, sizes="exponential", window_bytes=65_535)
+    mesh.gtp("hosts1", "hosts3", size_bytes=5000, limit_bps=100_000, each=2)
+    scenario.check(mesh.scenario)
+    assert mesh.scenario["flows"] == [
+        {"name": "flow0", "from": "hosts0", "to": "hosts2", "transport": "reno", "tcp": {"paced": True}, "dscp": 10, "measure": True, "bytes": 1000,
+         "start_ms": 500, "stop_ms": 800},
+        {"name": "flow1", "from": "hosts0", "to": "hosts2", "dscp": 12, "packet_bytes": 500,
+         "udp": {"rate_bps": 1_000_000, "process": "on-off-pareto", "mean_on_ns": 10_000_000, "mean_off_ns": 10_000_000}},
+        {"name": "flow2", "from": "hosts1", "to": "hosts3", "window_bytes": 65_535,
+         "web": {"mean_think_ns": 1_000_000, "mean_bytes": 10_000, "sizes": "exponential"}},
+        {"name": "flow3", "from": "hosts1", "to": "hosts3", "each": 2, "gtp": {"bytes": 5000, "limit_bps": 100_000}},
+    ]
+
+
+def test_keys_of_flows_are_the_schemas():
+    keys = set(scenario.schema()["properties"]["flows"]["items"]["properties"]) - {"from", "to", "udp", "web", "gtp"}
+    assert set(scenario.flow_keys(None)[0]) == keys
+    without = {kind: keys - set(scenario.flow_keys(kind)[0]) for kind in scenario.KINDS_OF_FLOW}
+    of_streams = {"transport", "sack", "tcp", "window_bytes", "bytes"}
+    assert without == {"udp": of_streams, "gtp": of_streams, "web": {"bytes", "measure"}}
+
+
+def test_an_option_of_a_flow_that_is_none_is_refused_with_those_that_are():
+    others = "name, each, .*start_s, dscp, spread_s, stop_s, measure"
+    for flow, options in (("tcp", "name, each, transport, sack, tcp, window_bytes, size_bytes"), ("gtp", "size_bytes, limit_bps, alpha, beta, begin_bps, name")):
+        with pytest.raises(UnknownArgument, match=f"a flow has no option 'size'; (did you mean .*)?it has {options}") as refused:
             getattr(OpsMesh(3), flow)("hosts0", "hosts1", size=3)
+        assert re.search(others, str(refused.value))
+    with pytest.raises(UnknownArgument, match="a flow has no option 'transport'"):
+        OpsMesh(3).udp("hosts0", "hosts1", 1_000_000, transport="reno")
+    with pytest.raises(InvalidArgument, match="start_ms: expected one of start_s and start_ms"):
+        OpsMesh(3).tcp("hosts0", "hosts1", start_s=1, start_ms=5)

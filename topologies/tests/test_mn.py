@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slotwise import builders, home
+from slotwise import OpsMesh, builders, home
 
 PATIENCE_S = 60
 MN_FILE = home.root() / "topologies" / "slotwise" / "mn.py"
@@ -56,6 +56,13 @@ FAILING = """#!/bin/sh
 echo 'port 9559 is taken' >&2
 exit 3
 """
+# Finds what the schema cannot.
+REFUSING = """#!/bin/sh
+[ "$1" = check ] || exit
+echo "slotwise: $2:" >&2
+echo '/ops: too dark' >&2
+exit 1
+"""
 
 
 def mn(place: Path, stand_in: str, *arguments: str, typed: str = "") -> subprocess.CompletedProcess:
@@ -94,17 +101,19 @@ def test_one_fabric_serves_all_edges_and_ends_with_the_net(tmp_path):
 
 
 def test_a_fabric_that_does_not_start_says_why(tmp_path):
-    harmless(tmp_path, "agilestar,2,1", "the fabric did not start: slotwise emulate ended with status 3: port 9559 is taken")
+    harmless(tmp_path, "agilestar,2,1", "the fabric did not start: slotwise emulate ended with status 3: port 9559 is taken", built=True)
 
 
-def harmless(tmp_path: Path, topology: str, said: str) -> None:
-    """`mn` refuses a topology with a message and status 1, and does not clear the machine as it does after exceptions."""
+def harmless(tmp_path: Path, topology: str, said: str, *, built: bool | None = None, stand_in: str = FAILING) -> None:
+    """`mn` refuses a topology with a message and status 1, and does not clear the machine as it does after exceptions; after it has `built` hosts or
+    before, if that is asked."""
     others = tmp_path / "others.log"
     others.touch()
-    result = mn(tmp_path, FAILING, "--topo", topology, "--test", "none")
+    result = mn(tmp_path, stand_in, "--topo", topology, "--test", "none")
     assert said in result.stderr
     assert result.returncode == 1
     assert others.exists()
+    assert built is None or built == ("*** Adding hosts" in result.stdout + result.stderr)
     assert "Traceback" not in result.stderr and "Removing excess" not in result.stdout + result.stderr
     assert not list(tmp_path.glob("slotwise-*"))
 
@@ -122,7 +131,8 @@ def harmless(tmp_path: Path, topology: str, said: str) -> None:
         ("opsmesh,1000000000000", "opsmesh: switches: expected at most 1024, got 1000000000000"),
         ("opsmesh,5,1,edges_per_switch=1000000000000", "opsmesh: edges_per_switch, of all switches together: expected at most 1024, got 5000000000000"),
         ("opsmesh,5,1,seconds=inf", "opsmesh: expected a time in s, got inf"),
-        ("opsmesh,1", "opsmesh: switches: expected two edges at least, got one"),
+        ("opsmesh,1", "opsmesh: switches: expected two edges at least, got 1"),
+        ("opsmesh,0", "opsmesh: switches: expected two edges at least, got 0"),
         ("lambda,1000000000000", "lambda: sites: expected at most 256, got 1000000000000"),
         ("agile", "expected agile,FILE,NAME=VALUE,..."),
         ("agile,/tmp/none.yaml", "agile: /tmp/none.yaml: No such file or directory"),
@@ -133,6 +143,32 @@ def harmless(tmp_path: Path, topology: str, said: str) -> None:
 def test_a_topology_that_cannot_be_harms_nobody(tmp_path, topology, said):
     (tmp_path / "bad.yaml").write_text("version: 1")
     harmless(tmp_path, topology, said)
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("rest_port=99999", "rest_port: expected an integer from 0 to 65535, got 99999"),
+        ("p4runtime_port=any", "p4runtime_port: expected an integer from 0 to 65535, got 'any'"),
+        ("seed=1.5", "seed: expected an integer from 0 to 9007199254740991, got 1.5"),
+        ("snaplen=0", "snaplen: expected an integer from 1 to 65535, got 0"),
+        ("snaplen=96", "snaplen: expected beside pcap=DIR"),
+        ("pcap_filter=data", "pcap_filter: expected beside pcap=DIR"),
+        ("target=bmv3", "target: expected engine or bmv2, got 'bmv3'"),
+        ("report=/nodir/x.json", "report: expected a file in a directory that is there, and /nodir is none"),
+        ("report=/tmp", "report: expected a file, and /tmp is a directory"),
+        ("pcap=/tmp/file/captures", "pcap: expected a directory, and /tmp/file is none"),
+    ],
+)
+@pytest.mark.parametrize("topology", ["opsmesh,3", "agile,/tmp/mesh.yaml"])
+def test_an_option_that_cannot_be_is_refused_before_a_host_is_built(tmp_path, topology, option, said):
+    (tmp_path / "file").touch()
+    OpsMesh(3).tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
+    harmless(tmp_path, f"{topology},{option}", f"{topology.split(',')[0]}: {said}", built=False)
+
+
+def test_what_the_command_refuses_is_refused_before_a_host_is_built(tmp_path):
+    harmless(tmp_path, "opsmesh,3", "opsmesh: opsmesh's scenario: /ops: too dark", built=False, stand_in=REFUSING)
 
 
 def test_a_fabric_that_dies_while_mininet_tests_harms_nobody(tmp_path):

@@ -52,6 +52,17 @@ def test_what_cannot_be_made_is_said_and_nothing_is_written(capsys, arguments, s
     assert output.out == ""
 
 
+def test_what_the_engine_would_refuse_is_said_and_not_written(capsys, monkeypatch, tmp_path):
+    refusing = tmp_path / "slotwise"
+    refusing.write_text("#!/bin/sh\nprintf 'slotwise: %s:\\nline 10: /ops/links/0/between/0: found %s; expected s0, s1\\n' \"$2\" \"'a'\" >&2\nexit 1\n")
+    refusing.chmod(0o755)
+    monkeypatch.setenv("SLOTWISE_COMMAND", str(refusing))
+    assert new.main(["ops", "--switches", "3", "--links", "[[a, b], [b, c]]"]) == 2
+    output = capsys.readouterr()
+    assert output.err == "slotwise new: /ops/links/0/between/0: found 'a'; expected s0, s1\n"
+    assert output.out == ""
+
+
 @pytest.mark.parametrize("arguments", [["ring", "--statoins", "3"], ["ring", "--stations", "[a"], ["sun"], [], ["ring", "--stat", "3"]])
 def test_what_is_no_option_or_value_is_refused(capsys, arguments):
     with pytest.raises(SystemExit) as ended:

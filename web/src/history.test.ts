@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import controller from '../../schema/examples/stream-controller.json';
 import example from '../../schema/examples/stream.json';
 import { bps, columnName, duration } from './format';
-import { before, History, most } from './history';
-import type { Message } from './stream';
+import { before, History, most, ofWholeRun } from './history';
+import type { Flow, Message, Report } from './stream';
 
 function heard(messages: unknown[]): History {
   const run = new History();
@@ -63,6 +63,14 @@ describe('what the stream has said', () => {
     expect(heard([...example, hello]).totals.timesS).toEqual([]);
     expect(() => heard([{ ...hello, version: 2 }])).toThrow('version 2');
   });
+});
+
+it('counts all flows over the whole run when it is over', () => {
+  const phase = (flows: Flow[]) => ({ name: 'run', start_ns: 0, end_ns: 2e9, flows, files: [] });
+  const report = (phases: Report['phases']) => ({ duration_ns: 2e9, phases }) as unknown as Report;
+  expect(ofWholeRun(report([phase([{ name: 'a', bytes: 1e6 }, { name: 'b', bytes: 3e6 }, { bytes: 7e6 }])]))).toEqual({ flows: 2, lost: 0, bps: 16e6 });
+  expect(ofWholeRun(report([{ ...phase([]), lost_flows: 5 }]))).toEqual({ flows: 0, lost: 5, bps: 0 });
+  expect(ofWholeRun(report([phase([{ bytes: 7e6 }])]))).toBeNull();
 });
 
 it('finds the last entry in time and the largest values', () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the stream has said, kept so that one can go back in it.
 
-import { VERSION, type Drop, type End, type FirstLight, type Hello, type Message, type Network, type News, type StarUpdate, type TableUpdate } from './stream';
+import { VERSION, type Drop, type End, type FirstLight, type Hello, type Message, type Network, type News, type Report, type StarUpdate, type TableUpdate } from './stream';
 
 /** Numbers of pairs and of tables that are kept, each; then older ones are thinned out. */
 const MOST_NUMBERS = 16_000_000;
@@ -271,6 +271,14 @@ export class History {
   phaseName(phase: number): string {
     return this.hello?.phases[phase - 1] ?? '';
   }
+}
+
+/** What all flows over the whole run got through by its report, those of Linux among them; null if there are none. */
+export function ofWholeRun(report: Report): { flows: number; lost: number; bps: number } | null {
+  const flows = report.phases.flatMap((phase) => phase.flows).filter((flow) => typeof flow.name === 'string');
+  const lost = report.phases.reduce((sum, phase) => sum + (phase.lost_flows ?? 0), 0);
+  const delivered = flows.reduce((sum, flow) => sum + (typeof flow.bytes === 'number' ? flow.bytes : 0), 0);
+  return flows.length || lost ? { flows: flows.length, lost, bps: (delivered * 8e9) / Math.max(report.duration_ns, 1) } : null;
 }
 
 /** Index of the last entry at or before a time; -1 if there is none. Entries are in order of time. */

@@ -28,6 +28,8 @@ export interface Hello {
   network: Network;
   frame?: Frame;
   controls: { rest: boolean; fibres: string[] };
+  /** Flows over the whole run that hosts of Linux play: they are counted when it is over. */
+  linux_flows?: number;
 }
 
 export interface FirstLight {
@@ -81,11 +83,17 @@ export interface Update {
   news?: News[];
 }
 
+/** A flow in a report; those over the whole run have a name. */
+export interface Flow {
+  name?: unknown;
+  bytes?: unknown;
+}
+
 /** The report without its series; the page shows some of it. */
 export interface Report {
   verdict: { ok: boolean; failures: string[]; notes: string[] };
   duration_ns: number;
-  phases: { name: string; start_ns: number; end_ns: number; flows: unknown[]; files: Record<string, unknown>[] }[];
+  phases: { name: string; start_ns: number; end_ns: number; flows: Flow[]; files: Record<string, unknown>[]; lost_flows?: number }[];
   invariants: Record<string, number | string[]>;
   drops: Drop[];
   lateness?: { p50_ns: number; p99_ns: number; max_ns: number };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole run at a glance.
 
-import { before, most } from '../history';
+import { before, most, ofWholeRun } from '../history';
 import { bps, bytes, count, digits, duration, percent } from '../format';
 import { Plot } from '../plot';
 import { Card, Empty, type ViewProps } from './shared';
@@ -14,6 +14,8 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
   const flows = run.tableAt('flows', atS);
   const utilization = links?.columns['utilization'] ?? [];
   const goodput = (flows?.columns['goodput_kbps'] ?? []).reduce((sum, kbps) => sum + 1e3 * kbps, 0);
+  const whole = end ? ofWholeRun(end.report) : null;
+  const ofLinux = end ? 0 : run.hello?.linux_flows;
   if (!run.timesS.length) {
     return <Empty>The run has not said anything yet.</Empty>;
   }
@@ -34,7 +36,16 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
             </Card>
           </>
         ) : null}
-        {flows ? <Card name="Goodput of flows" note={`${flows.names.length} flows`}>{bps(goodput)}</Card> : null}
+        {flows || ofLinux ? (
+          <Card name="Goodput of flows" note={ofLinux ? `${count(flows?.names.length ?? 0)} flows; ${count(ofLinux)} of Linux are counted at the end` : `${count(flows?.names.length ?? 0)} flows`}>
+            {flows ? bps(goodput) : '–'}
+          </Card>
+        ) : null}
+        {whole ? (
+          <Card name="Goodput of the whole run" note={`${count(whole.flows)} flows${whole.lost ? `; results of ${count(whole.lost)} of Linux are lost` : ''}`}>
+            {whole.flows ? bps(whole.bps) : '–'}
+          </Card>
+        ) : null}
         {links?.columns['utilization'] ? (
           <Card name="Busiest link" note={links.names[most(utilization, 1)[0] ?? 0]}>
             {percent(Math.max(0, ...utilization))}

@@ -62,7 +62,7 @@ pub use gate_card::{CardConfig, CardConfigError, CardOutput, GateCard, core_tick
 pub use invariants::{Invariant, Invariants, Violation};
 pub use link::LinkUse;
 pub use measure::{AccessReport, AccessUse, DelayUse, QueueUse};
-pub use ops::{OpsOutput, OpsOutputUse, OpsSwitchUse, OpsTrains, TrainUse};
+pub use ops::{OpsOutput, OpsOutputUse, OpsSwitchUse, OpsTrains, OpsTransit, TrainUse};
 pub use optical_ram::RamUse;
 pub use packet::Frame;
 pub use port_card::{CardFrame, PortCard};
@@ -71,4 +71,4 @@ pub use routed::RouterPort;
 pub use slots::{Delivered, FirstLight, FrameRecord, SyncError, VoqRecord};
 pub use slotwise_wire::{DropReason, RingPhase, TrainFate};
 pub use standstill::Standstill;
-pub use traffic::{DelaySummary, FlowResult, FlowUse, OrderUse, RoutedFlow, SessionUse, StreamResult};
+pub use traffic::{DelaySummary, FlowResult, FlowTrains, FlowUse, OrderUse, RoutedFlow, SessionUse, StreamResult};

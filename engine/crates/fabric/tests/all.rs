@@ -12,6 +12,7 @@ mod mixed;
 mod ops;
 mod ops_share;
 mod ops_trains;
+mod ops_ways;
 mod out_of_band;
 mod power;
 mod ring;

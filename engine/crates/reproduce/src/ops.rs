@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures optical packet switches while a network runs: each wavelength for data, and each switch, every period of its scenario.
 
-use slotwise_fabric::{DropReason, Fabric, FifoUse, OpsOutputUse, RamUse, TrainFate, TrainUse};
+use slotwise_fabric::{DropReason, Fabric, FifoUse, OpsOutputUse, OpsTrains, RamUse, TrainFate, TrainUse};
 use slotwise_scenario::{Device, Ops, Scenario};
 
 use crate::fluid::Fluid;
-use crate::record::{Recording, mean};
+use crate::record::{Recording, deviation, mean};
 use crate::routed::{Period, link_row};
 use crate::waits;
 
@@ -141,23 +141,8 @@ impl OpsRecorder {
         for (edge, name) in self.edges.iter().enumerate() {
             let trains = network.take_ops_trains(edge as u16);
             let used = network.take_ops_edge_use(edge as u16);
-            let row = [
-                period.end_s,
-                trains.formed as f64,
-                trains.packets as f64,
-                trains.packet_bytes as f64,
-                trains.most_bytes as f64,
-                trains.refused as f64,
-                trains.delivered as f64,
-                trains.lost as f64,
-                trains.lost_by_links as f64,
-                trains.packets_lost_by_links as f64,
-                trains.under_way as f64,
-                trains.resequenced as f64,
-                used.as_ref().map_or(0.0, |used| used.probe_round_trip_ns as f64 / 1e6),
-                used.as_ref().map_or(0.0, |used| used.most_held_bytes as f64),
-            ];
-            recording.trains.push(name, row);
+            let used = used.map_or((0, 0), |used| (used.probe_round_trip_ns, used.most_held_bytes));
+            recording.trains.push(name, train_row(period, &trains, used));
         }
         if self.seconds.ends(period.end_s, is_last) {
             for (edge, name) in self.edges.iter().enumerate() {
@@ -169,6 +154,32 @@ impl OpsRecorder {
             }
         }
     }
+}
+
+/// In the order of [`crate::record::TRAIN_COLUMNS`].
+fn train_row(period: &Period, trains: &OpsTrains, (probe_ns, held_bytes): (u64, u64)) -> [f64; 19] {
+    let (straight, deflected) = (trains.straight, trains.deflected);
+    [
+        period.end_s,
+        trains.formed as f64,
+        trains.packets as f64,
+        trains.packet_bytes as f64,
+        trains.most_bytes as f64,
+        trains.refused as f64,
+        trains.delivered as f64,
+        trains.lost as f64,
+        trains.lost_by_links as f64,
+        trains.packets_lost_by_links as f64,
+        mean(straight.sum_ns as f64 / 1e6, straight.trains),
+        deflected.trains as f64,
+        trains.deflected_lost as f64,
+        mean(deflected.sum_ns as f64 / 1e6, deflected.trains),
+        deviation(deflected.trains, deflected.sum_ns, deflected.squares_ns2) / 1e6,
+        trains.under_way as f64,
+        trains.resequenced as f64,
+        probe_ns as f64 / 1e6,
+        held_bytes as f64,
+    ]
 }
 
 fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] {
@@ -262,9 +273,10 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] 
 
 #[cfg(test)]
 mod tests {
-    use slotwise_fabric::{FabricOptions, HostMode, OpsOutput};
+    use slotwise_fabric::{FabricOptions, HostMode, OpsOutput, OpsTransit};
 
     use super::*;
+    use crate::record::TRAIN_COLUMNS;
     use crate::routed::RoutedRecorder;
 
     /// The name of an output as a scenario calls it.
@@ -273,6 +285,47 @@ mod tests {
         // Port 256 is the first one.
         let wavelength = output.from.1 & ((1 << ops.fibre_shift()) - 1);
         format!("{from}-{to}/{wavelength}")
+    }
+
+    #[test]
+    fn trains_that_came_or_not_are_in_the_columns_that_say_so() {
+        let period = Period {
+            end_s: 1.0,
+            seconds: 1.0,
+        };
+        let trains = OpsTrains {
+            lost: 7,
+            packets_lost_by_links: 8,
+            straight: OpsTransit {
+                trains: 2,
+                sum_ns: 6_000_000,
+                squares_ns2: 20_000_000_000_000,
+            },
+            deflected: OpsTransit {
+                trains: 4,
+                sum_ns: 40_000_000,
+                squares_ns2: 436_000_000_000_000,
+            },
+            deflected_lost: 5,
+            under_way: 9,
+            ..OpsTrains::default()
+        };
+        let row = train_row(&period, &trains, (2_000_000, 11));
+        for (name, number) in [
+            ("lost", 7.0),
+            ("packets_lost_by_links", 8.0),
+            ("straight_ms", 3.0),
+            ("deflected", 4.0),
+            ("deflected_lost", 5.0),
+            ("deflected_ms", 10.0),
+            ("deflected_deviation_ms", 3.0),
+            ("under_way", 9.0),
+            ("longest_probe_ms", 2.0),
+            ("most_held_bytes", 11.0),
+        ] {
+            let column = TRAIN_COLUMNS.iter().position(|column| column.name == name);
+            assert_eq!(row[column.expect("it is one")], number, "{name}");
+        }
     }
 
     #[test]

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run measures: tables with one row a link, queue or flow and period.
 
+mod ops;
+
 use crate::{gtp, lambda};
+
+pub use ops::{OUTPUT_COLUMNS, SWITCH_COLUMNS, TRAIN_COLUMNS};
 
 /// A column of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,91 +113,6 @@ pub const STATION_COLUMNS: [Column; 30] = [
     ),
 ];
 
-/// Of wavelengths for data of optical packet switches and their edges; the names, `FROM-TO/WAVELENGTH`, are in column `output`. Bytes are
-/// those that links count.
-pub const OUTPUT_COLUMNS: [Column; 13] = [
-    column("time_s", "end of the period, s"),
-    column(
-        "utilization",
-        "bits of frames that began to leave, or were put into optical RAM, by what the rate lets through",
-    ),
-    column("kbps", "the same, kbit/s"),
-    column("frames", "frames"),
-    column("trains", "trains, by their labels"),
-    column(
-        "waited_trains",
-        "of these, trains that waited in optical RAM; 0 at edges",
-    ),
-    column(
-        "wait_us",
-        "mean wait of all trains, us; at edges of packets, in their queue",
-    ),
-    column(
-        "most_ram_bytes",
-        "most that was to be sent yet when a train came; 0 at edges",
-    ),
-    column("queue_bytes", "bytes waiting at the end of the period; 0 at switches"),
-    column(
-        "dropped_packets",
-        "frames that the card lost: its queue was full or its fibre dark",
-    ),
-    column("intervals", "intervals of its agent that ended; 0 at edges"),
-    column(
-        "overloaded_intervals",
-        "of these, those in which more than 1.05 times what its rate lets through came for it, dropped or not",
-    ),
-    column("tcp_frames", "frames with TCP; 0 at switches, and at edges of packets"),
-];
-
-/// Of optical packet switches, by their counters; the names are in column `switch`.
-pub const SWITCH_COLUMNS: [Column; 12] = [
-    column("time_s", "end of the period, s"),
-    column("straight", "trains that left at once by the fibre of their choice"),
-    column("waited", "trains that left by it after a wait in optical RAM"),
-    column("converted", "trains that left by it on another wavelength"),
-    column("deflected", "trains that left by another fibre"),
-    column("refused", "trains that were dropped"),
-    column("dropped", "frames that were dropped"),
-    column("contention", "of these, since all outputs were busy"),
-    column(
-        "not_deflected",
-        "since the output of their choice was busy, and they had no deflections left",
-    ),
-    column("no_route", "since no fibre leads to their edge"),
-    column("ttl_expired", "since they had no hops left"),
-    column("bad_field", "since their label was wrong"),
-];
-
-/// Of the trains of edges of optical packet switches; the names are in column `edge`. Bytes are those of IP packets.
-pub const TRAIN_COLUMNS: [Column; 14] = [
-    column("time_s", "end of the period, s"),
-    column("formed", "trains that the edge made"),
-    column("packets", "packets in them"),
-    column("packet_bytes", "their bytes"),
-    column("most_bytes", "bytes of the packets of the largest one"),
-    column(
-        "refused",
-        "trains for which there was no room at an output; where each packet is one they are among P4's drops",
-    ),
-    column("delivered", "its trains that came to another edge"),
-    column("lost", "its trains that were lost on their way"),
-    column("lost_by_links", "of these, by links between edges"),
-    column("packets_lost_by_links", "packets in those"),
-    column("under_way", "its trains on their way at the end of the period"),
-    column(
-        "resequenced",
-        "packets from other edges that waited here for those before them",
-    ),
-    column(
-        "longest_probe_ms",
-        "longest time from a probe to the rate that it brought, ms; 0 of none",
-    ),
-    column(
-        "most_held_bytes",
-        "most bytes that waited in the edge at once; 0 where each packet goes before its output at once",
-    ),
-];
-
 /// Of what packets wait on a ring, a row a station and length; the names, `STATION/RINGLET`, are in column `station`.
 pub const DELAY_COLUMNS: [Column; 5] = [
     column("time_s", "end of the period, a second or what is left of the run, s"),
@@ -258,7 +177,7 @@ pub const FLOW_COLUMNS: [Column; 9] = [
 
 /// Of flows with `measure: true`, what they did in each period; the names, `GROUP.i`, are in column `flow`. Orders are those in which
 /// packets with data were sent and arrived (RFC 4737).
-pub const ORDER_COLUMNS: [Column; 22] = [
+pub const ORDER_COLUMNS: [Column; 27] = [
     column("time_s", "end of the period, s"),
     column("packets", "packets with data that arrived"),
     column("delay_ms", "their mean one-way delay, ms"),
@@ -311,6 +230,20 @@ pub const ORDER_COLUMNS: [Column; 22] = [
         "windows_before_losses_bytes",
         "sum of the congestion windows just before these",
     ),
+    column(
+        "deflected_trains",
+        "trains with its segments that came though they had been deflected, each once",
+    ),
+    column("lost_trains", "trains with its segments that a link between edges lost"),
+    column(
+        "timed_out_trains",
+        "lost trains, also of earlier periods, all of whose segments were acknowledged in this one, after a timeout that came after the loss",
+    ),
+    column(
+        "lost_long_trains",
+        "of the lost ones, those with three of its segments or more",
+    ),
+    column("timed_out_long_trains", "of those that timed out, these"),
 ];
 
 /// Of a star's VOQs; the names, `edgeA->edgeB`, are in column `queue`. Bytes are those on the fibre.
@@ -670,4 +603,12 @@ impl Recording {
 /// 0 where nothing was counted.
 pub(crate) fn mean(sum: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
+}
+
+/// Standard deviation of numbers of which these are the exact sum and the sum of the squares; 0 where nothing was counted.
+pub(crate) fn deviation(count: u64, sum: u64, squares: u128) -> f64 {
+    let sum = u128::from(sum);
+    // n times the sum of squares less the square of the sum.
+    let scatter = (u128::from(count) * squares).saturating_sub(sum * sum);
+    mean((scatter as f64).sqrt(), count)
 }

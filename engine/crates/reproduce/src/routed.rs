@@ -7,7 +7,7 @@ use slotwise_scenario::{FlowGroup, Scenario};
 use crate::after::AfterFault;
 use crate::gtp;
 use crate::ops::OpsRecorder;
-use crate::record::{Recording, mean};
+use crate::record::{Recording, deviation, mean};
 use crate::ring::RingRecorder;
 use crate::sharing::{SessionPeriod, Sharing};
 
@@ -280,12 +280,9 @@ fn flow_row(period: &Period, used: &FlowUse, packet_bytes: u32, (delay_ms, longe
 }
 
 /// In the order of [`crate::record::ORDER_COLUMNS`].
-fn order_row(period: &Period, order: &OrderUse) -> [f64; 22] {
+fn order_row(period: &Period, order: &OrderUse) -> [f64; 27] {
     let mean_ns = mean(order.delay_sum_ns as f64, order.packets);
-    // Exact sums: n times the sum of squares less the square of the sum.
-    let (packets, sum_ns) = (u128::from(order.packets), u128::from(order.delay_sum_ns));
-    let scatter = (packets * order.delay_squares_ns2).saturating_sub(sum_ns * sum_ns);
-    let deviation_ns = mean((scatter as f64).sqrt(), order.packets);
+    let deviation_ns = deviation(order.packets, order.delay_sum_ns, order.delay_squares_ns2);
     let (least_gap_ns, most_gap_ns) = order.gap_ns.unwrap_or((0, 0));
     [
         period.end_s,
@@ -310,14 +307,51 @@ fn order_row(period: &Period, order: &OrderUse) -> [f64; 22] {
         most_gap_ns as f64 / 1e3,
         order.losses as f64,
         order.window_before_losses_bytes as f64,
+        order.trains.deflected as f64,
+        order.trains.lost as f64,
+        order.trains.timed_out as f64,
+        order.trains.lost_long as f64,
+        order.trains.timed_out_long as f64,
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    use slotwise_fabric::{FabricOptions, HostMode};
+    use slotwise_fabric::{FabricOptions, FlowTrains, HostMode};
 
     use super::*;
+    use crate::record::ORDER_COLUMNS;
+
+    #[test]
+    fn what_became_of_a_flow_s_trains_is_in_the_columns_that_say_so() {
+        let period = Period {
+            end_s: 1.0,
+            seconds: 1.0,
+        };
+        let order = OrderUse {
+            losses: 6,
+            trains: FlowTrains {
+                deflected: 1,
+                lost: 5,
+                timed_out: 4,
+                lost_long: 3,
+                timed_out_long: 2,
+            },
+            ..OrderUse::default()
+        };
+        let row = order_row(&period, &order);
+        for (name, number) in [
+            ("losses", 6.0),
+            ("deflected_trains", 1.0),
+            ("lost_trains", 5.0),
+            ("timed_out_trains", 4.0),
+            ("lost_long_trains", 3.0),
+            ("timed_out_long_trains", 2.0),
+        ] {
+            let column = ORDER_COLUMNS.iter().position(|column| column.name == name);
+            assert_eq!(row[column.expect("it is one")], number, "{name}");
+        }
+    }
 
     #[test]
     fn the_last_period_of_a_live_run_ends_with_it() {

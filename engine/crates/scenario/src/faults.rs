@@ -127,13 +127,16 @@ fn kinds() -> Vec<(FaultKind, &'static [&'static str])> {
     restarts.chain(others).collect()
 }
 
-/// The optional section `faults`.
-pub(crate) fn faults(r: &mut Reader, parent: &Fields) -> Vec<Faults> {
+/// The optional section `faults`; the network, as far as it could be read, has what is offered to who names nothing that there is.
+pub(crate) fn faults(r: &mut Reader, parent: &Fields, scenario: &Scenario) -> Vec<Faults> {
     let elements = r.optional_list(parent, "faults", 0..=64);
-    elements.into_iter().filter_map(|(v, p)| entry(r, v, p)).collect()
+    elements
+        .into_iter()
+        .filter_map(|(v, p)| entry(r, scenario, v, p))
+        .collect()
 }
 
-fn entry(r: &mut Reader, value: &Value, pointer: String) -> Option<Faults> {
+fn entry(r: &mut Reader, scenario: &Scenario, value: &Value, pointer: String) -> Option<Faults> {
     let kinds = kinds();
     let name = value.get("kind").and_then(Value::as_str);
     let Some((kind, own)) = kinds.iter().find(|(kind, _)| Some(kind.name()) == name) else {
@@ -143,7 +146,7 @@ fn entry(r: &mut Reader, value: &Value, pointer: String) -> Option<Faults> {
             &[&COMMON_KEYS[..], LENGTH_AND_EDGE, STEP, MESSAGES].concat(),
         );
         let names: Vec<(&str, FaultKind)> = kinds.iter().map(|(kind, _)| (kind.name(), *kind)).collect();
-        r.choice(&fields, "kind", &names);
+        r.choice_of(&fields, "kind", &names, |kind| kind.may_be_in(scenario));
         return None;
     };
     let fields = r.fields(value, pointer, &[&COMMON_KEYS[..], own].concat());
@@ -165,8 +168,30 @@ fn entry(r: &mut Reader, value: &Value, pointer: String) -> Option<Faults> {
             FaultKind::ClockStep { .. } => 0,
             _ => r.integer(&fields, "for_ms", DURATION_MS),
         },
-        edge: r.optional_integer(&fields, "edge", STATION).map(|edge| edge as u16),
+        edge: edge(r, &fields, scenario),
     })
+}
+
+/// The edge of a star that it happens to.
+fn edge(r: &mut Reader, fields: &Fields, scenario: &Scenario) -> Option<u16> {
+    r.optional(fields, "edge")?;
+    if scenario.has_star() {
+        return r.optional_integer(fields, "edge", STATION).map(|edge| edge as u16);
+    }
+    // Which it is is drawn, but one may be cut by name.
+    let (key, called) = match scenario.own_spans().into_iter().next() {
+        Some(span) => ("span", Some(span)),
+        None => ("link", scenario.routed.links.first().map(|link| link.name.clone())),
+    };
+    let named = called.map_or_else(String::new, |name| {
+        format!("; 'changes' cut one that they name: '{{at_ms: 100, {key}: {name}, up: false}}'")
+    });
+    r.report(
+        fields.pointer("edge"),
+        "edges of a star have numbers, and there is no star",
+        format!("no such key, so that each time another one is drawn{named}"),
+    );
+    None
 }
 
 /// Whether the section fits the network.
@@ -179,10 +204,7 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
             .edge
             .is_some_and(|edge| usize::from(edge) >= scenario.edges.len())
         {
-            let expected = match scenario.edges.len() {
-                0 => "no 'edge': there are none".to_owned(),
-                edges => format!("an edge from 0 to {}", edges - 1),
-            };
+            let expected = format!("an edge from 0 to {}", scenario.edges.len() - 1);
             r.report(format!("{place}/edge"), "there is no such edge", expected);
         }
         match faults.kind {

@@ -2,6 +2,7 @@
 //! On which lines of a text the places stand that problems name.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 
 use unsafe_libyaml::{
     YAML_MAPPING_END_EVENT, YAML_MAPPING_START_EVENT, YAML_SCALAR_EVENT, YAML_SEQUENCE_END_EVENT,
@@ -32,6 +33,26 @@ pub(crate) fn locate(yaml: &[u8], problems: &mut [Problem]) {
 fn around(pointer: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(pointer), |place| place.rfind('/').map(|end| &place[..end]))
         .filter(|place| !place.is_empty())
+}
+
+/// A message shows no more of one.
+const MOST_OF_A_KEY: usize = 40;
+
+/// The first key that its mapping has had before, with both lines, the later one first.
+pub(crate) fn twice(yaml: &[u8]) -> Option<(String, u64, u64)> {
+    // Places may be as long as the file.
+    let hasher = RandomState::new();
+    let mut lines: HashMap<u64, u64> = HashMap::new();
+    let mut found = None;
+    walk(yaml, |place, line| {
+        let first = lines.insert(hasher.hash_one(place), line);
+        if let Some(first) = first.filter(|_| found.is_none()) {
+            let key = place.rsplit('/').next().unwrap_or_default();
+            let key = key.replace("~1", "/").replace("~0", "~");
+            found = Some((key.chars().take(MOST_OF_A_KEY).collect(), line, first));
+        }
+    });
+    found
 }
 
 /// A collection that is open.
@@ -150,6 +171,17 @@ last: 8
         assert_eq!(line("", "/a"), None);
         assert_eq!(line("a: [1, {", "/a/1/b"), Some(1));
         assert_eq!(line("\u{feff}# \u{e9}\r\n\u{e9}: 1\r\nb: 2\r\n", "/b"), Some(3));
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_found_with_both_lines() {
+        let found = |yaml: &str| twice(yaml.as_bytes());
+        assert_eq!(found("a:\n  b: 1\n  c: 2\n  b: 3\n  c: 4\n"), Some(("b".into(), 4, 2)));
+        assert_eq!(
+            found("a: 1\nb: [{x/y: 1}, {x/y: 1, x/y: 2}]\n"),
+            Some(("x/y".into(), 2, 2))
+        );
+        assert_eq!(found("a: {b: 1}\nc: {b: 1}\nb: [1, 1]\n"), None);
     }
 
     #[test]

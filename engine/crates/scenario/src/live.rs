@@ -49,6 +49,18 @@ impl fmt::Display for NotLive {
 }
 
 impl Scenario {
+    /// How many flows of a phase hosts of Linux play in a live run; files are told of by themselves.
+    pub fn linux_flows_of(&self, phase: usize) -> usize {
+        let is_flow = |kind: &TrafficKind| kind.is_of_linux() && !matches!(kind, TrafficKind::File { .. });
+        self.flows(phase).iter().filter(|flow| is_flow(&flow.kind)).count()
+    }
+
+    /// The same of the flows over the whole run.
+    pub fn linux_flows(&self) -> usize {
+        let groups = self.routed.flows.iter().filter(|group| group.is_of_linux());
+        groups.map(|group| self.flow_hosts(group).len()).sum()
+    }
+
     /// What a live run cannot do: faults, or the first entry for hosts of Linux whose congestion control is not among those of their kernel
     /// (`net.ipv4.tcp_available_congestion_control`).
     pub fn not_live(&self, kernel: &[&str]) -> Option<NotLive> {
@@ -113,5 +125,10 @@ mod tests {
         assert!(of_linux("of-linux"));
         assert!(!of_linux("set"), "settings that Linux has not");
         assert!(!of_linux("bursts"));
+        assert!((1..scenario.routed.flows.len()).contains(&scenario.linux_flows()));
+        let mesh = Scenario::parse(include_bytes!("../../../../topologies/mesh5.yaml")).unwrap();
+        assert_eq!((mesh.linux_flows_of(0), mesh.linux_flows()), (0, 5));
+        let star = Scenario::parse(include_bytes!("../../../../topologies/star4.yaml")).unwrap();
+        assert_eq!((star.linux_flows_of(0), star.linux_flows()), (star.flows(0).len(), 0));
     }
 }

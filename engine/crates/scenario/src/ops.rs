@@ -3,6 +3,7 @@
 
 mod check;
 mod features;
+mod notes;
 mod parse;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use crate::model::Scenario;
 use crate::own::{OwnNodes, Section};
 pub use features::{Aggregation, IngressBuffer, Macroflows, OpsClass, OpsMatch, Scheme, Share, TrainTimer};
 pub(crate) use features::{aggregation, star_classes};
+pub(crate) use notes::notes;
 
 const LABEL_BYTES: u64 = Label::SIZE as u64;
 const IPV4_BYTES: u64 = Ipv4::SIZE as u64;
@@ -236,19 +238,21 @@ impl Ops {
     /// The names of both ways of a fibre, as that of the fibre.
     pub fn way_names(&self, fibre: &OpsFibre) -> [String; 2] {
         let [a, b] = fibre.ends.map(|(device, _)| self.node_name(device));
-        let before = fibre.direct.map_or(0, |direct| {
-            let between = self.direct[direct].between;
-            let joins_them = |link: &&DirectLink| {
-                let [from, to] = link.between;
-                between == [from, to] || between == [to, from]
-            };
-            self.direct[..direct].iter().filter(joins_them).count()
-        });
-        let number = match before {
+        let number = match fibre.direct.map_or(0, |direct| self.earlier_between(direct)) {
             0 => String::new(),
-            _ => format!("-{}", before + 1),
+            before => format!("-{}", before + 1),
         };
         [format!("{a}-{b}{number}"), format!("{b}-{a}{number}")]
+    }
+
+    /// How many fibres join the same edges as one of `direct` and stand before it: none before their first choice.
+    pub fn earlier_between(&self, direct: usize) -> usize {
+        let between = self.direct[direct].between;
+        let joins_them = |link: &&DirectLink| {
+            let [from, to] = link.between;
+            between == [from, to] || between == [to, from]
+        };
+        self.direct[..direct].iter().filter(joins_them).count()
     }
 
     /// Bytes of the longest train, as links count them.
@@ -293,10 +297,17 @@ pub(crate) static SECTION: Section = Section {
     check: check::check,
     nodes: |scenario| {
         let ops = scenario.ops.as_ref()?;
+        let ways = ops.fibres();
+        let ways = ways
+            .iter()
+            .map(|fibre| ops.way_names(fibre))
+            .map(|[there, back]| (there, back));
+        let (spans, spans_back) = ways.unzip();
         Some(OwnNodes {
             list: "/ops/edges",
             names: ops.edges.iter().map(|edge| edge.name.clone()).collect(),
-            spans: ops.fibres().iter().map(|fibre| ops.span_name(fibre)).collect(),
+            spans,
+            spans_back,
         })
     },
 };

@@ -34,6 +34,8 @@ pub(crate) struct OwnNodes {
     pub(crate) names: Vec<String>,
     /// Names of what goes dark together, in the order in which the fabric has it.
     pub(crate) spans: Vec<String>,
+    /// The same, each from its other end, where that is a name, too; or none.
+    pub(crate) spans_back: Vec<String>,
 }
 
 impl Scenario {
@@ -46,5 +48,10 @@ impl Scenario {
     /// Names of what goes dark together in a network with a section of its own, as changes name it.
     pub fn own_spans(&self) -> Vec<String> {
         self.own_nodes().map_or_else(Vec::new, |(_, nodes)| nodes.spans)
+    }
+
+    /// The same, each named from its other end, where that is a name, too.
+    pub fn own_spans_back(&self) -> Vec<String> {
+        self.own_nodes().map_or_else(Vec::new, |(_, nodes)| nodes.spans_back)
     }
 }

@@ -12,11 +12,12 @@ use crate::address::Endpoint;
 use crate::clocks::clocks;
 use crate::depth::check_structure;
 use crate::faults::faults;
+use crate::lines::{locate, twice};
 use crate::model::*;
 use crate::optics::{ATTENUATION_MDB, optics};
 use crate::own::{SECTIONS, Section};
 use crate::own_scheduler::OwnScheduler;
-use crate::problem::ScenarioError;
+use crate::problem::{Problem, ScenarioError};
 use crate::reader::{Fields, Reader};
 use crate::routed::{self, GROUPS, Metric, Routed};
 use crate::scheduler::SchedulerChoice;
@@ -38,6 +39,14 @@ impl Scenario {
     pub fn parse(yaml: &[u8]) -> Result<Scenario, ScenarioError> {
         read_checked(yaml, scenario, check::cross_check)
     }
+
+    /// What of it may be and is hardly meant; with its lines in `yaml`, if it was read from there.
+    pub fn notes(&self, yaml: &[u8]) -> Vec<Problem> {
+        let mut reader = Reader::default();
+        ops::notes(self, &mut reader);
+        locate(yaml, &mut reader.problems);
+        reader.problems
+    }
 }
 
 /// What a file says, its shape read by `shape`; `check` sees it only if the shape is right.
@@ -53,7 +62,10 @@ pub(crate) fn read_checked<T>(
         });
     }
     check_structure(yaml)?;
-    let value: Value = serde_yaml_ng::from_slice(yaml).map_err(|error| ScenarioError::Syntax(error.to_string()))?;
+    let value: Value = serde_yaml_ng::from_slice(yaml).map_err(|error| {
+        let twice = twice(yaml).map(|(key, line, first)| ScenarioError::Twice { key, line, first });
+        twice.unwrap_or_else(|| ScenarioError::Syntax(error.to_string()))
+    })?;
     let mut reader = Reader::default();
     let scenario = shape(&mut reader, &value);
     if reader.problems.is_empty() {
@@ -120,6 +132,11 @@ impl Parts {
     pub(crate) fn has_groups(self) -> bool {
         self.routers || self.own.is_some()
     }
+
+    /// Whether flows between groups may have it: optical packet switches tell hosts no rate.
+    pub(crate) fn may_have(self, transport: Transport) -> bool {
+        transport != Transport::Xcp || self.own.is_none_or(|own| own.key != ops::SECTION.key)
+    }
 }
 
 fn scenario(r: &mut Reader, value: &Value) -> Scenario {
@@ -170,7 +187,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         optics: optics(r, &fields),
         scheduler_changes: scheduler::changes(r, &fields, &schedulers),
         link_changes: link_changes(r, &fields),
-        faults: faults(r, &fields),
+        faults: Vec::new(),
         schedulers,
     };
     if parts.star {
@@ -186,6 +203,8 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         let nodes = scenario.own_nodes().map(|(_, nodes)| nodes);
         scenario.routed = routed::parse(r, &fields, parts, nodes.as_ref());
     }
+    // What there is says what may fail.
+    scenario.faults = faults(r, &fields, &scenario);
     scenario
 }
 
@@ -349,6 +368,18 @@ fn phases(r: &mut Reader, parent: &Fields, parts: Parts) -> Vec<Phase> {
             );
         }
         let elements = r.list(parent, "phases", 1..=1000);
+        if let Some(place) = elements
+            .iter()
+            .find_map(|(phase, place)| traffic_of_edges(phase, place))
+            && !parts.star
+        {
+            r.report(
+                place,
+                "phases have traffic of hosts of a star's edges, and there are none",
+                "no 'phases': 'duration_ms' says how long the run is, 'flows' what groups of hosts send",
+            );
+            return Vec::new();
+        }
         return elements.into_iter().map(|(v, p)| phase(r, v, p)).collect();
     }
     vec![Phase {
@@ -356,6 +387,15 @@ fn phases(r: &mut Reader, parent: &Fields, parts: Parts) -> Vec<Phase> {
         duration_ms: r.integer(parent, "duration_ms", DURATION_MS),
         traffic: Vec::new(),
     }]
+}
+
+/// Where a phase has traffic, or has to say that it has none.
+fn traffic_of_edges(phase: &Value, place: &str) -> Option<String> {
+    match phase.as_mapping()?.get("traffic") {
+        Some(Value::Sequence(entries)) if entries.is_empty() => None,
+        Some(_) => Some(format!("{place}/traffic")),
+        None => Some(place.to_owned()),
+    }
 }
 
 fn phase(r: &mut Reader, value: &Value, pointer: String) -> Phase {
@@ -405,7 +445,7 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         Kind::Tcp => TrafficKind::Tcp {
             rate_bps: r.optional_integer(&fields, "rate_bps", FLOW_RATE_BPS),
             streams: r.optional_integer(&fields, "streams", 1..=64).unwrap_or(1) as u32,
-            transport: transport(r, &fields),
+            transport: transport(r, &fields, |_| true),
         },
         Kind::Udp => TrafficKind::Udp {
             rate_bps: r.integer(&fields, "rate_bps", FLOW_RATE_BPS),
@@ -414,12 +454,12 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         },
         Kind::File => TrafficKind::File {
             bytes: r.integer(&fields, "bytes", FILE_BYTES),
-            transport: transport(r, &fields),
+            transport: transport(r, &fields, |_| true),
         },
         Kind::Web => TrafficKind::Web {
             users: r.optional_integer(&fields, "users", sources::USERS).unwrap_or(1) as u32,
             web: sources::web(r, &fields),
-            transport: transport(r, &fields),
+            transport: transport(r, &fields, |_| true),
         },
     };
     Some(Traffic {
@@ -429,16 +469,13 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
     })
 }
 
-/// The congestion control under `transport`; the default if there is none.
-pub(crate) fn transport(r: &mut Reader, fields: &Fields) -> Transport {
+/// The congestion control under `transport`; the default if there is none. Who names none is offered what `may_be`.
+pub(crate) fn transport(r: &mut Reader, fields: &Fields, may_be: impl Fn(Transport) -> bool) -> Transport {
     if r.optional(fields, "transport").is_none() {
         return Transport::default();
     }
-    r.choice(
-        fields,
-        "transport",
-        &Transport::ALL.map(|transport| (transport.name(), transport)),
-    )
+    let all = Transport::ALL.map(|transport| (transport.name(), transport));
+    r.choice_of(fields, "transport", &all, may_be)
 }
 
 fn endpoint(r: &mut Reader, fields: &Fields, key: &str) -> Option<Endpoint> {

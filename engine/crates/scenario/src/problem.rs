@@ -63,6 +63,16 @@ pub enum ScenarioError {
         /// Where, from 1.
         line: u64,
     },
+    /// A mapping has a key twice.
+    #[error("line {line}: second key '{key}', which line {first} has; expected one of them")]
+    Twice {
+        /// The key.
+        key: String,
+        /// Where it stands again, from 1.
+        line: u64,
+        /// Where it stood first.
+        first: u64,
+    },
     /// The file is not YAML; the parser's message says where.
     #[error("not YAML: {0}")]
     Syntax(String),

@@ -192,6 +192,17 @@ impl Reader {
 
     /// One of `choices` by its name; the first if it is none of them.
     pub(crate) fn choice<T: Copy>(&mut self, fields: &Fields, key: &str, choices: &[(&str, T)]) -> T {
+        self.choice_of(fields, key, choices, |_| true)
+    }
+
+    /// As [`Reader::choice`]; of what is refused later, and is not `offered`, a message does not speak.
+    pub(crate) fn choice_of<T: Copy>(
+        &mut self,
+        fields: &Fields,
+        key: &str,
+        choices: &[(&str, T)],
+        offered: impl Fn(T) -> bool,
+    ) -> T {
         let Some(value) = self.required(fields, key) else {
             return choices[0].1;
         };
@@ -199,7 +210,8 @@ impl Reader {
         if let Some((_, choice)) = found {
             return *choice;
         }
-        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let names = choices.iter().filter(|(_, choice)| offered(*choice));
+        let names: Vec<&str> = names.map(|(name, _)| *name).collect();
         self.report(
             fields.pointer(key),
             format!("found {}", describe(value)),

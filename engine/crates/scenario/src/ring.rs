@@ -176,6 +176,8 @@ pub(crate) static SECTION: Section = Section {
             list: "/ring/stations",
             names: ring.stations.iter().map(|station| station.name.clone()).collect(),
             spans: ring.spans().map(|span| ring.span_name(span)).collect(),
+            // Of two stations either order is a span of its own.
+            spans_back: Vec::new(),
         })
     },
 };

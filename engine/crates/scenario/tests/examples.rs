@@ -150,7 +150,10 @@ fn unreadable_examples_are_refused_before_they_are_checked() {
     for (path, text) in yaml_files("schema/examples/unreadable") {
         let refused = Scenario::parse(text.as_bytes());
         assert!(
-            matches!(refused, Err(ScenarioError::Syntax(_) | ScenarioError::Alias { .. })),
+            matches!(
+                refused,
+                Err(ScenarioError::Syntax(_) | ScenarioError::Alias { .. } | ScenarioError::Twice { .. })
+            ),
             "{path}: {refused:?}"
         );
     }

@@ -94,7 +94,7 @@ fn what_is_no_yaml_or_too_long_is_refused() {
     let doubled = STAR4.replace("seed: 1\n", "seed: 1\nseed: 2\n");
     assert!(matches!(
         Scenario::parse(doubled.as_bytes()),
-        Err(ScenarioError::Syntax(_))
+        Err(ScenarioError::Twice { .. })
     ));
     let long = vec![b' '; MAX_FILE_BYTES + 1];
     assert!(matches!(Scenario::parse(&long), Err(ScenarioError::TooLarge { .. })));
@@ -325,5 +325,189 @@ fn routers_that_are_linked_lead_to_one_edge() {
     assert!(
         message.contains("/routers/0: from router 'west' links lead, perhaps through other routers, to edge2 and edge3; expected one edge"),
         "{message}"
+    );
+}
+
+/// What is said of a changed mesh.
+fn refused(from: &str, to: &str) -> String {
+    assert!(MESH.contains(from), "{from} is to be replaced");
+    let text = MESH.replacen(from, to, 1);
+    let refused = Scenario::parse(text.as_bytes()).unwrap_err();
+    refused.located(text.as_bytes()).to_string()
+}
+
+#[test]
+fn hops_are_refused_that_the_longest_way_does_not_have() {
+    let with = |hops: u64| MESH.replace("  deflections: 3\n", &format!("  deflections: 3\n  hops: {hops}\n"));
+    assert!(Scenario::parse(with(4).as_bytes()).is_ok());
+    let line = 1 + MESH.lines().position(|line| line == "  deflections: 3").unwrap() + 1;
+    let told = refused("  deflections: 3\n", "  deflections: 3\n  hops: 3\n");
+    assert_eq!(
+        told,
+        format!(
+            "line {line}: /ops/hops: a train from an edge at 's0' has to reach 3 switches and an edge at 's3'; expected at least 4"
+        )
+    );
+    // Nobody is at the far end.
+    let alone = "  edges: [{name: e0, switch: s0, delay_ns: 1}, {name: e1, switch: s0, delay_ns: 1}]\n";
+    let text = with(2).replace("  edges: {each: 1, delay_ns: 100000}\n", alone);
+    let hosts = text.find("hosts:\n").unwrap();
+    let text = format!(
+        "{}hosts: [{{name: a, count: 1, edge: e0, rate_bps: 1000000, up_delay_ns: 1, down_delay_ns: 1, buffer: {{packets: 9}}}}, \
+         {{name: b, count: 1, edge: e1, rate_bps: 1000000, up_delay_ns: 1, down_delay_ns: 1, buffer: {{packets: 9}}}}]\n\
+         flows: [{{name: f, from: a, to: b}}]\n",
+        &text[..hosts]
+    );
+    assert!(
+        Scenario::parse(text.as_bytes()).is_ok(),
+        "{:?}",
+        Scenario::parse(text.as_bytes())
+    );
+}
+
+#[test]
+fn what_a_mesh_does_not_have_is_answered_with_what_it_has() {
+    let of_s4 = "  - {between: [s3, s4], delay_ns: 200000}\n  - {between: [s4, s0], delay_ns: 200000}\n";
+    let told = refused(of_s4, "");
+    assert!(
+        told.contains("/ops/links: the switches are not all linked: no way leads from 's0' to s4;"),
+        "{told}"
+    );
+    let faults = |fault: &str| refused("seed: 1\n", &format!("seed: 1\nfaults: [{{{fault}}}]\n"));
+    let told = faults("kind: link-cut, every_ms: 100, for_ms: 10, edge: 3");
+    assert!(
+        told.contains("/faults/0/edge: edges of a star have numbers, and there is no star; expected no such key")
+            && told.contains("'{at_ms: 100, span: s0-s1, up: false}'"),
+        "{told}"
+    );
+    let told = faults("kind: cut");
+    assert!(
+        told.ends_with(
+            "expected switch-restart or opsedge-restart or link-cut or controller-restart or messages-lost or \
+             messages-duplicated or messages-reordered or messages-corrupted"
+        ),
+        "{told}"
+    );
+    let told = refused("transport: cubic", "transport: bbr");
+    assert!(
+        told.ends_with("expected reno or newreno or cubic or highspeed"),
+        "{told}"
+    );
+    let told = refused("transport: cubic", "transport: xcp");
+    assert!(
+        told.contains("no output of optical packet switches tells hosts"),
+        "{told}"
+    );
+    for phase in [
+        "{name: a, duration_ms: 9}",
+        "{name: a, duration_ms: 9, traffic: [{kind: tcp, from: e0, to: e2}]}",
+    ] {
+        let told = refused("duration_ms: 6000\n", &format!("phases: [{phase}]\n"));
+        assert_eq!(told.lines().count(), 1, "{told}");
+        assert!(
+            told.starts_with("line 7: /phases/0") && told.contains("'duration_ms'") && told.contains("'flows'"),
+            "{told}"
+        );
+    }
+    let named = MESH.replace(
+        "duration_ms: 6000\n",
+        "phases: [{name: a, duration_ms: 9, traffic: []}]\n",
+    );
+    assert!(Scenario::parse(named.as_bytes()).is_ok());
+}
+
+#[test]
+fn a_span_of_a_mesh_is_named_from_either_end() {
+    let cut = |span: &str| {
+        let changes = format!("changes: [{{at_ms: 100, span: {span}, up: false}}]\nflows:\n");
+        let scenario = Scenario::parse(MESH.replace("flows:\n", &changes).as_bytes())?;
+        Ok::<_, slotwise_scenario::ScenarioError>(scenario.routed.changes[0].what)
+    };
+    for (there, back) in [("s0-s2", "s2-s0"), ("e4-s4", "s4-e4")] {
+        assert_eq!(cut(back).unwrap(), cut(there).unwrap());
+    }
+    let told = cut("s2-s4").unwrap_err().to_string();
+    assert!(
+        told.contains("the name of a span: s0-s1, ") && !told.contains("s1-s0"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_key_that_is_there_twice_is_said_with_its_own_line() {
+    let text = MESH.replace("  ingress:", "  ram_bytes: 8\n  ingress:");
+    let line = |key: &str| 1 + text.lines().position(|line| line.starts_with(key)).unwrap();
+    let told = Scenario::parse(text.as_bytes()).unwrap_err().to_string();
+    let (again, first) = (line("  ram_bytes: 8"), line("  ram_bytes: 9000"));
+    assert_eq!(
+        told,
+        format!("line {again}: second key 'ram_bytes', which line {first} has; expected one of them")
+    );
+}
+
+#[test]
+fn what_is_hardly_meant_is_noted_with_its_line() {
+    let notes = |changes: &[(&str, &str)]| -> Vec<String> {
+        let text = changes
+            .iter()
+            .fold(MESH.to_owned(), |text, (from, to)| text.replacen(from, to, 1));
+        let scenario = Scenario::parse(text.as_bytes()).unwrap();
+        scenario
+            .notes(text.as_bytes())
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    };
+    assert_eq!(notes(&[]), [""; 0]);
+    let one = |from: &str, to: &str, said: &str| {
+        let notes = notes(&[(from, to)]);
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].starts_with("line ") && notes[0].contains(said), "{notes:?}");
+    };
+    one(
+        "ram_bytes: 9000",
+        "ram_bytes: 500",
+        "/ops/ram_bytes: less than a packet of 1450 bytes",
+    );
+    assert_eq!(notes(&[("ram_bytes: 9000", "ram_bytes: 0")]), [""; 0]);
+    let ingress = "  ingress:";
+    let class = |matches: &str| format!("  classes: [{{class: 1, match: {{{matches}}}}}]\n  ingress:");
+    one(
+        ingress,
+        &class("dscp: 12"),
+        "/ops/classes/0/match: no flow of the scenario has DSCP 12",
+    );
+    assert_eq!(notes(&[(ingress, &class("acknowledgements: true"))]), [""; 0]);
+    assert_eq!(
+        notes(&[
+            (ingress, &class("dscp: 12")),
+            ("transport: cubic}", "transport: cubic, dscp: 12}")
+        ]),
+        [""; 0]
+    );
+    let scheme = "  aggregation: {scheme: class, interval_ns: 1000000}\n  ingress:";
+    one(ingress, scheme, "/ops/aggregation/scheme: all packets are of class 0");
+    let lost = "seed: 1\nfaults: [{kind: messages-lost, every_ms: 100, for_ms: 10}]\n";
+    one(
+        "seed: 1\n",
+        lost,
+        "/faults/0/kind: probes are the messages of this network",
+    );
+    let probes = "  probes: {rate_bps: 1000000, period_ns: 50000000}\n  ingress:";
+    assert_eq!(notes(&[("seed: 1\n", lost), (ingress, probes)]), [""; 0]);
+    one(
+        ingress,
+        "  wavelengths: 2\n  ingress:",
+        "/ops/wavelengths: edges send nothing on wavelength 1;",
+    );
+    one(
+        ingress,
+        "  wavelengths: 3\n  conversion: true\n  ingress:",
+        "edges send nothing on wavelengths 1, 2: only what switches convert is there",
+    );
+    let used = class("acknowledgements: true}, wavelength: 1, weight: 1").replace("weight: 1}}]", "weight: 1}]");
+    assert_eq!(
+        notes(&[(ingress, &used.replace("ingress", "wavelengths: 2\n  ingress"))]),
+        [""; 0]
     );
 }

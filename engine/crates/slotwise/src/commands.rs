@@ -22,8 +22,14 @@ const MOST_LISTED: usize = 16;
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// It is something else.
-    #[error("{0}; expected {{\"command\": \"fibre\", \"name\": \"edge0-core0\", \"up\": false}}")]
-    NoCommand(#[from] serde_json::Error),
+    #[error("{error}; expected {{\"command\": \"fibre\", \"name\": \"{example}\", \"up\": false}}")]
+    NoCommand {
+        /// What is wrong with it.
+        #[source]
+        error: serde_json::Error,
+        /// The name of a fibre that there is.
+        example: String,
+    },
     /// It goes on and on.
     #[error("a line of more than {MAX_LINE_BYTES} bytes")]
     TooLong,
@@ -62,7 +68,13 @@ impl FibreCommand {
     }
 
     fn parse(line: &[u8], fibres: &[(String, Fibre)]) -> Result<FibreCommand, CommandError> {
-        let Line::Fibre { name, up } = serde_json::from_slice(line)?;
+        let Line::Fibre { name, up } = serde_json::from_slice(line).map_err(|error| {
+            let example = fibres.first().map_or("edge0-core0", |(name, _)| name);
+            CommandError::NoCommand {
+                error,
+                example: example.to_owned(),
+            }
+        })?;
         FibreCommand::new(name, up, fibres)
     }
 
@@ -150,6 +162,28 @@ mod tests {
 
 {"command": "fibre", "name": "core0-edge3", "up": true}"#;
         assert_eq!(heard(lines), [Ok((of_star(2, 1), false)), Ok((of_star(3, 0), true))]);
+    }
+
+    #[test]
+    fn a_fibre_of_a_mesh_is_named_from_either_end_and_listed_once() {
+        let mesh = include_bytes!("../../../../topologies/mesh5.yaml");
+        let lines = br#"{"command": "fibre", "name": "s0-s2", "up": false}
+{"command": "fibre", "name": "s2-s0", "up": false}
+{"command": "fibre", "name": "s4-e4", "up": true}
+{"command": "fibre", "name": "s2-s4", "up": false}
+cut it"#;
+        let answers = heard_by(mesh, lines);
+        let of_span = |span: usize| Fibre::OfSpan { span };
+        assert_eq!(answers[0], Ok((of_span(5), false)));
+        assert_eq!(answers[1], answers[0]);
+        assert_eq!(answers[2], Ok((of_span(11), true)));
+        let told = answers[3].as_ref().unwrap_err();
+        assert!(told.contains("s0-s1, s1-s2") && !told.contains("s1-s0"), "{told}");
+        assert!(
+            answers[4].as_ref().unwrap_err().contains("\"name\": \"s0-s1\""),
+            "{:?}",
+            answers[4]
+        );
     }
 
     #[test]

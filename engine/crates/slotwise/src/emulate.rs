@@ -67,8 +67,8 @@ const CONGESTION_CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_c
 pub struct EmulateArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Join interfaces that exist instead of starting hosts: JSON list of {"edge" or "router", "port", "interface"}, and of tunnels also
-    /// "probe" (`slotwise tunnel`). Runs until SIGINT.
+    /// Join interfaces that exist instead of starting hosts: JSON list of {"edge", "router", "station" or "opsedge", "port",
+    /// "interface"}, and of tunnels also "probe" (`slotwise tunnel`). Runs until SIGINT.
     #[arg(long, value_name = "FILE")]
     attach: Option<PathBuf>,
     /// Start no controller, but wait until another one (ONOS: docs/onos.md) has brought a schedule in force, and given routers routes.
@@ -229,7 +229,8 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
 /// The page, if it is asked for; what its readers want of fibres goes where all else is heard.
 fn watch(args: &EmulateArgs, network: &Network, sender: Sender<Heard>) -> Result<Option<Watch>, RunError> {
     let (fibre_sender, fibres) = channel();
-    let watch = Watch::start(&args.run.web, COMMAND, network, !args.external_controller, fibre_sender)?;
+    let has = (!args.external_controller, args.attach.is_none());
+    let watch = Watch::start(&args.run.web, COMMAND, network, has, fibre_sender)?;
     if watch.is_some() {
         let pass_on = move || {
             fibres

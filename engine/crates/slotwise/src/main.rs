@@ -80,7 +80,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::home::Home;
-use crate::notes::{note, printable};
+use crate::notes::{note, printable, say};
 use crate::run::RunError;
 use crate::switch::{CommandLine, Manner};
 
@@ -208,7 +208,10 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             netcfg,
             target,
         } => {
-            let loaded = run::load(&scenario.path)?;
+            let (loaded, text) = run::load_text(&scenario.path)?;
+            for found in loaded.scenario.notes(&text) {
+                say!("note: {}", printable(&found.to_string()));
+            }
             if network.is_some() || netcfg.is_some() {
                 let fabric = loaded.empty_fabric();
                 let told = loaded.controller(&fabric, *target == emulate::Target::Bmv2).network;

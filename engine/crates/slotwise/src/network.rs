@@ -89,8 +89,8 @@ impl Network {
         ControllerPlan::of(&self.scenario, fabric, has_bmv2)
     }
 
-    /// What may be cut by hand, by each of its names: a fibre of a star by those of both ends, a link of routers or a span of a ring by
-    /// its own.
+    /// What may be cut by hand, by each of its names: a fibre of a star or between optical packet switches by those of both ends, a link
+    /// of routers or a span of a ring by its own.
     pub fn fibres(&self) -> Vec<(String, Fibre)> {
         let edges = self.scenario.edges.iter();
         let ends = edges.flat_map(|edge| edge.fibres.iter().map(|fibre| (edge.id, fibre.core)));
@@ -103,7 +103,9 @@ impl Network {
         let links = links.map(|(link, of)| (of.name.clone(), Fibre::OfRouters { link }));
         let spans = self.scenario.own_spans().into_iter().enumerate();
         let spans = spans.map(|(span, name)| (name, Fibre::OfSpan { span }));
-        fibres.chain(links).chain(spans).collect()
+        let back = self.scenario.own_spans_back().into_iter().enumerate();
+        let back = back.map(|(span, name)| (name, Fibre::OfSpan { span }));
+        fibres.chain(links).chain(spans).chain(back).collect()
     }
 
     /// Numbers of the traffic's entries of a phase that hosts of Linux cannot play: in a live run the engine does.

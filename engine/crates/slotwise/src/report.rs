@@ -204,6 +204,13 @@ pub struct PhaseReport {
     pub flows: Vec<Value>,
     /// Files moved, with their digests.
     pub files: Vec<Value>,
+    /// How many flows hosts of Linux played whose results are lost, as the run ended before they did.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lost_flows: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A drop counter.
@@ -399,23 +406,21 @@ impl Report {
                 false => (bytes_of(&flows), "to hosts"),
             };
             if flows.is_empty() && !has_star {
-                // What hosts send of their own, or had sent when the run was interrupted, nobody here has counted.
+                // What hosts send of their own nobody here has counted.
                 let length_s = length_ns as f64 / 1e9;
-                let _ = writeln!(
-                    text,
-                    "  phase        {:<10} {length_s:>5.1} s  no flows of the scenario",
-                    phase.name
-                );
+                let said = lost(phase.lost_flows).unwrap_or_else(|| "no flows of the scenario".into());
+                let _ = writeln!(text, "  phase        {:<10} {length_s:>5.1} s  {said}", phase.name);
                 continue;
             }
             let _ = writeln!(
                 text,
-                "  phase        {:<10} {:>5.1} s  {:>7.1} Mb/s delivered {between}, {} flows{}",
+                "  phase        {:<10} {:>5.1} s  {:>7.1} Mb/s delivered {between}, {} flows{}{}",
                 phase.name,
                 length_ns as f64 / 1e9,
                 delivered as f64 * 8e3 / length_ns as f64,
                 flows.len(),
-                silence(&flows)
+                silence(&flows),
+                lost(phase.lost_flows).map_or_else(String::new, |said| format!("; {said}"))
             );
             for file in &phase.files {
                 let _ = writeln!(
@@ -548,6 +553,18 @@ fn silence(flows: &[&Value]) -> String {
     }
 }
 
+/// What is said of flows whose results are lost, if there are any.
+fn lost(flows: usize) -> Option<String> {
+    let flows = match flows {
+        0 => return None,
+        1 => "a flow".to_owned(),
+        count => format!("{count} flows"),
+    };
+    Some(format!(
+        "the results of {flows} of Linux are lost, as the run ended early"
+    ))
+}
+
 /// A master that was shut down or taken back.
 pub fn shutdown_text(shutdown: &Value) -> String {
     let done = if shutdown["down"] == true {
@@ -574,7 +591,16 @@ pub fn scheduler_text(scheduler: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::silence;
+    use super::{lost, silence};
+
+    #[test]
+    fn results_that_an_early_end_lost_are_counted() {
+        assert_eq!(lost(0), None);
+        assert_eq!(
+            lost(5).unwrap(),
+            "the results of 5 flows of Linux are lost, as the run ended early"
+        );
+    }
 
     #[test]
     fn flows_that_got_nothing_are_counted() {

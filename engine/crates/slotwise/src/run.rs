@@ -10,7 +10,7 @@ use slotwise_fabric::{Fabric, FrameRecord};
 use slotwise_reproduce::{AfterFault, Recording};
 use slotwise_scenario::{Endpoint, Scenario, TrafficKind};
 
-pub use arguments::{RunArgs, check_free, load};
+pub use arguments::{RunArgs, check_free, load_text, port};
 
 use crate::choices::Choices;
 use crate::facts::{HotPairQuery, hot_pair};
@@ -23,6 +23,7 @@ use crate::report::{
     SwitchAnswers, Synchronization, Verdict, Versions, is_of_run,
 };
 use crate::stream::NetworkShape;
+use crate::tunnels::Tunnel;
 use crate::{sessions, shares, trains};
 
 /// Why a run could not start or go on. What a finished run found wrong is in its report's verdict.
@@ -39,6 +40,8 @@ pub struct PhaseRun {
     pub flows: Vec<Value>,
     /// Files.
     pub files: Vec<Value>,
+    /// How many flows hosts of Linux played without telling what came of them, as the run ended before they did.
+    pub lost_flows: usize,
 }
 
 /// What a run has gathered when it is over.
@@ -125,7 +128,9 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         false => Beat::Periods(scenario.frame.slot_ns),
     };
     notes.extend(lateness.as_ref().and_then(|lateness| lateness.note(beat)));
+    notes.extend(lateness.iter().flat_map(|lateness| &lateness.tunnels).filter_map(Tunnel::note));
     notes.extend(unscheduled(&controller));
+    notes.extend(scenario.notes(&[]).iter().map(ToString::to_string));
     let hot_pairs = hot_pairs(scenario, &series, &phases);
     let phases: Vec<PhaseReport> = scenario
         .phases
@@ -137,6 +142,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
             end_ns: run.end_ns,
             flows: run.flows,
             files: run.files,
+            lost_flows: run.lost_flows,
         })
         .collect();
     Report {

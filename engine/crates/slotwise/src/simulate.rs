@@ -73,7 +73,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         interrupts.listen_to_input()?;
     }
     let (fibre_sender, fibres) = channel();
-    let watch = Watch::start(&run.web, COMMAND, &network, true, fibre_sender)?;
+    let watch = Watch::start(&run.web, COMMAND, &network, (true, false), fibre_sender)?;
     let mut events = run.events(COMMAND, &network.scenario)?;
     let fabric = network.fabric(FabricOptions {
         seed: network.scenario.seed,
@@ -381,6 +381,7 @@ fn phases(scenario: &Scenario, fabric: &Fabric, phase_bytes: &BTreeMap<usize, Ve
                 end_ns,
                 flows: phase_flows(&results, index, phase_bytes.get(&index), end_ns - start_ns),
                 files: Vec::new(),
+                lost_flows: 0,
             }
         })
         .collect()

@@ -58,6 +58,9 @@ pub struct Hello {
     pub frame: Option<FrameShape>,
     /// What may be changed from the page.
     pub controls: Controls,
+    /// How many flows over the whole run hosts of Linux play, which are counted when it is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linux_flows: Option<usize>,
 }
 
 impl Hello {
@@ -73,6 +76,7 @@ impl Hello {
             network: NetworkShape::default(),
             frame: None,
             controls: Controls::default(),
+            linux_flows: None,
         }
     }
 }

@@ -64,6 +64,16 @@ impl Tunnel {
         let (name, lost, probes) = (&self.interface, self.lost, self.probes);
         format!("  tunnel       {name}: {times}{lost} of {probes} probes lost\n")
     }
+
+    /// What to think of one whose far end never answered.
+    pub fn note(&self) -> Option<String> {
+        (self.probes > 0 && self.lost == self.probes).then(|| {
+            format!(
+                "tunnel {}: {} never answered: its far end is not there, or has another key",
+                self.interface, self.probe
+            )
+        })
+    }
 }
 
 /// Tunnels that are being measured, each by a thread.
@@ -264,6 +274,7 @@ mod tests {
             ..
         } = probes.summary("t0".into(), far());
         assert_eq!((known, lost), (3, 1));
+        assert_eq!(probes.summary("t0".into(), far()).note(), None);
         let ms = |ns: Option<u64>| ns.unwrap() / 1_000_000;
         assert_eq!((ms(round_trip_p50_ns), ms(round_trip_max_ns)), (2, 10));
         probes.give_up(at(1101));
@@ -274,6 +285,14 @@ mod tests {
     fn a_tunnel_that_is_silent_has_no_times() {
         let silent = Probes::default().summary("t0".into(), far());
         assert_eq!(silent.summary(), "  tunnel       t0: 0 of 0 probes lost\n");
+        assert_eq!(silent.note(), None);
+        let dead = Tunnel {
+            probes: 3,
+            lost: 3,
+            ..silent.clone()
+        };
+        let note = dead.note().unwrap();
+        assert!(note.starts_with("tunnel t0: 198.18.0.2 never answered"), "{note}");
         assert_eq!(
             serde_json::to_value(&silent).unwrap(),
             serde_json::json!({"interface": "t0", "probe": "198.18.0.2", "probes": 0, "lost": 0})

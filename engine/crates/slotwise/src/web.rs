@@ -22,7 +22,7 @@ use crate::progress::Progress;
 use crate::replay;
 use crate::report::Report;
 use crate::rest::Rest;
-use crate::run::{RunError, frame_shape};
+use crate::run::{RunError, frame_shape, port};
 use crate::stream::{Controls, End, Hello, Message, NetworkShape, News, Update};
 
 /// From one update to the next.
@@ -36,7 +36,7 @@ const FIBRE_PATH: &str = "fibre";
 pub struct WebArgs {
     /// Show the run in a browser, on 127.0.0.1 at this port, or at any that is free; the address, with a token in it, is printed. The page
     /// stays after the run until SIGINT (docs/page.md).
-    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = port)]
     pub web: Option<u16>,
 }
 
@@ -59,7 +59,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts the page's server, if it is asked for. Fibres that somebody cuts or mends there go to `fibres`.
+    /// Starts the page's server, if it is asked for; says whether there is a controller that it may ask, and whether hosts of Linux play
+    /// flows of the scenario. Fibres that somebody cuts or mends there go to `fibres`.
     ///
     /// # Errors
     /// When the port is taken.
@@ -67,7 +68,7 @@ impl Watch {
         args: &WebArgs,
         command: &str,
         network: &Network,
-        has_controller: bool,
+        (has_controller, has_linux): (bool, bool),
         fibres: Sender<FibreCommand>,
     ) -> Result<Option<Watch>, RunError> {
         let Some(port) = args.web else { return Ok(None) };
@@ -89,6 +90,7 @@ impl Watch {
                     rest: has_controller,
                     fibres: steering.fibre_names(),
                 },
+                linux_flows: Some(scenario.linux_flows()).filter(|count| has_linux && *count > 0),
                 ..Hello::new(command, &scenario.name, scenario.seed)
             })
             .text(),
@@ -207,7 +209,8 @@ impl Steering {
         let wanted: FibreWanted = match serde_json::from_slice(&asked.body) {
             Ok(wanted) => wanted,
             Err(error) => {
-                let detail = format!("{error}; expected {{\"name\": \"edge0-core0\", \"up\": false}}");
+                let name = self.fibres.first().map_or("edge0-core0", |(name, _)| name);
+                let detail = format!("{error}; expected {{\"name\": \"{name}\", \"up\": false}}");
                 return Answer::problem(400, "Bad Request", &detail);
             }
         };
@@ -306,6 +309,20 @@ mod tests {
         ] {
             assert_eq!(status(&asked), expected, "{asked:?}");
         }
+        let said = |answer: Answer| String::from_utf8(answer.body).unwrap();
+        let mesh = Network::parse(include_bytes!("../../../../topologies/mesh5.yaml")).unwrap();
+        let of_mesh = Steering {
+            rest: Mutex::default(),
+            fibres: mesh.fibres(),
+            tell: Mutex::new(None),
+            changing: AtomicUsize::new(0),
+            has_answered: AtomicBool::new(false),
+        };
+        assert_eq!(of_mesh.fibre_names().len(), 12, "one name each");
+        assert!(
+            said(of_mesh.call(put("fibre", "cut it"))).contains("s0-s1"),
+            "a name that it has"
+        );
         let read = Asked {
             method: Method::Get,
             ..put("fibre", "")

@@ -55,6 +55,17 @@ fn an_unknown_name_is_refused_with_the_nearest() {
 }
 
 #[test]
+fn one_file_is_not_written_by_two() {
+    let output = slotwise(&["simulate", "star4", "--events", "/dev/null", "--report", "/dev/null"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("--events and --report: both are /dev/null; expected two files"),
+        "{said}"
+    );
+}
+
+#[test]
 fn shells_complete_what_is_shown_and_nothing_else() {
     for shell in ["bash", "zsh", "fish"] {
         let script = printed(&["completion", shell]);

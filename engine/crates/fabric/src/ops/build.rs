@@ -40,6 +40,7 @@ impl Fabric {
             resequencers: Vec::new(),
             watch: Watch::new(ops.edges.len()),
             converts: ops.conversion,
+            deflections: ops.deflections,
             guard_ns: ops.guard_ns,
             framing_bytes: usize::from(ops.framing_bytes),
             looked_at: None,
@@ -152,8 +153,11 @@ impl Fabric {
                 Before::Queue(Fifo::new(lane, link, limit, usize::from(ops.framing_bytes)))
             }
         };
-        if direct.is_some() {
-            self.ops.entrances[entrance].direct = Some(self.ops.cards.len());
+        if let Some(number) = fibre.direct {
+            let card = self.ops.cards.len();
+            let entrance = &mut self.ops.entrances[entrance];
+            entrance.direct = Some(card);
+            entrance.is_second = ops.earlier_between(number) > 0;
         }
         self.add_card_of_ops(Card {
             from,

@@ -155,7 +155,8 @@ impl Fabric {
     /// A train is not on its way any more.
     pub(super) fn lose_train(&mut self, frame: &[u8], program: u32) {
         if let Some(InLight::First(label, _)) = message::read(frame) {
-            self.ops.watch.lost(TrainId::of(&label, program));
+            let is_deflected = self.ops.is_deflected(&label);
+            self.ops.watch.lost(TrainId::of(&label, program), is_deflected);
         }
     }
 

@@ -6,6 +6,7 @@ use slotwise_wire::Label;
 use super::cards::Before;
 use super::message::{self, InLight};
 use super::train::payload_bytes;
+use super::watch::TrainId;
 use crate::dispatch::Origin;
 use crate::drops::DropCause;
 use crate::fabric::Fabric;
@@ -47,7 +48,8 @@ impl Fabric {
         if !self.ops.watch.formed(source, label.train) {
             self.invariants.violated(Invariant::DUPLICATE, now_ns, place, None);
         }
-        let card = &mut self.ops.cards[index];
+        let ops = &mut *self.ops;
+        let card = &mut ops.cards[index];
         let Before::Queue(queue) = &mut card.before else { return };
         let taken = if card.is_dark {
             queue.lose(frame.len());
@@ -59,6 +61,8 @@ impl Fabric {
             Ok(departure) => {
                 let duration_ns = card.byte_time.ns(bytes);
                 let at_ns = card.arrival_ns(departure.start_ns, duration_ns);
+                let id = TrainId::of(&label, program);
+                ops.watch.left(id, departure.start_ns + duration_ns);
                 let born_ns = origin.born_ns();
                 let flying = Flying {
                     packet: Packet { frame, born_ns },

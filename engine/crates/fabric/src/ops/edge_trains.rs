@@ -317,11 +317,17 @@ impl Fabric {
             }
         }
         for packet in frames {
-            let bytes = self.ops.counted_bytes(&packet.frame);
-            let card = &self.ops.cards[index];
+            let ops = &mut *self.ops;
+            let bytes = ops.counted_bytes(&packet.frame);
+            let card = &ops.cards[index];
             let duration_ns = card.byte_time.ns(bytes);
             let at_ns = whole_ns.unwrap_or_else(|| card.arrival_ns(start_ns, duration_ns));
             start_ns += duration_ns;
+            if let Some(InLight::First(label, _)) = message::read(&packet.frame) {
+                // The label comes with the first frame, but over a fibre between edges with the last one.
+                let left_ns = whole_ns.map_or(start_ns, |_| end_ns);
+                ops.watch.left(TrainId::of(&label, program), left_ns);
+            }
             let flying = Flying {
                 packet,
                 duration_ns,
@@ -374,7 +380,7 @@ impl Fabric {
         if let Some(first) = train.frames.first()
             && let Some(InLight::First(label, _)) = message::read(&first.frame)
         {
-            self.ops.watch.lost(TrainId::of(&label, program));
+            self.ops.watch.lost(TrainId::of(&label, program), false);
         }
         self.drop_train(from.place(), cause, train);
     }
@@ -409,7 +415,7 @@ impl Fabric {
                 && let Some(InLight::First(label, _)) = message::read(&first.frame)
             {
                 let program = self.ops.watch.program(number);
-                self.ops.watch.lost(TrainId::of(&label, program));
+                self.ops.watch.lost(TrainId::of(&label, program), false);
             }
             self.drop_train(place, DropCause::PipelineReplaced, train);
         }

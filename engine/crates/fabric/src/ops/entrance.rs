@@ -10,7 +10,7 @@ use super::direct::DirectLane;
 use super::message::{self, InLight};
 use super::resequencer::Resequencer;
 use super::switch_number;
-use super::train::is_tcp;
+use super::train::{self, is_tcp};
 use super::watch::TrainId;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
@@ -46,6 +46,17 @@ pub(super) struct Entrance {
     losing: u16,
     /// Of a fibre between edges: the number of the card before it.
     pub(super) direct: Option<usize>,
+    /// It is the second one between them: what comes by it was deflected.
+    pub(super) is_second: bool,
+    /// At an edge: the train that came last, or comes.
+    latest: Option<Latest>,
+}
+
+/// A train whose label has come to an edge.
+#[derive(Clone, Copy)]
+struct Latest {
+    id: TrainId,
+    is_deflected: bool,
 }
 
 impl Entrance {
@@ -58,6 +69,8 @@ impl Entrance {
             came: Vec::new(),
             losing: 0,
             direct: None,
+            is_second: false,
+            latest: None,
         }
     }
 
@@ -165,7 +178,15 @@ impl Fabric {
         }
         let entrance = &mut self.ops.entrances[number];
         let Flying { packet, program, .. } = flying;
-        if entrance.losing > 0 {
+        let has_label = matches!(in_light, Some(InLight::First(..)));
+        let is_lost = entrance.losing > 0;
+        if let (Some(traffic), Some(latest)) = (&mut self.traffic, entrance.latest)
+            && (is_lost || latest.is_deflected)
+            && let Some(packet) = train::ip_packet(&packet.frame, has_label)
+        {
+            traffic.note_in_train(packet, latest.id.of_source(), is_lost);
+        }
+        if is_lost {
             entrance.losing -= 1;
             let place = entrance.at.place();
             return self.drop(place, DropCause::LinkLoss, packet.frame);
@@ -213,7 +234,8 @@ impl Fabric {
     /// A switch outside has not sent a train on: it is lost there.
     pub(super) fn train_is_overdue(&mut self, crossing: &Crossing) {
         if let (Origin::Light { program, .. }, Some(label)) = (crossing.origin, crossing.label) {
-            self.ops.watch.lost(TrainId::of(&label, program));
+            let is_deflected = self.ops.is_deflected(&label);
+            self.ops.watch.lost(TrainId::of(&label, program), is_deflected);
         }
     }
 
@@ -243,19 +265,22 @@ impl Fabric {
     /// A train is at an edge, or was lost at the end of its link.
     fn train_arrives(&mut self, number: usize, label: &Label, program: u32) {
         let id = TrainId::of(label, program);
+        let is_deflected = self.ops.is_deflected(label) || self.ops.entrances[number].is_second;
         let entrance = &mut self.ops.entrances[number];
         let at = entrance.at;
+        entrance.latest = Some(Latest { id, is_deflected });
         if let Some(card) = entrance.direct
             && self.ops.cards[card].direct.as_mut().is_some_and(DirectLane::loses)
         {
             self.ops.entrances[number].losing = label.packets;
-            return self.ops.watch.lost_by_link(id, u64::from(label.packets));
+            let packets = u64::from(label.packets);
+            return self.ops.watch.lost_by_link(id, packets, is_deflected);
         }
         if label.dst_edge != at.device.number() {
             self.invariants
                 .violated(Invariant::ASTRAY, self.now_ns, at.place(), None);
         }
-        if !self.ops.watch.arrived(id) {
+        if !self.ops.watch.arrived(id, self.now_ns, is_deflected) {
             self.invariants
                 .violated(Invariant::DUPLICATE, self.now_ns, at.place(), None);
         }

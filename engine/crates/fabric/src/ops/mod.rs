@@ -27,8 +27,8 @@ use entrance::{EdgeResequencer, Entrance};
 use measure::SwitchMeter;
 pub use measure::{OpsOutput, OpsOutputUse, OpsSwitchUse};
 pub use train_queue::TrainUse;
-pub use watch::OpsTrains;
 use watch::Watch;
+pub use watch::{OpsTrains, OpsTransit};
 
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
@@ -105,6 +105,8 @@ pub(crate) struct Ops {
     switches: Vec<SwitchMeter>,
     watch: Watch,
     converts: bool,
+    /// How often a train may be deflected.
+    deflections: u8,
     /// Kept free behind each train.
     guard_ns: u64,
     /// Bytes of each frame that links do not count.
@@ -116,6 +118,11 @@ pub(crate) struct Ops {
 impl Ops {
     fn counted_bytes(&self, frame: &[u8]) -> u64 {
         frame.len().saturating_sub(self.framing_bytes) as u64
+    }
+
+    /// Whether a switch has deflected a train.
+    fn is_deflected(&self, label: &slotwise_wire::Label) -> bool {
+        label.deflections_left < self.deflections
     }
 
     /// Packets that have waited at an edge for those before them.

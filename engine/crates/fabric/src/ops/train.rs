@@ -72,11 +72,15 @@ impl Train {
 
 /// Whether a frame of a train carries TCP.
 pub(super) fn is_tcp(frame: &[u8], has_label: bool) -> bool {
-    let label = if has_label { Label::SIZE } else { 0 };
-    let packet = frame.get(Ethernet::SIZE + label + Optical::SIZE..);
-    packet
+    ip_packet(frame, has_label)
         .and_then(Ipv4::decode)
         .is_some_and(|packet| packet.protocol == IP_PROTOCOL_TCP)
+}
+
+/// What a frame of a train carries.
+pub(super) fn ip_packet(frame: &[u8], has_label: bool) -> Option<&[u8]> {
+    let label = if has_label { Label::SIZE } else { 0 };
+    frame.get(Ethernet::SIZE + label + Optical::SIZE..)
 }
 
 /// Bytes of the packet in a frame without a label: what is behind Ethernet and optical headers.

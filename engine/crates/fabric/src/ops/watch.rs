@@ -21,6 +21,38 @@ impl TrainId {
             number: label.train,
         }
     }
+
+    /// Tells it from all others of its source.
+    pub(super) fn of_source(self) -> u64 {
+        u64::from(self.program) << 32 | u64::from(self.number)
+    }
+}
+
+/// Trains that came to an edge, and how long they were in light: from when they left theirs on, their own length left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpsTransit {
+    /// Trains.
+    pub trains: u64,
+    /// Sum of these times.
+    pub sum_ns: u64,
+    /// Sum of their squares.
+    pub squares_ns2: u128,
+}
+
+impl OpsTransit {
+    fn add(&mut self, transit_ns: u64) {
+        self.trains += 1;
+        self.sum_ns += transit_ns;
+        self.squares_ns2 += u128::from(transit_ns) * u128::from(transit_ns);
+    }
+
+    fn since(self, before: OpsTransit) -> OpsTransit {
+        OpsTransit {
+            trains: self.trains - before.trains,
+            sum_ns: self.sum_ns - before.sum_ns,
+            squares_ns2: self.squares_ns2 - before.squares_ns2,
+        }
+    }
 }
 
 /// What became of the trains of an edge since the start: those that are neither delivered nor lost are on their way.
@@ -46,8 +78,22 @@ pub struct OpsTrains {
     pub lost_by_links: u64,
     /// Packets of those that links between edges lost.
     pub packets_lost_by_links: u64,
+    /// That came to an edge by their first choices alone.
+    pub straight: OpsTransit,
+    /// That came to an edge though they had been deflected: at a switch, or into the second fibre between two edges.
+    pub deflected: OpsTransit,
+    /// That had been deflected, among those that are lost.
+    pub deflected_lost: u64,
     /// Packets from other edges that waited here for those before them.
     pub resequenced: u64,
+}
+
+/// A train that was made.
+#[derive(Clone, Copy, Default)]
+struct Made {
+    is_over: bool,
+    /// When the last bit that comes with its label went into the light.
+    left_ns: u64,
 }
 
 /// Trains of one edge.
@@ -56,8 +102,8 @@ struct Source {
     program: u32,
     /// Number of the first one that is known.
     first: u32,
-    /// Whether it is over, by number.
-    is_over: VecDeque<bool>,
+    /// By number.
+    made: VecDeque<Made>,
     count: OpsTrains,
     /// As it was when it was last asked.
     asked: OpsTrains,
@@ -115,10 +161,10 @@ impl Watch {
     /// An edge has a new program, which numbers from 1 on. What is on its way is not judged any more.
     pub(super) fn restarts(&mut self, source: u16) {
         if let Some(source) = self.sources.get_mut(usize::from(source)) {
-            let left = source.is_over.iter().filter(|is_over| !**is_over).count() as u64;
+            let left = source.made.iter().filter(|made| !made.is_over).count() as u64;
             source.program += 1;
             source.first = 1;
-            source.is_over.clear();
+            source.made.clear();
             source.count.under_way -= left;
             source.count.lost += left;
         }
@@ -129,11 +175,11 @@ impl Watch {
         let Some(source) = self.sources.get_mut(usize::from(source)) else {
             return false;
         };
-        let next = source.first.wrapping_add(source.is_over.len() as u32);
+        let next = source.first.wrapping_add(source.made.len() as u32);
         if number != next {
             return false;
         }
-        source.is_over.push_back(false);
+        source.made.push_back(Made::default());
         source.count.formed += 1;
         source.count.under_way += 1;
         true
@@ -156,30 +202,48 @@ impl Watch {
         }
     }
 
+    /// When the last bit that comes with the label of a train goes into the light.
+    pub(super) fn left(&mut self, id: TrainId, left_ns: u64) {
+        if let Some(made) = self.made(id) {
+            made.left_ns = left_ns;
+        }
+    }
+
     /// A link between edges has lost a train of so many packets.
-    pub(super) fn lost_by_link(&mut self, id: TrainId, packets: u64) {
-        if self.ends(id) {
+    pub(super) fn lost_by_link(&mut self, id: TrainId, packets: u64, is_deflected: bool) {
+        if self.ends(id).is_some() {
             let count = &mut self.sources[usize::from(id.source)].count;
             count.lost += 1;
+            count.deflected_lost += u64::from(is_deflected);
             count.lost_by_links += 1;
             count.packets_lost_by_links += packets;
         }
     }
 
     /// A train has come to an edge. False if it was not on its way.
-    pub(super) fn arrived(&mut self, id: TrainId) -> bool {
+    pub(super) fn arrived(&mut self, id: TrainId, now_ns: u64, is_deflected: bool) -> bool {
         let is_known = self.is_current(id);
-        let was_under_way = self.ends(id);
-        if was_under_way {
-            self.sources[usize::from(id.source)].count.delivered += 1;
-        }
-        was_under_way || !is_known
+        let Some(left_ns) = self.ends(id) else {
+            return !is_known;
+        };
+        let count = &mut self.sources[usize::from(id.source)].count;
+        count.delivered += 1;
+        let transit = if is_deflected {
+            &mut count.deflected
+        } else {
+            &mut count.straight
+        };
+        // What a switch outside sends on may come before its time.
+        transit.add(now_ns.saturating_sub(left_ns));
+        true
     }
 
     /// A train is lost.
-    pub(super) fn lost(&mut self, id: TrainId) {
-        if self.ends(id) {
-            self.sources[usize::from(id.source)].count.lost += 1;
+    pub(super) fn lost(&mut self, id: TrainId, is_deflected: bool) {
+        if self.ends(id).is_some() {
+            let count = &mut self.sources[usize::from(id.source)].count;
+            count.lost += 1;
+            count.deflected_lost += u64::from(is_deflected);
         }
     }
 
@@ -189,26 +253,27 @@ impl Watch {
         source.is_none_or(|source| source.program == id.program)
     }
 
-    fn ends(&mut self, id: TrainId) -> bool {
+    fn made(&mut self, id: TrainId) -> Option<&mut Made> {
         if !self.is_current(id) {
-            return false;
+            return None;
         }
-        let Some(source) = self.sources.get_mut(usize::from(id.source)) else {
-            return false;
-        };
+        let source = self.sources.get_mut(usize::from(id.source))?;
         let place = id.number.wrapping_sub(source.first) as usize;
-        let Some(is_over) = source.is_over.get_mut(place) else {
-            return false;
-        };
-        if std::mem::replace(is_over, true) {
-            return false;
-        }
+        source.made.get_mut(place)
+    }
+
+    /// A train that is on its way is so no more; when it left.
+    fn ends(&mut self, id: TrainId) -> Option<u64> {
+        let made = self.made(id).filter(|made| !made.is_over)?;
+        made.is_over = true;
+        let left_ns = made.left_ns;
+        let source = self.sources.get_mut(usize::from(id.source))?;
         source.count.under_way -= 1;
-        while source.is_over.front() == Some(&true) {
-            source.is_over.pop_front();
+        while source.made.front().is_some_and(|made| made.is_over) {
+            source.made.pop_front();
             source.first = source.first.wrapping_add(1);
         }
-        true
+        Some(left_ns)
     }
 
     /// What became of the trains of an edge since the last call; those that are on their way are.
@@ -232,6 +297,9 @@ impl Watch {
             refused: now.refused - before.refused,
             lost_by_links: now.lost_by_links - before.lost_by_links,
             packets_lost_by_links: now.packets_lost_by_links - before.packets_lost_by_links,
+            straight: now.straight.since(before.straight),
+            deflected: now.deflected.since(before.deflected),
+            deflected_lost: now.deflected_lost - before.deflected_lost,
             resequenced: now.resequenced - before.resequenced,
         }
     }
@@ -246,6 +314,8 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NOW_NS: u64 = 1000;
 
     fn id(program: u32, number: u32) -> TrainId {
         TrainId {
@@ -267,21 +337,16 @@ mod tests {
     #[test]
     fn what_comes_twice_or_from_nowhere_is_seen() {
         let mut watch = watch();
-        assert!(watch.arrived(id(1, 3)));
-        assert!(!watch.arrived(id(1, 3)), "twice");
-        assert!(!watch.arrived(id(1, 5)), "nobody has made it");
+        assert!(watch.arrived(id(1, 3), NOW_NS, false));
+        assert!(!watch.arrived(id(1, 3), NOW_NS, false), "twice");
+        assert!(!watch.arrived(id(1, 5), NOW_NS, false), "nobody has made it");
         assert!(!watch.formed(1, 4), "made again");
         assert!(!watch.formed(1, 6), "one is left out");
-        watch.lost(id(1, 1));
-        assert!(!watch.arrived(id(1, 1)), "it was lost");
-        let expected = OpsTrains {
-            formed: 4,
-            delivered: 1,
-            lost: 1,
-            under_way: 2,
-            ..OpsTrains::default()
-        };
-        assert_eq!(watch.trains(1), expected);
+        watch.lost(id(1, 1), false);
+        assert!(!watch.arrived(id(1, 1), NOW_NS, false), "it was lost");
+        let trains = watch.trains(1);
+        assert_eq!((trains.formed, trains.delivered, trains.lost), (4, 1, 1));
+        assert_eq!(trains.under_way, 2);
         assert_eq!(watch.trains(2), OpsTrains::default());
     }
 
@@ -293,9 +358,9 @@ mod tests {
         let first = watch.take(1, 10);
         assert_eq!((first.formed, first.packets, first.packet_bytes), (4, 8, 1600));
         assert_eq!((first.most_bytes, first.under_way, first.resequenced), (900, 4, 10));
-        watch.arrived(id(1, 2));
-        watch.lost_by_link(id(1, 3), 5);
-        watch.lost_by_link(id(1, 3), 5);
+        watch.arrived(id(1, 2), NOW_NS, false);
+        watch.lost_by_link(id(1, 3), 5, true);
+        watch.lost_by_link(id(1, 3), 5, true);
         watch.refused(1);
         let second = watch.take(1, 12);
         assert_eq!(
@@ -304,19 +369,55 @@ mod tests {
         );
         assert_eq!((second.most_bytes, second.under_way), (0, 2));
         assert_eq!((second.refused, second.resequenced), (1, 2));
-        assert_eq!(second.packets_lost_by_links, 5, "a train is lost once");
+        assert_eq!(
+            (second.packets_lost_by_links, second.deflected_lost),
+            (5, 1),
+            "a train is lost once"
+        );
         assert_eq!(watch.take(1, 12).packets_lost_by_links, 0);
         assert_eq!(watch.trains(1).most_bytes, 900);
         assert_eq!(watch.take(9, 0), OpsTrains::default());
     }
 
     #[test]
+    fn times_in_light_are_of_what_came_deflected_or_not() {
+        let mut watch = watch();
+        for (number, left_ns) in [(1, 100), (2, 200), (3, 300), (4, 400)] {
+            watch.left(id(1, number), left_ns);
+        }
+        watch.left(id(1, 5), 500);
+        assert!(watch.arrived(id(1, 1), NOW_NS, false));
+        assert!(watch.arrived(id(1, 2), NOW_NS, true));
+        assert!(watch.arrived(id(1, 4), NOW_NS, true));
+        watch.lost(id(1, 3), true);
+        watch.lost(id(1, 3), true);
+        let transit = |trains, sum_ns, squares_ns2| OpsTransit {
+            trains,
+            sum_ns,
+            squares_ns2,
+        };
+        let trains = watch.take(1, 0);
+        assert_eq!(trains.straight, transit(1, 900, 810_000));
+        assert_eq!(trains.deflected, transit(2, 1400, 640_000 + 360_000));
+        assert_eq!(trains.deflected_lost, 1);
+        assert!(watch.formed(1, 5));
+        watch.left(id(1, 5), 990);
+        assert!(watch.arrived(id(1, 5), NOW_NS, true));
+        let trains = watch.take(1, 0);
+        assert_eq!(
+            (trains.straight, trains.deflected),
+            (transit(0, 0, 0), transit(1, 10, 100))
+        );
+        assert_eq!(trains.deflected_lost, 0);
+    }
+
+    #[test]
     fn what_an_older_program_made_is_not_judged() {
         let mut watch = watch();
         watch.restarts(1);
-        assert!(watch.arrived(id(1, 2)));
-        assert!(!watch.arrived(id(2, 2)), "not made yet");
-        assert!(watch.formed(1, 1) && watch.arrived(id(2, 1)));
+        assert!(watch.arrived(id(1, 2), NOW_NS, false));
+        assert!(!watch.arrived(id(2, 2), NOW_NS, false), "not made yet");
+        assert!(watch.formed(1, 1) && watch.arrived(id(2, 1), NOW_NS, false));
         let trains = watch.trains(1);
         assert_eq!((trains.formed, trains.delivered, trains.lost), (5, 1, 4));
         assert_eq!(trains.under_way, 0);
@@ -343,6 +444,10 @@ mod tests {
             program: 0,
             number,
         };
-        assert!(watch.arrived(of(0)) && watch.arrived(of(u32::MAX)) && !watch.arrived(of(0)));
+        assert!(
+            watch.arrived(of(0), NOW_NS, false)
+                && watch.arrived(of(u32::MAX), NOW_NS, false)
+                && !watch.arrived(of(0), NOW_NS, false)
+        );
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Simulated hosts: what they send and receive.
 
-pub(crate) mod datagrams;
+pub(crate) mod bursts;
+mod datagrams;
 pub(crate) mod order;
 pub(crate) mod sessions;
 pub(crate) mod station;
@@ -20,6 +21,7 @@ use crate::groups::group_hosts;
 use crate::measure::DelayUse;
 use crate::packet::{Frame, Packet};
 use crate::random;
+pub use bursts::FlowTrains;
 use datagrams::Datagrams;
 pub use order::OrderUse;
 pub use sessions::SessionUse;
@@ -452,6 +454,11 @@ impl Traffic {
     /// Of a flow between groups that is measured so: the order of its packets and what was sent needlessly since the last call.
     pub(crate) fn take_order_use(&mut self, flow: usize) -> Option<OrderUse> {
         self.streams.take_order(self.of_phases.len() + flow)
+    }
+
+    /// A packet was in a train that was lost, or was deflected and came.
+    pub(crate) fn note_in_train(&mut self, packet: &[u8], train: u64, is_lost: bool) {
+        self.streams.note_in_train(packet, train, is_lost);
     }
 
     /// Of a flow of GTP between groups: what its session did since the start.

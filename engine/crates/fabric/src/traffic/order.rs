@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use super::bursts::{Bursts, FlowTrains};
+
 /// Packets that are remembered to find out by how many another was overtaken; none counts as overtaken by more.
 const MOST_EXTENT: usize = 1024;
 /// Fast retransmits of which it is not known yet whether they were needed.
@@ -57,6 +59,8 @@ pub struct OrderUse {
     pub bunched_acknowledgments: u64,
     /// (least, largest) time between the first bits out of the sender of two packets that arrived one after the other.
     pub gap_ns: Option<(u64, u64)>,
+    /// Trains with its segments that were deflected or lost.
+    pub trains: FlowTrains,
 }
 
 /// What a sender and a receiver have counted since the start.
@@ -72,9 +76,11 @@ pub(crate) struct Counted {
 }
 
 /// Measures one flow.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Order {
     lately: OrderUse,
+    /// Its segments in trains.
+    pub(crate) bursts: Bursts,
     /// As it stood when it was last asked.
     before: Counted,
     arrivals: u64,
@@ -187,6 +193,7 @@ impl Order {
             losses: counted.losses - before.losses,
             window_before_losses_bytes: counted.window_before_losses_bytes - before.window_before_losses_bytes,
             delivered_bytes: counted.delivered_bytes - before.delivered_bytes,
+            trains: self.bursts.take(),
             ..std::mem::take(&mut self.lately)
         }
     }

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whether optical packet switches, their edges and fibres fit together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use slotwise_wire::{MAX_CORES, MAX_FIBRES, SIGNALING_QUEUE};
 
 use super::parse::BUFFERS_A_SECOND;
-use super::{FRAME_OVERHEAD_BYTES, IPV4_BYTES, Macroflows, Ops, OpsMatch, Scheme};
+use super::{FRAME_OVERHEAD_BYTES, IPV4_BYTES, Macroflows, Ops, OpsEdge, OpsMatch, Scheme};
 use crate::address::Device;
 use crate::model::{Scenario, Transport};
-use crate::reader::Reader;
+use crate::reader::{Reader, shortened};
 use crate::routed::Source;
 
 /// First and second choice.
 const FIBRES_OF_TWO: usize = 2;
+/// What a train reaches beside the far ends of links: its first switch and its edge.
+const HOPS_BESIDE_LINKS: usize = 2;
 /// Rates of edges are byte/s in 32 bits, and what they measure in a period has 31.
 const MOST_SHARED_BPS: u64 = 8 * u32::MAX as u64;
 const MOST_SHARED_BYTES: u32 = i32::MAX as u32;
@@ -83,9 +86,8 @@ pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
     }
     if ops.switches.is_empty() {
         check_direct(ops, r);
-    } else if !is_connected(ops) {
-        let expected = "links by which each edge reaches each other one";
-        r.report("/ops/links".into(), "the switches are not all linked", expected);
+    } else {
+        check_ways(ops, r);
     }
     check_ingress(scenario, ops, r);
     check_guard(ops, r);
@@ -333,21 +335,61 @@ fn check_queues(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     }
 }
 
-/// Whether links lead from each switch to each other one.
-fn is_connected(ops: &Ops) -> bool {
-    let mut reached = BTreeSet::from([0]);
-    let mut frontier = vec![0];
-    while let Some(here) = frontier.pop() {
-        for [a, b] in ops.links.iter().map(|link| link.between) {
-            let next = match here {
-                _ if here == a => b,
-                _ if here == b => a,
-                _ => continue,
-            };
-            if reached.insert(next) {
-                frontier.push(next);
+/// Whether links lead from each switch to each other one, and trains may take as many as it needs.
+fn check_ways(ops: &Ops, r: &mut Reader) {
+    let mut near = vec![Vec::new(); ops.switches.len()];
+    for [a, b] in ops.links.iter().map(|link| link.between.map(usize::from)) {
+        near[a].push(b);
+        near[b].push(a);
+    }
+    let links = links_from(&near, 0);
+    let cut_off = ops.switches.iter().zip(&links).filter(|(_, links)| links.is_none());
+    let cut_off: Vec<String> = cut_off.map(|(name, _)| name.clone()).collect();
+    if !cut_off.is_empty() {
+        let reason = format!(
+            "the switches are not all linked: no way leads from '{}' to {}",
+            ops.switches[0],
+            shortened(&cut_off)
+        );
+        let expected = "links by which each edge reaches each other one";
+        r.report("/ops/links".into(), reason, expected);
+        return;
+    }
+    let at = |edge: &OpsEdge| edge.switch.map(usize::from);
+    let with_edges: BTreeSet<usize> = ops.edges.iter().filter_map(at).collect();
+    let ways = with_edges.iter().flat_map(|&from| {
+        let links = links_from(&near, from);
+        with_edges.iter().map(move |&to| (links[to].unwrap_or(0), from, to))
+    });
+    // Of ways of one length the first one.
+    let longest = ways.max_by_key(|&(links, from, to)| (links, Reverse((from, to))));
+    if let Some((links, from, to)) = longest
+        && links + HOPS_BESIDE_LINKS > usize::from(ops.hops)
+    {
+        let (from, to) = (&ops.switches[from], &ops.switches[to]);
+        r.report(
+            "/ops/hops".into(),
+            format!(
+                "a train from an edge at '{from}' has to reach {} switches and an edge at '{to}'",
+                links + 1
+            ),
+            format!("at least {}", links + HOPS_BESIDE_LINKS),
+        );
+    }
+}
+
+/// How many links lead from a switch to each; `None`: none do.
+fn links_from(near: &[Vec<usize>], from: usize) -> Vec<Option<usize>> {
+    let mut links = vec![None; near.len()];
+    links[from] = Some(0);
+    let mut frontier = VecDeque::from([(from, 0)]);
+    while let Some((here, so_far)) = frontier.pop_front() {
+        for &next in &near[here] {
+            if links[next].is_none() {
+                links[next] = Some(so_far + 1);
+                frontier.push_back((next, so_far + 1));
             }
         }
     }
-    reached.len() == ops.switches.len()
+    links
 }

@@ -101,10 +101,11 @@ pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts, own: Option<&
         what: "span",
         names: own.map_or(&[], |own| &own.spans),
     };
+    let spans_back = own.map_or(&[][..], |own| &own.spans_back);
     let elements = r.optional_list(fields, "changes", 0..=10_000);
     let changes = elements
         .into_iter()
-        .map(|(v, p)| change(r, (&known_links, &known_spans), &groups, v, p))
+        .map(|(v, p)| change(r, (&known_links, &known_spans, spans_back), &groups, v, p))
         .collect();
     Routed {
         sample_ms,
@@ -273,7 +274,7 @@ fn flow(
         ],
     };
     let fields = r.fields(value, pointer, &[&common, own].concat());
-    let transport = transport(r, &fields);
+    let transport = transport(r, &fields, |transport| parts.may_have(transport));
     let sack = r.optional_bool(&fields, "sack").unwrap_or(transport.uses_sack());
     let source = source(r, &fields);
     FlowGroup {
@@ -328,9 +329,16 @@ fn source(r: &mut Reader, parent: &Fields) -> Source {
     }
 }
 
+/// The span under `span`, by its name or that from its other end.
+fn span(r: &mut Reader, (spans, spans_back): (&Names, &[String]), fields: &Fields) -> usize {
+    let name = r.optional(fields, "span").and_then(Value::as_str);
+    let back = spans_back.iter().position(|back| Some(back.as_str()) == name);
+    back.unwrap_or_else(|| spans.find(r, fields, "span"))
+}
+
 fn change(
     r: &mut Reader,
-    (links, spans): (&Names, &Names),
+    (links, spans, spans_back): (&Names, &Names, &[String]),
     groups: &Names,
     value: &Value,
     pointer: String,
@@ -386,7 +394,7 @@ fn change(
         }
     } else if is_span {
         Changed::Span {
-            span: spans.find(r, &fields, "span"),
+            span: span(r, (spans, spans_back), &fields),
             up: r.optional_bool(&fields, "up").unwrap_or(true),
         }
     } else {

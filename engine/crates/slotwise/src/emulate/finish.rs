@@ -91,6 +91,14 @@ impl Emulation<'_> {
         let (begun, over) = (running.phases.len(), phase_bytes.len());
         self.failures.extend(wrong_bytes(&fabric));
         self.failures.extend(unfinished_files(&fabric, scenario, (begun, over)));
+        if running.hosts.is_some() {
+            for (index, phase) in running.phases.iter_mut().enumerate().skip(over) {
+                phase.lost_flows = scenario.linux_flows_of(index).saturating_sub(phase.flows.len());
+            }
+            if let Some(last) = running.phases.last_mut().filter(|_| over < begun) {
+                last.lost_flows += scenario.linux_flows().saturating_sub(running.whole_flows.len());
+            }
+        }
         let results = fabric.flow_results();
         for (index, phase) in running.phases.iter_mut().enumerate() {
             let planned_ns = scenario.phases[index].duration_ms * NS_PER_MS;

@@ -52,7 +52,7 @@ pub struct RunArgs {
     /// Capture every fibre and port into this directory (pcap, nanoseconds).
     #[arg(long, value_name = "DIR")]
     pub pcap: Option<PathBuf>,
-    /// Capture only frames of these places and kinds: patterns of captures' names such as edge0-* and core0-edge?, and host, data,
+    /// Capture only frames of these places and kinds: patterns of captures' names such as edge0-* and core0-edge? (docs/mininet.md), and host, data,
     /// signaling, linecard, with commas between. A frame must fit a pattern, if there is one, and a kind, if there is one.
     #[arg(long, value_name = "TERMS", requires = "pcap")]
     pub pcap_filter: Option<String>,
@@ -61,10 +61,10 @@ pub struct RunArgs {
     pub snaplen: u32,
     /// Port of the engine's P4Runtime server on 127.0.0.1; 0 lets the system choose. Unless given, emulate and simulate serve
     /// their own controller only, or emulate an external one at 9559. With it, others may control emulate, and read from simulate.
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = port)]
     pub p4runtime_port: Option<u16>,
     /// Port of the controller's REST server on 127.0.0.1; 0 lets the system choose. Unless given, emulate has 8181 and simulate 0.
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = port)]
     pub rest_port: Option<u16>,
     /// End as by SIGINT when standard input ends: a program that holds its other end takes the run with it, however that program ends.
     #[arg(long)]
@@ -82,21 +82,33 @@ fn seconds(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The scenario of a file, all of it checked.
-pub fn load(path: &Path) -> Result<Network, RunError> {
+/// The scenario of a file, all of it checked, and its text.
+pub fn load_text(path: &Path) -> Result<(Network, Vec<u8>), RunError> {
     let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let mut text = Vec::new();
     let file = File::open(path).map_err(|error| at(&error))?;
     file.take(MAX_FILE_BYTES as u64 + 1)
         .read_to_end(&mut text)
         .map_err(|error| at(&error))?;
-    Ok(Network::parse(&text).map_err(|error| format!("{}:\n{}", path.display(), error.located(&text)))?)
+    match Network::parse(&text) {
+        Ok(network) => Ok((network, text)),
+        Err(error) => Err(format!("{}:\n{}", path.display(), error.located(&text)).into()),
+    }
+}
+
+/// Reads the port of a server on loopback.
+pub fn port(text: &str) -> Result<u16, String> {
+    text.parse()
+        .map_err(|_| "expected a port from 0 to 65535; 0: any that is free".to_owned())
 }
 
 impl RunArgs {
     /// The scenario with the arguments' seed, scheduler and duration.
     pub fn load(&self) -> Result<Network, RunError> {
-        let mut network = load(&self.scenario.path)?;
+        if let Some(file) = self.events.as_ref().filter(|file| self.report.as_ref() == Some(file)) {
+            return Err(format!("--events and --report: both are {}; expected two files", file.display()).into());
+        }
+        let (mut network, _) = load_text(&self.scenario.path)?;
         if let Some(text) = &self.scheduler {
             if !network.scenario.has_star() {
                 return Err(
@@ -227,5 +239,22 @@ pub fn check_free(address: SocketAddr, what: &str, option: &str) -> Result<(), R
             "{what}: cannot listen on {address}: {error}; is another run there? {option} chooses another port, 0 any that is free"
         )
         .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_port_is_answered_with_what_is_one() {
+        assert_eq!((port("0"), port("65535")), (Ok(0), Ok(65535)));
+        for text in ["abc", "65536", "-1", ""] {
+            assert_eq!(
+                port(text).unwrap_err(),
+                "expected a port from 0 to 65535; 0: any that is free",
+                "{text}"
+            );
+        }
     }
 }

@@ -28,6 +28,8 @@ import org.onosproject.core.CoreService;
 import org.onosproject.drivers.p4runtime.mirror.P4RuntimeTableMirror;
 import org.onosproject.event.EventDeliveryService;
 import org.onosproject.event.ListenerRegistry;
+import org.onosproject.mastership.MastershipAdminService;
+import org.onosproject.mastership.MastershipService;
 import org.onosproject.net.config.NetworkConfigRegistry;
 import org.onosproject.net.device.DeviceService;
 import org.onosproject.net.flow.FlowRuleService;
@@ -55,6 +57,7 @@ import org.slotwise.onos.api.SlotwiseListener;
 import org.slotwise.onos.api.SlotwiseService;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.Orders;
+import org.slotwise.onos.flow.OtherMaster;
 import org.slotwise.onos.flow.P4RuntimeMeterWriter;
 import org.slotwise.onos.flow.P4RuntimeTableReader;
 import org.slotwise.onos.pipeline.StoredFlowRules;
@@ -76,6 +79,8 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
     private static final Logger LOG = LoggerFactory.getLogger(SlotwiseManager.class);
     private static final int READERS = 4;
     private static final long END_TIMEOUT_S = 2;
+    /** A batch of rules takes less than a second, some seconds in an ONOS that has just started. */
+    private static final long PATIENCE_MS = 10_000;
 
     @Reference
     CoreService core;
@@ -87,6 +92,10 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
     ClusterService cluster;
     @Reference
     LeadershipService leadership;
+    @Reference
+    MastershipService mastership;
+    @Reference
+    MastershipAdminService mastershipChanges;
     @Reference
     ClusterCommunicationService communication;
     @Reference
@@ -139,7 +148,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
             topology = new TopologyPublisher(links, hosts);
             FlowRuleSwitches switches = new FlowRuleSwitches(devices, flowRules, packets, programs,
                     new P4RuntimeTableReader(p4runtime, translation.flowRuleTranslator(), mirror),
-                    new P4RuntimeMeterWriter(p4runtime), app, readers, checks);
+                    new P4RuntimeMeterWriter(p4runtime), new OtherMaster(mastership, mastershipChanges, PATIENCE_MS), app, readers, checks);
             member = new ClusterMember(new ClusterServices(configuration, cluster, leadership, communication,
                     devices, packets, storage), app, switches, thread, () -> lastRetryMs, new ToOthers(),
                     Applications.ours(Schedulers.ours()));

@@ -49,7 +49,7 @@ class ClusterMemberAppsTest {
 
     private ClusterMember member(Applications applications) {
         FlowRuleSwitches switches = new FlowRuleSwitches(onos.devices, onos.flowRules, onos.packets, onos.programs,
-                (device, program, rules) -> List.of(), onos.meters, FakeOnos.APP, Runnable::run, Runnable::run);
+                (device, program, rules) -> List.of(), onos.meters, onos.otherMaster, FakeOnos.APP, Runnable::run, Runnable::run);
         return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000, onos.publisher, applications);
     }
 

@@ -74,7 +74,7 @@ class ClusterMemberTest {
 
     private ClusterMember member() {
         FlowRuleSwitches switches = new FlowRuleSwitches(onos.devices, onos.flowRules, onos.packets, onos.programs,
-                (device, program, rules) -> readFromSwitch(device), onos.meters, FakeOnos.APP, readers, Runnable::run);
+                (device, program, rules) -> readFromSwitch(device), onos.meters, onos.otherMaster, FakeOnos.APP, readers, Runnable::run);
         return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000, onos.publisher, Applications.ours(Schedulers.ours()));
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.onos;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
@@ -17,8 +19,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.onlab.packet.Ethernet;
@@ -32,13 +36,17 @@ import org.onosproject.cluster.LeadershipEvent;
 import org.onosproject.cluster.LeadershipEventListener;
 import org.onosproject.cluster.LeadershipServiceAdapter;
 import org.onosproject.cluster.NodeId;
+import org.onosproject.cluster.RoleInfo;
 import org.onosproject.core.ApplicationId;
 import org.onosproject.core.DefaultApplicationId;
+import org.onosproject.mastership.MastershipAdminService;
+import org.onosproject.mastership.MastershipServiceAdapter;
 import org.onosproject.net.ConnectPoint;
 import org.onosproject.net.DefaultDevice;
 import org.onosproject.net.DefaultPort;
 import org.onosproject.net.Device;
 import org.onosproject.net.DeviceId;
+import org.onosproject.net.MastershipRole;
 import org.onosproject.net.Port;
 import org.onosproject.net.PortNumber;
 import org.onosproject.net.config.Config;
@@ -76,6 +84,7 @@ import org.slotwise.control.topology.Topology;
 import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.flow.MeterWriter;
 import org.slotwise.onos.flow.Order;
+import org.slotwise.onos.flow.OtherMaster;
 import org.slotwise.onos.pipeline.Programs;
 
 /** ONOS's services on one node, as its own test adapters have them, over switches that obey at once. */
@@ -83,6 +92,7 @@ final class FakeOnos {
     static final ApplicationId APP = new DefaultApplicationId(42, SlotwiseManager.APP_NAME);
     static final NodeId LOCAL = new NodeId("local");
     static final NodeId OTHER = new NodeId("other");
+    private static final long PATIENCE_MS = 3_600_000;
 
     final FlowRules flowRules = new FlowRules();
     final Packets packets = new Packets();
@@ -95,6 +105,11 @@ final class FakeOnos {
         return refusedCells-- > 0 ? CompletableFuture.failedFuture(new IllegalStateException("cells were refused"))
                 : CompletableFuture.completedFuture(null);
     };
+    /** Switches that were given to the other node, the only one that may become their master. */
+    final BlockingQueue<DeviceId> givenAway = new LinkedBlockingQueue<>();
+    /** How often the other node is not there when it is looked for. */
+    int timesAway;
+    final OtherMaster otherMaster = otherMaster(PATIENCE_MS);
     final Devices devices = new Devices();
     final Leaders leadership = new Leaders();
     final Configuration configuration = new Configuration();
@@ -136,6 +151,30 @@ final class FakeOnos {
             return new DefaultControllerNode(id, IpAddress.valueOf(id.equals(LOCAL) ? "127.0.0.1" : "192.0.2.7"));
         }
     };
+
+    OtherMaster otherMaster(long patienceMs) {
+        MastershipServiceAdapter masters = new MastershipServiceAdapter() {
+            @Override
+            public RoleInfo getNodesFor(DeviceId device) {
+                return new RoleInfo(LOCAL, timesAway-- > 0 ? List.of() : List.of(OTHER));
+            }
+        };
+        MastershipAdminService changes = new MastershipAdminService() {
+            @Override
+            public CompletableFuture<Void> setRole(NodeId node, DeviceId device, MastershipRole role) {
+                assertEquals(OTHER, node);
+                assertEquals(MastershipRole.MASTER, role);
+                givenAway.add(device);
+                return CompletableFuture.completedFuture(null);
+            }
+
+            @Override
+            public void balanceRoles() {
+                throw new AssertionError("nobody asked for it");
+            }
+        };
+        return new OtherMaster(masters, changes, patienceMs);
+    }
 
     ClusterServices services() {
         return new ClusterServices(

@@ -3,6 +3,7 @@ package org.slotwise.onos;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
@@ -10,6 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.onosproject.net.flow.FlowRule;
@@ -20,11 +22,13 @@ import org.slotwise.onos.flow.Fence;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.OnosSwitches;
 import org.slotwise.onos.flow.Order;
+import org.slotwise.onos.flow.OtherMaster;
 import org.slotwise.onos.flow.RuleTranslator;
 
 /** Two leaders, one after another, each on a node of its own, and one switch. */
 class FlowRuleSwitchesTest {
     private static final DeviceId EDGE = DeviceId.of(1);
+    private static final long WAIT_S = 10;
 
     private final FakeOnos onos = new FakeOnos();
 
@@ -68,8 +72,12 @@ class FlowRuleSwitchesTest {
     }
 
     private OnosSwitches leader(long mandate) {
+        return leader(mandate, onos.otherMaster);
+    }
+
+    private OnosSwitches leader(long mandate, OtherMaster otherMaster) {
         return new FlowRuleSwitches(onos.devices, onos.flowRules, onos.packets, onos.programs, (device, program, rules) -> entries(),
-                onos.meters, FakeOnos.APP, Runnable::run, Runnable::run).under(new Open(mandate));
+                onos.meters, otherMaster, FakeOnos.APP, Runnable::run, Runnable::run).under(new Open(mandate));
     }
 
     private List<TableEntry> entries() {
@@ -116,5 +124,23 @@ class FlowRuleSwitchesTest {
         assertEquals(set(second), Set.copyOf(entries()));
         assertEquals(1, stored().size());
         assertEquals(Optional.of(Order.Kind.WRITE), Order.of(stored().iterator().next()).map(Order::kind));
+    }
+
+    @Test
+    void aSwitchWhoseRulesStandStillGetsAnotherMasterOnceThereIsOne() throws InterruptedException {
+        onos.timesAway = 1;
+        onos.flowRules.held = new ArrayList<>();
+        OnosSwitches impatient = leader(1, onos.otherMaster(1));
+        CompletableFuture<Void> written = impatient.write(EDGE, List.of(update(Update.Type.INSERT, 3, 1)));
+        assertEquals(SlotwiseDevices.onos(EDGE), onos.givenAway.poll(WAIT_S, TimeUnit.SECONDS));
+        onos.flowRules.release();
+        written.join();
+        assertEquals(1, stored().size());
+    }
+
+    @Test
+    void aSwitchThatIsWrittenKeepsItsMaster() throws InterruptedException {
+        leader(1, onos.otherMaster(1)).write(EDGE, List.of(update(Update.Type.INSERT, 3, 1))).join();
+        assertNull(onos.givenAway.poll(50, TimeUnit.MILLISECONDS));
     }
 }

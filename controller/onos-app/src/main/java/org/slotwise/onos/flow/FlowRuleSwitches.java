@@ -52,6 +52,7 @@ public final class FlowRuleSwitches {
     private final PiPipeconfService programs;
     private final TableReader reader;
     private final MeterWriter meters;
+    private final OtherMaster otherMaster;
     private final ApplicationId app;
     private final RuleTranslator translator;
     private final Executor readers;
@@ -60,19 +61,21 @@ public final class FlowRuleSwitches {
     private final ConcurrentMap<org.slotwise.control.topology.DeviceId, CompletableFuture<Void>> last = new ConcurrentHashMap<>();
 
     /**
-     * Takes ONOS's services, what reads tables and sets meters, and the owner of all rules.
+     * Takes ONOS's services, what reads tables and sets meters, what is done about rules that stand still, and the owner of all rules.
      *
-     * @param readers threads that may wait for a switch
+     * @param readers threads that may wait for a switch or for the cluster
      * @param checks a thread that may wait for the cluster
      */
     public FlowRuleSwitches(DeviceService devices, FlowRuleService flowRules, PacketService packets,
-            PiPipeconfService programs, TableReader reader, MeterWriter meters, ApplicationId app, Executor readers, Executor checks) {
+            PiPipeconfService programs, TableReader reader, MeterWriter meters, OtherMaster otherMaster, ApplicationId app,
+            Executor readers, Executor checks) {
         this.devices = devices;
         this.flowRules = flowRules;
         this.packets = packets;
         this.programs = programs;
         this.reader = reader;
         this.meters = meters;
+        this.otherMaster = otherMaster;
         this.app = app;
         this.translator = new RuleTranslator(app);
         this.readers = readers;
@@ -236,6 +239,7 @@ public final class FlowRuleSwitches {
                 });
                 LOG.debug("device {}: {} flow rules are handed to ONOS, {}", device, rulesOf(batch), fence);
                 flowRules.apply(batch);
+                otherMaster.watch(done, SlotwiseDevices.onos(device), readers);
                 return done.orTimeout(ANSWER_TIMEOUT_S, TimeUnit.SECONDS);
             });
         }

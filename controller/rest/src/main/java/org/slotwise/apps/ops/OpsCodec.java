@@ -244,7 +244,8 @@ public final class OpsCodec {
         JsonFields fields = JsonFields.of("", value, "class", "weight");
         int trafficClass = (int) fields.integer("class", 0, OpsClass.MAX_CLASS);
         if (!view.weights().containsKey(trafficClass)) {
-            throw new InvalidJsonException("class", view.weights().isEmpty() ? "no edge shares by weight: that needs ingress.fair and an aggregation"
+            throw new InvalidJsonException("class", view.weights().isEmpty()
+                    ? "no edge shares by weight: that needs 'ingress: {discipline: fair, trains: 4}' and an aggregation in the scenario"
                     : "there is no class " + trafficClass);
         }
         return new WeightChosen(trafficClass, fields.number("weight", OpsClass.MIN_WEIGHT, OpsClass.MAX_WEIGHT));
@@ -275,11 +276,7 @@ public final class OpsCodec {
         if (!shown.targets().containsKey(port)) {
             throw new InvalidJsonException("port", "there is no agent for port " + port + " of " + device + "; " + agents(view, shown));
         }
-        double target = fields.part("target");
-        if (!TargetChosen.isPossible(target)) {
-            throw new InvalidJsonException("target", "must be above 0 and at most 1, got " + target);
-        }
-        return new TargetChosen(device, port, target);
+        return new TargetChosen(device, port, fields.partAboveZero("target"));
     }
 
     /** Where there are agents. */

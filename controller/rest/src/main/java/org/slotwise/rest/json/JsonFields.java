@@ -28,6 +28,7 @@ public final class JsonFields {
             .disable(JsonParser.Feature.ALLOW_COMMENTS)
             .build();
     private static final Pattern NAME = Pattern.compile("[!-~]{1,128}");
+    private static final Pattern SOURCE = Pattern.compile("\\s*\\((?:[^()]*? )?\\[Source: [^\\]]*\\]\\)|\\s*\\[Source: [^\\]]*\\]");
     /** More edits than this make another word, not a slip. */
     private static final int LARGEST_SLIP = 3;
 
@@ -50,10 +51,15 @@ public final class JsonFields {
         } catch (JsonProcessingException e) {
             String place = e.getLocation() == null ? "" : "line " + e.getLocation().getLineNr()
                     + ", column " + e.getLocation().getColumnNr();
-            throw new InvalidJsonException(place, "not JSON: " + e.getOriginalMessage());
+            throw new InvalidJsonException(place, "not JSON: " + reason(e));
         } catch (IOException e) {
             throw new InvalidJsonException("", "not JSON: " + e.getMessage());
         }
+    }
+
+    /** What a parser says, without the sources that it names: places are told otherwise. */
+    public static String reason(JsonProcessingException refused) {
+        return SOURCE.matcher(refused.getOriginalMessage()).replaceAll("").strip();
     }
 
     /** Takes a value that must be an object with no other fields than {@code known}. */
@@ -129,9 +135,7 @@ public final class JsonFields {
         JsonNode value = required(name);
         if (!value.isIntegralNumber() || !value.canConvertToLong()
                 || value.longValue() < low || value.longValue() > high) {
-            String got = value.isNumber() ? value.toString() : kindOf(value);
-            throw new InvalidJsonException(
-                    place(name), "an integer " + low + " .. " + high + " is needed, got " + got);
+            throw new InvalidJsonException(place(name), "an integer " + low + " .. " + high + " is needed, got " + got(value));
         }
         return value.longValue();
     }
@@ -141,12 +145,20 @@ public final class JsonFields {
         return number(name, 0, 1);
     }
 
+    /** A number above 0 and at most 1 that must be there. */
+    public double partAboveZero(String name) throws InvalidJsonException {
+        JsonNode value = required(name);
+        if (!value.isNumber() || !(value.doubleValue() > 0 && value.doubleValue() <= 1)) {
+            throw new InvalidJsonException(place(name), "a number above 0 and at most 1 is needed, got " + got(value));
+        }
+        return value.doubleValue();
+    }
+
     /** A number {@code low .. high} that must be there. */
     public double number(String name, double low, double high) throws InvalidJsonException {
         JsonNode value = required(name);
         if (!value.isNumber() || !(value.doubleValue() >= low && value.doubleValue() <= high)) {
-            throw new InvalidJsonException(place(name), "a number " + plain(low) + " .. " + plain(high) + " is needed, got "
-                    + (value.isNumber() ? value.toString() : kindOf(value)));
+            throw new InvalidJsonException(place(name), "a number " + plain(low) + " .. " + plain(high) + " is needed, got " + got(value));
         }
         return value.doubleValue();
     }
@@ -180,13 +192,19 @@ public final class JsonFields {
         return where.isEmpty() ? name : where + "." + name;
     }
 
+    private static String got(JsonNode value) {
+        return value.isNumber() ? value.toString() : kindOf(value);
+    }
+
     private static String kindOf(JsonNode value) {
         return "a value of type " + value.getNodeType().name().toLowerCase(java.util.Locale.ROOT);
     }
 
+    /** What may have been meant: the nearest, and of what is as near what begins alike. */
     private static Optional<String> nearest(String name, List<String> known) {
-        return known.stream().min(Comparator.comparingInt(other -> distance(name, other)))
-                .filter(other -> distance(name, other) <= LARGEST_SLIP);
+        Comparator<String> nearer = Comparator.comparingInt(other -> distance(name, other));
+        Comparator<String> beginning = Comparator.comparing(other -> !name.regionMatches(0, other, 0, 1));
+        return known.stream().min(nearer.thenComparing(beginning)).filter(other -> distance(name, other) <= LARGEST_SLIP);
     }
 
     /** Edit distance. */

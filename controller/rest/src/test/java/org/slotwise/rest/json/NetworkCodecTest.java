@@ -210,6 +210,9 @@ class NetworkCodecTest {
         assertEquals("line 1, column 8: not JSON: Duplicate field 'a'",
                 assertThrows(InvalidJsonException.class, () -> JsonFields.parse("{\"a\":1,\"a\":2}".getBytes()))
                         .getMessage().replaceFirst("column \\d+", "column 8"));
+        assertEquals("line 1, column 16: not JSON: Unexpected end-of-input: expected close marker for Object",
+                assertThrows(InvalidJsonException.class, () -> JsonFields.parse("{\"device_id\": 1".getBytes()))
+                        .getMessage().replaceFirst("column \\d+", "column 16"));
         assertThrows(InvalidJsonException.class,
                 () -> JsonFields.parse("[".repeat(100_000).getBytes()), "deep nesting");
     }

@@ -236,6 +236,14 @@ class OpsCodecTest {
         JsonNode elsewhere = JSON.readTree("{\"device_id\":4001,\"port\":258,\"target\":0.5}");
         String said = assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(elsewhere)).getMessage();
         assertTrue(said.startsWith("port: there is no agent for port 258 of 4001; there are some for [256, 257, "), said);
+        for (String value : List.of("0", "1.5", "-1")) {
+            JsonNode wrong = JSON.readTree("{\"device_id\":4001,\"port\":257,\"target\":" + value + "}");
+            assertEquals("target: a number above 0 and at most 1 is needed, got " + value,
+                    assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(wrong)).getMessage());
+        }
+        JsonNode misspelt = JSON.readTree("{\"device_id\":4001,\"port\":257,\"tgt\":0.5}");
+        assertEquals("tgt: unknown field; did you mean 'target'?",
+                assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(misspelt)).getMessage());
         JsonNode ofEdge = JSON.readTree("{\"device_id\":5001,\"port\":256,\"target\":0.5}");
         assertEquals("port: there is no agent for port 256 of 5001; it is an edge",
                 assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(ofEdge)).getMessage());
@@ -259,7 +267,7 @@ class OpsCodecTest {
             assertThrows(InvalidJsonException.class, () -> ops.changes().get("weights").apply(body), wrong);
         }
         AppResources plain = new OpsResources(running(new LabelApp(OpsCodec.decode("", example())), chosen));
-        assertEquals("class: no edge shares by weight: that needs ingress.fair and an aggregation",
+        assertEquals("class: no edge shares by weight: that needs 'ingress: {discipline: fair, trains: 4}' and an aggregation in the scenario",
                 assertThrows(InvalidJsonException.class, () -> plain.changes().get("weights").apply(weight)).getMessage());
         assertEquals("{\"weights\":[]}", plain.reads().get("weights").get().toString());
         assertEquals(1, chosen.size());

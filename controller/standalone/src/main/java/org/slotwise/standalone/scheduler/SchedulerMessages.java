@@ -14,6 +14,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
 import org.slotwise.star.schedule.FrameSchedule;
 
 /** What a scheduling program is asked, and what it answers: version 1 of {@code schema/scheduler.schema.json}. */
@@ -61,7 +62,7 @@ final class SchedulerMessages {
             return new Answer(json, current).read();
         } catch (JsonProcessingException e) {
             throw new InvalidJsonException("line " + e.getLocation().getLineNr() + ", column " + e.getLocation().getColumnNr(),
-                    "not JSON: " + e.getOriginalMessage());
+                    "not JSON: " + JsonFields.reason(e));
         } catch (IOException e) {
             throw new InvalidJsonException("", "not JSON: " + e.getMessage());
         }

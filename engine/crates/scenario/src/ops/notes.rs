@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a file says of optical packet switches that may be, and is hardly meant.
+
+use super::{Ops, OpsMatch, Scheme};
+use crate::faults::FaultKind;
+use crate::model::Scenario;
+use crate::reader::Reader;
+use crate::routed::Source;
+
+/// Each is reported as a problem is.
+pub(crate) fn notes(scenario: &Scenario, r: &mut Reader) {
+    let Some(ops) = &scenario.ops else { return };
+    let packet_bytes = u64::from(scenario.routed.packet_bytes);
+    if (1..packet_bytes).contains(&ops.ram_bytes) {
+        r.report(
+            "/ops/ram_bytes".into(),
+            format!("less than a packet of {packet_bytes} bytes: few trains find so little before them"),
+            format!("{packet_bytes} or more, or 0 for none"),
+        );
+    }
+    let is_by_class = |ops: &Ops| ops.aggregation.as_ref().is_some_and(|it| it.scheme == Scheme::Class);
+    if is_by_class(ops) && ops.classes.iter().all(|class| class.class == 0) {
+        r.report(
+            "/ops/aggregation/scheme".into(),
+            "all packets are of class 0, so that trains are those of 'full'",
+            "'classes' beside it",
+        );
+    }
+    classes(scenario, ops, r);
+    wavelengths(ops, r);
+    let is_of_messages = |kind| matches!(kind, FaultKind::Messages { .. });
+    for (index, faults) in scenario.faults.iter().enumerate() {
+        if is_of_messages(faults.kind) && ops.probes.is_none() {
+            r.report(
+                format!("/faults/{index}/kind"),
+                "probes are the messages of this network, and there are none",
+                "'probes' under 'ops'",
+            );
+        }
+    }
+}
+
+/// Those that no flow has anything for.
+fn classes(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
+    let flows = &scenario.routed.flows;
+    let is_tcp = |source: &Source| matches!(source, Source::Stream { .. } | Source::Web { .. });
+    for (index, class) in ops.classes.iter().enumerate() {
+        let place = format!("/ops/classes/{index}/match");
+        match class.matches {
+            Some(OpsMatch::Dscp(dscp)) if flows.iter().all(|flow| flow.dscp != dscp) => r.report(
+                place,
+                format!("no flow of the scenario has DSCP {dscp}"),
+                format!("a flow with 'dscp: {dscp}', unless hosts send of their own"),
+            ),
+            Some(OpsMatch::Acknowledgements) if !flows.iter().any(|flow| is_tcp(&flow.source)) => r.report(
+                place,
+                "no flow of the scenario is of TCP",
+                "one that is, unless hosts send of their own",
+            ),
+            _ => {}
+        }
+    }
+}
+
+/// Those that edges send nothing on.
+fn wavelengths(ops: &Ops, r: &mut Reader) {
+    let of_class_0 = ops.classes.iter().find(|class| class.class == 0);
+    let of_class_0 = of_class_0.map_or(0, |class| class.wavelength);
+    let is_used =
+        |&wavelength: &u8| wavelength == of_class_0 || ops.classes.iter().any(|class| class.wavelength == wavelength);
+    let unused: Vec<String> = (0..ops.wavelengths)
+        .filter(|wavelength| !is_used(wavelength))
+        .map(|wavelength| wavelength.to_string())
+        .collect();
+    if unused.is_empty() {
+        return;
+    }
+    let (many, unused) = (unused.len() > 1, unused.join(", "));
+    let called = if many { "wavelengths" } else { "wavelength" };
+    let reason = match ops.conversion {
+        true => format!("edges send nothing on {called} {unused}: only what switches convert is there"),
+        false => format!("edges send nothing on {called} {unused}"),
+    };
+    r.report("/ops/wavelengths".into(), reason, "'classes' with a 'wavelength' each");
+}
