@@ -128,7 +128,12 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         false => Beat::Periods(scenario.frame.slot_ns),
     };
     notes.extend(lateness.as_ref().and_then(|lateness| lateness.note(beat)));
-    notes.extend(lateness.iter().flat_map(|lateness| &lateness.tunnels).filter_map(Tunnel::note));
+    notes.extend(
+        lateness
+            .iter()
+            .flat_map(|lateness| &lateness.tunnels)
+            .filter_map(Tunnel::note),
+    );
     notes.extend(unscheduled(&controller));
     notes.extend(scenario.notes(&[]).iter().map(ToString::to_string));
     let hot_pairs = hot_pairs(scenario, &series, &phases);
