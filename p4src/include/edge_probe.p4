@@ -183,8 +183,8 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
             hdr.probe.sent_bytes = sent;
             hdr.probe.feedback = NO_FEEDBACK;
             hdr.probe.flags = 0;
-            // Less than 7/8 of what it is allowed.
-            if (tells == 1 && used_q8 >> 5 < 7 * allowed) {
+            // Less than 7/8 of what it is allowed, and not because a train waits that takes more than a period.
+            if (tells == 1 && hdr.interval_tick.least_backlog_bytes == 0 && used_q8 >> 5 < 7 * allowed) {
                 hdr.probe.flags = PROBE_SATISFIED;
             }
             if (params.shares == 1) {

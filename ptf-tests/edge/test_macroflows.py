@@ -33,8 +33,8 @@ class MacroflowTest(labels.LabelTest):
         self.switch.insert("macroflow", {"queue": queue}, "set_macroflow", dst_edge=edge, traffic_class=CLASS, wavelength=WAVELENGTH,
                            port=port, floor=FLOOR, periods_q8=self.periods_q8, tells_satisfied=self.tells_satisfied)
 
-    def interval_tick(self, arrived, backlog=0, queue=QUEUE, timer=IntervalTimer.CONTROL):
-        self.from_card(LineCardKind.INTERVAL_TICK, wire.IntervalTick(timer=timer, local_ns=START_NS),
+    def interval_tick(self, arrived, backlog=0, queue=QUEUE, timer=IntervalTimer.CONTROL, least=0):
+        self.from_card(LineCardKind.INTERVAL_TICK, wire.IntervalTick(timer=timer, local_ns=START_NS, least_backlog_bytes=least),
                        wire.QueueReport(queue=queue, arrived_bytes=arrived % (1 << 32), backlog_bytes=backlog))
 
     def expect_probe(self, sent, sequence, queue=QUEUE, port=labels.PROBES, feedback=wire.NO_FEEDBACK, flags=0):
@@ -153,7 +153,7 @@ class RatesAreThoseOfTheFormula(MacroflowTest):
 
 
 class TheSatisfiedSaySo(MacroflowTest):
-    """Who sends less than 7/8 of what it is allowed."""
+    """Who sends less than 7/8 of what it is allowed, and has had nothing waiting at some moment of the period."""
 
     tells_satisfied = 1
 
@@ -169,6 +169,16 @@ class TheSatisfiedSaySo(MacroflowTest):
         self.gets(5000, 130_000, 160_000)
         self.gets(7000, 0, 160_000)
         self.gets(6999, 0, 160_000, SATISFIED)
+        self.waits(0, 1)
+        self.waits(0, (1 << 32) - 1)
+        self.gets(0, 0, FLOOR, SATISFIED)
+
+    def waits(self, sent, least):
+        """A period in which so little has waited at least."""
+        self.total += sent
+        self.sequence += 1
+        self.interval_tick(self.total + least, backlog=least, least=least)
+        self.expect_probe(sent, self.sequence)
 
 
 class RepliesThatAreNotTaken(MacroflowTest):

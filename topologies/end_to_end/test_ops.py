@@ -40,6 +40,19 @@ def test_a_mesh_from_python_goes_round_a_cut():
     assert flow["goodput_bps"] > 4.5e6
 
 
+def test_who_waits_for_a_long_train_is_not_satisfied():
+    """A train that takes several periods at the least rate leaves some of them empty; its macroflow has use for more all the same (docs/ops.md#the-edge)."""
+    more = {
+        "aggregation": {"scheme": "full", "interval_ns": 10_000_000, "size_bytes": 20_000}, "probes": {"rate_bps": 1_000_000, "period_ns": 50_000_000},
+        "macroflows": {"satisfied": True},
+    }
+    mesh = OpsMesh(3, links=[("s0", "s1"), ("s1", "s2")], rate_bps=20_000_000, seconds=2, more=more).udp("hosts0", "hosts2", 15_000_000)
+    report = mesh.simulate()
+    assert report.ok and report.data["invariants"] == NOTHING_BROKEN
+    (flow,) = report.data["phases"][0]["flows"]
+    assert flow["goodput_bps"] > 10e6
+
+
 def test_a_run_that_somebody_changed_is_told_in_its_report(tmp_path):
     """docs/page.md: a target, over REST, of a run in virtual time; it goes on until it is interrupted."""
     scenario, report, events = tmp_path / "agents.yaml", tmp_path / "report.json", tmp_path / "events"

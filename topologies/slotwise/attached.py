@@ -12,7 +12,6 @@ BMV2 = "simple_switch_grpc"
 TARGETS = ("engine", "bmv2")
 PORT = (0, 65_535)
 """0 lets the system choose."""
-SNAPLEN = (1, 65_535)
 
 
 class Option(NamedTuple):
@@ -71,7 +70,7 @@ OPTIONS = {
     "report": Option("--report", _file),
     "pcap": Option("--pcap", _directory),
     "pcap_filter": Option("--pcap-filter", _terms),
-    "snaplen": Option("--snaplen", _whole(*SNAPLEN)),
+    "snaplen": Option("--snaplen", _whole(*limits.SNAPLEN)),
     "seed": Option("--seed", _whole(*limits.SEED)),
     "rest_port": Option("--rest-port", _whole(*PORT)),
     "p4runtime_port": Option("--p4runtime-port", _whole(*PORT)),

@@ -30,6 +30,7 @@ RING_ESTIMATOR = (1, 1024)  # Weight of a ring's estimators, a power of two
 RING_BUCKET_BYTES = (64, 65_535)  # Bytes that a station may add at once beyond its rate
 RING_HOL_TIMER_NS = (1000, 1_000_000_000)  # Head-of-line timer of a station
 RING_INTERVALS = (1, 60_000)  # Intervals that a station waits for something
+SNAPLEN = (1, 65_535)  # Bytes of each frame that a capture keeps
 TOKEN_CHARS = (16, 4096)  # Characters of a token that the controller's REST resources ask for
 FILE_BYTES = (0, 1_048_576)  # Bytes of a scenario file
 DEPTH = (0, 64)  # How deep lists and mappings lie in one another in a scenario file

@@ -133,9 +133,12 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         sys.stdout.write(text(made, shlex.join(["slotwise", "new", *given]), kind.make.__doc__))
         sys.stdout.flush()
-    except BrokenPipeError:
-        # What reads has enough; the interpreter would say so once more at its end.
+    except OSError as error:
+        # The interpreter would say so once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # What reads a pipe may have enough.
+        if not isinstance(error, BrokenPipeError):
+            print(f"slotwise new: cannot write to standard output: {error.strerror}", file=sys.stderr)
         return 1
     return 0
 

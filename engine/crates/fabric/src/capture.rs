@@ -8,12 +8,12 @@ use std::time::Duration;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use slotwise_scenario::Device;
-use slotwise_wire::{PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD};
+use slotwise_wire::{PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, limits};
 
 use crate::capture_filter::CaptureFilter;
 
 /// What a pcap file says of packets that were not cut.
-pub const LONGEST_SNAPLEN: u32 = 65_535;
+pub const LONGEST_SNAPLEN: u32 = *limits::SNAPLEN.end() as u32;
 
 /// Where frames are captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -62,6 +62,8 @@ pub const RING_BUCKET_BYTES: RangeInclusive<u64> = 64..=65_535;
 pub const RING_HOL_TIMER_NS: RangeInclusive<u64> = 1000..=1_000_000_000;
 /// Intervals that a station waits for something.
 pub const RING_INTERVALS: RangeInclusive<u64> = 1..=60_000;
+/// Bytes of each frame that a capture keeps.
+pub const SNAPLEN: RangeInclusive<u64> = 1..=65_535;
 /// Characters of a token that the controller's REST resources ask for.
 pub const TOKEN_CHARS: RangeInclusive<u64> = 16..=4096;
 /// Bytes of a scenario file.

@@ -120,6 +120,10 @@ public final class Limits {
     public static final int MIN_RING_INTERVALS = 1;
     /** Intervals that a station waits for something, at most. */
     public static final int MAX_RING_INTERVALS = 60_000;
+    /** Bytes of each frame that a capture keeps, at least. */
+    public static final int MIN_SNAPLEN = 1;
+    /** Bytes of each frame that a capture keeps, at most. */
+    public static final int MAX_SNAPLEN = 65_535;
     /** Characters of a token that the controller's REST resources ask for, at least. */
     public static final int MIN_TOKEN_CHARS = 16;
     /** Characters of a token that the controller's REST resources ask for, at most. */
