@@ -19,6 +19,8 @@ register<rate_t>(MAX_QUEUES)  allowed_rate;    // 0: it has not ticked yet
 register<bit<32>>(MAX_QUEUES) sent_total;      // bytes that have left it, modulo 2^32, at its last tick
 register<bit<32>>(MAX_QUEUES) probe_sequence;  // of its last probe
 register<bit<32>>(MAX_QUEUES) probe_bytes;     // sent_bytes of its last probe
+register<bit<32>>(MAX_QUEUES) used_bytes;      // what it sends in a period of late: a mean
+register<bit<1>>(MAX_QUEUES)  waited;          // all the period before its last probe, for a train that may take longer than a period
 register<bit<1>>(MAX_QUEUES)  probe_open;      // its last probe has not been answered
 register<bit<8>>(MAX_QUEUES)  probe_misses;    // probes in a row that have not been, where edges share
 
@@ -27,13 +29,17 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
     bit<64> least_rate = 0;
     bit<64> periods = 0;  // a second, in 1/256
     bit<1>  tells = 0;
+    bit<8>  mean_shift = 0;
 
     index_t queue;
     bit<32> total;
     bit<32> sent;
     rate_t  kept;
     bit<64> allowed;  // byte/s
-    bit<64> used_q8;  // rate at which `sent` has left
+    bit<32> mean;     // bytes that leave in a period of late
+    bit<32> used;     // that, or more in the last one
+    bit<64> used_q8;  // as a rate
+    bit<1>  waits;
     bit<32> sequence;
     bit<1>  open;
     bit<8>  misses = 0;
@@ -45,9 +51,11 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
     Share() share;
 
     // To `dst_edge`, on this wavelength of the fibre of `port`, which is the one for probes. `floor`: byte/s that it is always
-    // allowed; `periods_q8`: periods a second, in 1/256; `tells_satisfied`: it says so if it has no use for more.
+    // allowed; `periods_q8`: periods a second, in 1/256; `tells_satisfied`: it says so if it has no use for more; `shift`: what it has
+    // sent of late is a mean with 2^-shift for the last period. 0, where a packet goes alone: that period says it. A train may take
+    // longer than a period, so that periods without one say nothing.
     action set_macroflow(edge_t dst_edge, bit<8> traffic_class, bit<8> wavelength, port_t port, rate_t floor, bit<32> periods_q8,
-                         bit<1> tells_satisfied) {
+                         bit<1> tells_satisfied, bit<8> shift) {
         meta.dst_edge = dst_edge;
         meta.traffic_class = traffic_class;
         data_wavelength = wavelength;
@@ -55,6 +63,7 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
         least_rate = (bit<64>)floor;
         periods = (bit<64>)periods_q8;
         tells = tells_satisfied;
+        mean_shift = shift;
     }
 
     table macroflow {
@@ -112,11 +121,23 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
         probe_sequence.read(sequence, queue);
         probe_open.read(open, queue);
         probe_bytes.read(sent, queue);
+        used_bytes.read(used, queue);
+        waited.read(waits, queue);
     }
 
-    // Byte/s, in 1/256.
+    // Byte/s, in 1/256: of the last period, or of late if that is more.
     @hidden action find_rate() {
-        used_q8 = (bit<64>)sent * periods;
+        AT_LEAST(used, sent)
+        used_q8 = (bit<64>)used * periods;
+    }
+
+    @hidden action measure() {
+        mean = used - (used >> mean_shift) + (sent >> mean_shift);
+        used = mean;
+        waits = 0;
+        if (hdr.interval_tick.least_backlog_bytes != 0) {
+            waits = 1;
+        }
     }
 
     @hidden action count_leaving() {
@@ -162,6 +183,8 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
             probe_sequence.write(queue, sequence);
             probe_bytes.write(queue, sent);
             probe_open.write(queue, 1);
+            used_bytes.write(queue, mean);
+            waited.write(queue, waits);
             meta.xcp = 1;
             hdr.ethernet.src = meta.mac;
             hdr.ethernet.ether_type = ETHERTYPE_OPTICAL;
@@ -183,8 +206,8 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
             hdr.probe.sent_bytes = sent;
             hdr.probe.feedback = NO_FEEDBACK;
             hdr.probe.flags = 0;
-            // Less than 7/8 of what it is allowed, and not because a train waits that takes more than a period.
-            if (tells == 1 && hdr.interval_tick.least_backlog_bytes == 0 && used_q8 >> 5 < 7 * allowed) {
+            // Less than 7/8 of what it is allowed, and not because a train waits that takes longer than a period.
+            if (tells == 1 && waits == 0 && used_q8 >> 5 < 7 * allowed) {
                 hdr.probe.flags = PROBE_SATISFIED;
             }
             if (params.shares == 1) {
@@ -198,7 +221,8 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
         hdr.queue_report.setInvalid();
     }
 
-    // At most twice what it sends of late, so that what is allowed is not far above what is used. With 2^31 added nothing is negative.
+    // At most twice what it sends of late, so that what is allowed is not far above what is used, but for who could not send: what it was
+    // allowed adds up until its train may leave. With 2^31 added nothing is negative.
     @hidden action take() {
         if (hdr.label.src_edge != meta.dst_edge || hdr.label.traffic_class != meta.traffic_class) {
             meta.drop_reason = DropReason.NOT_A_MEMBER;
@@ -214,7 +238,9 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
                 allowed = (bit<64>)grant;
                 AT_MOST(allowed, (bit<64>)hdr.probe.feedback)
             } else {
-                AT_MOST(allowed, used_q8 >> 7)
+                if (mean_shift == 0 || waits == 0) {
+                    AT_MOST(allowed, used_q8 >> 7)
+                }
                 allowed = (allowed + (bit<64>)(hdr.probe.feedback ^ 0x80000000)) |-| 0x80000000;
             }
             AT_LEAST(allowed, least_rate)
@@ -266,6 +292,7 @@ control Macroflows(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
                         halve();
                         tell_rate();
                     } else {
+                        measure();
                         find_rate();
                         ask();
                     }

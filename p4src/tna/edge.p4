@@ -7,6 +7,7 @@
 //         ──> data ─────────────────────────────────┐
 //   access ports ──> ARP, TTL ──────────────────────┴──> routing ──> host, or VOQ
 //   behind the traffic manager: queue report ──> registers ──> request
+//   VOQ whose device_queue says so ──> the other pipe (xcp_pipe.p4) ──> VOQ
 #include "target.p4"
 #include "ports.p4"
 #include "forwarding.p4"
@@ -24,6 +25,7 @@
 #include "emit.p4"
 #include "gates.p4"
 #include "edge_egress.p4"
+#include "xcp_pipe.p4"
 #include "../include/packet_out.p4"
 
 // What comes again: where it came from, what is to be done, its star, and of an announcement the frame from which it holds.
@@ -250,8 +252,8 @@ control Touch(in edge_headers_t hdr,
             (_, _, _, _, _, _, true, (bit<8>)Duty.STAGE_VERSION):                touch(StarOp.STAGE);
             (_, _, _, _, _, _, true, (bit<8>)Duty.TAKE_BEACON):                  touch(StarOp.KEEP);
             (_, _, _, _, _, _, true, (bit<8>)Duty.TICK_SLOT):                    touch(StarOp.ANNOUNCE);
-            (From.LINECARD, Message.SLOT_TICK, _, true, SLOTS_END, _, _, _):     shut();
-            (From.LINECARD, Message.SLOT_TICK, _, true, SLOTS_BEGIN, 0, _, _):   touch(StarOp.FLIP);
+            (From.LINECARD, Message.SLOT_TICK, _, true, SLOTS, 0, _, _):         touch(StarOp.FLIP);
+            (From.LINECARD, Message.SLOT_TICK, _, true, SLOTS, _, _, _):         shut();
             (From.LINECARD, Message.SLOT_TICK, 0, false, _, _, _, _):            touch(StarOp.FLIP);
             (From.LINECARD, Message.SLOT_TICK, _, _, _, _, _, _):                touch(StarOp.TICK);
         }
@@ -481,7 +483,7 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
                 to_line_card.apply(hdr.edge, meta.edge, meta.standard);
             }
         } else if (meta.edge.to_fibre == 1) {
-            device_queue.apply(meta.edge.egress_port, meta.edge.queue, for_tm);
+            device_queue.apply(meta.edge.egress_port, meta.edge.queue, hdr.edge.xcp, meta.standard, for_tm);
         }
         behind.apply();
         drop_accounting.apply(meta.edge.drop_reason);
@@ -528,4 +530,8 @@ Pipeline(EdgeIngressParser(),
          EdgeEgress(),
          EdgeEgressDeparser()) pipe;
 
+#ifdef P4TESTGEN  // whose tests are of one pipe
 Switch(pipe) main;
+#else
+Switch(pipe, xcp_pipe) main;
+#endif

@@ -2,7 +2,7 @@
 // The line card that the switch itself is: its packet generator makes slot ticks, its traffic manager's queues are VOQs, and advanced flow
 // control resumes and pauses them as a card opens and shuts gates. A star whose queues are not in `device_queue` has a card outside.
 //
-//   generator ──> slot (batch), repeat (packet) ──> slot_schedule ──> device_queue ──> resume; at the slot's end pause
+//   generator ──> slot (batch), repeat ──> slot_schedule ──> device_gate ──> resume; at the slot's end pause
 #ifndef SLOTWISE_TNA_GATES_P4
 #define SLOTWISE_TNA_GATES_P4
 #include "target.p4"
@@ -11,9 +11,9 @@
 // The packet generator of the pipe; linecard_t and slot_tick_t are in its buffer, filled with the star's port.
 const port_t PORT_GENERATOR = 508;
 
-// Its applications.
-const bit<4> SLOTS_BEGIN = 0;  // a guard and a margin late; packets behind a batch's first one are for signaling
-const bit<4> SLOTS_END   = 1;  // a margin early
+// Its application that makes a batch a slot: packet 0 a guard and a margin after the slot's start, packet 1 a margin before its end. Packets of any
+// other one are for signaling, a batch a slot, behind packet 0 of that.
+const bit<4> SLOTS = 0;
 
 Register<frame_t, bit<3>>(MAX_CORES) generated_frame;  // by core
 
@@ -37,14 +37,18 @@ control GeneratedTick(inout edge_headers_t hdr, in pktgen_timer_header_t timer, 
     @hidden action number() {
         standard_metadata.ingress_port = PORT_LINECARD;
         hdr.slot_tick.slot = timer.batch_id;
-        hdr.slot_tick.repeat = timer.packet_id;
     }
 
     @hidden action begin_frame() {
         hdr.slot_tick.frame = count_frame.execute(hdr.linecard.port[2:0]);
     }
 
-    @hidden action read_frame() {
+    @hidden action begin_or_end_slot() {
+        hdr.slot_tick.frame = get_frame.execute(hdr.linecard.port[2:0]);
+    }
+
+    @hidden action make_message() {
+        hdr.slot_tick.repeat = timer.packet_id;
         hdr.slot_tick.frame = get_frame.execute(hdr.linecard.port[2:0]);
     }
 
@@ -57,13 +61,15 @@ control GeneratedTick(inout edge_headers_t hdr, in pktgen_timer_header_t timer, 
         }
         actions = {
             begin_frame;
-            read_frame;
+            begin_or_end_slot;
+            make_message;
             @defaultonly NoAction;
         }
         const default_action = NoAction();
         const entries = {
-            (0, SLOTS_BEGIN, 0, 0): begin_frame();
-            (_, _, _, _):           read_frame();
+            (0, SLOTS, 0, 0): begin_frame();
+            (_, SLOTS, _, _): begin_or_end_slot();
+            (_, _, _, _):     make_message();
         }
     }
 
@@ -77,9 +83,27 @@ control GeneratedTick(inout edge_headers_t hdr, in pktgen_timer_header_t timer, 
 
 // The queue of the traffic manager that is a VOQ, and what resumes or pauses it: a word of advanced flow control, with 1 in bit 31, pipe and
 // port group below, the group's queue in bits 21 to 15, credit in the others, 0 to resume (docs/tofino-linecard.md).
-control DeviceQueue(in port_t port, in queue_t queue, inout ingress_intrinsic_metadata_for_tm_t for_tm) {
+control DeviceQueue(in port_t port,
+                    in queue_t queue,
+                    in xcp_t xcp,
+                    inout standard_metadata_t standard_metadata,
+                    inout ingress_intrinsic_metadata_for_tm_t for_tm) {
+    bit<1> by_xcp = 0;
+
     action enter(QueueId_t qid) {
         for_tm.qid = qid;
+    }
+
+    // The same, but for packets of XCP.
+    action enter_with_xcp(QueueId_t qid) {
+        for_tm.qid = qid;
+        by_xcp = 1;
+    }
+
+    // They go by the pipe that has XCP, which lets them enter.
+    @hidden action go_by_xcp() {
+        for_tm.qid = 0;
+        standard_metadata.egress_spec = PORT_XCP;
     }
 
     table device_queue {
@@ -89,6 +113,7 @@ control DeviceQueue(in port_t port, in queue_t queue, inout ingress_intrinsic_me
         }
         actions = {
             enter;
+            enter_with_xcp;
             @defaultonly NoAction;
         }
         const default_action = NoAction();
@@ -97,6 +122,39 @@ control DeviceQueue(in port_t port, in queue_t queue, inout ingress_intrinsic_me
 
     apply {
         device_queue.apply();
+        if (by_xcp == 1 && xcp.isValid()) {
+            go_by_xcp();
+        }
+    }
+}
+
+// What a packet of XCP has put off: the device's port of the queue, and its number there.
+control DeviceVoq(in queue_t queue,
+                  inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
+                  inout ingress_intrinsic_metadata_for_tm_t for_tm) {
+    action leave(PortId_t port, QueueId_t qid) {
+        for_tm.ucast_egress_port = port;
+        for_tm.qid = qid;
+    }
+
+    action absent() {
+        for_deparser.drop_ctl = 1;
+    }
+
+    table device_voq {
+        key = {
+            queue: exact @name("queue");
+        }
+        actions = {
+            leave;
+            @defaultonly absent;
+        }
+        const default_action = absent();
+        size = MAX_QUEUES;
+    }
+
+    apply {
+        device_voq.apply();
     }
 }
 

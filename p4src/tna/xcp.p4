@@ -10,6 +10,10 @@
 #include "target.p4"
 #include "../include/headers.p4"
 
+#ifndef XCP_OUTPUTS
+#define XCP_OUTPUTS 512
+#endif
+
 typedef bit<16> log_t;  // of a number's logarithm to the base 2, 1/256, two's complement
 
 const log_t LOG_ONE_OCTAVE = 256;
@@ -22,10 +26,10 @@ struct sum_t {
     bit<32> high;
 }
 
-Register<sum_t, index_t>(512)  xcp_sum_x;
-Register<sum_t, index_t>(2048) xcp_sum_rtt_x;  // by output and unit
-Register<bit<32>, index_t>(512) xcp_positive_residue;
-Register<bit<32>, index_t>(512) xcp_negative_residue;
+Register<sum_t, index_t>(XCP_OUTPUTS)  xcp_sum_x;
+Register<sum_t, index_t>(4 * XCP_OUTPUTS) xcp_sum_rtt_x;  // by output and unit
+Register<bit<32>, index_t>(XCP_OUTPUTS) xcp_positive_residue;
+Register<bit<32>, index_t>(XCP_OUTPUTS) xcp_negative_residue;
 
 // `room` is what the lower half holds beside `amount`: its complement.
 #define ADD(sum, amount, room, name) \
@@ -168,7 +172,7 @@ control XcpPacket(in index_t output, in bit<16> bytes, in XcpVerdict verdict, in
 
     Log() log_of_x;
     Log() log_of_rtt;
-    Counter<bit<64>, index_t>(512, CounterType_t.PACKETS_AND_BYTES) xcp_traffic;
+    Counter<bit<64>, index_t>(XCP_OUTPUTS, CounterType_t.PACKETS_AND_BYTES) xcp_traffic;
     Power() rtt_times_x;
     Power() positive_share;
     Power() negative_share;
@@ -195,7 +199,7 @@ control XcpPacket(in index_t output, in bit<16> bytes, in XcpVerdict verdict, in
             leave;
         }
         const default_action = leave(0x8000, 0x8000, 0);
-        size = 512;
+        size = XCP_OUTPUTS;
     }
 
     action has_size(log_t found) {

@@ -36,7 +36,7 @@ class HostileToTrains(Hostile, labels.LabelTest):
         self.switch.insert("train_queue", {"queue": JOINED}, "set_train", dst_edge=e.REMOTE, traffic_class=1, port=e.FIBRE, second=0)
         self.switch.insert("train_weight", {"class": 1}, "set_weight", per_byte=20_000)
         self.switch.insert("macroflow", {"queue": MACROFLOW}, "set_macroflow", dst_edge=e.REMOTE, traffic_class=1, wavelength=1,
-                           port=labels.PROBES, floor=10_000, periods_q8=20 << 8, tells_satisfied=1)
+                           port=labels.PROBES, floor=10_000, periods_q8=20 << 8, tells_satisfied=1, shift=0)
 
     def templates(self):
         carried = wire.Ipv4.SIZE + len(DATAGRAM)

@@ -19,6 +19,7 @@ START_NS = 1_000_000_000
 
 class MacroflowTest(labels.LabelTest):
     tells_satisfied = 0
+    shift = 0
     periods_q8 = PERIODS << 8
 
     def setUp(self):
@@ -31,7 +32,7 @@ class MacroflowTest(labels.LabelTest):
 
     def macroflow(self, queue, edge, port=labels.PROBES):
         self.switch.insert("macroflow", {"queue": queue}, "set_macroflow", dst_edge=edge, traffic_class=CLASS, wavelength=WAVELENGTH,
-                           port=port, floor=FLOOR, periods_q8=self.periods_q8, tells_satisfied=self.tells_satisfied)
+                           port=port, floor=FLOOR, periods_q8=self.periods_q8, tells_satisfied=self.tells_satisfied, shift=self.shift)
 
     def interval_tick(self, arrived, backlog=0, queue=QUEUE, timer=IntervalTimer.CONTROL, least=0):
         self.from_card(LineCardKind.INTERVAL_TICK, wire.IntervalTick(timer=timer, local_ns=START_NS, least_backlog_bytes=least),
@@ -179,6 +180,31 @@ class TheSatisfiedSaySo(MacroflowTest):
         self.sequence += 1
         self.interval_tick(self.total + least, backlog=least, least=least)
         self.expect_probe(sent, self.sequence)
+
+
+class WhereATrainTakesLongerThanAPeriod(MacroflowTest):
+    """What it has sent of late is a mean, and while a train waits what it is allowed adds up."""
+
+    tells_satisfied = 1
+    shift = 3
+
+    def runTest(self):
+        mean = 0
+        allowed = FLOOR
+        for sent, backlog, feedback in ((0, 20_000, 100_000), (0, 20_000, 100_000), (0, 20_000, 50_000), (20_000, 0, 0), (0, 0, 0), (0, 0, 0), (800, 0, 0),
+                                        (0, 1, 10_000), (800, 1, -20_000)):
+            mean = mean - (mean >> 3) + (sent >> 3)
+            used = max(mean, sent)
+            self.total += sent
+            self.sequence += 1
+            self.interval_tick(self.total + backlog, backlog=backlog, least=backlog)
+            satisfied = not backlog and used * self.periods_q8 >> 5 < 7 * allowed
+            self.expect_probe(sent, self.sequence, flags=SATISFIED if satisfied else 0)
+            self.reply(sent, feedback)
+            most = allowed if backlog else min(allowed, used * self.periods_q8 >> 7)
+            allowed = max(most + feedback, FLOOR)
+            self.expect_rate(allowed)
+        self.expect_silence()
 
 
 class RepliesThatAreNotTaken(MacroflowTest):

@@ -53,6 +53,21 @@ def test_who_waits_for_a_long_train_is_not_satisfied():
     assert flow["goodput_bps"] > 10e6
 
 
+def test_senders_of_long_trains_share_what_there_is():
+    """At the least rate a train takes 13 periods, and of nine that share 20 Mb/s each has less than a train a period."""
+    more = {
+        "aggregation": {"scheme": "full", "interval_ns": 10_000_000, "size_bytes": 20_000}, "probes": {"rate_bps": 1_000_000, "period_ns": 50_000_000},
+        "macroflows": {"satisfied": True},
+    }
+    mesh = OpsMesh(3, links=[("s0", "s1"), ("s1", "s2")], edges_per_switch=5, rate_bps=20_000_000, ram_bytes=200_000, seconds=4, more=more)
+    for sender in range(9):
+        mesh.udp(f"hosts{sender}", "hosts12", 10_000_000)
+    report = mesh.simulate()
+    assert report.ok and report.data["invariants"] == NOTHING_BROKEN
+    goodputs = [flow["goodput_bps"] for flow in report.data["phases"][0]["flows"]]
+    assert len(goodputs) == 9 and sum(goodputs) > 14e6 and min(goodputs) > 0.8 * max(goodputs), goodputs
+
+
 def test_a_run_that_somebody_changed_is_told_in_its_report(tmp_path):
     """docs/page.md: a target, over REST, of a run in virtual time; it goes on until it is interrupted."""
     scenario, report, events = tmp_path / "agents.yaml", tmp_path / "report.json", tmp_path / "events"

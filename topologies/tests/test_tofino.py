@@ -21,9 +21,9 @@ PLACES = "nothing shifts by a variable"
 AGENTS = "what an output's agent tells a probe is a product of 40 and 32 bits, and its control interval divides"
 SESSIONS = "edges are members as they are: invitations, sessions and T_d are not in it"
 TRAINS = "an edge of a star: trains and labels are not in it"
-XCP = "XCP on VOQs is not in it"
 TWICE = "two tables have this action, and a direct counter counts in one table's"
 CARD = "the switch is its own line card, by queues of the traffic manager"
+SECOND = "XCP is in a pipe of its own, which packets come to by a loop"
 SOURCES = "v1model has bytes by source in registers, with what a window's end makes of them"
 
 # By program, what v1model has alone, and why.
@@ -59,10 +59,10 @@ LEFT_OUT = {
         "table EdgeIngress.member": SESSIONS,
         "action EdgeIngress.aggregate": TRAINS,
         "action EdgeIngress.enqueue_either": TRAINS,
-        "action EdgeIngress.granted": TRAINS,
+        "action EdgeIngress.granted": INTERVALS,
         "action EdgeIngress.no_share": TRAINS,
         "action EdgeIngress.no_train": TRAINS,
-        "action EdgeIngress.nothing_granted": TRAINS,
+        "action EdgeIngress.nothing_granted": INTERVALS,
         "action EdgeIngress.one_fibre": TRAINS,
         "action EdgeIngress.set_fibres": TRAINS,
         "action EdgeIngress.set_flow_queue": TRAINS,
@@ -83,14 +83,9 @@ LEFT_OUT = {
         "table EdgeIngress.share_params": TRAINS,
         "table EdgeIngress.train_queue": TRAINS,
         "table EdgeIngress.train_weight": TRAINS,
-        "action EdgeIngress.fixed_capacity": XCP,
-        "action EdgeIngress.no_controller": XCP,
-        "action EdgeIngress.set_xcp_params": XCP,
-        "action EdgeIngress.slot_capacity": XCP,
-        "counter EdgeIngress.xcp_headers": XCP,
-        "table EdgeIngress.xcp_output": XCP,
-        "table EdgeIngress.xcp_params": XCP,
-        "table EdgeIngress.xcp_slots": XCP,
+        "action EdgeIngress.set_xcp_params": INTERVALS,
+        "table EdgeIngress.xcp_params": INTERVALS,
+        "table EdgeIngress.xcp_slots": INTERVALS,
         "counter EdgeIngress.voq_counter": TWICE,
         "counter EdgeIngress.voq_share_counter": TWICE,
     },
@@ -130,10 +125,15 @@ ADDED = {
         "action EdgeIngress.enter": CARD,
         "table EdgeIngress.device_gate": CARD,
         "action EdgeIngress.control_queue": CARD,
+        "action EdgeIngress.enter_with_xcp": SECOND,
+        "table EdgeIngress.device_voq": SECOND,
+        "action EdgeIngress.leave": SECOND,
+        "action EdgeIngress.absent": SECOND,
+        "action EdgeIngress.measure": TIME,
         "counter EdgeIngress.voq_traffic": TWICE,
     },
 }
-XCP_PACKET = re.compile(r"\w+ RouterIngress\.(packet|check)\.")
+XCP_PACKET = re.compile(r"\w+ (Router|Edge)Ingress\.(packet|check)\.")
 # Of another shape, and why: P4Runtime's numbers have no leading zeros, so entries are the same.
 OTHERWISE = {
     "router": {
@@ -147,6 +147,7 @@ OTHERWISE = {
         "table EdgeIngress.membership": SESSIONS,
         "table EdgeIngress.signaling": SESSIONS,
         "table EdgeIngress.voq": TRAINS,
+        "table EdgeIngress.xcp_output": "a key of 10 bits, as VOQs have, needs no hash group of its own",
     },
 }
 DEVICE_PORT = ["table {}Ingress.device_port", "action {}Ingress.send", "action {}Ingress.drop"]

@@ -447,6 +447,8 @@ fn a_key_that_is_there_twice_is_said_with_its_own_line() {
 
 #[test]
 fn what_is_hardly_meant_is_noted_with_its_line() {
+    // Between edges at s0 and s3, by s4.
+    const ROUND_TRIP_NS: u64 = 1_200_000;
     let notes = |changes: &[(&str, &str)]| -> Vec<String> {
         let text = changes
             .iter()
@@ -495,6 +497,15 @@ fn what_is_hardly_meant_is_noted_with_its_line() {
     );
     let probes = "  probes: {rate_bps: 1000000, period_ns: 50000000}\n  ingress:";
     assert_eq!(notes(&[("seed: 1\n", lost), (ingress, probes)]), [""; 0]);
+    let asked = |period_ns: u64| {
+        format!("  probes: {{rate_bps: 1000000, period_ns: {period_ns}}}\n  macroflows: {{satisfied: true}}\n  ingress:")
+    };
+    one(
+        ingress,
+        &asked(ROUND_TRIP_NS),
+        "/ops/probes/period_ns: some edges are 1200000 ns there and back apart",
+    );
+    assert_eq!(notes(&[(ingress, &asked(ROUND_TRIP_NS + 1))]), [""; 0]);
     one(
         ingress,
         "  wavelengths: 2\n  ingress:",

@@ -313,6 +313,7 @@ fn write_macroflows(
             floor,
             periods_q8,
             u64::from(satisfied),
+            0,
         ];
         insert(
             pipeline,

@@ -28,6 +28,7 @@ pub(crate) fn notes(scenario: &Scenario, r: &mut Reader) {
     }
     classes(scenario, ops, r);
     wavelengths(ops, r);
+    probes(ops, r);
     let is_of_messages = |kind| matches!(kind, FaultKind::Messages { .. });
     for (index, faults) in scenario.faults.iter().enumerate() {
         if is_of_messages(faults.kind) && ops.probes.is_none() {
@@ -60,6 +61,59 @@ fn classes(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
             _ => {}
         }
     }
+}
+
+/// A probe that the next one overtakes is not answered in time, ever.
+fn probes(ops: &Ops, r: &mut Reader) {
+    let Some(probes) = ops.probes.filter(|_| ops.macroflows.is_some()) else {
+        return;
+    };
+    let round_trip_ns = 2 * longest_way_ns(ops);
+    if probes.period_ns <= round_trip_ns {
+        r.report(
+            "/ops/probes/period_ns".into(),
+            format!("some edges are {round_trip_ns} ns there and back apart, so that no answer of theirs comes in time"),
+            format!("more than {round_trip_ns}"),
+        );
+    }
+}
+
+/// Propagation between the two edges that are farthest apart, by the way that takes least; 0 without switches.
+fn longest_way_ns(ops: &Ops) -> u64 {
+    let ends: Vec<(usize, u64)> = ops
+        .edges
+        .iter()
+        .filter_map(|edge| Some((usize::from(edge.switch?), edge.delay_ns)))
+        .collect();
+    let ways = ends.iter().enumerate().flat_map(|(at, &(from, up_ns))| {
+        let way_ns = ways_from(ops, from);
+        let others = ends.iter().skip(at + 1);
+        others
+            .filter_map(|&(to, down_ns)| Some(up_ns + way_ns[to]? + down_ns))
+            .max()
+    });
+    ways.max().unwrap_or(0)
+}
+
+/// Least propagation from a switch to each; `None`: no way leads there.
+fn ways_from(ops: &Ops, from: usize) -> Vec<Option<u64>> {
+    let mut way_ns: Vec<Option<u64>> = vec![None; ops.switches.len()];
+    way_ns[from] = Some(0);
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for link in &ops.links {
+            let [a, b] = link.between.map(usize::from);
+            for (here, there) in [(a, b), (b, a)] {
+                let Some(so_far_ns) = way_ns[here] else { continue };
+                let by_here_ns = so_far_ns + link.delay_ns;
+                if way_ns[there].is_none_or(|known_ns| by_here_ns < known_ns) {
+                    way_ns[there] = Some(by_here_ns);
+                    changed = true;
+                }
+            }
+        }
+    }
+    way_ns
 }
 
 /// Those that edges send nothing on.

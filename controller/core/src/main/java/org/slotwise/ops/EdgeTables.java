@@ -38,6 +38,8 @@ final class EdgeTables {
     private static final int WEIGHT_UNIT = 1 << 16;
     /** It has periods a second in 1/256. */
     private static final int PERIODS_UNIT = 1 << 8;
+    /** Macroflows of trains: the last period is an eighth of the mean of what they send, so trains may be some 30 periods apart. */
+    private static final int TRAIN_MEAN_SHIFT = 3;
     /** Longest packet of a host with all that a frame of light has before it. */
     private static final int LONGEST_FRAME = 1550;
 
@@ -158,7 +160,7 @@ final class EdgeTables {
             entries.add(train(queue, edge.number(), shared.number(), ports));
         }
         if (traffic.isPaced()) {
-            entries.add(macroflow(queue, edge.number(), shared, ports));
+            entries.add(macroflow(queue, edge.number(), shared, ports, scheme));
         }
     }
 
@@ -180,14 +182,14 @@ final class EdgeTables {
                 .param("traffic_class", trafficClass).param("port", ports.first).param("second", ports.second).build();
     }
 
-    /** It is always allowed a packet a period. */
-    private TableEntry macroflow(int queue, int edge, OpsClass of, Ports ports) {
+    /** It is always allowed a packet a period. Where packets are put together, what it sends is measured over some periods. */
+    private TableEntry macroflow(int queue, int edge, OpsClass of, Ports ports, Scheme scheme) {
         long periodNs = settings.probes().orElseThrow().periodNs();
         long packet = Math.min(settings.longestBytes(), LONGEST_FRAME - settings.framingBytes());
         return TableEntry.in(MACROFLOW).exact("queue", queue).action("set_macroflow").param("dst_edge", edge)
                 .param("traffic_class", of.number()).param("wavelength", of.wavelength()).param("port", ports.probes)
                 .param("floor", (packet * NS_PER_S + periodNs - 1) / periodNs).param("periods_q8", PERIODS_UNIT * NS_PER_S / periodNs)
-                .param("tells_satisfied", traffic.tellsSatisfied() ? 1 : 0).build();
+                .param("tells_satisfied", traffic.tellsSatisfied() ? 1 : 0).param("shift", scheme == Scheme.NONE ? 0 : TRAIN_MEAN_SHIFT).build();
     }
 
     /** Fibres that lead to an edge, the first choice first. */

@@ -101,8 +101,10 @@ class EdgeTablesTest {
     @Test
     void aMacroflowHasItsWavelengthAndTheLeastRate() {
         OpsNetwork network = Meshes.triangle().with(Meshes.traffic(Meshes.classes(Scheme.NONE).macroflows(true))).build();
-        assertEquals("macroflow[queue=8] -> set_macroflow{dst_edge=2, floor=30400, periods_q8=5120, port=258, tells_satisfied=1, traffic_class=2, wavelength=1}",
+        assertEquals("macroflow[queue=8] -> set_macroflow{dst_edge=2, floor=30400, periods_q8=5120, port=258, shift=0, tells_satisfied=1, traffic_class=2, wavelength=1}",
                 of(network, EdgeTables.MACROFLOW).get(5));
+        OpsNetwork together = Meshes.triangle().with(Meshes.traffic(Meshes.classes(Scheme.FULL).macroflows(true))).build();
+        assertTrue(of(together, EdgeTables.MACROFLOW).stream().allMatch(each -> each.contains("shift=3")), of(together, EdgeTables.MACROFLOW).toString());
         assertEquals(List.of(), of(network, EdgeTables.AGENT));
         network = Meshes.paced().build();
         assertEquals(List.of("xcp_output[queue=256] -> fixed_capacity{overhead=0, throughput=2000000000}",
@@ -110,7 +112,7 @@ class EdgeTablesTest {
         assertEquals(1, of(network, OpsTables.XCP_PARAMS).size());
         OpsProbes slow = new OpsProbes(100_000_000, 30_000_000, 0.2, 0.056, 0.1);
         OpsTraffic paced = new OpsTraffic.Builder().macroflows(false).build();
-        assertEquals("macroflow[queue=0] -> set_macroflow{dst_edge=0, floor=50000, periods_q8=8533, port=257, tells_satisfied=0, traffic_class=0, wavelength=0}",
+        assertEquals("macroflow[queue=0] -> set_macroflow{dst_edge=0, floor=50000, periods_q8=8533, port=257, shift=0, tells_satisfied=0, traffic_class=0, wavelength=0}",
                 of(Meshes.triangle().with(Meshes.settings().probes(slow).traffic(paced)).build(), EdgeTables.MACROFLOW).get(0));
     }
 

@@ -71,18 +71,27 @@ class ProgramsTest {
         try (InputStream compiled = new GZIPInputStream(Files.newInputStream(TOFINO_COMPILED.resolve(name + ".stratum.gz")))) {
             assertArrayEquals(compiled.readAllBytes(), carried);
         }
-        Map<Integer, byte[]> config = fields(CodedInputStream.newInstance(carried));
-        assertEquals(name, new String(config.get(1), StandardCharsets.UTF_8));
+        Map<Integer, List<byte[]>> config = fields(CodedInputStream.newInstance(carried));
+        assertEquals(name, new String(config.get(1).get(0), StandardCharsets.UTF_8));
         ObjectMapper json = new ObjectMapper();
         Set<String> known = new HashSet<>();
-        json.readTree(config.get(2)).get("tables").forEach(table -> known.add(table.get("name").asText()));
-        Map<Integer, byte[]> profile = fields(CodedInputStream.newInstance(config.get(3)));
-        assertEquals(name, json.readTree(profile.get(2)).get("program_name").asText());
-        assertTrue(profile.get(3).length > 0);
-        assertArrayEquals(new byte[] {0, 1, 2, 3}, profile.get(4));
+        json.readTree(config.get(2).get(0)).get("tables").forEach(table -> known.add(table.get("name").asText()));
+        Set<String> pipes = new HashSet<>();
+        List<Byte> scope = new ArrayList<>();
+        for (byte[] of : config.get(3)) {
+            Map<Integer, List<byte[]>> profile = fields(CodedInputStream.newInstance(of));
+            pipes.add(new String(profile.get(1).get(0), StandardCharsets.UTF_8));
+            assertEquals(name, json.readTree(profile.get(2).get(0)).get("program_name").asText());
+            assertTrue(profile.get(3).get(0).length > 0);
+            for (byte pipe : profile.get(4).get(0)) {
+                scope.add(pipe);
+            }
+        }
+        assertEquals(config.get(3).size(), pipes.size());
+        assertEquals(List.of((byte) 0, (byte) 1, (byte) 2, (byte) 3), scope.stream().sorted().collect(Collectors.toList()));
         // Stratum looks for a table by its number, and, as that is another one there, by its name behind that of the pipe.
         for (PiTableModel table : program.pipelineModel().tables()) {
-            assertTrue(known.contains("pipe." + table.id().id()), table.id().id());
+            assertTrue(pipes.stream().anyMatch(pipe -> known.contains(pipe + "." + table.id().id())), table.id().id());
         }
     }
 
@@ -94,10 +103,10 @@ class ProgramsTest {
                 Set.copyOf(Programs.loadTofino2(name).pipelineModel().packetOperationModel(PiPacketOperationType.PACKET_IN).orElseThrow().metadatas()));
     }
 
-    private static Map<Integer, byte[]> fields(CodedInputStream message) throws IOException {
-        Map<Integer, byte[]> found = new HashMap<>();
+    private static Map<Integer, List<byte[]>> fields(CodedInputStream message) throws IOException {
+        Map<Integer, List<byte[]>> found = new HashMap<>();
         for (int tag = message.readTag(); tag != 0; tag = message.readTag()) {
-            found.put(WireFormat.getTagFieldNumber(tag), message.readByteArray());
+            found.computeIfAbsent(WireFormat.getTagFieldNumber(tag), each -> new ArrayList<>()).add(message.readByteArray());
         }
         return found;
     }
