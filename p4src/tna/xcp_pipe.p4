@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pipe of its own for an edge's packets of XCP, since the pipe of its fibre has no stage left: they come by a loop, each with the queue that it
+// A pipe of its own for an edge's packets of XCP, since the pipe of its fibre has no room for it: they come by a loop, each with the queue that it
 // is for in its optical header, and go on into that queue.
 //
 //   fibre's pipe ──> port 507, looped ──> EdgeXcp ──> VOQ

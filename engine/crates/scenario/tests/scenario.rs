@@ -497,15 +497,23 @@ fn what_is_hardly_meant_is_noted_with_its_line() {
     );
     let probes = "  probes: {rate_bps: 1000000, period_ns: 50000000}\n  ingress:";
     assert_eq!(notes(&[("seed: 1\n", lost), (ingress, probes)]), [""; 0]);
-    let asked = |period_ns: u64| {
-        format!("  probes: {{rate_bps: 1000000, period_ns: {period_ns}}}\n  macroflows: {{satisfied: true}}\n  ingress:")
+    let asked = |rate_bps: u64, period_ns: u64| {
+        let probes = format!("probes: {{rate_bps: {rate_bps}, period_ns: {period_ns}}}");
+        format!("  {probes}\n  macroflows: {{satisfied: true}}\n  ingress:")
     };
     one(
         ingress,
-        &asked(ROUND_TRIP_NS),
+        &asked(10_000_000, ROUND_TRIP_NS),
         "/ops/probes/period_ns: some edges are 1200000 ns there and back apart",
     );
-    assert_eq!(notes(&[(ingress, &asked(ROUND_TRIP_NS + 1))]), [""; 0]);
+    assert_eq!(notes(&[(ingress, &asked(10_000_000, ROUND_TRIP_NS + 1))]), [""; 0]);
+    // Four probes and four replies of 58 bytes.
+    one(
+        ingress,
+        &asked(1_000_000, 2_000_000),
+        "probes and replies of an edge's 4 macroflows take in each period, so that most come too late; expected at least 1856000,",
+    );
+    assert_eq!(notes(&[(ingress, &asked(1_000_000, 3_712_000))]), [""; 0]);
     one(
         ingress,
         "  wavelengths: 2\n  ingress:",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a file says of optical packet switches that may be, and is hardly meant.
 
+use slotwise_wire::{Ethernet, Label, Probe};
+
 use super::{Ops, OpsMatch, Scheme};
 use crate::faults::FaultKind;
 use crate::model::Scenario;
@@ -63,11 +65,22 @@ fn classes(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     }
 }
 
-/// A probe that the next one overtakes is not answered in time, ever.
+/// A probe that the next one overtakes is not answered in time, ever: where the way is too long, or the wavelength too slow for all of an edge.
 fn probes(ops: &Ops, r: &mut Reader) {
     let Some(probes) = ops.probes.filter(|_| ops.macroflows.is_some()) else {
         return;
     };
+    let macroflows = ops.edges.len().saturating_sub(1) as u64 * u64::from(ops.class_count());
+    let probe_bytes = (Ethernet::SIZE + Label::SIZE + Probe::SIZE) as u64 + u64::from(ops.framing_bytes);
+    // As many as it asks are answered by it.
+    let needed_bps = u128::from(2 * macroflows * probe_bytes * 8) * 1_000_000_000 / u128::from(probes.period_ns);
+    if needed_bps > u128::from(probes.rate_bps) {
+        r.report(
+            "/ops/probes/rate_bps".into(),
+            format!("less than the probes and replies of an edge's {macroflows} macroflows take in each period, so that most come too late"),
+            format!("at least {needed_bps}, or a longer period"),
+        );
+    }
     let round_trip_ns = 2 * longest_way_ns(ops);
     if probes.period_ns <= round_trip_ns {
         r.report(
