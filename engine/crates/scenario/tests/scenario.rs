@@ -507,13 +507,13 @@ fn what_is_hardly_meant_is_noted_with_its_line() {
         "/ops/probes/period_ns: some edges are 1200000 ns there and back apart",
     );
     assert_eq!(notes(&[(ingress, &asked(10_000_000, ROUND_TRIP_NS + 1))]), [""; 0]);
-    // Four probes and four replies of 58 bytes.
+    // Four probes and four replies of 108 bytes, 50 of them framing.
     one(
         ingress,
         &asked(1_000_000, 2_000_000),
-        "probes and replies of an edge's 4 macroflows take in each period, so that most come too late; expected at least 1856000,",
+        "probes and replies of an edge's 4 macroflows take in each period, so that most come too late; expected at least 3456000,",
     );
-    assert_eq!(notes(&[(ingress, &asked(1_000_000, 3_712_000))]), [""; 0]);
+    assert_eq!(notes(&[(ingress, &asked(1_000_000, 6_912_000))]), [""; 0]);
     one(
         ingress,
         "  wavelengths: 2\n  ingress:",

@@ -118,7 +118,16 @@ impl Edge {
         ];
         set("share_params", "set_share", &share);
         for queue in 1..=u64::from(settings.others) {
-            let args = [queue, 0, 0, u64::from(PROBES), 0, u64::from(settings.periods) << 8, 0, 0];
+            let args = [
+                queue,
+                0,
+                0,
+                u64::from(PROBES),
+                0,
+                u64::from(settings.periods) << 8,
+                0,
+                0,
+            ];
             let macroflow = entry(vec![exact(queue)], 0, call("EdgeIngress.set_macroflow", &args));
             switch.table_insert("EdgeIngress.macroflow", macroflow).unwrap();
         }

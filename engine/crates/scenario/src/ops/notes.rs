@@ -85,7 +85,9 @@ fn probes(ops: &Ops, r: &mut Reader) {
     if probes.period_ns <= round_trip_ns {
         r.report(
             "/ops/probes/period_ns".into(),
-            format!("some edges are {round_trip_ns} ns there and back apart, so that no answer of theirs comes in time"),
+            format!(
+                "some edges are {round_trip_ns} ns there and back apart, so that no answer of theirs comes in time"
+            ),
             format!("more than {round_trip_ns}"),
         );
     }
