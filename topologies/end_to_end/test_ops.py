@@ -13,6 +13,11 @@ from test_runs import PATIENCE_S, ROOT, SLOTWISE, load_report, slotwise
 
 NOTHING_BROKEN = {"lane": 0, "ram": 0, "duplicate": 0, "split": 0, "unexplained": 0, "label": 0, "astray": 0, "ingress": 0, "first": []}
 MESH5 = ROOT / "topologies" / "mesh5.yaml"
+# At the least rate, a packet a period, such a train takes 13 periods.
+LONG_TRAINS = {
+    "aggregation": {"scheme": "full", "interval_ns": 10_000_000, "size_bytes": 20_000}, "probes": {"rate_bps": 1_000_000, "period_ns": 50_000_000},
+    "macroflows": {"satisfied": True},
+}
 
 
 @pytest.mark.parametrize(("command", "played_by"), [("emulate", "linux"), ("simulate", "engine")])
@@ -42,11 +47,7 @@ def test_a_mesh_from_python_goes_round_a_cut():
 
 def test_who_waits_for_a_long_train_is_not_satisfied():
     """A train that takes several periods at the least rate leaves some of them empty; its macroflow has use for more all the same (docs/ops.md#the-edge)."""
-    more = {
-        "aggregation": {"scheme": "full", "interval_ns": 10_000_000, "size_bytes": 20_000}, "probes": {"rate_bps": 1_000_000, "period_ns": 50_000_000},
-        "macroflows": {"satisfied": True},
-    }
-    mesh = OpsMesh(3, links=[("s0", "s1"), ("s1", "s2")], rate_bps=20_000_000, seconds=2, more=more).udp("hosts0", "hosts2", 15_000_000)
+    mesh = OpsMesh(3, links=[("s0", "s1"), ("s1", "s2")], rate_bps=20_000_000, seconds=2, more=LONG_TRAINS).udp("hosts0", "hosts2", 15_000_000)
     report = mesh.simulate()
     assert report.ok and report.data["invariants"] == NOTHING_BROKEN
     (flow,) = report.data["phases"][0]["flows"]
@@ -54,12 +55,8 @@ def test_who_waits_for_a_long_train_is_not_satisfied():
 
 
 def test_senders_of_long_trains_share_what_there_is():
-    """At the least rate a train takes 13 periods, and of nine that share 20 Mb/s each has less than a train a period."""
-    more = {
-        "aggregation": {"scheme": "full", "interval_ns": 10_000_000, "size_bytes": 20_000}, "probes": {"rate_bps": 1_000_000, "period_ns": 50_000_000},
-        "macroflows": {"satisfied": True},
-    }
-    mesh = OpsMesh(3, links=[("s0", "s1"), ("s1", "s2")], edges_per_switch=5, rate_bps=20_000_000, ram_bytes=200_000, seconds=4, more=more)
+    """Of nine that share 20 Mb/s each has less than a train a period."""
+    mesh = OpsMesh(3, links=[("s0", "s1"), ("s1", "s2")], edges_per_switch=5, rate_bps=20_000_000, ram_bytes=200_000, seconds=4, more=LONG_TRAINS)
     for sender in range(9):
         mesh.udp(f"hosts{sender}", "hosts12", 10_000_000)
     report = mesh.simulate()

@@ -38,7 +38,7 @@ final class EdgeTables {
     private static final int WEIGHT_UNIT = 1 << 16;
     /** It has periods a second in 1/256. */
     private static final int PERIODS_UNIT = 1 << 8;
-    /** Macroflows of trains: the last period is an eighth of the mean of what they send, so trains may be some 30 periods apart. */
+    /** Macroflows of trains: the last period is an eighth of the mean of what they send, of which twice is enough for trains up to ten periods apart. */
     private static final int TRAIN_MEAN_SHIFT = 3;
     /** Longest packet of a host with all that a frame of light has before it. */
     private static final int LONGEST_FRAME = 1550;
