@@ -271,7 +271,7 @@ parser EdgeParser(packet_in packet,
     }
 
     state parse_alarm {
-        packet.extract(hdr.alarm);
+        EXTRACT_BODY(packet, hdr.alarm)
         meta.message = Message.ALARM;
         transition accept;
     }
@@ -366,33 +366,33 @@ parser EdgeParser(packet_in packet,
     }
 
     state parse_invitation {
-        packet.extract(hdr.stamp);
-        packet.extract(hdr.invitation);
+        EXTRACT_BODY(packet, hdr.stamp)
+        EXTRACT_BODY(packet, hdr.invitation)
         meta.message = Message.INVITATION;
         transition accept;
     }
 
     state parse_configuration {
-        packet.extract(hdr.configuration);
+        EXTRACT_BODY(packet, hdr.configuration)
         meta.message = Message.CONFIGURATION;
         transition accept;
     }
 
     state parse_sync {
-        packet.extract(hdr.stamp);
-        packet.extract(hdr.sync);
+        EXTRACT_BODY(packet, hdr.stamp)
+        EXTRACT_BODY(packet, hdr.sync)
         meta.message = Message.SYNC;
         transition accept;
     }
 
     state parse_fault {
-        packet.extract(hdr.fault);
+        EXTRACT_BODY(packet, hdr.fault)
         meta.message = Message.FAULT;
         transition accept;
     }
 
     state parse_request {
-        packet.extract(hdr.request);
+        EXTRACT_BODY(packet, hdr.request)
         EXTRACT_ENTRIES(packet, hdr.entries)
         meta.message = Message.REQUEST;
         transition accept;

@@ -5,6 +5,9 @@
 
 #define FRAME_LENGTH(standard_metadata) standard_metadata.packet_length
 
+// Of a message, behind the headers that all of its kind have.
+#define EXTRACT_BODY(packet, body) packet.extract(body);
+
 #define EXTRACT_ENTRIES(packet, entries) packet.extract(entries);
 
 // Of TCP, with the parser behind its ports.

@@ -1,31 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for include/control_message.p4: compares what a control message says with what this edge knows. What is taken comes again, and is
-// kept then.
+// Stands for include/control_message.p4: compares what a commit says with what this edge knows. What is taken comes again, and is kept then. Other
+// messages are side_pipe.p4's.
 #ifndef SLOTWISE_CONTROL_MESSAGE_P4
 #define SLOTWISE_CONTROL_MESSAGE_P4
 #include "master.p4"
 #include "version.p4"
 #include "../include/edge_parser.p4"
 
-control ExamineRequest(in frame_t now, in frame_t frame, inout wrong_t wrong) {
-    frame_t behind = 0;
-
-    FrameWindow() made;
-
-    @hidden action compare() {
-        behind = now - frame;
-    }
-
-    apply {
-        compare();
-        made.apply(behind, wrong.ahead, wrong.old);
-    }
-}
-
 control Examine(in edge_headers_t hdr, in version_t staged, inout edge_metadata_t meta) {
     ExamineBeacon() beacon;
     ExamineStage() stage;
-    ExamineRequest() request;
 
     apply {
         if (meta.duty == Duty.TAKE_BEACON) {
@@ -33,8 +17,6 @@ control Examine(in edge_headers_t hdr, in version_t staged, inout edge_metadata_
                          meta.wrong);
         } else if (meta.duty == Duty.STAGE_VERSION) {
             stage.apply(meta.versions, hdr.commit.next_version, hdr.commit.first_frame, staged, meta.wrong);
-        } else if (meta.duty == Duty.TELL_REQUEST) {
-            request.apply(meta.versions.now, hdr.request.frame, meta.wrong);
         }
     }
 }

@@ -19,7 +19,7 @@ control Encapsulate(inout edge_headers_t hdr, in edge_metadata_t meta, inout sta
     @hidden action encapsulate() {
         hdr.optical.setValid();
         hdr.optical.version = OPTICAL_VERSION;
-        hdr.optical.kind = meta.kind;
+        hdr.optical.kind = OpticalKind.DATA;
         hdr.optical.traffic_class = meta.traffic_class;
         hdr.optical.src_edge = meta.edge_id;
         hdr.optical.dst_edge = meta.dst_edge;
@@ -41,41 +41,6 @@ control Encapsulate(inout edge_headers_t hdr, in edge_metadata_t meta, inout sta
     }
 }
 
-// A tick has become a message.
-control SendMessage(inout edge_headers_t hdr, in bit<8> star_number, inout edge_metadata_t meta) {
-    @hidden action leave_card() {
-        hdr.optical.inner_type = 0;
-        hdr.linecard.setInvalid();
-    }
-
-    @hidden action for_controller() {
-        hdr.optical.core = star_number;
-        meta.to_controller = 1;
-    }
-
-    apply {
-        leave_card();
-        if (meta.egress_port == PORT_CPU) {
-            for_controller();
-        }
-    }
-}
-
-// Requests only: their 160 bytes are more than a stage hashes, so there is no CRC with them.
-control ToController(inout edge_headers_t hdr, inout standard_metadata_t standard_metadata) {
-    @hidden action send() {
-        hdr.packet_in.setValid();
-        hdr.packet_in.ingress_port = standard_metadata.ingress_port;
-        hdr.check.setValid();
-        hdr.check.crc = 0;
-        standard_metadata.egress_spec = PORT_CPU;
-    }
-
-    apply {
-        send();
-    }
-}
-
 // Turns a tick into what opens a gate of the line card of its star.
 control ToLineCard(inout edge_headers_t hdr, in edge_metadata_t meta, inout standard_metadata_t standard_metadata) {
     @hidden action send() {
@@ -84,9 +49,10 @@ control ToLineCard(inout edge_headers_t hdr, in edge_metadata_t meta, inout stan
         hdr.flow_control.queue = meta.queue;
         hdr.flow_control.op = FlowOp.OPEN;
         hdr.flow_control.reserved = 0;
-        hdr.flow_control.open_ns = hdr.slot_tick.local_ns + meta.guard_ns;
-        hdr.flow_control.close_ns = hdr.slot_tick.local_ns + meta.slot_ns;
+        hdr.flow_control.open_ns = hdr.slot_tick.local_ns + meta.open_ns;
+        hdr.flow_control.close_ns = hdr.slot_tick.local_ns + meta.close_ns;
         hdr.flow_control.value = 0;
+        hdr.slot_tick.setInvalid();
         standard_metadata.egress_spec = PORT_LINECARD;
     }
 

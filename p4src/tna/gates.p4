@@ -5,7 +5,7 @@
 //   generator ──> slot (batch), repeat ──> slot_schedule ──> device_gate ──> resume; at the slot's end pause
 #ifndef SLOTWISE_TNA_GATES_P4
 #define SLOTWISE_TNA_GATES_P4
-#include "target.p4"
+#include "aside.p4"
 #include "../include/edge_parser.p4"
 
 // The packet generator of the pipe; linecard_t and slot_tick_t are in its buffer, filled with the star's port.
@@ -19,8 +19,6 @@ Register<frame_t, bit<3>>(MAX_CORES) generated_frame;  // by core
 
 // A packet of the generator becomes a tick; frames are counted by those that begin slot 0. `again`: it has been counted.
 control GeneratedTick(inout edge_headers_t hdr, in pktgen_timer_header_t timer, in bit<1> again, inout standard_metadata_t standard_metadata) {
-    bit<3> core = 0;
-
     RegisterAction<frame_t, bit<3>, frame_t>(generated_frame) count_frame = {
         void apply(inout frame_t value, out frame_t read) {
             value = value + 1;
@@ -83,27 +81,22 @@ control GeneratedTick(inout edge_headers_t hdr, in pktgen_timer_header_t timer, 
 
 // The queue of the traffic manager that is a VOQ, and what resumes or pauses it: a word of advanced flow control, with 1 in bit 31, pipe and
 // port group below, the group's queue in bits 21 to 15, credit in the others, 0 to resume (docs/tofino-linecard.md).
-control DeviceQueue(in port_t port,
-                    in queue_t queue,
-                    in xcp_t xcp,
-                    inout standard_metadata_t standard_metadata,
-                    inout ingress_intrinsic_metadata_for_tm_t for_tm) {
+control DeviceQueue(in port_t port, in queue_t queue, in xcp_t xcp, inout SideWay aside, inout ingress_intrinsic_metadata_for_tm_t for_tm) {
     bit<1> by_xcp = 0;
 
     action enter(QueueId_t qid) {
         for_tm.qid = qid;
     }
 
-    // The same, but for packets of XCP.
+    // Not for packets of XCP: they go aside, and enter from there.
     action enter_with_xcp(QueueId_t qid) {
         for_tm.qid = qid;
         by_xcp = 1;
     }
 
-    // They go by the pipe that has XCP, which lets them enter.
-    @hidden action go_by_xcp() {
+    @hidden action go_aside() {
         for_tm.qid = 0;
-        standard_metadata.egress_spec = PORT_XCP;
+        aside = SideWay.XCP;
     }
 
     table device_queue {
@@ -123,38 +116,8 @@ control DeviceQueue(in port_t port,
     apply {
         device_queue.apply();
         if (by_xcp == 1 && xcp.isValid()) {
-            go_by_xcp();
+            go_aside();
         }
-    }
-}
-
-// What a packet of XCP has put off: the device's port of the queue, and its number there.
-control DeviceVoq(in queue_t queue,
-                  inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
-                  inout ingress_intrinsic_metadata_for_tm_t for_tm) {
-    action leave(PortId_t port, QueueId_t qid) {
-        for_tm.ucast_egress_port = port;
-        for_tm.qid = qid;
-    }
-
-    action absent() {
-        for_deparser.drop_ctl = 1;
-    }
-
-    table device_voq {
-        key = {
-            queue: exact @name("queue");
-        }
-        actions = {
-            leave;
-            @defaultonly absent;
-        }
-        const default_action = absent();
-        size = MAX_QUEUES;
-    }
-
-    apply {
-        device_voq.apply();
     }
 }
 

@@ -7,7 +7,12 @@
 // A frame has 60 bytes at least, so TCP's header behind one of IPv4 is in it.
 #define FRAME_LENGTH(standard_metadata) 32w60
 
-// They only go on, as payload.
+// They only go on, as payload; who looks at them is another pipe, but in tests, which are of one.
+#ifdef P4TESTGEN
+#define EXTRACT_BODY(packet, body) packet.extract(body);
+#else
+#define EXTRACT_BODY(packet, body)
+#endif
 #define EXTRACT_ENTRIES(packet, entries)
 
 // A parser compares, and adds nothing: IPv4's header, then TCP's by its length in words.

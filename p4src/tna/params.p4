@@ -9,7 +9,8 @@
     (From.LINECARD, true, (bit<16>)PORT_OPTICAL_BASE + k, _, _, _, _, _): is(k, k, k, PORT_OPTICAL_BASE + k); \
     (From.CONTROLLER, _, _, true, k, _, _, _): is(k, k, k, PORT_OPTICAL_BASE + k); \
     (From.FIBRE, _, _, _, _, PORT_OPTICAL_BASE + k, 0, _): is(k, k, k, PORT_OPTICAL_BASE + k); \
-    (From.FIBRE, _, _, _, _, _, 1, k): is(k, k, k, PORT_OPTICAL_BASE + k);
+    (From.FIBRE, _, _, _, _, _, 1, k): is(k, k, k, PORT_OPTICAL_BASE + k); \
+    (From.NOWHERE, _, _, _, _, _, 1, k): is(k, k, k, PORT_OPTICAL_BASE + k);
 
 // Whose star a packet belongs to: that of the fibre, or of the line card, that it came by, or the one that the
 // controller names. What comes again says it itself.
@@ -92,8 +93,22 @@ control EdgeParams(inout edge_metadata_t meta) {
     }
 }
 
-// Where this edge hears of the schedule; the default action, which the controller sets, is for all stars that have no entry.
+// Whether this edge joins a star by invitation, or invites; the default action, which the controller sets, is for all stars that have no entry.
 control MembershipParams(inout edge_metadata_t meta) {
+    // Margins are shorter than 2^32 ns.
+    action by_invitation(port_t fault_port, time_ns_t margin_ns, bit<1> out_of_band) {
+        meta.by_invitation = 1;
+        meta.fault_port = fault_port;
+        meta.margin_ns[31:0] = margin_ns[31:0];
+        meta.out_of_band = out_of_band;
+    }
+
+    // `own_phase_ns`: the master's own T_d, its fibre's delay.
+    action inviting(time_ns_t own_phase_ns) {
+        meta.inviting = 1;
+        meta.own_phase_ns = own_phase_ns;
+    }
+
     // The edge is a member as it is, and hears of the schedule from the controller only.
     action out_of_band() {
         meta.out_of_band = 1;
@@ -104,6 +119,8 @@ control MembershipParams(inout edge_metadata_t meta) {
             meta.core: exact @name("core");
         }
         actions = {
+            by_invitation;
+            inviting;
             out_of_band;
             NoAction;
         }

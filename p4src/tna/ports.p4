@@ -9,8 +9,8 @@
 // The pipe's loop: what leaves by it comes back.
 const port_t PORT_LOOP = 509;
 
-// That of the pipe that has an edge's XCP.
-const port_t PORT_XCP = 507;
+// That of the pipe beside an edge's.
+const port_t PORT_SIDE = 507;
 
 // Tests of P4Testgen have the plan's numbers on the device, too.
 #ifdef P4TESTGEN

@@ -148,7 +148,6 @@ control Routing(inout edge_headers_t hdr,
     }
 
     apply {
-        choose_part();
         switch (ipv4_route.apply().action_run) {
             to_edge: {
                 if (hdr.optical.isValid()) {
@@ -158,6 +157,7 @@ control Routing(inout edge_headers_t hdr,
                     traffic_class.apply();
                     voq.apply();
                     if (is_shared == 1) {
+                        choose_part();
                         voq_share.apply();
                     }
                     queue_range.apply();

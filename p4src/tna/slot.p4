@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for include/slot.p4: what a slot tick leads to. The tick at a slot's start opens a gate, and with a packet generator another one at
-// its end shuts it; the further ticks of a signaling slot become signaling messages.
+// Stands for include/slot.p4: the tick at a slot's start opens a gate, and with a packet generator another one at its end shuts it. The further
+// ticks of a signaling slot become messages in side_pipe.p4.
 #ifndef SLOTWISE_SLOT_P4
 #define SLOTWISE_SLOT_P4
 #include "counting.p4"
-#include "signaling.p4"
+#include "member_state.p4"
 #include "../include/edge_parser.p4"
 
 // The gate of the slot's queue, in the bank of the version in force.
-control Schedule(in edge_headers_t hdr, in port_t star_port, in bit<1> fresh, in bit<1> shuts, inout edge_metadata_t meta) {
+control Schedule(in edge_headers_t hdr, in port_t star_port, in bit<1> fresh, in bit<1> shuts, in MayDo may, inout edge_metadata_t meta) {
     direct_counter(CounterType.packets_and_bytes) slot_schedule_counter;
 
     action grant(queue_t queue) {
@@ -40,28 +40,35 @@ control Schedule(in edge_headers_t hdr, in port_t star_port, in bit<1> fresh, in
         meta.egress_port = star_port;
     }
 
-    apply {
-        if (slot_schedule.apply().hit) {
-            if (meta.queue > SIGNALING_QUEUE) {
-                meta.drop_reason = DropReason.BAD_QUEUE;
-            } else if (meta.queue != SIGNALING_QUEUE && fresh == 0 && shuts == 0) {
-                meta.drop_reason = DropReason.UNSYNCHRONIZED;
-            } else {
-                open_gate();
-            }
+    @hidden action shut_out(DropReason reason) {
+        meta.drop_reason = reason;
+    }
+
+    // The first rule that applies counts.
+    @hidden table gate {
+        key = {
+            meta.queue: ternary;
+            shuts:      ternary;
+            fresh:      ternary;
+            may:        ternary;
+        }
+        actions = {
+            open_gate;
+            shut_out;
+        }
+        const default_action = shut_out(DropReason.BAD_QUEUE);
+        const entries = {
+            (SIGNALING_QUEUE, _, _, _):          open_gate();
+            (0 &&& 0xfc00, 1, _, _):             open_gate();
+            (0 &&& 0xfc00, _, 0, _):             shut_out(DropReason.UNSYNCHRONIZED);
+            (0 &&& 0xfc00, _, _, MayDo.SIGNAL):  shut_out(DropReason.UNSYNCHRONIZED);
+            (0 &&& 0xfc00, _, _, _):             open_gate();
         }
     }
-}
-
-control Slot(inout edge_headers_t hdr, in port_t star_port, in bit<1> fresh, in bit<1> shuts, inout edge_metadata_t meta) {
-    @name(".EdgeIngress") Schedule() schedule;
-    @name(".EdgeIngress") Signaling() signaling;
 
     apply {
-        if (hdr.slot_tick.repeat == 0) {
-            schedule.apply(hdr, star_port, fresh, shuts, meta);
-        } else {
-            signaling.apply(hdr, fresh, meta);
+        if (slot_schedule.apply().hit) {
+            gate.apply();
         }
     }
 }

@@ -19,6 +19,14 @@ struct standard_metadata_t {
 // A span of time, or a moment, in ns: of two moments less than 2^31 ns apart the difference is right, whatever the clock shows.
 typedef bit<32> ns_t;
 
+// An action that copies 32 bits at most, by a hash that changes nothing: the copy may lie anywhere, where what is only moved has to lie in the same
+// group of containers. A table has no room for more.
+#define COPY(name, type, to, from) \
+    Hash<type>(HashAlgorithm_t.IDENTITY) name##_hash; \
+    @hidden action name() { \
+        to = name##_hash.get({ from }); \
+    }
+
 // Whether a difference of two moments, or of two serial numbers, is below 0.
 #define IS_NEGATIVE(difference) ((difference)[31:31] == 1)
 

@@ -39,7 +39,8 @@ enum bit<8> StarOp {
     FLIP     = 2,  // a slot starts
     KEEP     = 3,  // a beacon is taken
     ANNOUNCE = 4,  // what the master announces is kept as a beacon is
-    STAGE    = 5   // what the controller wants is kept
+    STAGE    = 5,  // what the controller wants is kept
+    JOIN     = 6   // this edge joins, is measured, or leaves
 }
 
 // The newest version whose frame has come at this switch is in force at a slot's start. The announced one is then the known one too: 2^31

@@ -19,11 +19,10 @@ LENGTH = "a packet's length is known behind the traffic manager"
 TIME = "nothing multiplies"
 PLACES = "nothing shifts by a variable"
 AGENTS = "what an output's agent tells a probe is a product of 40 and 32 bits, and its control interval divides"
-SESSIONS = "edges are members as they are: invitations, sessions and T_d are not in it"
 TRAINS = "an edge of a star: trains and labels are not in it"
 TWICE = "two tables have this action, and a direct counter counts in one table's"
 CARD = "the switch is its own line card, by queues of the traffic manager"
-SECOND = "XCP is in a pipe of its own, which packets come to by a loop"
+SECOND = "messages and XCP are in a second pipe, which packets come to by a loop"
 SOURCES = "v1model has bytes by source in registers, with what a window's end makes of them"
 
 # By program, what v1model has alone, and why.
@@ -48,15 +47,6 @@ LEFT_OUT = {
         "action RingIngress.set_timing": INTERVALS,
     },
     "edge": {
-        "action EdgeIngress.accept_session": SESSIONS,
-        "action EdgeIngress.by_invitation": SESSIONS,
-        "action EdgeIngress.inviting": SESSIONS,
-        "action EdgeIngress.send_configuration": SESSIONS,
-        "action EdgeIngress.send_invitation": SESSIONS,
-        "action EdgeIngress.send_sync": SESSIONS,
-        "action EdgeIngress.stranger": SESSIONS,
-        "counter EdgeIngress.member_counter": SESSIONS,
-        "table EdgeIngress.member": SESSIONS,
         "action EdgeIngress.aggregate": TRAINS,
         "action EdgeIngress.enqueue_either": TRAINS,
         "action EdgeIngress.granted": INTERVALS,
@@ -126,7 +116,8 @@ ADDED = {
         "table EdgeIngress.device_gate": CARD,
         "action EdgeIngress.control_queue": CARD,
         "action EdgeIngress.enter_with_xcp": SECOND,
-        "table EdgeIngress.device_voq": SECOND,
+        "table EdgeIngress.device_exit": SECOND,
+        "counter EdgeSide.drops": SECOND,
         "action EdgeIngress.leave": SECOND,
         "action EdgeIngress.absent": SECOND,
         "action EdgeIngress.measure": TIME,
@@ -144,8 +135,6 @@ OTHERWISE = {
     "ring": {},
     "edge": {
         "table EdgeIngress.edge_params": TRAINS,
-        "table EdgeIngress.membership": SESSIONS,
-        "table EdgeIngress.signaling": SESSIONS,
         "table EdgeIngress.voq": TRAINS,
         "table EdgeIngress.xcp_output": "a key of 10 bits, as VOQs have, needs no hash group of its own",
     },
@@ -218,3 +207,29 @@ def test_two_sums_reserve_as_one_moment_does():
             assert is_refused == (left > ram)
             refused += is_refused
     assert refused > 1000
+
+
+def test_halves_say_what_a_time_is():
+    """The rules of tna/session_messages.p4, which look at halves of 64 bits: a span from -MAX_PHASE_NS to MAX_PHASE_NS, and a time at most MAX_ANSWER_NS after
+    another one."""
+    longest = 1_000_000_000
+    half, whole = 1 << 32, 1 << 64
+    sign = 1 << 31
+
+    def is_span(span: int) -> bool:
+        high, low = span // half, span % half
+        above, below = (longest - low) % half, (longest + low) % half
+        return (high == 0 and low < sign and above < sign) or (high == half - 1 and low >= sign and below < sign)
+
+    def is_turn(left: int, came: int) -> bool:
+        turn, high = (came - left) % half, (came // half - left // half) % half
+        turned = left % half >= sign > came % half
+        return turn < sign and (longest - turn) % half < sign and (high == 1 if turned else high == 0)
+
+    draw = Random(16)
+    edges = [0, 1, longest, longest + 1, sign - 1, sign, half - 1, half, half + longest, whole - 1, whole - longest, whole - longest - 1, whole // 2]
+    for base in [*edges, *(draw.randrange(whole) for _ in range(2000))]:
+        for further in [*edges, draw.randrange(2 * longest), draw.randrange(whole)]:
+            assert is_turn(base, (base + further) % whole) == (further <= longest)
+            span = (base + further) % whole
+            assert is_span(span) == (span <= longest or span >= whole - longest)
