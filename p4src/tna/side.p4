@@ -16,13 +16,13 @@ struct side_metadata_t {
     again_t    next;         // the same, for the next time
     port_t     port;         // by which it leaves
     bit<1>     comes_again;
-    bit<1>     is_made;      // here: a message
-    time_ns_t  span;         // 0; from here a difference of times, or the lower half of what is added to one
+    bit<1>     is_made;      // it is a message that was made here
+    time_ns_t  span;         // 0 at first; between two times, or what is added to one
     DropReason drop_reason;
 }
 
 // What a packet does with registers.
-control SideOps(in aside_t aside, in star_state_t state, in edge_headers_t hdr, inout side_metadata_t meta, inout SessionOp op,
+control SideOps(in aside_t aside, in edge_headers_t hdr, inout side_metadata_t meta, inout SessionOp op,
                 inout session_t new_session, inout frame_t kept_frame, inout bit<8> flag) {
     @hidden action do_so(SessionOp found) {
         op = found;
@@ -279,7 +279,7 @@ control Side(in aside_t aside, in star_state_t state, inout edge_headers_t hdr, 
 
     apply {
         read_hold();
-        ops.apply(aside, state, hdr, meta, op, new_session, kept_frame, flag);
+        ops.apply(aside, hdr, meta, op, new_session, kept_frame, flag);
         session_state.apply(state.star, op, meta.said.session, new_session, kept_frame, hdr.sync.phase_ns, meta.taken.state,
                             hold_frames, flag, known);
         write_order.apply(state, meta.said, meta.taken, hold_frames, known.hold_frames, meta.span, hdr, order, meta.port);
