@@ -12,7 +12,8 @@ enum bit<8> Way {
     ANSWER = 2,  // ARP, or a reason
     LEAVE  = 3,  // by the port that the controller names
     TICK   = 4,  // of a train
-    SENT   = 5   // a train
+    SENT   = 5,  // a train
+    PROBE  = 6   // or a reply, or the tick of a macroflow
 }
 
 // By where it comes from and what it is, the first rule that applies.
@@ -36,6 +37,8 @@ control EdgeLight(in edge_headers_t hdr,
             meta.from:          ternary;
             meta.message:       ternary;
             meta.labels:        ternary;
+            meta.wavelengths:   ternary;
+            meta.core:          ternary;
             is_forwardable:     ternary;
             hdr.ipv4.isValid(): ternary;
             for_us:             ternary;
@@ -46,26 +49,30 @@ control EdgeLight(in edge_headers_t hdr,
         }
         const default_action = refuse(DropReason.UNEXPECTED_PORT);
         const entries = {
-            (1, _, _, _, _, _, _):                                      refuse(DropReason.TRUNCATED);
-            (_, From.ACCESS, Message.NONE, _, 1, _, _):                 go(Way.ROUTE);
-            (_, From.ACCESS, Message.NONE, _, _, _, _):                 go(Way.ANSWER);
-            (_, From.ACCESS, _, _, _, _, _):                            refuse(DropReason.UNEXPECTED_PORT);
-            (_, From.CONTROLLER_OUT, _, _, _, _, _):                    go(Way.LEAVE);
-            (_, From.FIBRE, Message.DATA, _, _, true, 0):               go(Way.ROUTE);
-            (_, From.FIBRE, Message.TRAIN, 1, _, true, 0):              go(Way.ROUTE);
-            (_, From.FIBRE, Message.DATA, _, _, _, 0):                  refuse(DropReason.NO_ROUTE);
-            (_, From.FIBRE, Message.TRAIN, _, _, _, 0):                 refuse(DropReason.NO_ROUTE);
-            (_, From.FIBRE, Message.DATA, _, _, _, _):                  refuse(DropReason.MISDIRECTED);
-            (_, From.FIBRE, Message.TRAIN, _, _, _, _):                 refuse(DropReason.MISDIRECTED);
-            (_, From.FIBRE, Message.OTHER_OPTICAL, _, _, _, _):         refuse(DropReason.BAD_VERSION);
-            (_, From.FIBRE, Message.PROBE, _, _, _, _):                 refuse(DropReason.BAD_VERSION);
-            (_, From.LINECARD, Message.OTHER_LINECARD, _, _, _, _):     refuse(DropReason.BAD_VERSION);
-            (_, From.LINECARD, Message.TRAIN_SENT, 0, _, _, _):         refuse(DropReason.BAD_VERSION);
-            (_, From.LINECARD, Message.TRAIN_TICK, 0, _, _, _):         refuse(DropReason.BAD_QUEUE);
-            (_, From.LINECARD, Message.TRAIN_TICK, _, _, _, _):         go(Way.TICK);
-            (_, From.LINECARD, Message.TRAIN_SENT, _, _, _, _):         go(Way.SENT);
-            (_, From.LINECARD, Message.NONE, _, _, _, _):               refuse(DropReason.UNEXPECTED_PORT);
-            (_, From.LINECARD, _, 1, _, _, _):                          refuse(DropReason.NO_SIGNALING);
+            (1, _, _, _, _, _, _, _, _):                                    refuse(DropReason.TRUNCATED);
+            (_, From.ACCESS, Message.NONE, _, _, _, 1, _, _):               go(Way.ROUTE);
+            (_, From.ACCESS, Message.NONE, _, _, _, _, _, _):               go(Way.ANSWER);
+            (_, From.ACCESS, _, _, _, _, _, _, _):                          refuse(DropReason.UNEXPECTED_PORT);
+            (_, From.CONTROLLER_OUT, _, _, _, _, _, _, _):                  go(Way.LEAVE);
+            (_, From.FIBRE, Message.DATA, _, _, _, _, true, 0):             go(Way.ROUTE);
+            (_, From.FIBRE, Message.TRAIN, 1, _, _, _, true, 0):            go(Way.ROUTE);
+            (_, From.FIBRE, Message.DATA, _, _, _, _, _, 0):                refuse(DropReason.NO_ROUTE);
+            (_, From.FIBRE, Message.TRAIN, _, _, _, _, _, 0):               refuse(DropReason.NO_ROUTE);
+            (_, From.FIBRE, Message.DATA, _, _, _, _, _, _):                refuse(DropReason.MISDIRECTED);
+            (_, From.FIBRE, Message.TRAIN, _, _, _, _, _, _):               refuse(DropReason.MISDIRECTED);
+            (_, From.FIBRE, Message.OTHER_OPTICAL, _, _, _, _, _, _):       refuse(DropReason.BAD_VERSION);
+            (_, From.FIBRE, Message.PROBE, 0, _, _, _, _, _):               refuse(DropReason.BAD_VERSION);
+            (_, From.FIBRE, Message.PROBE, _, 0, _, _, _, _):               refuse(DropReason.BAD_VERSION);
+            (_, From.FIBRE, Message.PROBE, _, _, _, _, _, _):               go(Way.PROBE);
+            (_, From.LINECARD, Message.OTHER_LINECARD, _, _, _, _, _, _):   refuse(DropReason.BAD_VERSION);
+            (_, From.LINECARD, Message.TRAIN_SENT, 0, _, _, _, _, _):       refuse(DropReason.BAD_VERSION);
+            (_, From.LINECARD, Message.TRAIN_TICK, 0, _, _, _, _, _):       refuse(DropReason.BAD_QUEUE);
+            (_, From.LINECARD, Message.TRAIN_TICK, _, _, _, _, _, _):       go(Way.TICK);
+            (_, From.LINECARD, Message.TRAIN_SENT, _, _, _, _, _, _):       go(Way.SENT);
+            (_, From.LINECARD, Message.NONE, _, _, _, _, _, _):             refuse(DropReason.UNEXPECTED_PORT);
+            (_, From.LINECARD, Message.INTERVAL_TICK, 1, _, NO_CORE, _, _, _): refuse(DropReason.NO_SIGNALING);
+            (_, From.LINECARD, Message.INTERVAL_TICK, 1, _, _, _, _, _):    go(Way.PROBE);
+            (_, From.LINECARD, _, 1, _, _, _, _, _):                        refuse(DropReason.NO_SIGNALING);
         }
     }
 

@@ -5,12 +5,15 @@
 //   access ports ──> ARP, TTL ──> routing ──> host, or trains ──> label ──> line card of an output
 //   line card ──> trains that are closed ──> output ──> labels
 //             ──> a train has left ──> one fewer
+//             ──> interval tick ──> probe
 //   fibre ──> trains, data ──> routing ──> host
+//         ──> probe ──> reply;  reply ──> flow control
 #include "target.p4"
 #include "ports.p4"
 #include "forwarding.p4"
 #include "drops.p4"
 #include "label_state.p4"
+#include "label_again.p4"
 #include "member_state.p4"
 #include "looking.p4"
 #include "label_params.p4"
@@ -19,6 +22,7 @@
 #include "edge_ingress.p4"
 #include "edge_trains.p4"
 #include "edge_light.p4"
+#include "edge_probe.p4"
 #include "no_egress.p4"
 #include "../include/packet_out.p4"
 
@@ -30,11 +34,9 @@ header resubmitted_t {
     queue_t queue;
     bit<8>  second;  // output that is left
     @padding bit<8> _pad;
+    bit<32> kept;    // of a macroflow: its mean, or what is allowed
+    bit<32> sent;    // by it
 }
-
-// Its source.
-const bit<8> AGAIN_ACCESS = 1;
-const bit<8> AGAIN_CARD = 2;
 
 struct edge_ingress_headers_t {
     resubmitted_t  resubmitted;
@@ -75,12 +77,14 @@ parser EdgeIngressParser(packet_in packet,
     // Only what is examined, and so known, comes again.
     state parse_again {
         packet.extract(hdr.resubmitted);
-        packet.advance(PORT_METADATA_SIZE - 64);
+        packet.advance(PORT_METADATA_SIZE - 128);
         meta.standard.ingress_port = PORT_LINECARD;  // nothing asks for it
         packet.extract(hdr.edge.ethernet);
         transition select(hdr.resubmitted.source) {
-            AGAIN_CARD: parse_tick;
-            default:    parse_packet;
+            AGAIN_CARD:  parse_tick;
+            AGAIN_TICK:  parse_interval_tick;
+            AGAIN_REPLY: parse_reply;
+            default:     parse_packet;
         }
     }
 
@@ -88,6 +92,21 @@ parser EdgeIngressParser(packet_in packet,
         meta.edge.from = From.LINECARD;
         packet.extract(hdr.edge.linecard);
         packet.extract(hdr.edge.train_tick);
+        transition accept;
+    }
+
+    state parse_interval_tick {
+        meta.edge.from = From.LINECARD;
+        packet.extract(hdr.edge.linecard);
+        packet.extract(hdr.edge.interval_tick);
+        packet.extract(hdr.edge.queue_report);
+        transition accept;
+    }
+
+    state parse_reply {
+        meta.edge.from = From.FIBRE;
+        packet.extract(hdr.edge.label);
+        packet.extract(hdr.edge.probe);
         transition accept;
     }
 
@@ -118,12 +137,26 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
     QueueBytes() queue_bytes;
     ChooseOutput() choose_output;
     OutputTrains() trains_of_output;
+    LookAtProbe() look_at_probe;
+    ReturnProbe() return_probe;
+    @name(".EdgeIngress") MacroflowOf() macroflow_of;
+    ProbeRules() probe_rules;
+    UsedBytes() used_bytes_of;
+    LookAtTick() look_at_tick;
+    MacroflowState() macroflow_state;
+    @name(".EdgeIngress") RateOf() rate_of;
+    LookAtReply() look_at_reply;
+    Ask() ask;
+    TellRate() tell_rate;
     LabelTrain() label_train;
     Encapsulate() encapsulate;
     @name(".EdgeIngress") DropAccounting() drop_accounting;
     @name(".EdgeIngress") ToDevice() to_device;
 
     Hash<bit<16>>(HashAlgorithm_t.IDENTITY) cell_of_queue;
+    Hash<bit<16>>(HashAlgorithm_t.IDENTITY) cell_of_macroflow;
+    Hash<bit<32>>(HashAlgorithm_t.IDENTITY) kept_copy;
+    Hash<bit<32>>(HashAlgorithm_t.IDENTITY) rate_copy;
 
     Way       way = Way.NONE;
     bit<1>    is_truncated = 0;
@@ -134,8 +167,18 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
     OutputOp  output_op = OutputOp.NONE;
     bit<1>    may_return = 0;
     bit<32>   found = 0;
-    bit<1>    comes_again = 0;
+    bit<1>    comes_again = 0;  // a train
     bit<10>   cell = 0;  // of the queue's registers
+    queue_t   flow_number = 0;
+    bit<10>   flow_cell = 0;  // of the macroflow's registers
+    macroflow_t flow;
+    ProbeOp   probe_op = ProbeOp.NONE;
+    bit<1>    returns = 0;
+    bit<32>   kept = 0;
+    bit<32>   old_mean = 0;
+    bit<32>   tick_sent = 0;
+    bit<32>   tick_mean = 0;
+    rate_t    new_rate = 0;
 
     @hidden action begin() {
         meta.standard.egress_spec = PORT_DROP;
@@ -156,10 +199,41 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         meta.edge.dst_edge = 0;
         meta.edge.second_port = 0;
         meta.edge.queue = hdr.edge.train_tick.queue;
+        for_deparser.resubmit_type = 0;
+        flow.is_known = 0;
+        flow.wavelength = 0;
+        flow.floor = 0;
+        flow.shift = 0;
+        flow.tells = 0;
+        flow.sent = 0;
+        flow.used = 0;
+        flow.rate = 0;
+        flow.allowed = 0;
+        flow.sequence = 0;
+        flow.state = ANSWERED;
+#ifdef P4TESTGEN
+        flow.periods = 0;
+#endif
     }
 
     @hidden action compare_edge() {
         for_us = hdr.edge.optical.dst_edge ^ meta.edge.edge_id;
+    }
+
+    @hidden action of_probe() {
+        flow_number = hdr.edge.probe.queue;
+    }
+
+    @hidden action of_report() {
+        flow_number = hdr.edge.queue_report.queue;
+    }
+
+    @hidden action recall_kept() {
+        kept = kept_copy.get({ hdr.resubmitted.kept });
+    }
+
+    @hidden action find_flow_cell() {
+        flow_cell = cell_of_macroflow.get({ flow_number })[9:0];
     }
 
     @hidden action recall() {
@@ -170,9 +244,42 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
     }
 
     @hidden action recall_packet() {
-        recall();
+        meta.edge.traffic_class = hdr.resubmitted.traffic_class;
+        meta.edge.dst_edge = hdr.resubmitted.dst_edge;
+        meta.edge.queue = hdr.resubmitted.queue;
+        meta.edge.is_train = 1;
         meta.edge.to_fibre = 1;
         meta.edge.train_part = (bit<8>)TrainPart.ONLY;
+    }
+
+    @hidden action recall_flow() {
+        way = Way.PROBE;
+        flow.used = hdr.resubmitted.kept;
+        flow.sent = hdr.resubmitted.sent;
+    }
+
+    // What comes again, by where it came from.
+    @hidden table recalled {
+        key = {
+            hdr.resubmitted.source: exact;
+        }
+        actions = {
+            recall;
+            recall_packet;
+            recall_flow;
+            @defaultonly NoAction;
+        }
+        const default_action = NoAction();
+        const entries = {
+            AGAIN_ACCESS: recall_packet();
+            AGAIN_CARD:   recall();
+            AGAIN_TICK:   recall_flow();
+            AGAIN_REPLY:  recall_flow();
+        }
+    }
+
+    @hidden action use_more() {
+        flow.used = max(flow.used, flow.sent);
     }
 
     @hidden action find_cell() {
@@ -183,8 +290,51 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         output_op = OutputOp.LEAVE;
     }
 
-    @hidden action keep() {
+    @hidden action return_train(bit<8> source) {
         for_deparser.resubmit_type = 1;
+        meta.resubmitted.source = source;
+    }
+
+    @hidden action return_tick() {
+        for_deparser.resubmit_type = 1;
+        meta.resubmitted.source = AGAIN_TICK;
+        meta.resubmitted.kept = tick_mean;
+        meta.resubmitted.sent = tick_sent;
+    }
+
+    // By a hash that changes nothing, as mean and rate lie apart.
+    @hidden action return_reply() {
+        for_deparser.resubmit_type = 1;
+        meta.resubmitted.source = AGAIN_REPLY;
+    }
+
+    @hidden action keep_rate() {
+        meta.resubmitted.kept = rate_copy.get({ new_rate });
+    }
+
+    @hidden table again_as {
+        key = {
+            comes_again:           ternary;
+            meta.edge.from:        ternary;
+            probe_op:              ternary;
+            meta.edge.drop_reason: ternary;
+        }
+        actions = {
+            return_train;
+            return_tick;
+            return_reply;
+            @defaultonly NoAction;
+        }
+        const default_action = NoAction();
+        const entries = {
+            (1, From.LINECARD, _, _):                  return_train(AGAIN_CARD);
+            (1, _, _, _):                              return_train(AGAIN_ACCESS);
+            (_, _, ProbeOp.LOOK, DropReason.NONE):     return_tick();
+            (_, _, ProbeOp.ANSWER, DropReason.NONE):   return_reply();
+        }
+    }
+
+    @hidden action keep() {
         meta.resubmitted.traffic_class = meta.edge.traffic_class;
         meta.resubmitted.dst_edge = meta.edge.dst_edge;
         meta.resubmitted.queue = meta.edge.queue;
@@ -195,6 +345,16 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         star.apply(hdr.edge, meta.standard, meta.edge);
         params.apply(meta.edge);
         measure.apply(hdr.edge, meta.edge.framing_bytes, lengths);
+        if (hdr.edge.probe.isValid()) {
+            of_probe();
+        } else {
+            of_report();
+        }
+        find_flow_cell();
+        recall_kept();
+        if (hdr.edge.probe.isValid() || hdr.edge.interval_tick.isValid()) {
+            macroflow_of.apply(flow_number, meta.edge, flow);
+        }
         compare_edge();
         if (from_parser.parser_err != PARSER_ERROR_OK) {
             is_truncated = 1;
@@ -204,10 +364,8 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         }
         if (intrinsic.resubmit_flag == 0) {
             light.apply(hdr.edge, is_truncated, is_forwardable, for_us, way, meta.edge);
-        } else if (meta.edge.from == From.LINECARD) {
-            recall();
         } else {
-            recall_packet();
+            recalled.apply();
         }
 
         if (way == Way.ROUTE) {
@@ -226,10 +384,42 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
             if (meta.edge.drop_reason == DropReason.NONE) {
                 count_out();
             }
+        } else if (way == Way.PROBE) {
+            if (hdr.edge.probe.isValid() && intrinsic.resubmit_flag == 0) {
+                look_at_probe.apply(hdr.edge, meta.standard, meta.edge, meta.edge.drop_reason);
+            }
+            if (meta.edge.drop_reason == DropReason.NONE) {
+                probe_rules.apply(hdr.edge, hdr.resubmitted.source, flow_number, flow.is_known, probe_op, returns, meta.edge.drop_reason);
+            }
         }
         if (meta.edge.from == From.ACCESS && hdr.edge.ipv4.isValid() && way != Way.ANSWER) {
             age.apply(hdr.edge.ipv4);
         }
+        if (returns == 1) {
+            return_probe.apply(hdr.edge, meta.edge, meta.standard);
+        }
+        used_bytes_of.apply(probe_op, flow_cell, kept, old_mean, flow.used);
+        if (probe_op == ProbeOp.LOOK) {
+            look_at_tick.apply(hdr.edge, flow_cell, old_mean, flow.shift, meta.edge.drop_reason, tick_sent, tick_mean);
+#ifdef P4TESTGEN  // which knows no second pass
+            if (meta.edge.drop_reason == DropReason.NONE) {
+                probe_op = ProbeOp.ASK;
+                flow.sent = tick_sent;
+                flow.used = tick_mean;
+            }
+#endif
+        }
+        macroflow_state.apply(hdr.edge, flow_cell, kept, probe_op, flow);
+        use_more();
+        rate_of.apply(flow.used, flow);
+        if (probe_op == ProbeOp.ANSWER) {
+            look_at_reply.apply(hdr.edge, meta.edge, flow, meta.edge.drop_reason, new_rate);
+        } else if (probe_op == ProbeOp.ASK) {
+            ask.apply(hdr.edge, meta.edge, flow_number, flow, meta.standard);
+        } else if (probe_op == ProbeOp.TAKE) {
+            tell_rate.apply(hdr.edge, meta.edge, flow, kept, meta.standard);
+        }
+
         find_cell();
         queue_bytes.apply(train_op, cell, lengths, meta.edge.train_part);
 
@@ -247,12 +437,11 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
             }
         }
 
-        if (comes_again == 1) {
-            if (meta.edge.from == From.LINECARD) {
-                meta.resubmitted.source = AGAIN_CARD;
-            } else {
-                meta.resubmitted.source = AGAIN_ACCESS;
-            }
+        again_as.apply();
+        if (probe_op == ProbeOp.ANSWER) {
+            keep_rate();
+        }
+        if (for_deparser.resubmit_type == 1) {
             keep();
         } else {
             if (meta.edge.is_train == 1) {
@@ -283,8 +472,10 @@ control EdgeIngressDeparser(packet_out packet,
 #endif
         packet.emit(hdr.edge.ethernet);
         packet.emit(hdr.edge.linecard);
+        packet.emit(hdr.edge.flow_control);
         packet.emit(hdr.edge.train_label);
         packet.emit(hdr.edge.label);
+        packet.emit(hdr.edge.probe);
         packet.emit(hdr.edge.optical);
         packet.emit(hdr.edge.arp);
         packet.emit(hdr.edge.ipv4);
