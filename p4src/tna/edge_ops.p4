@@ -137,6 +137,7 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
     QueueBytes() queue_bytes;
     ChooseOutput() choose_output;
     OutputTrains() trains_of_output;
+    ProbeTraits() look_for_traits;
     LookAtProbe() look_at_probe;
     ReturnProbe() return_probe;
     @name(".EdgeIngress") MacroflowOf() macroflow_of;
@@ -168,12 +169,15 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
     bit<1>    may_return = 0;
     bit<32>   found = 0;
     bit<1>    comes_again = 0;  // a train
+    bit<1>    goes_back = 0;    // whatever comes again
     bit<10>   cell = 0;  // of the queue's registers
     queue_t   flow_number = 0;
     bit<10>   flow_cell = 0;  // of the macroflow's registers
     macroflow_t flow;
     ProbeOp   probe_op = ProbeOp.NONE;
     bit<1>    returns = 0;
+    probe_traits_t probe_traits = { 0, 0, 0, 0 };
+    DropReason flow_reason = DropReason.NONE;  // of what is looked at late
     bit<32>   kept = 0;
     bit<32>   old_mean = 0;
     bit<32>   tick_sent = 0;
@@ -199,7 +203,6 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         meta.edge.dst_edge = 0;
         meta.edge.second_port = 0;
         meta.edge.queue = hdr.edge.train_tick.queue;
-        for_deparser.resubmit_type = 0;
         flow.is_known = 0;
         flow.wavelength = 0;
         flow.floor = 0;
@@ -291,12 +294,12 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
     }
 
     @hidden action return_train(bit<8> source) {
-        for_deparser.resubmit_type = 1;
+        goes_back = 1;
         meta.resubmitted.source = source;
     }
 
     @hidden action return_tick() {
-        for_deparser.resubmit_type = 1;
+        goes_back = 1;
         meta.resubmitted.source = AGAIN_TICK;
         meta.resubmitted.kept = tick_mean;
         meta.resubmitted.sent = tick_sent;
@@ -304,7 +307,7 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
 
     // By a hash that changes nothing, as mean and rate lie apart.
     @hidden action return_reply() {
-        for_deparser.resubmit_type = 1;
+        goes_back = 1;
         meta.resubmitted.source = AGAIN_REPLY;
     }
 
@@ -317,7 +320,7 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
             comes_again:           ternary;
             meta.edge.from:        ternary;
             probe_op:              ternary;
-            meta.edge.drop_reason: ternary;
+            flow_reason:           ternary;
         }
         actions = {
             return_train;
@@ -335,6 +338,7 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
     }
 
     @hidden action keep() {
+        for_deparser.resubmit_type = 1;
         meta.resubmitted.traffic_class = meta.edge.traffic_class;
         meta.resubmitted.dst_edge = meta.edge.dst_edge;
         meta.resubmitted.queue = meta.edge.queue;
@@ -355,6 +359,7 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         if (hdr.edge.probe.isValid() || hdr.edge.interval_tick.isValid()) {
             macroflow_of.apply(flow_number, meta.edge, flow);
         }
+        look_for_traits.apply(hdr.edge, meta.standard, meta.edge, probe_traits);
         compare_edge();
         if (from_parser.parser_err != PARSER_ERROR_OK) {
             is_truncated = 1;
@@ -386,7 +391,7 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
             }
         } else if (way == Way.PROBE) {
             if (hdr.edge.probe.isValid() && intrinsic.resubmit_flag == 0) {
-                look_at_probe.apply(hdr.edge, meta.standard, meta.edge, meta.edge.drop_reason);
+                look_at_probe.apply(hdr.edge, probe_traits, meta.edge.drop_reason);
             }
             if (meta.edge.drop_reason == DropReason.NONE) {
                 probe_rules.apply(hdr.edge, hdr.resubmitted.source, flow_number, flow.is_known, probe_op, returns, meta.edge.drop_reason);
@@ -395,31 +400,6 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
         if (meta.edge.from == From.ACCESS && hdr.edge.ipv4.isValid() && way != Way.ANSWER) {
             age.apply(hdr.edge.ipv4);
         }
-        if (returns == 1) {
-            return_probe.apply(hdr.edge, meta.edge, meta.standard);
-        }
-        used_bytes_of.apply(probe_op, flow_cell, kept, old_mean, flow.used);
-        if (probe_op == ProbeOp.LOOK) {
-            look_at_tick.apply(hdr.edge, flow_cell, old_mean, flow.shift, meta.edge.drop_reason, tick_sent, tick_mean);
-#ifdef P4TESTGEN  // which knows no second pass
-            if (meta.edge.drop_reason == DropReason.NONE) {
-                probe_op = ProbeOp.ASK;
-                flow.sent = tick_sent;
-                flow.used = tick_mean;
-            }
-#endif
-        }
-        macroflow_state.apply(hdr.edge, flow_cell, kept, probe_op, flow);
-        use_more();
-        rate_of.apply(flow.used, flow);
-        if (probe_op == ProbeOp.ANSWER) {
-            look_at_reply.apply(hdr.edge, meta.edge, flow, meta.edge.drop_reason, new_rate);
-        } else if (probe_op == ProbeOp.ASK) {
-            ask.apply(hdr.edge, meta.edge, flow_number, flow, meta.standard);
-        } else if (probe_op == ProbeOp.TAKE) {
-            tell_rate.apply(hdr.edge, meta.edge, flow, kept, meta.standard);
-        }
-
         find_cell();
         queue_bytes.apply(train_op, cell, lengths, meta.edge.train_part);
 
@@ -437,21 +417,49 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
             }
         }
 
+        if (returns == 1) {
+            return_probe.apply(hdr.edge, meta.edge, meta.standard);
+        }
+        used_bytes_of.apply(probe_op, flow_cell, kept, old_mean, flow.used);
+        if (probe_op == ProbeOp.LOOK) {
+            look_at_tick.apply(hdr.edge, flow_cell, old_mean, flow.shift, flow_reason, tick_sent, tick_mean);
+#ifdef P4TESTGEN  // which knows no second pass
+            if (flow_reason == DropReason.NONE) {
+                probe_op = ProbeOp.ASK;
+                flow.sent = tick_sent;
+                flow.used = tick_mean;
+            }
+#endif
+        }
+        macroflow_state.apply(hdr.edge, flow_cell, kept, probe_op, flow);
+        use_more();
+        rate_of.apply(flow.used, flow);
+        if (probe_op == ProbeOp.ANSWER) {
+            look_at_reply.apply(hdr.edge, meta.edge, flow, flow_reason, new_rate);
+        } else if (probe_op == ProbeOp.ASK) {
+            ask.apply(hdr.edge, meta.edge, flow_number, flow, meta.standard);
+        } else if (probe_op == ProbeOp.TAKE) {
+            tell_rate.apply(hdr.edge, meta.edge, flow, kept, meta.standard);
+        }
+
+        if (meta.edge.is_train == 1 && comes_again == 0) {
+            label_train.apply(hdr.edge, meta.edge, lengths.train, meta.standard);
+        }
+        if (meta.edge.to_fibre == 1 && comes_again == 0) {
+            encapsulate.apply(hdr.edge, meta.edge, cell, meta.standard);
+        }
         again_as.apply();
         if (probe_op == ProbeOp.ANSWER) {
             keep_rate();
         }
-        if (for_deparser.resubmit_type == 1) {
+        if (flow_reason != DropReason.NONE) {
+            meta.edge.drop_reason = flow_reason;
+        }
+        drop_accounting.apply(meta.edge.drop_reason);
+        for_tm.bypass_egress = 1;
+        if (goes_back == 1) {
             keep();
         } else {
-            if (meta.edge.is_train == 1) {
-                label_train.apply(hdr.edge, meta.edge, lengths.train, meta.standard);
-            }
-            if (meta.edge.to_fibre == 1) {
-                encapsulate.apply(hdr.edge, meta.edge, cell, meta.standard);
-            }
-            for_tm.bypass_egress = 1;
-            drop_accounting.apply(meta.edge.drop_reason);
             to_device.apply(meta.standard, for_deparser, for_tm);
         }
     }

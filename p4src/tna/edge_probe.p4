@@ -136,30 +136,41 @@ control RateOf(in bit<32> bytes, inout macroflow_t flow) {
     }
 }
 
-// A probe or reply of its wavelength, for this edge: from one port only, and with nothing of a train.
-control LookAtProbe(in edge_headers_t hdr, in standard_metadata_t standard_metadata, in edge_metadata_t meta, inout DropReason drop_reason) {
-    bit<8>  astray = 0;
-    bit<16> for_us = 0;
-    bit<16> own = 0;
-    bit<8>  below = 0;
+// Of a probe or reply: 0, but `below` where it is about a wavelength for data.
+struct probe_traits_t {
+    bit<8>  astray;  // from another port than that for probes
+    bit<16> for_us;
+    bit<16> own;     // from this edge itself
+    bit<8>  below;
+}
 
+control ProbeTraits(in edge_headers_t hdr, in standard_metadata_t standard_metadata, in edge_metadata_t meta, inout probe_traits_t traits) {
     Hash<bit<16>>(HashAlgorithm_t.IDENTITY) low_port;
 
     @hidden action take_port() {
-        astray = low_port.get({ standard_metadata.ingress_port })[7:0];
+        traits.astray = low_port.get({ standard_metadata.ingress_port })[7:0];
     }
 
     @hidden action mask_port() {
-        astray = astray & meta.wavelength_mask;
+        traits.astray = traits.astray & meta.wavelength_mask;
     }
 
     @hidden action compare() {
-        astray = astray ^ meta.wavelengths;
-        for_us = hdr.label.dst_edge ^ meta.edge_id;
-        own = hdr.label.src_edge ^ meta.edge_id;
-        below = meta.wavelengths |-| hdr.label.wavelength;
+        traits.astray = traits.astray ^ meta.wavelengths;
+        traits.for_us = hdr.label.dst_edge ^ meta.edge_id;
+        traits.own = hdr.label.src_edge ^ meta.edge_id;
+        traits.below = meta.wavelengths |-| hdr.label.wavelength;
     }
 
+    apply {
+        take_port();
+        mask_port();
+        compare();
+    }
+}
+
+// A probe or reply of its wavelength, for this edge: from one port only, and with nothing of a train.
+control LookAtProbe(in edge_headers_t hdr, in probe_traits_t traits, inout DropReason drop_reason) {
     @hidden action refuse(DropReason reason) {
         drop_reason = reason;
     }
@@ -168,10 +179,10 @@ control LookAtProbe(in edge_headers_t hdr, in standard_metadata_t standard_metad
 
     @hidden table look_at_probe {
         key = {
-            astray:            ternary;
-            for_us:            ternary;
-            own:               ternary;
-            below:             ternary;
+            traits.astray:     ternary;
+            traits.for_us:     ternary;
+            traits.own:        ternary;
+            traits.below:      ternary;
             hdr.label.train:   ternary;
             hdr.label.length:  ternary;
             hdr.label.packets: ternary;
@@ -196,9 +207,6 @@ control LookAtProbe(in edge_headers_t hdr, in standard_metadata_t standard_metad
     }
 
     apply {
-        take_port();
-        mask_port();
-        compare();
         look_at_probe.apply();
     }
 }
