@@ -394,7 +394,7 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
                 look_at_probe.apply(hdr.edge, probe_traits, meta.edge.drop_reason);
             }
             if (meta.edge.drop_reason == DropReason.NONE) {
-                probe_rules.apply(hdr.edge, hdr.resubmitted.source, flow_number, flow.is_known, probe_op, returns, meta.edge.drop_reason);
+                probe_rules.apply(hdr.edge, intrinsic.resubmit_flag, hdr.resubmitted.source, flow_number, flow.is_known, probe_op, returns, meta.edge.drop_reason);
             }
         }
         if (meta.edge.from == From.ACCESS && hdr.edge.ipv4.isValid() && way != Way.ANSWER) {
