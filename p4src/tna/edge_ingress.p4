@@ -22,8 +22,8 @@ enum bit<8> OutputOp {
 }
 
 #define TRY(k) \
-    (1, k, _, _):                                     leave_by(PORT_OPTICAL_BASE + k); \
-    (0, _, AN_OUTPUT, PORT_OPTICAL_BASE + k):         try_either(k);
+    (1, k, _, _):                             leave_by(PORT_OPTICAL_BASE + k); \
+    (0, _, AN_OUTPUT, PORT_OPTICAL_BASE + k): try_either(k);
 
 #define TRY_SECOND(k) (0, _, _, PORT_OPTICAL_BASE + k): leave_by(PORT_OPTICAL_BASE + k);
 
@@ -71,6 +71,39 @@ control ChooseOutput(in bit<1> is_again, in bit<8> only, inout edge_metadata_t m
 
     apply {
         choice.apply();
+    }
+}
+
+// A train has left by the output of `meta.core`, and the next one begins.
+control TrainSent(in train_sent_t train_sent, inout edge_metadata_t meta) {
+    @hidden action refuse(DropReason reason) {
+        meta.drop_reason = reason;
+    }
+
+    @hidden action note() { }
+
+    @hidden table look_at_sent {
+        key = {
+            meta.counts_trains:       ternary;
+            meta.core:                ternary;
+            train_sent.flags:         ternary;
+            train_sent.traffic_class: ternary;
+        }
+        actions = {
+            refuse;
+            note;
+        }
+        const default_action = refuse(DropReason.BAD_FIELD);
+        const entries = {
+            (0, _, _, _):                           refuse(DropReason.NO_SIGNALING);
+            (_, NO_CORE, _, _):                     refuse(DropReason.BAD_QUEUE);
+            (_, _, OUTPUT_IDLE &&& OUTPUT_IDLE, _): note();
+            (_, _, _, 0 &&& 0xf8):                  note();  // of MAX_OUTPUT_CLASSES
+        }
+    }
+
+    apply {
+        look_at_sent.apply();
     }
 }
 

@@ -81,37 +81,4 @@ control EdgeLight(in edge_headers_t hdr,
     }
 }
 
-// A train has left by the output of `meta.core`, and the next one begins.
-control TrainSent(in train_sent_t train_sent, inout edge_metadata_t meta) {
-    @hidden action refuse(DropReason reason) {
-        meta.drop_reason = reason;
-    }
-
-    @hidden action note() { }
-
-    @hidden table look_at_sent {
-        key = {
-            meta.counts_trains:       ternary;
-            meta.core:                ternary;
-            train_sent.flags:         ternary;
-            train_sent.traffic_class: ternary;
-        }
-        actions = {
-            refuse;
-            note;
-        }
-        const default_action = refuse(DropReason.BAD_FIELD);
-        const entries = {
-            (0, _, _, _):                         refuse(DropReason.NO_SIGNALING);
-            (_, NO_CORE, _, _):                   refuse(DropReason.BAD_QUEUE);
-            (_, _, OUTPUT_IDLE &&& OUTPUT_IDLE, _): note();
-            (_, _, _, 0 &&& 0xf8):                note();
-        }
-    }
-
-    apply {
-        look_at_sent.apply();
-    }
-}
-
 #endif

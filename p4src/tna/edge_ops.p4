@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// edge.p4 for Tofino, of edges of optical packet switches. The line card is outside. What finds no room at its first choice of an output
-// comes again for the second one.
+// edge.p4 for Tofino, of edges of optical packet switches, whose line cards are outside. What finds no room at its first choice of an
+// output comes again for the second one, and what is compared with registers where it is written into them.
 //
 //   access ports ──> ARP, TTL ──> routing ──> host, or trains ──> label ──> line card of an output
 //   line card ──> trains that are closed ──> output ──> labels
@@ -247,10 +247,7 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
     }
 
     @hidden action recall_packet() {
-        meta.edge.traffic_class = hdr.resubmitted.traffic_class;
-        meta.edge.dst_edge = hdr.resubmitted.dst_edge;
-        meta.edge.queue = hdr.resubmitted.queue;
-        meta.edge.is_train = 1;
+        recall();
         meta.edge.to_fibre = 1;
         meta.edge.train_part = (bit<8>)TrainPart.ONLY;
     }
@@ -394,7 +391,8 @@ control EdgeIngress(inout edge_ingress_headers_t hdr,
                 look_at_probe.apply(hdr.edge, probe_traits, meta.edge.drop_reason);
             }
             if (meta.edge.drop_reason == DropReason.NONE) {
-                probe_rules.apply(hdr.edge, intrinsic.resubmit_flag, hdr.resubmitted.source, flow_number, flow.is_known, probe_op, returns, meta.edge.drop_reason);
+                probe_rules.apply(hdr.edge, intrinsic.resubmit_flag, hdr.resubmitted.source, flow_number, flow.is_known, probe_op, returns,
+                                  meta.edge.drop_reason);
             }
         }
         if (meta.edge.from == From.ACCESS && hdr.edge.ipv4.isValid() && way != Way.ANSWER) {

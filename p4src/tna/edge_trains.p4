@@ -2,7 +2,7 @@
 // Stands for include/edge_trains.p4. What v1model has as open bytes of a queue is a difference here, so that packets and ticks touch the
 // registers in one order: what frames carry that the card has not told of, and how much of it is of trains that P4 has closed.
 //
-//   packet ──> told_last: + its bytes ──> closed_bytes: equal, or so far behind that the train is full: begins the next one, and closes this one
+//   packet ──> held_bytes: + its bytes ──> closed_bytes: equal, or so far behind that the train is full: closes it, begins the next one
 //   train tick ──> both: - the train's bytes
 #ifndef SLOTWISE_EDGE_TRAINS_P4
 #define SLOTWISE_EDGE_TRAINS_P4
@@ -170,7 +170,7 @@ control Lengths(in edge_headers_t hdr, in bit<16> framing_bytes, inout lengths_t
 
 // A packet with a queue joins a train, or is one.
 control Aggregation(in edge_headers_t hdr, inout edge_metadata_t meta, inout lengths_t lengths, inout TrainOp op) {
-    queue_t voq = 0;
+    queue_t voq = 0;  // before a flow's queue takes its place
 
     // Of a train, but that a packet may exceed it alone.
     action aggregate(bit<32> size_bytes) {
@@ -316,12 +316,12 @@ control TrainTick(in edge_headers_t hdr, in lengths_t lengths, inout edge_metada
         }
         const default_action = refuse(DropReason.BAD_QUEUE);
         const entries = {
-            (SIGNALING_QUEUE, _, _, _, _, _, _):                                                      refuse(DropReason.BAD_QUEUE);
-            (0 &&& 0xfc00, 0, _, _, _, _, _):                                                         refuse(DropReason.BAD_FIELD);
-            (0 &&& 0xfc00, 1, 0 &&& 0xff000000, 0 &&& 0x80000000, 0, 0, 0 &&& 0x80000000):            believe();
-            (0 &&& 0xfc00, 1, _, _, _, _, _):                                                         refuse(DropReason.BAD_FIELD);
-            (0 &&& 0xfc00, _, 0 &&& 0xff000000, 0 &&& 0x80000000, 0, _, 0 &&& 0x80000000):            believe();
-            (0 &&& 0xfc00, _, _, _, _, _, _):                                                         refuse(DropReason.BAD_FIELD);
+            (SIGNALING_QUEUE, _, _, _, _, _, _):                                           refuse(DropReason.BAD_QUEUE);
+            (0 &&& 0xfc00, 0, _, _, _, _, _):                                              refuse(DropReason.BAD_FIELD);
+            (0 &&& 0xfc00, 1, 0 &&& 0xff000000, 0 &&& 0x80000000, 0, 0, 0 &&& 0x80000000): believe();
+            (0 &&& 0xfc00, 1, _, _, _, _, _):                                              refuse(DropReason.BAD_FIELD);
+            (0 &&& 0xfc00, _, 0 &&& 0xff000000, 0 &&& 0x80000000, 0, _, 0 &&& 0x80000000): believe();
+            (0 &&& 0xfc00, _, _, _, _, _, _):                                              refuse(DropReason.BAD_FIELD);
         }
     }
 
