@@ -26,7 +26,8 @@
 #include "no_egress.p4"
 #include "../include/packet_out.p4"
 
-// What comes again: where it came from, and what has been found of it. So nothing is looked for, or counted, twice.
+// What comes again: where it came from, and what has been found of it. So nothing is looked for, or counted, twice. It has the 128 bits that
+// the device keeps: the compiler fills up what is shorter, and what is passed over behind it would be too much.
 header resubmitted_t {
     bit<8>  source;
     bit<8>  traffic_class;

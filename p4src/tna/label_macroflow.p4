@@ -409,7 +409,7 @@ control RateOf(in bit<32> bytes, inout macroflow_t flow) {
     }
 
     @hidden action add_lower() {
-        flow.rate = middle + low;
+        flow.rate = middle |+| low;
     }
 
     @hidden action add_high() {

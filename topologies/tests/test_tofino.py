@@ -314,3 +314,30 @@ def test_two_sums_make_trains_as_open_and_closing_bytes_do():
                 held_bytes, closed_bytes = max(0, held_bytes - told), max(0, closed_bytes - told)
             assert (held_bytes - closed_bytes, closed_bytes) == (open_bytes, closing_bytes)
     assert 1000 < begun < 13000
+
+
+def test_parts_of_bytes_pace_as_their_product_does():
+    """The rule of tna/edge_probe.p4, in 32 bits, beside that of include/edge_probe.p4: at most 5 byte/s less, and satisfied by the same."""
+    draw = Random(8)
+    most = (1 << 32) - 1
+
+    def number() -> int:
+        return draw.randrange(1 << draw.randrange(1, 33))
+
+    for _ in range(20000):
+        used, periods, allowed, feedback, floor = draw.randrange(1 << draw.randrange(1, 32)), draw.randrange(1, 1 << 20), number(), number(), number()
+        bounded = draw.random() < 0.5
+        used_q8 = used * periods
+        expected = min(allowed, used_q8 >> 7) if bounded else allowed
+        expected = max(0, expected + (feedback ^ 1 << 31) - (1 << 31))
+        expected = min(max(expected, floor), most)
+
+        parts = [used >> 22 << 22, used & 0x7ff << 11, used & 0x7ff]
+        high, middle, low = (min(part * periods >> 8, most) for part in parts)
+        rate = min(high + min(middle + low, most), most)
+        found = allowed - max(0, allowed - min(2 * rate, most)) if bounded else allowed
+        found = min(found + feedback, most) if feedback < 1 << 31 else max(0, found - (-feedback % (1 << 32)))
+        found = max(found, floor)
+        assert 0 <= expected - found <= 5
+        is_satisfied = max(0, max(0, allowed - rate) - (allowed >> 3)) != 0
+        assert is_satisfied == (used_q8 >> 5 < 7 * allowed) or abs((used_q8 >> 5) - 7 * allowed) < 32
