@@ -122,7 +122,7 @@ parser EdgeIngressParser(packet_in packet,
         packet.extract(hdr.again);
         meta.is_again = 1;
         meta.told_first = hdr.again.frame;
-        packet.advance(PORT_METADATA_SIZE - 64);
+        packet.advance(PORT_METADATA_SIZE - RESUBMITTED_BITS);
         meta.standard.ingress_port = PORT_LINECARD;  // nothing else asks for it
         transition select(hdr.again.source) {
             AGAIN_GENERATOR:  parse_generated;

@@ -58,7 +58,7 @@ parser RingIngressParser(packet_in packet,
 
     state parse_again {
         packet.extract(hdr.resubmitted);
-        packet.advance(PORT_METADATA_SIZE - 16);
+        packet.advance(PORT_METADATA_SIZE - RESUBMITTED_BITS);
         meta.standard.ingress_port = hdr.resubmitted.port[8:0];
         again_parser.apply(packet, hdr.ring, meta.ring, meta.standard);
         transition accept;

@@ -60,7 +60,7 @@ parser SidePipeParser(packet_in packet,
         meta.is_again = 1;
         meta.taken.duty = hdr.again.duty;
         meta.taken.state = hdr.again.state;
-        packet.advance(PORT_METADATA_SIZE - 64);
+        packet.advance(PORT_METADATA_SIZE - RESUBMITTED_BITS);
         transition parse_aside;
     }
 

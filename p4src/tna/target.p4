@@ -16,6 +16,9 @@ struct standard_metadata_t {
     port_t egress_spec;
 }
 
+// A device resubmits so much, and the compiler fills up to it what is less, wherever its header stands.
+#define RESUBMITTED_BITS 128
+
 // A span of time, or a moment, in ns: of two moments less than 2^31 ns apart the difference is right, whatever the clock shows.
 typedef bit<32> ns_t;
 

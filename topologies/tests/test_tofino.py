@@ -20,6 +20,9 @@ TIME = "nothing multiplies"
 PLACES = "nothing shifts by a variable"
 AGENTS = "what an output's agent tells a probe is a product of 40 and 32 bits, and its control interval divides"
 TRAINS = "an edge of a star: trains and labels are not in it"
+STARS = "an edge of optical packet switches: stars and their slots are not in it"
+SHARES = "shares are sums over all macroflows, in loops"
+FAIR = "tags are sums of 64 bits"
 TWICE = "two tables have this action, and a direct counter counts in one table's"
 CARD = "the switch is its own line card, by queues of the traffic manager"
 SECOND = "messages and XCP are in a second pipe, which packets come to by a loop"
@@ -79,6 +82,49 @@ LEFT_OUT = {
         "counter EdgeIngress.voq_counter": TWICE,
         "counter EdgeIngress.voq_share_counter": TWICE,
     },
+    "edge_ops": {
+        "action EdgeIngress.accept_session": STARS,
+        "action EdgeIngress.by_invitation": STARS,
+        "action EdgeIngress.inviting": STARS,
+        "action EdgeIngress.out_of_band": STARS,
+        "action EdgeIngress.send_commit": STARS,
+        "action EdgeIngress.send_configuration": STARS,
+        "action EdgeIngress.send_invitation": STARS,
+        "action EdgeIngress.send_request": STARS,
+        "action EdgeIngress.send_request_every": STARS,
+        "action EdgeIngress.send_sync": STARS,
+        "action EdgeIngress.no_message": STARS,
+        "action EdgeIngress.grant": STARS,
+        "action EdgeIngress.idle_slot": STARS,
+        "action EdgeIngress.set_edge_params": STARS,
+        "action EdgeIngress.set_star_train": STARS,
+        "action EdgeIngress.share": STARS,
+        "action EdgeIngress.stranger": STARS,
+        "counter EdgeIngress.member_counter": STARS,
+        "counter EdgeIngress.signaling_counter": STARS,
+        "counter EdgeIngress.slot_schedule_counter": STARS,
+        "counter EdgeIngress.voq_share_counter": STARS,
+        "table EdgeIngress.member": STARS,
+        "table EdgeIngress.membership": STARS,
+        "table EdgeIngress.signaling": STARS,
+        "table EdgeIngress.slot_schedule": STARS,
+        "table EdgeIngress.voq_share": STARS,
+        "action EdgeIngress.no_share": SHARES,
+        "action EdgeIngress.set_share": SHARES,
+        "table EdgeIngress.share_params": SHARES,
+        "action EdgeIngress.set_weight": FAIR,
+        "table EdgeIngress.train_weight": FAIR,
+        "action EdgeIngress.fixed_capacity": AGENTS,
+        "action EdgeIngress.granted": AGENTS,
+        "action EdgeIngress.no_controller": AGENTS,
+        "action EdgeIngress.nothing_granted": AGENTS,
+        "action EdgeIngress.set_xcp_params": AGENTS,
+        "action EdgeIngress.slot_capacity": AGENTS,
+        "counter EdgeIngress.xcp_headers": AGENTS,
+        "table EdgeIngress.xcp_output": AGENTS,
+        "table EdgeIngress.xcp_params": AGENTS,
+        "table EdgeIngress.xcp_slots": AGENTS,
+    },
 }
 # What Tofino has alone; besides, ports of the device are numbered by pipe, and XCP for a packet has tables in place of arithmetic.
 ADDED = {
@@ -123,6 +169,18 @@ ADDED = {
         "action EdgeIngress.measure": TIME,
         "counter EdgeIngress.voq_traffic": TWICE,
     },
+    "edge_ops": {
+        "table EdgeIngress.frame_headers_high": TIME,
+        "action EdgeIngress.have_high": TIME,
+        "table EdgeIngress.frame_headers_low": TIME,
+        "action EdgeIngress.have_low": TIME,
+        "table EdgeIngress.period_rate_high": TIME,
+        "action EdgeIngress.is_high": TIME,
+        "table EdgeIngress.period_rate_middle": TIME,
+        "action EdgeIngress.is_middle": TIME,
+        "table EdgeIngress.period_rate_low": TIME,
+        "action EdgeIngress.is_low": TIME,
+    },
 }
 XCP_PACKET = re.compile(r"\w+ (Router|Edge)Ingress\.(packet|check)\.")
 # Of another shape, and why: P4Runtime's numbers have no leading zeros, so entries are the same.
@@ -138,7 +196,14 @@ OTHERWISE = {
         "table EdgeIngress.voq": TRAINS,
         "table EdgeIngress.xcp_output": "a key of 10 bits, as VOQs have, needs no hash group of its own",
     },
+    "edge_ops": {
+        "table EdgeIngress.edge_params": STARS,
+        "table EdgeIngress.train_queue": STARS,
+        "table EdgeIngress.voq": STARS,
+    },
 }
+# Of which v1model program one for Tofino2 is a part, where it has another name.
+WHOLE = {"edge_ops": "edge"}
 DEVICE_PORT = ["table {}Ingress.device_port", "action {}Ingress.send", "action {}Ingress.drop"]
 
 
@@ -165,8 +230,9 @@ def seen(path: Path) -> dict[str, object]:
 def test_controllers_see_what_they_see_of_v1model(program):
     tofino = seen(MADE / f"{program}.p4info.txtpb")
     program = Path(MANIFEST["arguments"][program][-1]).stem
-    v1model = seen(P4SRC / "p4c-out" / f"{program}.p4info.txtpb")
-    added = ADDED[program].keys() | {name.format(program.capitalize()) for name in DEVICE_PORT}
+    whole = WHOLE.get(program, program)
+    v1model = seen(P4SRC / "p4c-out" / f"{whole}.p4info.txtpb")
+    added = ADDED[program].keys() | {name.format(whole.capitalize()) for name in DEVICE_PORT}
     assert v1model.keys() - tofino.keys() == LEFT_OUT[program].keys()
     assert {name for name in tofino.keys() - v1model.keys() if not XCP_PACKET.match(name)} == added
     both = v1model.keys() & tofino.keys()
@@ -210,8 +276,8 @@ def test_two_sums_reserve_as_one_moment_does():
 
 
 def test_halves_say_what_a_time_is():
-    """The rules of tna/session_messages.p4, which look at halves of 64 bits: a span from -MAX_PHASE_NS to MAX_PHASE_NS, and a time at most MAX_ANSWER_NS after
-    another one."""
+    """The rules of tna/session_messages.p4, which look at halves of 64 bits: a span from -MAX_PHASE_NS to MAX_PHASE_NS, and one from 0 to
+    MAX_ANSWER_NS."""
     longest = 1_000_000_000
     half, whole = 1 << 32, 1 << 64
     sign = 1 << 31
@@ -221,15 +287,70 @@ def test_halves_say_what_a_time_is():
         above, below = (longest - low) % half, (longest + low) % half
         return (high == 0 and low < sign and above < sign) or (high == half - 1 and low >= sign and below < sign)
 
-    def is_turn(left: int, came: int) -> bool:
-        turn, high = (came - left) % half, (came // half - left // half) % half
-        turned = left % half >= sign > came % half
-        return turn < sign and (longest - turn) % half < sign and (high == 1 if turned else high == 0)
+    def is_turn(turn: int) -> bool:
+        return turn < sign and (longest - turn) % half < sign
 
     draw = Random(16)
     edges = [0, 1, longest, longest + 1, sign - 1, sign, half - 1, half, half + longest, whole - 1, whole - longest, whole - longest - 1, whole // 2]
     for base in [*edges, *(draw.randrange(whole) for _ in range(2000))]:
         for further in [*edges, draw.randrange(2 * longest), draw.randrange(whole)]:
-            assert is_turn(base, (base + further) % whole) == (further <= longest)
             span = (base + further) % whole
+            assert is_turn(span) == (span <= longest)
             assert is_span(span) == (span <= longest or span >= whole - longest)
+
+
+def test_two_sums_make_trains_as_open_and_closing_bytes_do():
+    """The rule of tna/edge_trains.p4, beside that of include/edge_trains.p4."""
+    draw = Random(5)
+    begun = 0
+    for limit in (0, 100, 1500, 20000):
+        open_bytes = closing_bytes = held_bytes = closed_bytes = 0
+        for _ in range(5000):
+            size = draw.randrange(46, 1500)
+            if draw.random() < 0.7:
+                is_first = open_bytes == 0 or open_bytes + size > limit
+                if is_first:
+                    closing_bytes += open_bytes
+                    open_bytes = 0
+                open_bytes += size
+
+                held, held_bytes = held_bytes, held_bytes + size
+                full = max(0, held - max(0, limit - size))
+                begins = closed_bytes == held or closed_bytes < full
+                if begins:
+                    closed_bytes = held
+                assert begins == is_first
+                begun += begins
+            else:
+                told = draw.choice([size, closing_bytes, open_bytes])
+                open_bytes, closing_bytes = max(0, open_bytes - max(0, told - closing_bytes)), max(0, closing_bytes - told)
+                held_bytes, closed_bytes = max(0, held_bytes - told), max(0, closed_bytes - told)
+            assert (held_bytes - closed_bytes, closed_bytes) == (open_bytes, closing_bytes)
+    assert 1000 < begun < 13000
+
+
+def test_parts_of_bytes_pace_as_their_product_does():
+    """The rule of tna/edge_probe.p4, in 32 bits, beside that of include/edge_probe.p4: at most 5 byte/s less, and satisfied by the same."""
+    draw = Random(8)
+    most = (1 << 32) - 1
+
+    def number() -> int:
+        return draw.randrange(1 << draw.randrange(1, 33))
+
+    for _ in range(20000):
+        used, periods, allowed, feedback, floor = draw.randrange(1 << draw.randrange(1, 32)), draw.randrange(1, 1 << 20), number(), number(), number()
+        bounded = draw.random() < 0.5
+        used_q8 = used * periods
+        expected = min(allowed, used_q8 >> 7) if bounded else allowed
+        expected = max(0, expected + (feedback ^ 1 << 31) - (1 << 31))
+        expected = min(max(expected, floor), most)
+
+        parts = [used >> 22 << 22, used & 0x7ff << 11, used & 0x7ff]
+        high, middle, low = (min(part * periods >> 8, most) for part in parts)
+        rate = min(high + min(middle + low, most), most)
+        found = allowed - max(0, allowed - min(2 * rate, most)) if bounded else allowed
+        found = min(found + feedback, most) if feedback < 1 << 31 else max(0, found - (-feedback % (1 << 32)))
+        found = max(found, floor)
+        assert 0 <= expected - found <= 5
+        is_satisfied = max(0, max(0, allowed - rate) - (allowed >> 3)) != 0
+        assert is_satisfied == (used_q8 >> 5 < 7 * allowed) or abs((used_q8 >> 5) - 7 * allowed) < 32

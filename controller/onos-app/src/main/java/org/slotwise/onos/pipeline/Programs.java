@@ -20,8 +20,11 @@ import org.slotwise.star.schedule.Schedulers;
 public final class Programs {
     /** Names of the programs: those of all applications. */
     public static final List<String> NAMES = Applications.ours(Schedulers.ours()).programs();
-    /** Names of those that are there for Tofino2, too; controllers see the same tables. */
-    public static final List<String> TOFINO2_NAMES = List.of("core", "edge", "router", "ring", "ops");
+    /**
+     * Names of those that are there for Tofino2, too; controllers see the same tables. {@code edge_ops} is the part of {@code edge} for
+     * optical packet switches.
+     */
+    public static final List<String> TOFINO2_NAMES = List.of("core", "edge", "edge_ops", "router", "ring", "ops");
     private static final String PREFIX = "org.slotwise.";
     private static final String TOFINO2 = ".tofino2";
 
