@@ -15,6 +15,7 @@
 #include "drops.p4"
 #include "version.p4"
 #include "member_state.p4"
+#include "membership.p4"
 #include "looking.p4"
 #include "params.p4"
 #include "routing.p4"

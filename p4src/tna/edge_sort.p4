@@ -2,7 +2,7 @@
 // What there is to know of a message and of this edge, for the rules of include/edge_rules.p4.
 #ifndef SLOTWISE_TNA_EDGE_SORT_P4
 #define SLOTWISE_TNA_EDGE_SORT_P4
-#include "member_state.p4"
+#include "aside.p4"
 #include "../include/edge_rules.p4"
 
 // Each is found for itself, and put in its place by a hash that changes nothing.

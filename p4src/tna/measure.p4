@@ -16,11 +16,11 @@ Register<halves_t, member_index_t>(MAX_MEMBERS)  told_phase;
 Register<bit<8>, member_index_t>(MAX_MEMBERS)    told_due;  // measured, and not yet told
 
 // Which edges have joined, and by which fibre they speak.
-control Members(in edge_t edge, in port_t port, inout session_t session, inout bit<1> is_stranger) {
+control Members(in edge_t edge, in port_t port, inout session_t its_session, inout bit<1> is_stranger) {
     direct_counter(CounterType.packets) member_counter;
 
-    action accept_session(session_t session_) {
-        session = session_;
+    action accept_session(session_t session) {
+        its_session = session;
         COUNT(member_counter)
     }
 

@@ -4,7 +4,7 @@
 #ifndef SLOTWISE_SLOT_P4
 #define SLOTWISE_SLOT_P4
 #include "counting.p4"
-#include "member_state.p4"
+#include "membership.p4"
 #include "../include/edge_parser.p4"
 
 // The gate of the slot's queue, in the bank of the version in force.
