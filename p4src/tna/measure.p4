@@ -42,8 +42,27 @@ control Members(in edge_t edge, in port_t port, inout session_t its_session, ino
         size = 256;
     }
 
+    @hidden action known() {
+    }
+
+    @hidden table range_of_edge {
+        key = {
+            edge: ternary;
+        }
+        actions = {
+            stranger;
+            known;
+        }
+        const default_action = stranger();
+        const entries = {
+            (edge_t)MAX_MEMBERS &&& 0xfff0: stranger();
+            0 &&& 0xff00:                   known();
+        }
+    }
+
     apply {
         member.apply();
+        range_of_edge.apply();
     }
 }
 

@@ -114,6 +114,15 @@ control SessionState(in star_t core,
             value = state;
         }
     };
+    // Who has left since the measurement was examined stays out.
+    RegisterAction<bit<8>, star_t, bit<8>>(session_state) measure_state = {
+        void apply(inout bit<8> value, out bit<8> read) {
+            read = value;
+            if (value != (bit<8>)MemberState.OUT) {
+                value = state;
+            }
+        }
+    };
     RegisterAction<bit<8>, star_t, bit<8>>(session_state) tick_state = {
         void apply(inout bit<8> value, out bit<8> read) {
             read = value;
@@ -200,6 +209,10 @@ control SessionState(in star_t core,
         put_state.execute(core);
     }
 
+    @hidden action keep_or_read_state() {
+        known.state = measure_state.execute(core);
+    }
+
     @hidden action begin_or_read_state() {
         known.state = tick_state.execute(core);
     }
@@ -214,6 +227,7 @@ control SessionState(in star_t core,
         }
         actions = {
             keep_state;
+            keep_or_read_state;
             begin_or_read_state;
             read_state;
             @defaultonly NoAction;
@@ -222,7 +236,7 @@ control SessionState(in star_t core,
         const entries = {
             SessionOp.INVITE:  keep_state();
             SessionOp.JOIN:    keep_state();
-            SessionOp.MEASURE: keep_state();
+            SessionOp.MEASURE: keep_or_read_state();
             SessionOp.LEAVE:   keep_state();
             SessionOp.TICK:    begin_or_read_state();
             _:                 read_state();

@@ -282,7 +282,7 @@ control Side(in aside_t aside, in star_state_t state, inout edge_headers_t hdr, 
         ops.apply(aside, hdr, meta, op, new_session, kept_frame, flag);
         session_state.apply(state.star, op, meta.said.session, new_session, kept_frame, hdr.sync.phase_ns, meta.taken.state,
                             hold_frames, flag, known);
-        write_order.apply(state, meta.said, meta.taken, hold_frames, known.hold_frames, meta.span, hdr, order, meta.port);
+        write_order.apply(state, meta.said, meta.taken, hold_frames, known, meta.span, hdr, order, meta.port);
         if (state.duty == (bit<8>)Duty.TELL_MEASURED) {
             time_way();
             time_phase();
@@ -292,7 +292,7 @@ control Side(in aside_t aside, in star_state_t state, inout edge_headers_t hdr, 
         if (aside.way == (bit<8>)SideWay.MESSAGE) {
             of_source();
             told.apply();
-            if (tells == 1 && state.is[1:1] == 1 && state.duty != (bit<8>)Duty.TELL_ANSWER) {
+            if (tells == 1 && meta.is_again == 0 && state.is[1:1] == 1 && state.duty != (bit<8>)Duty.TELL_ANSWER) {
                 members.apply(hdr.optical.src_edge, hdr.packet_in.ingress_port, session, is_stranger);
             }
         } else if (aside.way == (bit<8>)SideWay.TICK) {
@@ -312,7 +312,7 @@ control Side(in aside_t aside, in star_state_t state, inout edge_headers_t hdr, 
         }
         if (message.made != Made.NOTHING) {
             write_message.apply(message, state, known, last_session, hdr);
-            write_optical.apply(message, state, hdr, meta.port);
+            write_optical.apply(message, state, is_due, hdr, meta.port);
             meta.is_made = 1;
         }
         crc.apply(hdr, crc_found);

@@ -38,7 +38,6 @@ control WriteMessage(in message_t message,
         hdr.commit.first_frame = state.next_frame;
     }
 
-    // A master that ends tells its slaves so.
     @hidden action write_shutdown() {
         hdr.fault.setValid();
         hdr.fault.session = last_session;
@@ -128,7 +127,7 @@ control WriteMessage(in message_t message,
 Register<bit<32>, bit<1>>(1) signaling_sequence;  // last one given out, in the signaling queue
 
 // The optical header of a message.
-control WriteOptical(in message_t message, in star_state_t state, inout edge_headers_t hdr, inout port_t port) {
+control WriteOptical(in message_t message, in star_state_t state, in bit<8> is_due, inout edge_headers_t hdr, inout port_t port) {
     bit<8> core = 0;
 
     RegisterAction<bit<32>, bit<1>, bit<32>>(signaling_sequence) give_out = {
@@ -167,7 +166,9 @@ control WriteOptical(in message_t message, in star_state_t state, inout edge_hea
             for_controller();
         }
         write();
-        give_number();
+        if (message.made != Made.TELL || is_due == 1) {
+            give_number();
+        }
     }
 }
 
@@ -230,7 +231,7 @@ control TellController(in bit<32> crc, inout edge_headers_t hdr, inout port_t po
 
 // Turns a message that was taken, if it is one for it, into an order for the line card of its star. It goes by the fibre's pipe, which has in front of it what the edge
 // is now. `span` is 0, and has its lower half from here.
-control WriteOrder(in star_state_t state, in said_t said, in again_t taken, in bit<32> told_hold, in bit<32> hold_frames, inout time_ns_t span,
+control WriteOrder(in star_state_t state, in said_t said, in again_t taken, in bit<32> told_hold, in session_state_t known, inout time_ns_t span,
                    inout edge_headers_t hdr, inout again_t order, inout port_t port) {
     bit<32> until = 0;
 
@@ -262,7 +263,7 @@ control WriteOrder(in star_state_t state, in said_t said, in again_t taken, in b
     }
 
     @hidden action find_end() {
-        until = said.frame + hold_frames;
+        until = said.frame + known.hold_frames;
     }
 
     @hidden action invite() {
@@ -307,7 +308,8 @@ control WriteOrder(in star_state_t state, in said_t said, in again_t taken, in b
 
     @hidden table what {
         key = {
-            taken.duty: exact;
+            taken.duty:  ternary;
+            known.state: ternary;
         }
         actions = {
             invite;
@@ -318,10 +320,12 @@ control WriteOrder(in star_state_t state, in said_t said, in again_t taken, in b
         }
         const default_action = NoAction();
         const entries = {
-            (bit<8>)Duty.TAKE_INVITATION:    invite();
-            (bit<8>)Duty.TAKE_CONFIGURATION: join();
-            (bit<8>)Duty.TAKE_MEASUREMENT:   follow();
-            (bit<8>)Duty.LEAVE:              leave();
+            ((bit<8>)Duty.TAKE_INVITATION, _):                                  invite();
+            ((bit<8>)Duty.TAKE_CONFIGURATION, _):                               join();
+            ((bit<8>)Duty.TAKE_MEASUREMENT, (bit<8>)MemberState.UNMEASURED):    follow();
+            ((bit<8>)Duty.TAKE_MEASUREMENT, (bit<8>)MemberState.MEASURED):      follow();
+            ((bit<8>)Duty.TAKE_MEASUREMENT, (bit<8>)MemberState.FOLLOWING):     follow();
+            ((bit<8>)Duty.LEAVE, _):                                            leave();
         }
     }
 

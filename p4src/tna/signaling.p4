@@ -145,6 +145,12 @@ control Signaling(in star_state_t state, in bit<1> ending, inout edge_headers_t 
         message.made = what;
     }
 
+    // A master that ends tells its slaves so instead.
+    @hidden action end() {
+        message.made = Made.SHUTDOWN;
+        message.kind = OpticalKind.FAULT;
+    }
+
     // The first rule that applies counts.
     @hidden table rules {
         key = {
@@ -159,6 +165,7 @@ control Signaling(in star_state_t state, in bit<1> ending, inout edge_headers_t 
         actions = {
             refuse;
             make;
+            end;
         }
         const default_action = refuse(DropReason.NO_SIGNALING);
         const entries = {
@@ -171,7 +178,7 @@ control Signaling(in star_state_t state, in bit<1> ending, inout edge_headers_t 
             (OpticalKind.REQUEST, _, _, _, 0 &&& 0xffc0, _, _):                       make(Made.REQUEST);
             (OpticalKind.REQUEST, _, _, _, _, _, _):                                  refuse(DropReason.BAD_QUEUE);  // it is not there
             (OpticalKind.COMMIT, _, _, _, _, PORT_CORE_CONTROL, _):                   make(Made.COMMIT);
-            (OpticalKind.COMMIT, _, _, _, _, _, 1):                                   make(Made.SHUTDOWN);
+            (OpticalKind.COMMIT, _, _, _, _, _, 1):                                   end();
             (OpticalKind.COMMIT, _, _, _, _, _, _):                                   make(Made.COMMIT);
             (OpticalKind.INVITATION, _, _, _, _, _, _):                               make(Made.INVITATION);
             (OpticalKind.CONFIGURATION, _, _, _, _, _, _):                            make(Made.CONFIGURATION);
