@@ -300,8 +300,6 @@ control TellRate(inout edge_headers_t hdr, in edge_metadata_t meta, in macroflow
 
     @hidden action tell() {
         hdr.ethernet.ether_type = ETHERTYPE_LINECARD;
-        hdr.label.setInvalid();
-        hdr.probe.setInvalid();
         hdr.linecard.setValid();
         hdr.linecard.version = LINECARD_VERSION;
         hdr.linecard.kind = LineCardKind.FLOW_CONTROL;
@@ -312,6 +310,8 @@ control TellRate(inout edge_headers_t hdr, in edge_metadata_t meta, in macroflow
         hdr.flow_control.reserved = 0;
         hdr.flow_control.open_ns = 0;
         hdr.flow_control.close_ns = 0;
+        hdr.label.setInvalid();
+        hdr.probe.setInvalid();
         standard_metadata.egress_spec = PORT_LINECARD;
     }
 
@@ -359,8 +359,8 @@ control ProbeRules(in edge_headers_t hdr, in bit<1> is_again, in bit<8> again, i
         }
         const default_action = refuse(DropReason.BAD_QUEUE);
         const entries = {
-            (1, AGAIN_TICK, _, _, _, _, _):                                go(ProbeOp.ASK);
-            (1, AGAIN_REPLY, _, _, _, _, _):                               go(ProbeOp.TAKE);
+            (1, AGAIN_TICK, _, _, _, 1, _):                                go(ProbeOp.ASK);
+            (1, AGAIN_REPLY, _, _, _, 1, _):                               go(ProbeOp.TAKE);
             (_, _, true, LabelKind.PROBE, _, _, _):                        go_back();
             (_, _, true, _, _, 1, _):                                      go(ProbeOp.ANSWER);
             (_, _, true, _, _, _, _):                                      refuse(DropReason.NO_VOQ);
