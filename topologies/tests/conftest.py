@@ -4,6 +4,11 @@ import json
 import os
 import stat
 import subprocess
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import pytest
@@ -50,6 +55,21 @@ def hosts_told(network: dict) -> dict[str, Told]:
 def fixture_hosts_told():
     """The function, for tests in other files."""
     return hosts_told
+
+
+@pytest.fixture(scope="session")
+def load_script():
+    """A function that imports a script without a suffix, and leaves no cache beside it."""
+
+    def load(path: Path) -> ModuleType:
+        loader = SourceFileLoader(path.name.replace("-", "_"), str(path))
+        module = module_from_spec(spec_from_loader(loader.name, loader))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "dont_write_bytecode", True)
+            loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What controllers see of the Tofino programs is what they see of v1model's, but for what is listed here with its reason."""
+"""What controllers see of the Tofino programs is what they see of v1model's, but for what p4src/tna/p4info.yaml lists with its reason."""
 import json
 import re
 from pathlib import Path
 from random import Random
 
 import pytest
+import yaml
 from finsy.proto import p4i
 from google.protobuf import text_format
 
@@ -13,197 +14,15 @@ P4SRC = Path(__file__).parents[2] / "p4src"
 MADE = P4SRC / "tna-out"
 MANIFEST = json.loads((MADE / "manifest.json").read_text())
 PROGRAMS = list(MANIFEST["arguments"])
-
-INTERVALS = "a control interval's 64-bit multiply and six divisions are the switch's agent's"
-LENGTH = "a packet's length is known behind the traffic manager"
-TIME = "nothing multiplies"
-PLACES = "nothing shifts by a variable"
-AGENTS = "what an output's agent tells a probe is a product of 40 and 32 bits, and its control interval divides"
-TRAINS = "an edge of a star: trains and labels are not in it"
-STARS = "an edge of optical packet switches: stars and their slots are not in it"
-SHARES = "shares are sums over all macroflows, in loops"
-FAIR = "tags are sums of 64 bits"
-TWICE = "two tables have this action, and a direct counter counts in one table's"
-CARD = "the switch is its own line card, by queues of the traffic manager"
-SECOND = "messages and XCP are in a second pipe, which packets come to by a loop"
-SOURCES = "v1model has bytes by source in registers, with what a window's end makes of them"
-
-# By program, what v1model has alone, and why.
-LEFT_OUT = {
-    "router": {
-        "table RouterIngress.xcp_params": INTERVALS,
-        "action RouterIngress.set_xcp_params": INTERVALS,
-    },
-    "core": {
-        "counter CoreIngress.output_traffic": LENGTH,
-    },
-    "ops": {
-        "table OpsIngress.agent": AGENTS,
-        "action OpsIngress.set_target": AGENTS,
-        "action OpsIngress.no_agent": AGENTS,
-        "table OpsIngress.xcp_params": AGENTS,
-        "action OpsIngress.set_xcp_params": AGENTS,
-        "counter OpsIngress.output_traffic": LENGTH,
-    },
-    "ring": {
-        "table RingIngress.ring_timing": INTERVALS,
-        "action RingIngress.set_timing": INTERVALS,
-    },
-    "edge": {
-        "action EdgeIngress.aggregate": TRAINS,
-        "action EdgeIngress.enqueue_either": TRAINS,
-        "action EdgeIngress.granted": INTERVALS,
-        "action EdgeIngress.no_share": TRAINS,
-        "action EdgeIngress.no_train": TRAINS,
-        "action EdgeIngress.nothing_granted": INTERVALS,
-        "action EdgeIngress.one_fibre": TRAINS,
-        "action EdgeIngress.set_fibres": TRAINS,
-        "action EdgeIngress.set_flow_queue": TRAINS,
-        "action EdgeIngress.set_ingress": TRAINS,
-        "action EdgeIngress.set_label_params": TRAINS,
-        "action EdgeIngress.set_macroflow": TRAINS,
-        "action EdgeIngress.set_share": TRAINS,
-        "action EdgeIngress.set_star_train": TRAINS,
-        "action EdgeIngress.set_train": TRAINS,
-        "action EdgeIngress.set_weight": TRAINS,
-        "counter EdgeIngress.flow_queue_counter": TRAINS,
-        "counter EdgeIngress.train_queue_counter": TRAINS,
-        "table EdgeIngress.aggregation": TRAINS,
-        "table EdgeIngress.fibre_params": TRAINS,
-        "table EdgeIngress.flow_queue": TRAINS,
-        "table EdgeIngress.ingress_params": TRAINS,
-        "table EdgeIngress.macroflow": TRAINS,
-        "table EdgeIngress.share_params": TRAINS,
-        "table EdgeIngress.train_queue": TRAINS,
-        "table EdgeIngress.train_weight": TRAINS,
-        "action EdgeIngress.set_xcp_params": INTERVALS,
-        "table EdgeIngress.xcp_params": INTERVALS,
-        "table EdgeIngress.xcp_slots": INTERVALS,
-        "counter EdgeIngress.voq_counter": TWICE,
-        "counter EdgeIngress.voq_share_counter": TWICE,
-    },
-    "edge_ops": {
-        "action EdgeIngress.accept_session": STARS,
-        "action EdgeIngress.by_invitation": STARS,
-        "action EdgeIngress.inviting": STARS,
-        "action EdgeIngress.out_of_band": STARS,
-        "action EdgeIngress.send_commit": STARS,
-        "action EdgeIngress.send_configuration": STARS,
-        "action EdgeIngress.send_invitation": STARS,
-        "action EdgeIngress.send_request": STARS,
-        "action EdgeIngress.send_request_every": STARS,
-        "action EdgeIngress.send_sync": STARS,
-        "action EdgeIngress.no_message": STARS,
-        "action EdgeIngress.grant": STARS,
-        "action EdgeIngress.idle_slot": STARS,
-        "action EdgeIngress.set_edge_params": STARS,
-        "action EdgeIngress.set_star_train": STARS,
-        "action EdgeIngress.share": STARS,
-        "action EdgeIngress.stranger": STARS,
-        "counter EdgeIngress.member_counter": STARS,
-        "counter EdgeIngress.signaling_counter": STARS,
-        "counter EdgeIngress.slot_schedule_counter": STARS,
-        "counter EdgeIngress.voq_share_counter": STARS,
-        "table EdgeIngress.member": STARS,
-        "table EdgeIngress.membership": STARS,
-        "table EdgeIngress.signaling": STARS,
-        "table EdgeIngress.slot_schedule": STARS,
-        "table EdgeIngress.voq_share": STARS,
-        "action EdgeIngress.no_share": SHARES,
-        "action EdgeIngress.set_share": SHARES,
-        "table EdgeIngress.share_params": SHARES,
-        "action EdgeIngress.set_weight": FAIR,
-        "table EdgeIngress.train_weight": FAIR,
-        "action EdgeIngress.fixed_capacity": AGENTS,
-        "action EdgeIngress.granted": AGENTS,
-        "action EdgeIngress.no_controller": AGENTS,
-        "action EdgeIngress.nothing_granted": AGENTS,
-        "action EdgeIngress.set_xcp_params": AGENTS,
-        "action EdgeIngress.slot_capacity": AGENTS,
-        "counter EdgeIngress.xcp_headers": AGENTS,
-        "table EdgeIngress.xcp_output": AGENTS,
-        "table EdgeIngress.xcp_params": AGENTS,
-        "table EdgeIngress.xcp_slots": AGENTS,
-    },
+LIST = P4SRC / "tna" / "p4info.yaml"
+SEEN = yaml.safe_load(LIST.read_text())
+DIFFERENCES = {
+    "missing": ("in v1model's P4Info alone", "the program in p4src/tna has it (then: scripts/p4 tofino)"),
+    "added": ("in Tofino's P4Info alone", "the program in p4src has it (then: scripts/p4 compile)"),
+    "changed": ("of another shape than v1model's", "both have the same keys, actions, size and parameters"),
 }
-# What Tofino has alone; besides, ports of the device are numbered by pipe, and XCP for a packet has tables in place of arithmetic.
-ADDED = {
-    "router": {
-        "action RouterIngress.measure": TIME,
-    },
-    "core": {
-        "table CoreEgress.packet_time": TIME,
-        "action CoreEgress.lasts": TIME,
-        "counter CoreEgress.output_traffic": LENGTH,
-        "counter CoreEgress.drops": LENGTH,
-    },
-    "ops": {
-        "table OpsIngress.fibre_of_port": PLACES,
-        "action OpsIngress.split_to": PLACES,
-        "table OpsIngress.port_of_fibre": PLACES,
-        "action OpsIngress.begin_at": PLACES,
-        "action OpsIngress.no_port": PLACES,
-        "table OpsIngress.train_time_high": TIME,
-        "action OpsIngress.lasts_high": TIME,
-        "table OpsIngress.train_time_low": TIME,
-        "action OpsIngress.lasts_low": TIME,
-        "table OpsEgress.frame_params": LENGTH,
-        "action OpsEgress.set_overhead": LENGTH,
-        "counter OpsEgress.output_traffic": LENGTH,
-        "counter OpsEgress.drops": LENGTH,
-    },
-    "ring": {
-        "counter RingIngress.source_traffic": SOURCES,
-        "counter RingIngress.committed_traffic": SOURCES,
-    },
-    "edge": {
-        "table EdgeIngress.device_queue": CARD,
-        "action EdgeIngress.enter": CARD,
-        "table EdgeIngress.device_gate": CARD,
-        "action EdgeIngress.control_queue": CARD,
-        "action EdgeIngress.enter_with_xcp": SECOND,
-        "table EdgeIngress.device_exit": SECOND,
-        "counter EdgeSide.drops": SECOND,
-        "action EdgeIngress.leave": SECOND,
-        "action EdgeIngress.absent": SECOND,
-        "action EdgeIngress.measure": TIME,
-        "counter EdgeIngress.voq_traffic": TWICE,
-    },
-    "edge_ops": {
-        "table EdgeIngress.frame_headers_high": TIME,
-        "action EdgeIngress.have_high": TIME,
-        "table EdgeIngress.frame_headers_low": TIME,
-        "action EdgeIngress.have_low": TIME,
-        "table EdgeIngress.period_rate_high": TIME,
-        "action EdgeIngress.is_high": TIME,
-        "table EdgeIngress.period_rate_middle": TIME,
-        "action EdgeIngress.is_middle": TIME,
-        "table EdgeIngress.period_rate_low": TIME,
-        "action EdgeIngress.is_low": TIME,
-    },
-}
+
 XCP_PACKET = re.compile(r"\w+ (Router|Edge)Ingress\.(packet|check)\.")
-# Of another shape, and why: P4Runtime's numbers have no leading zeros, so entries are the same.
-OTHERWISE = {
-    "router": {
-        "table RouterIngress.xcp_output": "a key of 9 bits, as a port has, needs no hash group of its own",
-    },
-    "core": {},
-    "ops": {},
-    "ring": {},
-    "edge": {
-        "table EdgeIngress.edge_params": TRAINS,
-        "table EdgeIngress.voq": TRAINS,
-        "table EdgeIngress.xcp_output": "a key of 10 bits, as VOQs have, needs no hash group of its own",
-    },
-    "edge_ops": {
-        "table EdgeIngress.edge_params": STARS,
-        "table EdgeIngress.train_queue": STARS,
-        "table EdgeIngress.voq": STARS,
-    },
-}
-# Of which v1model program one for Tofino2 is a part, where it has another name.
-WHOLE = {"edge_ops": "edge"}
 DEVICE_PORT = ["table {}Ingress.device_port", "action {}Ingress.send", "action {}Ingress.drop"]
 
 
@@ -226,17 +45,51 @@ def seen(path: Path) -> dict[str, object]:
     return found
 
 
+def unlisted(program: str, found: dict[str, set[str]], listed: dict[str, dict]) -> list[str]:
+    """What p4src/tna/p4info.yaml lacks or has too much of, with what to do."""
+    todo = []
+    for key, (where, way_out) in DIFFERENCES.items():
+        names = {name for group in listed.get(key, {}).values() for name in group}
+        todo += [f"{name}: {where}; expected that {way_out}, or its reason in {LIST.relative_to(P4SRC.parent)} under {program}/{key}" for name in
+                 sorted(found[key] - names)]
+        todo += [f"{name}: listed in {LIST.relative_to(P4SRC.parent)} under {program}/{key}, but it is not {where}; expected no such line" for name in
+                 sorted(names - found[key])]
+    return todo
+
+
+def test_a_name_that_one_side_lacks_is_told_with_what_to_do():
+    found = {"missing": {"table EdgeIngress.dscp_mark"}, "added": set(), "changed": set()}
+    assert unlisted("edge", found, {"added": {"a reason": ["action EdgeIngress.gone"]}}) == [
+        "table EdgeIngress.dscp_mark: in v1model's P4Info alone; expected that the program in p4src/tna has it (then: scripts/p4 tofino), "
+        "or its reason in p4src/tna/p4info.yaml under edge/missing",
+        "action EdgeIngress.gone: listed in p4src/tna/p4info.yaml under edge/added, but it is not in Tofino's P4Info alone; expected no such line",
+    ]
+
+
+@pytest.fixture(scope="module", name="stale")
+def fixture_stale(load_script) -> dict[str, list[str]]:
+    """Sources that have changed since a program was compiled."""
+    p4 = load_script(P4SRC.parent / "scripts" / "p4")
+    return p4.stale(p4.TOFINO, MANIFEST)
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_controllers_see_what_they_see_of_v1model(program):
+def test_controllers_see_what_they_see_of_v1model(program, stale):
+    if program in stale:
+        pytest.skip(f"p4src/tna-out/{program} is stale, {', '.join(stale[program])} changed")
     tofino = seen(MADE / f"{program}.p4info.txtpb")
     program = Path(MANIFEST["arguments"][program][-1]).stem
-    whole = WHOLE.get(program, program)
-    v1model = seen(P4SRC / "p4c-out" / f"{whole}.p4info.txtpb")
-    added = ADDED[program].keys() | {name.format(whole.capitalize()) for name in DEVICE_PORT}
-    assert v1model.keys() - tofino.keys() == LEFT_OUT[program].keys()
-    assert {name for name in tofino.keys() - v1model.keys() if not XCP_PACKET.match(name)} == added
-    both = v1model.keys() & tofino.keys()
-    assert {name for name in both if tofino[name] != v1model[name]} == OTHERWISE[program].keys()
+    listed = SEEN[program]
+    v1model = seen(P4SRC / "p4c-out" / f"{listed['v1model']}.p4info.txtpb")
+    ports = {name.format(listed["v1model"].capitalize()) for name in DEVICE_PORT}
+    assert ports <= tofino.keys()
+    found = {
+        "missing": v1model.keys() - tofino.keys(),
+        "added": {name for name in tofino.keys() - v1model.keys() - ports if not XCP_PACKET.match(name)},
+        "changed": {name for name in v1model.keys() & tofino.keys() if tofino[name] != v1model[name]},
+    }
+    todo = unlisted(program, found, listed)
+    assert not todo, "\n".join(todo)
 
 
 def test_two_sums_reserve_as_one_moment_does():
