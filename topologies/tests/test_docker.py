@@ -107,6 +107,18 @@ def test_dockerfile_is_pinned_and_copies_what_is_there(dockerfile: Path) -> None
                 assert (ROOT / source).exists(), source
 
 
+def test_an_image_that_builds_with_maven_copies_what_the_poms_read() -> None:
+    read = []
+    for dockerfile in DOCKERFILES:
+        parsed = instructions(dockerfile)
+        copied = [ROOT / word for instruction, arguments in parsed if instruction == "COPY" and "--from" not in arguments for word in arguments.split()[:-1]]
+        for built in re.findall(r"mvn .*--projects (\S+)", "\n".join(arguments for _, arguments in parsed)):
+            poms = [ROOT / "controller" / module / "pom.xml" for module in built.split(",")]
+            read += [(dockerfile.parent.name, ROOT / path, copied) for pom in poms for path in re.findall(r"\.\./\.\./([\w./-]+)", pom.read_text())]
+    assert read
+    assert [(image, path) for image, path, copied in read if not any(path.is_relative_to(each) for each in copied)] == []
+
+
 def test_every_dockerfile_is_used() -> None:
     used = {service["build"]["dockerfile"] for service in SERVICES.values() if "build" in service}
     assert used == {str(path.relative_to(ROOT)) for path in DOCKERFILES}
