@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts say of themselves, and what they look at before a run."""
+"""What scripts say of themselves, what they look at before a run, and what `scripts/test` sums up."""
+import re
 import subprocess
+import sys
 
 import pytest
 
@@ -48,3 +50,129 @@ def test_what_pip_makes_in_the_clone_is_ignored():
     made = ["topologies/build/lib/slotwise/__init__.py", "topologies/slotwise.egg-info/PKG-INFO"]
     result = subprocess.run(["git", "check-ignore", *made], cwd=home.root(), capture_output=True, text=True, check=False)
     assert result.stdout.split() == made
+
+
+PYTEST_FILE = """
+import pytest
+
+def test_passes(): pass
+
+def test_fails(): assert False
+
+@pytest.fixture
+def broken(): raise OSError
+
+def test_is_in_error(broken): pass
+
+@pytest.mark.skip(reason="no switch: none here")
+def test_is_skipped(): pass
+"""
+UNITTEST_FILE = """
+import unittest
+
+class Of(unittest.TestCase):
+    def test_passes(self): pass
+
+    def test_fails(self): self.fail()
+
+    def test_is_in_error(self): raise OSError
+
+    @unittest.skip("no switch: none here")
+    def test_is_skipped(self): pass
+"""
+# What cargo and Maven print for the like.
+CARGO_OUTPUT = """
+test passes ... ok
+test fails ... FAILED
+test is_skipped ... ignored, no switch: none here
+test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+"""
+SUREFIRE_OUTPUT = """
+[WARNING] Tests run: 4, Failures: 1, Errors: 1, Skipped: 1, Time elapsed: 0.031 s -- in org.slotwise.OfTest
+[ERROR] Tests run: 4, Failures: 1, Errors: 1, Skipped: 1
+"""
+STF_OUTPUT = """
+passed  p4_16_samples/a.stf
+FAILED  p4_16_samples/b.stf  another packet
+skipped p4_16_samples/c.stf  no switch: none here
+1 passed, 1 failed, 1 skipped
+"""
+WHY = "no switch: none here"
+
+
+@pytest.fixture
+def summing(load_script, tmp_path, monkeypatch):
+    """scripts/test as a module, with logs elsewhere."""
+    script = load_script(SCRIPTS / "test")
+    monkeypatch.setattr(script, "LOGS", tmp_path / "log")
+    script.LOGS.mkdir()
+    return script
+
+
+def printing(text: str) -> list[str]:
+    """A command that prints a text, and ends as tests do that have failed."""
+    return [sys.executable, "-c", f"print({text!r}); raise SystemExit(1)"]
+
+
+@pytest.mark.parametrize(("runner", "command", "failed", "skipped"), [
+    ("PYTEST", [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "test_of.py"], 2, ("[1] test_of.py:13", WHY)),
+    ("UNITTEST", [sys.executable, "-m", "unittest", "-v", "test_of"], 2, ("test_is_skipped (test_of.Of.test_is_skipped)", WHY)),
+    ("CARGO", printing(CARGO_OUTPUT), 1, ("is_skipped", WHY)),
+    ("SUREFIRE", printing(SUREFIRE_OUTPUT), 2, ("org.slotwise.OfTest", "no reason given")),
+    ("STF", printing(STF_OUTPUT), 1, ("p4_16_samples/c.stf", WHY)),
+])
+def test_a_skipped_test_is_counted_and_named(summing, tmp_path, runner, command, failed, skipped):
+    (tmp_path / "test_of.py").write_text(UNITTEST_FILE if runner == "UNITTEST" else PYTEST_FILE)
+    result = summing.run(summing.Part("of", command, tmp_path, getattr(summing, runner)))
+    assert result == (1, failed, 1, [skipped])
+
+
+def test_what_a_part_that_does_not_count_could_not_check_is_skipped(summing, tmp_path):
+    result = summing.run(summing.Part("of", [sys.executable, "-c", f"print('not run: a program: {WHY}')"], tmp_path))
+    assert result == (1, 0, 1, [("a program", WHY)])
+
+
+def test_a_page_that_is_not_built_again_says_so(summing, load_script, monkeypatch, capsys):
+    web = load_script(SCRIPTS / "web")
+    monkeypatch.setattr(web.shutil, "which", lambda name: None)
+    web.check()
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if re.search(summing.OWN_SKIP, line)]
+    assert line.startswith("not run: page built again, with its own tests: ")
+
+
+def test_a_part_whose_tests_are_all_skipped_has_not_failed(summing, tmp_path):
+    command = [sys.executable, "-c", f"print('SKIPPED [2] test_of.py:3: {WHY}\\n2 skipped in 0.01s')"]
+    assert summing.run(summing.Part("of", command, tmp_path, summing.PYTEST)) == (0, 0, 2, [("[2] test_of.py:3", WHY)])
+
+
+def test_a_part_that_counts_nothing_has_failed(summing, tmp_path):
+    assert summing.run(summing.Part("of", [sys.executable, "-c", ""], tmp_path, summing.PYTEST)) == (0, 1, 0, [])
+
+
+@pytest.mark.parametrize(("named", "status", "sum_"), [([], 0, "1 passed, 0 failed, 1 skipped"), (["switch"], 1, "0 passed, 1 failed, 0 skipped")])
+def test_a_part_that_cannot_run_is_listed_above_the_sum_and_fails_if_it_is_named(summing, monkeypatch, capsys, named, status, sum_):
+    parts = [summing.Part("runs", ["true"]), summing.Part("switch", ["false"], missing=WHY)]
+    monkeypatch.setattr(summing, "parts", lambda: parts)
+    monkeypatch.setattr(sys, "argv", ["test", *named])
+    assert summing.main() == status
+    said = capsys.readouterr().out.splitlines()
+    assert f"not run: switch: whole part: {WHY}" in said[:-1]
+    assert said[-1] == sum_
+
+
+def test_parts_that_need_what_is_not_there_are_left_out_by_name(summing, monkeypatch):
+    monkeypatch.setattr(summing.shutil, "which", lambda name: None)
+    monkeypatch.delenv("P4C_SOURCES", raising=False)
+    assert {part.name: part.missing for part in summing.parts() if part.missing} == {
+        "stf-corpus": "P4C_SOURCES is not set",
+        "diff-bmv2": "simple_switch_grpc not on the PATH",
+        "ptf-bmv2": "simple_switch_grpc not on the PATH",
+    }
+    monkeypatch.setenv("P4C_SOURCES", "p4c")
+    assert "p4c-bm2-ss not on the PATH" in {part.missing for part in summing.parts()}
+
+
+def test_many_tests_skipped_for_one_reason_are_one_line(summing, capsys):
+    names = [f"test{number}" for number in range(summing.MAX_NAMES + 2)]
+    summing.list_not_run({"of": summing.Result(1, 0, len(names), [(name, WHY) for name in names])})
+    assert capsys.readouterr().out == f"not run: of: {', '.join(names[:-2])} and 2 more (build/log/test-of.log): {WHY}\n"
