@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Wireshark dissector follows the parsers that p4c made, and takes any bytes. `scripts/gen-dissector --check` is a part of `scripts/test`."""
+"""The Wireshark dissector follows the parsers that p4c made, takes any bytes, and leaves what is not Slotwise's to Wireshark.
+
+`scripts/gen-dissector --check` is a part of `scripts/test`.
+"""
 import json
+import os
 import random
 import re
 import struct
 import subprocess
 import sys
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
+import zlib
 
 import pytest
 
@@ -23,16 +26,9 @@ ETHERNET = struct.Struct(">12xH")
 
 
 @pytest.fixture(scope="module")
-def generator():
+def generator(load_script):
     """scripts/gen-dissector as a module."""
-    monkeypatch = pytest.MonkeyPatch()
-    # No cache beside the scripts.
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    loader = SourceFileLoader("gen_dissector", str(GENERATOR))
-    module = module_from_spec(spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    yield module
-    monkeypatch.undo()
+    return load_script(GENERATOR)
 
 
 def write_pcap(path, frames: list[tuple[bytes, int]]) -> None:
@@ -164,3 +160,82 @@ def test_a_frame_that_ends_early_is_told_from_one_that_was_cut(tmp_path):
     assert [bool(row[1]) for row in rows] == [False, True, False, True]
     assert [bool(row[2]) for row in rows] == [False, False, True, False]
     assert [row[3] for row in rows] == ["", "commit: 15 of 16 bytes", "commit: 15 of 16 bytes", "optical: 6 of 16 bytes"]
+
+
+def ipv4(protocol: int, payload: bytes) -> bytes:
+    """A frame with a packet of IPv4."""
+    return ETHERNET.pack(wire.ETHERTYPE_IPV4) + struct.pack(">BxHxxxxBBxxII", 0x45, 20 + len(payload), 64, protocol, 1, 2) + payload
+
+
+ARP = bytes.fromhex("ffffffffffff" "020000000001" "0806" "0001080006040001" "020000000001" "0a000001" "000000000000" "0a000002")
+UDP = ipv4(17, struct.pack(">HHHH", 1000, 2000, 8, 0))
+DATA = ETHERNET.pack(wire.ETHERTYPE_OPTICAL) + wire.Optical(
+    version=wire.OPTICAL_VERSION, kind=wire.OpticalKind.DATA, dst_edge=1, inner_type=wire.ETHERTYPE_IPV4).encode() + UDP[14:]
+XCP = ipv4(wire.IP_PROTOCOL_XCP, wire.Xcp(protocol=17, length=wire.XCP_LENGTH, version=wire.XCP_VERSION, format=1).encode() + UDP[34:])
+# More than a stack of 200 has room for.
+MANY = 600
+FOREIGN = {
+    "cut": [(ARP[:16], len(ARP))] * MANY + [(ARP, len(ARP))],
+    "experiment": [(frame, len(frame)) for frame in (ipv4(253, bytes(payload)) for payload in ([], b"abc", range(40), [17, 20, 0x21, 0] + [0] * 40))],
+    # Its bytes 14 and 15 are our EtherType, where that of a packet-in is.
+    "vlan": [(frame, len(frame)) for frame in [bytes.fromhex("0180c2000000" "020000000001" "8100" "88b5") + ARP[12:]]],
+}
+
+
+def looks(capture, *options) -> list[str]:
+    """All that tshark shows of a capture, but for which dissectors were asked about a frame."""
+    done = subprocess.run(["tshark", *options, "-r", capture, "-V"], capture_output=True, text=True, check=True)
+    return [line for line in done.stdout.splitlines() if "[Protocols in frame:" not in line]
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_is_not_slotwises_looks_as_without_the_dissector(name, tmp_path):
+    write_pcap(tmp_path / "foreign.pcap", FOREIGN[name])
+    without = looks(tmp_path / "foreign.pcap")
+    assert len(without) > 10
+    assert looks(tmp_path / "foreign.pcap", "-X", f"lua_script:{DISSECTOR}") == without
+
+
+def write_pcapng(path, frames: list[bytes], fcs_bytes: int) -> None:
+    """Frames of Ethernet, of which the file says how long their check sequences are."""
+    def block(kind: int, body: bytes) -> bytes:
+        length = 12 + len(body)
+        return struct.pack("<II", kind, length) + body + struct.pack("<I", length)
+
+    if_fcslen = struct.pack("<HHBxxxHH", 13, 1, fcs_bytes, 0, 0)
+    blocks = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)), block(1, struct.pack("<HHI", 1, 0, 65535) + if_fcslen)]
+    blocks += [block(6, struct.pack("<IIIII", 0, 0, 0, len(frame), len(frame)) + frame) for frame in frames]
+    path.write_bytes(b"".join(blocks))
+
+
+@pytest.mark.parametrize("fcs_bytes", [0, 4])
+def test_a_check_sequence_is_what_the_file_says(fcs_bytes, tmp_path):
+    padded = [frame.ljust(60, b"\0") for frame in (ARP, UDP)]
+    # 64 bytes: blocks of pcapng are filled up to a multiple of four.
+    write_pcapng(tmp_path / "fcs.pcapng", [frame + struct.pack("<I", zlib.crc32(frame)) for frame in padded], fcs_bytes)
+    without = looks(tmp_path / "fcs.pcapng")
+    assert any("Frame check sequence" in line for line in without) == (fcs_bytes == 4)
+    assert looks(tmp_path / "fcs.pcapng", "-X", f"lua_script:{DISSECTOR}") == without
+
+
+@pytest.mark.parametrize(("frame", "kept"), [(DATA, 16), (DATA, 31), (DATA, 50), (b"\x80\x80" + DATA, 17), (b"\x80\x80" + DATA, 33), (XCP, 36), (XCP, 37), (XCP, 56)])
+def test_any_number_of_cut_frames_leaves_the_next_one_as_it_is(frame, kept, tmp_path):
+    write_pcap(tmp_path / "cut.pcap", [(frame[:kept], len(frame))] * MANY + [(frame, len(frame))])
+    rows = tshark(tmp_path / "cut.pcap", "_ws.lua.error", "slotwise.message", "udp.srcport")
+    assert [row for row in rows if row[0]] == []
+    assert rows[-1] == ["", "xcp STANDARD" if frame is XCP else "optical DATA", "1000"]
+
+
+def test_fields_are_listed_in_the_same_order_each_time(tmp_path):
+    plugins = tmp_path / ".local" / "lib" / "wireshark" / "plugins"
+    plugins.mkdir(parents=True)
+    (plugins / "slotwise.lua").write_text(DISSECTOR.read_text())
+
+    def names() -> list[str]:
+        done = subprocess.run(["tshark", "-G", "fields"], env=os.environ | {"HOME": str(tmp_path)}, capture_output=True, text=True, check=True)
+        fields = (line.split("\t") for line in done.stdout.splitlines() if line.startswith("F\t"))
+        return [field[2] for field in fields if field[2].startswith("slotwise")]
+
+    first = names()
+    assert len(first) == len(set(first)) > 100
+    assert names() == first

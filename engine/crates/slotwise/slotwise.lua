@@ -42,7 +42,7 @@ local HEADERS = {
     {name = "active_version", at = 4, size = 4, doc = "schedule version in force at the sender"},
     {name = "next_version", at = 8, size = 4, doc = "version announced to it, or active_version"},
     {name = "block", at = 12, size = 2, doc = "entries are VOQs REQUEST_ENTRIES*block ..."},
-    {name = "flags", at = 14, size = 2, hex = true, flags = {beacon = 1, no_light = 2}, doc = "REQUEST_BEACON, REQUEST_NO_LIGHT"},
+    {name = "flags", at = 14, size = 2, hex = true, flags = {{"beacon", 1}, {"no_light", 2}}, doc = "REQUEST_BEACON, REQUEST_NO_LIGHT"},
   }},
   request_entry = {bytes = 8, fields = {
     {name = "backlog_bytes", at = 0, size = 4, unit = "bytes"},
@@ -61,7 +61,7 @@ local HEADERS = {
   invitation = {bytes = 16, fields = {
     {name = "nonce", at = 0, size = 4, doc = "newer than that of any invitation before; becomes the session"},
     {name = "mac", at = 4, size = 6, mac = true, doc = "of the invited edge"},
-    {name = "flags", at = 10, size = 2, hex = true, flags = {answer = 1}, doc = "INVITATION_ANSWER"},
+    {name = "flags", at = 10, size = 2, hex = true, flags = {{"answer", 1}}, doc = "INVITATION_ANSWER"},
     {name = "answer_ns", at = 12, size = 4, unit = "ns", doc = "from the invitation's first bit to the answer's, local time of the edge; at most MAX_ANSWER_NS"},
   }},
   configuration = {bytes = 24, fields = {
@@ -140,7 +140,7 @@ local HEADERS = {
     {name = "sequence", at = 0, size = 4, doc = "of the macroflow, a serial number"},
     {name = "sent_bytes", at = 4, size = 4, unit = "bytes", doc = "of the macroflow since its last probe, as links count them"},
     {name = "feedback", at = 8, size = 4, signed = true, unit = "byte/s", doc = "change of its rate that all switches so far allow, byte/s, two's complement; of a reply with PROBE_GRANT the grant"},
-    {name = "flags", at = 12, size = 2, hex = true, flags = {satisfied = 1, grant = 2}, doc = "PROBE_SATISFIED, PROBE_GRANT"},
+    {name = "flags", at = 12, size = 2, hex = true, flags = {{"satisfied", 1}, {"grant", 2}}, doc = "PROBE_SATISFIED, PROBE_GRANT"},
     {name = "queue", at = 14, size = 2, doc = "of the macroflow, at the edge that asks; only that edge reads it"},
     {name = "sent_ns", at = 16, size = 8, unit = "ns", doc = "local time of the edge"},
   }},
@@ -200,13 +200,13 @@ local HEADERS = {
   train_label = {bytes = 16, fields = {
     {name = "queue", at = 0, size = 2},
     {name = "packets", at = 2, size = 2, doc = "as in the tick"},
-    {name = "flags", at = 4, size = 2, hex = true, flags = {refused = 1}, doc = "TRAIN_REFUSED"},
+    {name = "flags", at = 4, size = 2, hex = true, flags = {{"refused", 1}}, doc = "TRAIN_REFUSED"},
     {name = "traffic_class", at = 6, size = 1},
     {name = "tag", at = 8, size = 8, doc = "of trains that wait for an output the one with the smallest tag goes first; 0: in the order of answers; in a star its VOQ"},
   }},
   train_sent = {bytes = 16, fields = {
     {name = "traffic_class", at = 0, size = 1, doc = "of the one that begins"},
-    {name = "flags", at = 1, size = 1, hex = true, flags = {idle = 1}, doc = "OUTPUT_IDLE"},
+    {name = "flags", at = 1, size = 1, hex = true, flags = {{"idle", 1}}, doc = "OUTPUT_IDLE"},
     {name = "tag", at = 8, size = 8, doc = "of the one that begins"},
   }},
   alarm = {bytes = 4, fields = {
@@ -275,7 +275,16 @@ local bits = bit32 or bit
 
 -- ---- fields: slotwise.HEADER.FIELD, slotwise.HEADER.flags.FLAG; slotwise.HEADER is there where the header is ----
 
-local shown = {message = ProtoField.string("slotwise.message", "Message"), check_status = ProtoField.string("slotwise.check.status", "Check")}
+local shown, registered = {}, {}
+
+-- Registers in the order of calls: that of `pairs` is another one in each process.
+local function register(name, field)
+  shown[name] = field
+  registered[#registered + 1] = field
+end
+
+register("message", ProtoField.string("slotwise.message", "Message"))
+register("check_status", ProtoField.string("slotwise.check.status", "Check"))
 
 local function number_field(abbreviation, field)
   local sign = field.signed and "int" or "uint"
@@ -291,19 +300,24 @@ local function number_field(abbreviation, field)
   return make(abbreviation, field.name, style, strings, field.mask, field.doc)
 end
 
-for name, header in pairs(HEADERS) do
+local names = {}
+for name in pairs(HEADERS) do
+  names[#names + 1] = name
+end
+table.sort(names)
+for _, name in ipairs(names) do
   local prefix = "slotwise." .. name
-  shown[prefix] = ProtoField.none(prefix, name)
-  for _, field in ipairs(header.fields) do
+  register(prefix, ProtoField.none(prefix, name))
+  for _, field in ipairs(HEADERS[name].fields) do
     local abbreviation = prefix .. "." .. field.name
-    shown[abbreviation] = field.mac and ProtoField.ether(abbreviation, field.name, field.doc) or number_field(abbreviation, field)
-    for flag, mask in pairs(field.flags or {}) do
-      local flag_abbreviation = abbreviation .. "." .. flag
-      shown[flag_abbreviation] = ProtoField.bool(flag_abbreviation, flag, 8 * field.size, nil, mask)
+    register(abbreviation, field.mac and ProtoField.ether(abbreviation, field.name, field.doc) or number_field(abbreviation, field))
+    for _, flag in ipairs(field.flags or {}) do
+      local flag_abbreviation = abbreviation .. "." .. flag[1]
+      register(flag_abbreviation, ProtoField.bool(flag_abbreviation, flag[1], 8 * field.size, nil, flag[2]))
     end
   end
 end
-slotwise.fields = shown
+slotwise.fields = registered
 
 local problems = {
   short = ProtoExpert.new("slotwise.short", "The frame ends within a header", expert.group.MALFORMED, expert.severity.ERROR),
@@ -312,7 +326,7 @@ local problems = {
   kind = ProtoExpert.new("slotwise.kind", "A kind that no program knows", expert.group.UNDECODED, expert.severity.WARN),
   check = ProtoExpert.new("slotwise.check.bad", "The check is not that of the message", expert.group.CHECKSUM, expert.severity.ERROR),
 }
-slotwise.experts = problems
+slotwise.experts = {problems.short, problems.cut, problems.version, problems.kind, problems.check}
 
 -- ---- one header ----
 
@@ -352,8 +366,8 @@ local function show(name, at, tvb, tree)
     local range = tvb(at + field.at, field.size)
     local abbreviation = "slotwise." .. name .. "." .. field.name
     local leaf = branch:add(shown[abbreviation], range)
-    for flag in pairs(field.flags or {}) do
-      leaf:add(shown[abbreviation .. "." .. flag], range)
+    for _, flag in ipairs(field.flags or {}) do
+      leaf:add(shown[abbreviation .. "." .. flag[1]], range)
     end
   end
   return branch
@@ -532,16 +546,16 @@ function linecard.dissector(tvb, pinfo, root)
   return begin("linecard", tvb, pinfo, root)
 end
 
--- What else experiments with XCP's protocol number is left as data.
+-- What else experiments with XCP's protocol number is left to Wireshark.
 function xcp.dissector(tvb, pinfo, root)
   local bytes = HEADERS.xcp.bytes
+  local is_ours = tvb:captured_len() >= 3 and value_of("xcp", "version", 0, tvb) == XCP_VERSION and value_of("xcp", "length", 0, tvb) == XCP_LENGTH
+  if not is_ours then
+    return 0
+  end
   local tree = root:add(slotwise, tvb(0, math.min(bytes, tvb:captured_len())))
   pinfo.cols.protocol = "XCP"
   if not is_there(0, bytes, "xcp", tvb, tree) then
-    return tvb:captured_len()
-  end
-  if value_of("xcp", "version", 0, tvb) ~= XCP_VERSION or value_of("xcp", "length", 0, tvb) ~= XCP_LENGTH then
-    tree:add_proto_expert_info(problems.version)
     return tvb:captured_len()
   end
   local format = XcpFormat[value_of("xcp", "format", 0, tvb)] or "of no known format"
@@ -559,31 +573,33 @@ local ETHERNET_BYTES = 14
 
 local function is_packet_io(tvb)
   local inner = HEADERS.packet_in.bytes
-  if tvb:captured_len() < inner + ETHERNET_BYTES or tvb(1, 1):uint() % 128 ~= 0 then
+  if tvb:captured_len() <= inner + ETHERNET_BYTES or tvb(1, 1):uint() % 128 ~= 0 then
     return false
   end
-  return tvb(inner + ETHERNET_BYTES - 2, 2):uint() == ETHERTYPE_OPTICAL and tvb(ETHERNET_BYTES - 2, 2):uint() ~= ETHERTYPE_OPTICAL
+  local has_ours = tvb(inner + ETHERNET_BYTES - 2, 2):uint() == ETHERTYPE_OPTICAL and tvb(ETHERNET_BYTES - 2, 2):uint() ~= ETHERTYPE_OPTICAL
+  local version = math.floor(tvb(inner + ETHERNET_BYTES, 1):uint() / 16)
+  return has_ours and (version == FAMILIES.optical.version or version == FAMILIES.ring.version)
 end
 
-local WTAP_ENCAP_ETHERNET = 1
-local ethernet = DissectorTable.get("wtap_encap"):get_dissector(WTAP_ENCAP_ETHERNET)
+-- Nothing has its number: frames come by Ethernet's list of those who know a frame by its bytes, so that all others never come here.
+function packet_io.dissector()
+  return 0
+end
 
-function packet_io.dissector(tvb, pinfo, root)
-  local frame = tvb
-  if tvb:captured_len() < ETHERNET_BYTES then
-    -- What Wireshark throws of a frame that was cut here would leave Lua's stack as it is, until it is full.
-    return 0
-  elseif is_packet_io(tvb) then
-    local inner = HEADERS.packet_in.bytes
-    show("packet_in", 0, tvb, root:add(slotwise, tvb(0, inner)))
-    is_packet_ios, frame = true, tvb(inner):tvb()
+local ethernet = Dissector.get("eth_withoutfcs")
+
+packet_io:register_heuristic("eth", function(tvb, pinfo, root)
+  if not is_packet_io(tvb) then
+    return false
   end
-  pcall(function() ethernet:call(frame, pinfo, root) end)
+  local inner = HEADERS.packet_in.bytes
+  show("packet_in", 0, tvb, root:add(slotwise, tvb(0, inner)))
+  is_packet_ios = true
+  pcall(function() ethernet:call(tvb(inner):tvb(), pinfo, root) end)
   is_packet_ios = false
-  return tvb:captured_len()
-end
+  return true
+end)
 
 DissectorTable.get("ethertype"):add(ETHERTYPE_OPTICAL, slotwise)
 DissectorTable.get("ethertype"):add(ETHERTYPE_LINECARD, linecard)
 DissectorTable.get("ip.proto"):add(IP_PROTOCOL_XCP, xcp)
-DissectorTable.get("wtap_encap"):add(WTAP_ENCAP_ETHERNET, packet_io)
