@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from slotwise import home
-from slotwise.errors import MissingPackage, SlotwiseError, UnknownPhase, UnknownTable
+from slotwise.errors import InvalidArgument, MissingPackage, SlotwiseError, UnknownPhase, UnknownTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,16 +47,22 @@ class Report:
         """What should be known although it is no failure, a sentence each."""
         return self.data["verdict"]["notes"]
 
-    def phase(self, name: str) -> dict:
-        """A phase by its name: `start_ns`, `end_ns`, `flows`, `files`. Raises UnknownPhase."""
+    def phase(self, name: str | None = None) -> dict:
+        """A phase by its name, which may be left out where there is one: `start_ns`, `end_ns`, `flows`, `files`. Raises UnknownPhase, or
+        InvalidArgument without a name where there are several."""
         phases = {entry["name"]: entry for entry in self.data["phases"]}
+        if name is None and len(phases) == 1:
+            (name,) = phases
+        if name is None:
+            raise InvalidArgument(f"phase: missing; expected one of the report's {len(phases)}: {', '.join(phases)}")
         if name not in phases:
             raise UnknownPhase("phase", name, phases, "the report")
         return phases[name]
 
-    def goodput_bps(self, phase: str) -> dict[tuple[str, str], float]:
+    def goodput_bps(self, phase: str | None = None) -> dict[tuple[str, str], float]:
         """What the receivers of a phase got, summed by (source host, destination host): payload of TCP or UDP in each flow's own time. That
-        is the phase's in a simulation; live it is what iperf3 measured, without its start and end. Raises UnknownPhase."""
+        is the phase's in a simulation; live it is what iperf3 measured, without its start and end. The phase may be left out where there is
+        one. Raises as `phase`."""
         goodput: dict[tuple[str, str], float] = {}
         for flow in self.phase(phase)["flows"]:
             pair = flow["from"], flow["to"]
@@ -69,7 +75,8 @@ class Report:
         return self._of_phases("flows")
 
     def files(self) -> DataFrame:
-        """A row a file, in the order of phases, as `flows` has them. Raises MissingPackage."""
+        """A row a file of a live run, in the order of phases, as `flows` has them. A simulation has files among its flows, with kind `file`.
+        Raises MissingPackage."""
         return self._of_phases("files")
 
     def series(self) -> DataFrame:

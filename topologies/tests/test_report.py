@@ -6,7 +6,7 @@ import sys
 import pandas
 import pytest
 
-from slotwise import MissingPackage, Report, ReportError, SlotwiseError, UnknownPhase, UnknownTable
+from slotwise import InvalidArgument, MissingPackage, Report, ReportError, SlotwiseError, UnknownPhase, UnknownTable
 
 
 def flow(source: str, goodput_bps: float) -> dict:
@@ -66,6 +66,14 @@ def test_what_is_no_report_is_refused(tmp_path, text):
 def test_an_unknown_phase_is_refused_with_those_that_there_are(report):
     with pytest.raises(UnknownPhase, match="the report has no phase 'tow'; did you mean 'two'\\? it has one, two"):
         report.goodput_bps("tow")
+
+
+def test_a_phase_may_be_left_out_where_there_is_one(report):
+    with pytest.raises(InvalidArgument, match="phase: missing; expected one of the report's 2: one, two"):
+        report.goodput_bps()
+    alone = Report({**report.data, "phases": report.data["phases"][1:]})
+    assert alone.goodput_bps() == alone.goodput_bps("two") == {("h0_0", "h1_0"): 3.0}
+    assert alone.phase()["name"] == "two"
 
 
 def test_columns_are_read_by_name(report, tmp_path):
