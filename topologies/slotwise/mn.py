@@ -30,6 +30,10 @@ from slotwise.net import ScenarioTopo
 from slotwise.rundir import MARK, RunDirectory
 
 
+ATTACHED = "attached"
+"""The phase that a run's summary has, in which all traffic is Mininet's."""
+
+
 class MarkedTopo(ScenarioTopo):
     """What Mininet starts for it has a run's directory in its environment: scripts/clean-net finds what a killed `mn` leaves."""
 
@@ -68,7 +72,7 @@ class AgileStar(MarkedTopo):
     @staticmethod
     def scenario(edges: int = 4, hosts: int = 2, **options) -> dict:  # pylint: disable=arguments-differ
         """Mininet's command line and tests make the traffic; a scenario has at least one phase."""
-        return builders.star(edges, hosts, **options) | {"phases": [{"name": "attached", "duration_ms": 1000, "traffic": []}]}
+        return builders.star(edges, hosts, **options) | {"phases": [{"name": ATTACHED, "duration_ms": 1000, "traffic": []}]}
 
 
 class PacketRing(MarkedTopo):
@@ -117,11 +121,16 @@ class Agile(MarkedTopo):
 
     @staticmethod
     def scenario(file: str, **others) -> dict:  # pylint: disable=arguments-differ
-        """As the file has it, wherever it is written to."""
+        """As the file has it, wherever it is written to, but for its phases: none of their traffic is run."""
         for option in others:
             raise UnknownArgument("option", option, OPTIONS, "agile")
         path = Path(str(file))
-        return scenarios.placed(scenarios.load(path), path.resolve().parent)
+        scenario = scenarios.placed(scenarios.load(path), path.resolve().parent)
+        if "phases" in scenario:
+            # What changes at a time is in the file's own time.
+            lasts_ms = sum(phase["duration_ms"] for phase in scenario["phases"])
+            scenario["phases"] = [{"name": ATTACHED, "duration_ms": lasts_ms, "traffic": []}]
+        return scenario
 
 
 topos = {"agilestar": AgileStar, "packetring": PacketRing, "opsmesh": Mesh, "lambda": Lambda, "agile": Agile}

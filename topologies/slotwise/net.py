@@ -14,6 +14,7 @@ from mininet.topo import Topo
 
 from slotwise.access import OFFLOADS_OFF
 from slotwise.errors import SlotwiseError
+from slotwise.process import end_all_in, network_of
 from slotwise.scenario import hosts, ops_edges, routed_hosts, stations
 
 
@@ -39,6 +40,17 @@ class AccessHost(Host):
     `receive_cpus` is a mask of CPUs in hexadecimal: its stack handles arriving packets there, instead of in the thread that
     sent them (receive packet steering), which for an edge's packets is the fabric's.
     """
+
+    def startShell(self, *arguments, **options):
+        """As Mininet has it; keeps which network is the host's."""
+        super().startShell(*arguments, **options)
+        self.network = network_of(self.pid)
+
+    def terminate(self):
+        """As Mininet has it, which ends the shell and its group; then all else that is left in the host's network, such as daemons."""
+        super().terminate()
+        if self.network not in (None, network_of(os.getpid())):
+            end_all_in(self.network)
 
     def cmd(self, *arguments, **options):
         """As Mininet has it, but a host whose shell has ended says nothing: Mininet would wait for it for ever."""

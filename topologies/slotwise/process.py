@@ -3,9 +3,12 @@
 import asyncio
 import ctypes
 import os
+import select
 import signal
+import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
+from pathlib import Path
 from typing import AsyncIterator
 
 from mininet.node import Node
@@ -13,6 +16,8 @@ from mininet.node import Node
 from slotwise.errors import SlotwiseError
 
 PR_SET_PDEATHSIG = 1
+GRACE_S = 1
+"""Time that processes of a host have to end once they are asked to."""
 
 
 class ProcessError(SlotwiseError):
@@ -24,6 +29,49 @@ def die_with_parent() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+
+
+def network_of(pid: int) -> tuple[int, int] | None:
+    """The network namespace of a process, by the numbers of its file; None if there is no such process, or nobody may ask."""
+    try:
+        found = os.stat(f"/proc/{pid}/ns/net")
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def end_all_in(network: tuple[int, int]) -> None:
+    """Ends every process in a network namespace: by SIGTERM, and those that are still there after GRACE_S by SIGKILL."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with ExitStack() as stack:
+            left = _processes_in(network, stack)
+            if not left:
+                return
+            ends = select.poll()
+            for descriptor in left:
+                with suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(descriptor, number)
+                ends.register(descriptor, select.POLLIN)
+            deadline = time.monotonic() + GRACE_S
+            while left and (ended := ends.poll(max(0, deadline - time.monotonic()) * 1000)):
+                for descriptor, _ in ended:
+                    ends.unregister(descriptor)
+                    left.remove(descriptor)
+
+
+def _processes_in(network: tuple[int, int], stack: ExitStack) -> set[int]:
+    """Descriptors of the processes in a network namespace, which `stack` closes."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        # First the descriptor: it is of the process that is looked at then, whatever gets its number later.
+        with suppress(ProcessLookupError):
+            descriptor = os.pidfd_open(int(process.name))
+            if network_of(int(process.name)) == network:
+                stack.callback(os.close, descriptor)
+                found.add(descriptor)
+            else:
+                os.close(descriptor)
+    return found
 
 
 @asynccontextmanager

@@ -66,11 +66,13 @@ exit 1
 
 
 def mn(place: Path, stand_in: str, *arguments: str, typed: str = "") -> subprocess.CompletedProcess:
-    """Runs `mn` in namespaces of its own, `place` as its /tmp: when it fails it kills processes by name and clears /tmp."""
+    """Runs `mn` in namespaces of its own, `place` as its /tmp: when it fails it kills processes by name and clears /tmp. Which processes are
+    there afterwards is in the file `left`; `sleep 1000` is no host's."""
     command = place / "slotwise"
     command.write_text(stand_in)
     command.chmod(command.stat().st_mode | stat.S_IXUSR)
-    inside = f'mount --make-rprivate / && mount --bind {place} /tmp && cd /tmp && exec mn "$@"'
+    inside = (f"mount --make-rprivate / && mount --bind {place} /tmp && cd /tmp || exit; sleep 1000 & "
+              'mn "$@"; status=$?; ps -eo args > left; exit $status')
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
         ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "sh", "-c", inside, "mn",
@@ -98,6 +100,14 @@ def test_one_fabric_serves_all_edges_and_ends_with_the_net(tmp_path):
     assert scenario["edges"][2]["fibres"][0]["rate_bps"] == 100_000_000
     assert "e2-eth2@" in (tmp_path / "stopped").read_text(), "interfaces went before the fabric was told to end"
     assert not list(tmp_path.glob("slotwise-*"))
+
+
+def test_daemons_of_hosts_end_with_the_net(tmp_path):
+    typed = "h0_0 setsid --fork sleep 2000 && echo begun\nh1_0 setsid --fork sh -c 'trap \"\" TERM; exec sleep 3000' && echo begun\nexit\n"
+    result = mn(tmp_path, BRIDGE, "--topo", "agilestar,2,1", typed=typed)
+    assert (result.stdout + result.stderr).count("begun\n") == 2, result.stdout + result.stderr
+    sleeping = [line for line in (tmp_path / "left").read_text().splitlines() if line.startswith("sleep ")]
+    assert sleeping == ["sleep 1000"]
 
 
 def test_a_fabric_that_does_not_start_says_why(tmp_path):
@@ -182,12 +192,15 @@ def test_a_fabric_that_dies_while_mininet_tests_harms_nobody(tmp_path):
 def test_a_scenario_file_is_a_topology_with_the_runs_options(tmp_path):
     file = tmp_path / "mine.yaml"
     scenario = builders.star(2, [1, 2], name="mine")
-    scenario["phases"] = [{"name": "main", "duration_ms": 1000, "traffic": []}]
+    tcp = {"kind": "tcp", "from": "all", "to": "all"}
+    scenario["phases"] = [{"name": "uniform", "duration_ms": 1000, "traffic": [tcp]}, {"name": "late", "duration_ms": 2000, "traffic": []}]
     file.write_text(yaml.safe_dump(scenario))
     options = "report=/tmp/r.json,pcap=/tmp/captures,pcap_filter=data+edge0-*,snaplen=96"
     result = mn(tmp_path, BRIDGE.replace("$1 $3", "$@"), "--topo", f"agile,/tmp/mine.yaml,{options}", "--test", "pingall")
     assert "0% dropped (6/6 received)" in result.stdout + result.stderr
-    assert yaml.safe_load((tmp_path / "scenario.yaml").read_text())["name"] == "mine"
+    told = yaml.safe_load((tmp_path / "scenario.yaml").read_text())
+    # Its phases are not run, so the summary names none of them.
+    assert (told["name"], told["phases"]) == ("mine", [{"name": "attached", "duration_ms": 3000, "traffic": []}])
     words = (tmp_path / "arguments").read_text().split()
     assert words[4:] == ["--until-input-ends", "--report", "/tmp/r.json", "--pcap", "/tmp/captures", "--pcap-filter", "data,edge0-*", "--snaplen", "96"]
 
