@@ -2,6 +2,7 @@
 """scripts/clean-net, in PID and network namespaces of its own: it deletes interfaces."""
 import fcntl
 import os
+import re
 import subprocess
 
 import pytest
@@ -55,6 +56,8 @@ def test_only_what_belongs_to_dead_runs_goes(scene, tmp_path):
     lines = result.stdout.splitlines()
     assert result.returncode == 0, result.stderr
     assert "dead 137" in lines
+    (killed,) = [line for line in lines if line.startswith("processes: ")]
+    assert re.fullmatch(r"processes: \d+ \((bash|sleep)\) \d+ \((bash|sleep)\)", killed)
     assert "live lives" in lines and "other lives" in lines
     assert "interfaces: none" in lines and any(line.startswith("e3-eth1") for line in lines), "they may be the living run's"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["slotwise-backup", "slotwise-living", "up"]
@@ -102,6 +105,7 @@ def test_what_may_belong_to_a_living_run_is_left_alone(namespaces, tmp_path):
     assert lines[0] == "processes: none"
     for one in ("gone", "elsewhere", "empty", "relative", "lost", "odd"):
         assert f"{one} lives" in lines
+    assert re.search(r"\d+ \(sleep\)", result.stderr)
     for doubt, why in (("/nowhere/slotwise-lost", "there is none"), (f"{tmp_path}/slotwise-fifo", "it cannot be looked at")):
         assert any(doubt in line and why in line for line in result.stderr.splitlines()), result.stderr
     assert (tmp_path / "slotwise-seen" / "lock").exists()
