@@ -21,6 +21,8 @@ pub(crate) struct Machine<'a> {
     pub payload: &'a [u8],
     pub now_ns: u64,
     pub drop_port: u64,
+    /// See [`crate::Pipeline::set_bmv2_compatible`].
+    pub bmv2_compatible: bool,
     pub out: &'a mut dyn Output,
 }
 

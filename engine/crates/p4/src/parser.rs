@@ -3,7 +3,7 @@
 
 use crate::action::Machine;
 use crate::codec::read_bits;
-use crate::ir::{HeaderId, Ir, KeySource, ParserOp, Slot, Transition, When};
+use crate::ir::{DefaultTransition, HeaderId, Ir, KeySource, LastRead, ParseState, ParserOp, Slot, Transition, When};
 use crate::trace::TraceEvent;
 use crate::value::limbs_for;
 
@@ -55,17 +55,28 @@ impl ParserRun<'_, '_> {
             self.op(op)?;
         }
         if state.key.is_empty() {
-            return Ok(state.default);
+            return Ok(state.default.next());
         }
+        let bottom = self.machine.packet.stack.len();
+        let next = self.select(state);
+        self.machine.packet.stack.truncate(bottom);
+        next
+    }
+
+    /// The state that the key chooses; the caller takes what is left of the key from the stack.
+    fn select(&mut self, state: &ParseState) -> Result<Option<usize>, Failure> {
         let bottom = self.machine.packet.stack.len();
         for source in &state.key {
             self.push_key(source)?;
         }
         let key = &self.machine.packet.stack[bottom..];
-        let chosen = state.cases.iter().find(|case| matches(case, key, self.value_sets));
-        let next = chosen.map_or(state.default, |case| case.next);
-        self.machine.packet.stack.truncate(bottom);
-        Ok(next)
+        match state.cases.iter().find(|case| matches(case, key, self.value_sets)) {
+            Some(case) => Ok(case.next),
+            None if state.default == DefaultTransition::Missing && !self.machine.bmv2_compatible => {
+                Err(self.machine.ir.errors.no_match)
+            }
+            None => Ok(state.default.next()),
+        }
     }
 
     /// Puts a part of the key on the stack.
@@ -98,6 +109,22 @@ impl ParserRun<'_, '_> {
         let last = (self.machine.packet.words[next] as usize).checked_sub(1);
         last.and_then(|i| elements.get(i).copied())
             .ok_or(self.machine.ir.errors.stack_out_of_bounds)
+    }
+
+    fn need_last(&mut self, reads: &[LastRead]) -> Result<(), Failure> {
+        for read in reads {
+            match read {
+                LastRead::Always(stack) => {
+                    let stack = &self.machine.ir.layout.stacks[*stack];
+                    self.last(stack.next, &stack.elements)?;
+                }
+                LastRead::If { condition, yes, no } => {
+                    let holds = self.machine.eval(condition, &[]) != 0;
+                    self.need_last(if holds { yes } else { no })?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Puts bits of the packet ahead on the stack.
@@ -178,6 +205,7 @@ impl ParserRun<'_, '_> {
                 }
                 Err(self.machine.eval(error, &[]))
             }
+            ParserOp::NeedLast(reads) => self.need_last(reads),
             ParserOp::Primitive(primitive) => {
                 self.machine.step(primitive, &[]);
                 Ok(())

@@ -47,7 +47,7 @@ pub struct Pipeline {
     /// Memory for its arrays and for what controllers add.
     pub(crate) held: Held,
     /// See [`Pipeline::set_bmv2_compatible`].
-    bmv2_compatible: bool,
+    pub(crate) bmv2_compatible: bool,
     /// Ingress and egress run apart, so that whatever leaves ingress is queued: see [`crate::queueing`].
     pub(crate) apart: bool,
     /// Latest time seen.
@@ -141,6 +141,7 @@ impl Pipeline {
     /// * The `ingress_port` of a resubmitted or recirculated packet, and of an ingress clone at egress, is 0 if no field
     ///   list keeps it.
     /// * A packet leaves after its ingress clones.
+    /// * A `select` without a match accepts, without an error.
     pub fn set_bmv2_compatible(&mut self, on: bool) {
         self.bmv2_compatible = on;
     }
@@ -229,11 +230,11 @@ impl Pipeline {
         });
     }
 
-    /// The state of the packet that was processed last, before its copies.
+    /// The state of the packet that was processed last, before its copies, and the words that are left of its scratch.
     #[cfg(test)]
-    pub(crate) fn last_packet(&self) -> (Vec<u64>, u64, Requests) {
+    pub(crate) fn last_packet(&self) -> (Vec<u64>, u64, Requests, usize) {
         let packet = self.packet.as_ref().expect("a packet was processed");
-        (packet.words.clone(), packet.length, packet.requests)
+        (packet.words.clone(), packet.length, packet.requests, packet.stack.len())
     }
 
     /// Packets given up: an assertion failed, an action looped, or one packet became too many or made too much work.

@@ -43,6 +43,7 @@ impl Pipeline {
             payload,
             now_ns: self.now_ns,
             drop_port: u64::from(self.config.drop_port),
+            bmv2_compatible: self.bmv2_compatible,
             out,
         };
         (machine, means)

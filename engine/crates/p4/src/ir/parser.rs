@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 pub(crate) struct ParserErrors {
     pub no_error: u64,
     pub packet_too_short: u64,
+    pub no_match: u64,
     pub stack_out_of_bounds: u64,
     pub header_too_short: u64,
     pub parser_timeout: u64,
@@ -32,8 +33,26 @@ pub(crate) struct ParseState {
     pub ops: Vec<ParserOp>,
     pub key: Vec<KeySource>,
     pub cases: Vec<Transition>,
-    /// Where no case matches; `None` ends the parser.
-    pub default: Option<usize>,
+    pub default: DefaultTransition,
+}
+
+/// Destination of a state if no case matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DefaultTransition {
+    /// State; `None` ends the parser.
+    To(Option<usize>),
+    /// None: the `select` rejects with `error.NoMatch`.
+    Missing,
+}
+
+impl DefaultTransition {
+    /// Returns the next state; `None` ends the parser.
+    pub fn next(self) -> Option<usize> {
+        match self {
+            DefaultTransition::To(next) => next,
+            DefaultTransition::Missing => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -65,7 +84,21 @@ pub(crate) enum ParserOp {
         condition: Expr,
         error: Expr,
     },
+    /// Rejects with `error.StackOutOfBounds` if the next operation reads `last` of an empty stack.
+    NeedLast(Vec<LastRead>),
     Primitive(Primitive),
+}
+
+/// Read of a stack's last element by an expression.
+#[derive(Debug)]
+pub(crate) enum LastRead {
+    Always(StackId),
+    /// Operand of `&&`, `||` or `?:`, which is evaluated only if the condition holds or fails.
+    If {
+        condition: Expr,
+        yes: Vec<LastRead>,
+        no: Vec<LastRead>,
+    },
 }
 
 /// A part of a `select` key; parts lie in words one after the other, `width` bits right-aligned in theirs.

@@ -4,7 +4,7 @@
 use super::emitter::{Emitter, Result, Unsupported, plain, unaligned};
 use super::runtime::{Call, Context};
 use crate::codec::{Chunk, Codec};
-use crate::ir::{HeaderId, KeySource, ParseState, ParserOp, Primitive, Target, When};
+use crate::ir::{DefaultTransition, HeaderId, KeySource, LastRead, ParseState, ParserOp, Primitive, Target, When};
 use crate::parser::MAX_EMPTY_STATES;
 use crate::value::{limbs_for, mask};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -79,7 +79,7 @@ impl<'ir> Emitter<'_, 'ir> {
         }
         let next = |next: Option<usize>| next.map_or(run.end, |state| run.states[state]);
         if state.key.is_empty() {
-            self.jump(next(state.default));
+            self.jump(next(state.default.next()));
             return Ok(());
         }
         let mut key = Vec::new();
@@ -116,7 +116,12 @@ impl<'ir> Emitter<'_, 'ir> {
             self.branch(matched, next(case.next), on);
             self.switch_to(on);
         }
-        self.jump(next(state.default));
+        if state.default == DefaultTransition::Missing {
+            let as_bmv2 = self.context_field(offset_of!(Context, bmv2_compatible));
+            let rejects = self.builder.ins().icmp_imm(IntCC::Equal, as_bmv2, 0);
+            self.fail_if(rejects, self.ir.errors.no_match, run);
+        }
+        self.jump(next(state.default.next()));
         Ok(())
     }
 
@@ -244,10 +249,36 @@ impl<'ir> Emitter<'_, 'ir> {
                 self.switch_to(on);
                 Ok(())
             }
+            ParserOp::NeedLast(reads) => self.need_last(reads, run),
             // A log calls the caller, whose panics end the parser.
             ParserOp::Primitive(primitive) if !matches!(primitive, Primitive::Log { .. }) => self.primitive(primitive),
             _ => self.call_op(op, run),
         }
+    }
+
+    fn need_last(&mut self, reads: &'ir [LastRead], run: &Run) -> Result<()> {
+        for read in reads {
+            self.check_size()?;
+            match read {
+                LastRead::Always(stack) => {
+                    let next = self.word(self.ir.layout.stacks[*stack].next)?;
+                    let empty = self.builder.ins().icmp_imm(IntCC::Equal, next, 0);
+                    self.fail_if(empty, self.ir.errors.stack_out_of_bounds, run);
+                }
+                LastRead::If { condition, yes, no } => {
+                    let condition = self.expr(condition)?;
+                    let (holds, fails, on) = (self.block(), self.block(), self.block());
+                    self.branch(condition, holds, fails);
+                    for (block, reads) in [(holds, yes), (fails, no)] {
+                        self.switch_to(block);
+                        self.need_last(reads, run)?;
+                        self.jump(on);
+                    }
+                    self.switch_to(on);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Bits of the frame ahead, in limbs, the lowest one first.
@@ -384,7 +415,7 @@ fn may_run_out(states: &[ParseState]) -> bool {
     let mut incoming = vec![0usize; states.len()];
     let successors = |state: &ParseState| {
         let cases = state.cases.iter().map(|case| case.next);
-        cases.chain([state.default]).flatten().collect::<Vec<_>>()
+        cases.chain([state.default.next()]).flatten().collect::<Vec<_>>()
     };
     for to in states.iter().flat_map(successors) {
         incoming[to] += 1;

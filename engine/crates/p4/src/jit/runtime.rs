@@ -27,6 +27,8 @@ pub(super) struct Context<'a> {
     /// Limbs of all registers.
     pub registers: *mut u64,
     pub drop_port: u64,
+    /// Not 0: see [`Machine::bmv2_compatible`].
+    pub bmv2_compatible: u64,
     /// [Work](crate::work) that is left.
     pub work_left: *mut u64,
     /// Parser: the frame, and how much of it is parsed (where the code calls a function, and at the end).
@@ -58,6 +60,7 @@ impl<'a> Context<'a> {
             packet: &raw mut *machine.packet,
             registers: machine.persistent.registers.as_mut_ptr(),
             drop_port: machine.drop_port,
+            bmv2_compatible: machine.bmv2_compatible.into(),
             work_left: &raw mut machine.persistent.work_left,
             frame: std::ptr::null(),
             frame_bytes: 0,

@@ -154,6 +154,10 @@ impl<'a> Place<'a> {
         }
     }
 
+    pub fn is_object(&self) -> bool {
+        self.value.is_object()
+    }
+
     pub fn is_string(&self) -> bool {
         self.value.is_string()
     }

@@ -5,6 +5,7 @@ mod actions;
 mod expr;
 pub(crate) mod headers;
 mod json;
+mod last;
 mod lower;
 mod number;
 mod objects;

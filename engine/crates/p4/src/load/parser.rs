@@ -5,10 +5,12 @@ use super::actions::{Context, load_primitive, target};
 use super::expr::Typed;
 use super::headers::type_field;
 use super::json::{Load, Place};
+use super::last::last_reads;
 use super::{MAX_VALUE_BITS, lower, unique};
 use crate::expr::Expr;
 use crate::ir::{
-    HeaderId, KeySource, ParseState, Parser, ParserErrors, ParserOp, Primitive, Transition, Value, ValueSet, When,
+    DefaultTransition, HeaderId, KeySource, LastRead, ParseState, Parser, ParserErrors, ParserOp, Primitive,
+    Transition, Value, ValueSet, When,
 };
 use crate::value::{from_be_bytes, limbs_for};
 use std::collections::BTreeMap;
@@ -24,6 +26,7 @@ pub(super) fn load_errors(root: &Place) -> Load<ParserErrors> {
     Ok(ParserErrors {
         no_error: code("NoError", 0),
         packet_too_short: code("PacketTooShort", 1),
+        no_match: code("NoMatch", 2),
         stack_out_of_bounds: code("StackOutOfBounds", 3),
         header_too_short: code("HeaderTooShort", 4),
         parser_timeout: code("ParserTimeout", 5),
@@ -89,19 +92,30 @@ fn load_state(
 ) -> Load<ParseState> {
     let mut ops = Vec::new();
     for op in place.need("parser_ops")?.items()? {
-        ops.push(load_op(&op, context)?);
+        let loaded = load_op(&op, context)?;
+        let reads = op_reads(&op, context)?;
+        if !reads.is_empty() {
+            ops.push(ParserOp::NeedLast(reads));
+        }
+        ops.push(loaded);
     }
     let mut key = Vec::new();
     for part in place.list("transition_key")? {
         key.push(load_key(&part, context)?);
     }
     let widths: Vec<u32> = key.iter().map(KeySource::width).collect();
+    // Without a key there is nothing to match: the state ends the parser unless a transition says where it goes.
+    let default = if key.is_empty() {
+        DefaultTransition::To(None)
+    } else {
+        DefaultTransition::Missing
+    };
     let mut state = ParseState {
         name: place.need("name")?.text()?.to_owned(),
         ops,
         key,
         cases: Vec::new(),
-        default: None,
+        default,
     };
     for transition in place.need("transitions")?.items()? {
         let next = match transition.get("next_state")? {
@@ -116,8 +130,8 @@ fn load_state(
             None => true,
         };
         match (kind, value) {
-            ("default", _) => state.default = next,
-            ("hexstr", _) if is_default => state.default = next,
+            ("default", _) => state.default = DefaultTransition::To(next),
+            ("hexstr", _) if is_default => state.default = DefaultTransition::To(next),
             ("hexstr", Some(value)) => {
                 let mask = match transition.get("mask")? {
                     Some(mask) => parts(&mask, &widths)?,
@@ -278,6 +292,20 @@ fn load_op(place: &Place, context: Context) -> Load<ParserOp> {
         }
         (name, _) => op.error(format!("parser operation `{name}` is not supported")),
     }
+}
+
+/// Returns the reads of `last` in an operation.
+fn op_reads(place: &Place, context: Context) -> Load<Vec<LastRead>> {
+    let mut reads = Vec::new();
+    let params = place.list("parameters")?;
+    let primitive = match (place.need("op")?.text()?, params.as_slice()) {
+        ("primitive", [primitive]) => primitive.list("parameters")?,
+        _ => params,
+    };
+    for param in &primitive {
+        last_reads(param, context, &mut reads)?;
+    }
+    Ok(reads)
 }
 
 fn load_extract(what: &Place, bits: Option<Expr>, context: Context) -> Load<ParserOp> {

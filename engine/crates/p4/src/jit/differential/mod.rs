@@ -289,6 +289,9 @@ fn compare(seed: u64) -> bool {
     let program = Arc::new(program);
     let mut pipelines = pipelines(&program, seed);
     assert_eq!(pipelines[1].executor(), Executor::Jit, "{:?}", program.code());
+    for pipeline in &mut pipelines {
+        pipeline.set_bmv2_compatible(seed % 3 == 2);
+    }
     configure(&mut dice, &program.ir, &mut pipelines);
     for packet in 0..PACKETS {
         let (port, frame) = (dice.below(8) as Port, frame(&mut dice));

@@ -32,7 +32,10 @@ impl Program<'_> {
                         json!({"type": "hexstr", "value": bits(self.dice), "mask": mask, "next_state": next(self.dice)})
                     });
                 }
-                transitions.push(json!({"type": "default", "value": null, "mask": null, "next_state": next(self.dice)}));
+                // Without one, nothing but a match is accepted.
+                if key.is_empty() || self.dice.chance(80) {
+                    transitions.push(json!({"type": "default", "value": null, "mask": null, "next_state": next(self.dice)}));
+                }
                 json!({"name": format!("state {index}"), "parser_ops": ops, "transition_key": key, "transitions": transitions})
             })
             .collect()

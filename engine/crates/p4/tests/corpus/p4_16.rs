@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rules of P4-16 and v1model that BMv2 breaks, and BMv2's behaviour on request.
+
+use super::small::{
+    Small, assign, expression, extract, extract_next, field, header, hex, last, primitive, standard, state,
+};
+use super::support::answer;
+use serde_json::{Value, json};
+
+const NO_ERROR: u8 = 0;
+const NO_MATCH: u8 = 2;
+const STACK_OUT_OF_BOUNDS: u8 = 3;
+const OTHER: u8 = 7;
+
+/// The result is the parser's error.
+fn tell_error() -> Vec<Value> {
+    vec![assign(field("tag", "result"), standard("parser_error"))]
+}
+
+#[test]
+fn a_select_without_a_match_rejects_with_no_match_unless_it_is_to_be_as_in_bmv2() {
+    let start = |next: &[(Option<&str>, Option<&str>)]| {
+        let body = state("body", &[extract("x")], &[], &[(None, None)]);
+        let start = state("start", &[extract("tag")], &[field("tag", "kind")], next);
+        Small {
+            headers: vec![("x", "a_t")],
+            states: vec![start, body],
+            ingress: tell_error(),
+            ..Small::default()
+        }
+    };
+    let cases = [(Some("0x01"), Some("body")), (Some("0x02"), None)];
+    let open = start(&cases);
+    for (bmv2_compatible, error) in [(false, NO_MATCH), (true, NO_ERROR)] {
+        let mut pipeline = open.pipeline(bmv2_compatible);
+        assert_eq!(answer(&mut pipeline, &[1, 0xff, 0xaa, 0xee]), [1, NO_ERROR, 0xaa, 0xee]);
+        assert_eq!(answer(&mut pipeline, &[2, 0xff, 0xee]), [2, NO_ERROR, 0xee]);
+        assert_eq!(answer(&mut pipeline, &[3, 0xff, 0xee]), [3, error, 0xee]);
+    }
+    let closed = start(&[cases[0], (None, None)]);
+    assert_eq!(
+        answer(&mut closed.pipeline(false), &[3, 0xff, 0xee]),
+        [3, NO_ERROR, 0xee]
+    );
+}
+
+#[test]
+fn a_value_set_without_a_match_rejects_with_no_match() {
+    let mut start = state("start", &[extract("tag")], &[field("tag", "kind")], &[]);
+    start["transitions"] = json!([{"type": "parse_vset", "value": "set", "mask": null, "next_state": null}]);
+    let mut pipeline = Small {
+        states: vec![start],
+        ingress: tell_error(),
+        rest: vec![(
+            "parse_vsets",
+            json!([{"name": "set", "compressed_bitwidth": 8, "max_size": 4}]),
+        )],
+        ..Small::default()
+    }
+    .pipeline(false);
+    assert_eq!(answer(&mut pipeline, &[3, 0xff]), [3, NO_MATCH]);
+    pipeline.value_set_write("set", &[vec![vec![3]]]).unwrap();
+    assert_eq!(answer(&mut pipeline, &[3, 0xff]), [3, NO_ERROR]);
+}
+
+/// `s` is empty in kind 0, and has one element in others.
+fn reading_last(op: &Value) -> Small {
+    let then = |name, ops: &[Value]| state(name, ops, &[], &[(None, None)]);
+    Small {
+        types: vec![
+            ("v_t", json!([["n", 8, false], ["d", "*"]])),
+            ("w_t", json!([["v", 128, false]])),
+        ],
+        metadata: vec![("m", 8), ("wide", 128)],
+        headers: vec![("x", "a_t"), ("v", "v_t")],
+        stacks: vec![("s", "a_t"), ("wides", "w_t")],
+        states: vec![
+            state(
+                "start",
+                &[extract("tag")],
+                &[field("tag", "kind")],
+                &[(Some("0x00"), Some("empty")), (None, Some("one"))],
+            ),
+            then("empty", std::slice::from_ref(op)),
+            then("one", &[extract_next("s"), extract_next("wides"), op.clone()]),
+        ],
+        ingress: tell_error(),
+        ..Small::default()
+    }
+}
+
+/// The parser's error without an element, and with one of zeros.
+fn errors(op: &Value) -> [u8; 2] {
+    let mut pipeline = reading_last(op).pipeline(false);
+    [0, 1].map(|kind| {
+        let frame = [&[kind, 0xff][..], &[0; 17], &[0xee]].concat();
+        answer(&mut pipeline, &frame)[1]
+    })
+}
+
+#[test]
+fn the_last_of_an_empty_stack_rejects_in_whatever_expression() {
+    let value = || last("s", "v");
+    let meta = || field("meta", "m");
+    let is_zero = || expression("==", value(), hex(0));
+    let verify = |condition: Value| primitive("verify", &[condition, hex(u64::from(OTHER))]);
+    let sum = expression("+", hex(8), value());
+    let stack = json!({"type": "header_stack", "value": "s"});
+    let index = expression("last_stack_index", Value::Null, stack.clone());
+    let element = expression("dereference_header_stack", stack.clone(), index.clone());
+    let set = |target: Value, value: Value| primitive("set", &[target, value]);
+    let in_primitive = |primitive_: Value| primitive("primitive", &[primitive_]);
+    for op in [
+        set(meta(), value()),
+        set(meta(), sum.clone()),
+        set(value(), hex(1)),
+        set(field("meta", "wide"), last("wides", "v")),
+        set(field("meta", "wide"), expression("+", last("wides", "v"), hex(1))),
+        set(meta(), expression("b2d", Value::Null, is_zero())),
+        verify(is_zero()),
+        primitive("advance", &[expression("*", hex(8), value())]),
+        primitive(
+            "extract_VL",
+            &[
+                json!({"type": "regular", "value": "v"}),
+                expression("*", hex(8), value()),
+            ],
+        ),
+        in_primitive(assign(meta(), value())),
+        in_primitive(assign(value(), hex(1))),
+        in_primitive(primitive("assign_header", &[header("x"), element])),
+        in_primitive(primitive(
+            "log_msg",
+            &[
+                json!({"type": "string", "value": "{}"}),
+                json!({"type": "parameters_vector", "value": [sum]}),
+            ],
+        )),
+    ] {
+        assert_eq!(errors(&op), [STACK_OUT_OF_BOUNDS, NO_ERROR], "{op}");
+    }
+    // The index alone is no element.
+    assert_eq!(errors(&set(meta(), index)), [NO_ERROR; 2]);
+}
+
+#[test]
+fn the_last_of_an_empty_stack_does_not_count_where_it_is_not_evaluated() {
+    let has_one = || expression("!=", field("tag", "kind"), hex(0));
+    let has_none = || expression("==", field("tag", "kind"), hex(0));
+    let is_zero = || expression("==", last("s", "v"), hex(0));
+    let choose = |condition: Value, left: Value, right: Value| json!({"type": "expression", "value": {"op": "?", "cond": condition, "left": left, "right": right}});
+    let verify = |condition: Value| primitive("verify", &[condition, hex(u64::from(OTHER))]);
+    let set = |value: Value| primitive("set", &[field("meta", "m"), value]);
+    for (op, wanted) in [
+        (verify(expression("and", has_one(), is_zero())), [OTHER, NO_ERROR]),
+        (
+            verify(expression("and", has_none(), is_zero())),
+            [STACK_OUT_OF_BOUNDS, OTHER],
+        ),
+        (verify(expression("or", has_none(), is_zero())), [NO_ERROR; 2]),
+        (
+            verify(expression("or", has_one(), is_zero())),
+            [STACK_OUT_OF_BOUNDS, NO_ERROR],
+        ),
+        (
+            verify(expression("and", is_zero(), has_one())),
+            [STACK_OUT_OF_BOUNDS, NO_ERROR],
+        ),
+        (
+            verify(expression("or", has_none(), expression("and", has_one(), is_zero()))),
+            [NO_ERROR; 2],
+        ),
+        (set(choose(has_one(), last("s", "v"), hex(1))), [NO_ERROR; 2]),
+        (
+            set(choose(has_none(), last("s", "v"), hex(1))),
+            [STACK_OUT_OF_BOUNDS, NO_ERROR],
+        ),
+        (set(choose(has_none(), hex(1), last("s", "v"))), [NO_ERROR; 2]),
+        (set(choose(is_zero(), hex(1), hex(2))), [STACK_OUT_OF_BOUNDS, NO_ERROR]),
+    ] {
+        assert_eq!(errors(&op), wanted, "{op}");
+    }
+}
