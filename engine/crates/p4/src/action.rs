@@ -4,7 +4,7 @@
 use crate::Output;
 use crate::calculation::compute;
 use crate::expr::Expr;
-use crate::ir::{Action, HeaderId, HeaderRef, Ir, MeterUnit, Primitive, StackId, UnionStackId, Value};
+use crate::ir::{Action, HeaderId, HeaderRef, Ir, MeterUnit, Primitive, StackId, UnionId, UnionStackId, Value};
 use crate::state::{Packet, Persistent};
 use crate::value::{limbs_for, truncate};
 use rand::Rng;
@@ -81,10 +81,7 @@ impl Machine<'_> {
                 let (Some(target), source) = (self.header(target, args), self.header(source, args)) else {
                     return;
                 };
-                match source {
-                    Some(source) => self.packet.copy_header(self.ir, target, source),
-                    None => self.packet.mark_invalid(self.ir, target),
-                }
+                self.assign_header(target, source);
             }
             Primitive::AssignUnion { target, source } => self.copy_union(*target, *source),
             Primitive::AssignStack { target, source } => {
@@ -115,7 +112,7 @@ impl Machine<'_> {
             }
             Primitive::SetInvalid(header) => {
                 if let Some(header) = self.header(header, args) {
-                    self.packet.remove_header(self.ir, header);
+                    self.set_invalid(header);
                 }
             }
             Primitive::Push { stack, count } => {
@@ -268,6 +265,37 @@ impl Machine<'_> {
                 self.ir.layout.stacks[*stack].elements.get(index).copied()
             }
         }
+    }
+
+    /// Copies a header. No `source`: as from an invalid one.
+    fn assign_header(&mut self, target: HeaderId, source: Option<HeaderId>) {
+        let ir = self.ir;
+        match source {
+            Some(source) if self.packet.is_valid(ir, source) => self.packet.copy_header(ir, target, source),
+            // p4c copies a union member by member, so an invalid member says nothing about the others.
+            Some(source) if ir.layout.headers[source].union.is_some() => self.packet.mark_invalid(ir, target),
+            _ => match self.whole_union(target) {
+                Some(union) => self.clear_union(union),
+                None => self.packet.mark_invalid(ir, target),
+            },
+        }
+    }
+
+    fn set_invalid(&mut self, header: HeaderId) {
+        let ir = self.ir;
+        match self.whole_union(header) {
+            Some(union) => {
+                for &member in &ir.layout.unions[union] {
+                    self.packet.remove_header(ir, member);
+                }
+            }
+            None => self.packet.remove_header(ir, header),
+        }
+    }
+
+    /// Returns the union that becomes invalid with a member. In BMv2 the member alone does.
+    fn whole_union(&self, member: HeaderId) -> Option<UnionId> {
+        self.ir.layout.headers[member].union.filter(|_| !self.bmv2_compatible)
     }
 
     fn copy_union(&mut self, target: usize, source: usize) {

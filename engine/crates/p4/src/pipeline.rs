@@ -142,6 +142,7 @@ impl Pipeline {
     ///   list keeps it.
     /// * A packet leaves after its ingress clones.
     /// * A `select` without a match accepts, without an error.
+    /// * A member of a header union that becomes invalid leaves the other members as they are.
     pub fn set_bmv2_compatible(&mut self, on: bool) {
         self.bmv2_compatible = on;
     }

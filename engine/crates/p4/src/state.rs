@@ -222,7 +222,7 @@ impl Packet {
         self.length = self.length.wrapping_add(self.header_bytes(ir, header));
     }
 
-    /// `setInvalid`
+    /// `setInvalid`, without the rest of a union.
     pub fn remove_header(&mut self, ir: &Ir, header: HeaderId) {
         if self.is_valid(ir, header) {
             self.length = self.length.wrapping_sub(self.header_bytes(ir, header));

@@ -165,7 +165,10 @@ impl<'ir> Emitter<'_, 'ir> {
 
     fn copy_header(&mut self, primitive: &'ir Primitive, target: HeaderId, source: HeaderId) -> Result<()> {
         let ((to, _), (from, words)) = (self.header_words(target), self.header_words(source));
-        if words > MAX_UNROLLED_WORDS {
+        // An invalid source may make a whole union invalid.
+        let headers = &self.ir.layout.headers;
+        let may_clear_union = headers[target].union.is_some() && headers[source].union.is_none();
+        if words > MAX_UNROLLED_WORDS || may_clear_union {
             self.step(primitive);
             return Ok(());
         }
@@ -211,7 +214,7 @@ impl<'ir> Emitter<'_, 'ir> {
     fn set_invalid(&mut self, primitive: &'ir Primitive, header: HeaderId) -> Result<()> {
         let instance = &self.ir.layout.headers[header];
         let codec = &self.ir.layout.types[instance.header_type].codec;
-        if codec.max_variable_bits() > 0 {
+        if codec.max_variable_bits() > 0 || instance.union.is_some() {
             self.step(primitive);
             return Ok(());
         }

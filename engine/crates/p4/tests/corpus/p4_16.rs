@@ -63,6 +63,87 @@ fn a_value_set_without_a_match_rejects_with_no_match() {
     assert_eq!(answer(&mut pipeline, &[3, 0xff]), [3, NO_ERROR]);
 }
 
+/// Kind 1 has `u.a`, 2 `u.b`, and what is in `u` leaves.
+fn with_union(parser_ops: &[Value], ingress: &[Value]) -> Small {
+    let alternative = |name, member: &str| {
+        let ops: Vec<Value> = [extract(member)].into_iter().chain(parser_ops.to_vec()).collect();
+        state(name, &ops, &[], &[(None, None)])
+    };
+    let cases = [(Some("0x01"), Some("one")), (Some("0x02"), Some("two")), (None, None)];
+    Small {
+        headers: vec![("single", "a_t")],
+        stacks: vec![("s", "a_t")],
+        unions: vec!["u", "w"],
+        states: vec![
+            state("start", &[extract("tag")], &[field("tag", "kind")], &cases),
+            alternative("one", "u.a"),
+            alternative("two", "u.b"),
+        ],
+        ingress: ingress.to_vec(),
+        ..Small::default()
+    }
+}
+
+/// Which members of `u` leave, for P4 and for BMv2.
+fn left(small: &Small) -> [[bool; 2]; 2] {
+    [false, true].map(|bmv2_compatible| {
+        let mut pipeline = small.pipeline(bmv2_compatible);
+        [&[1, 0, 0xaa, 0xee][..], &[2, 0, 0xbb, 0xbb, 0xee]].map(|frame| {
+            let out = answer(&mut pipeline, frame);
+            assert_eq!(out.last(), Some(&0xee));
+            out.len() == frame.len()
+        })
+    })
+}
+
+#[test]
+fn a_member_made_invalid_makes_its_union_invalid_unless_it_is_to_be_as_in_bmv2() {
+    let remove = |name: &str| primitive("remove_header", &[header(name)]);
+    let copy = |to: &str, from: Value| primitive("assign_header", &[header(to), from]);
+    let element = |index| {
+        expression(
+            "dereference_header_stack",
+            json!({"type": "header_stack", "value": "s"}),
+            index,
+        )
+    };
+    for change in [
+        remove("u.a"),
+        copy("u.a", header("single")),
+        copy("u.a", element(hex(1))),
+        copy("u.a", element(hex(9))),
+    ] {
+        let by_ingress = with_union(&[], &[change.clone()]);
+        assert_eq!(left(&by_ingress), [[false, false], [false, true]], "{change}");
+        let by_parser = with_union(&[primitive("primitive", &[change.clone()])], &[]);
+        assert_eq!(left(&by_parser), [[false, false], [false, true]], "{change}");
+    }
+    assert_eq!(
+        left(&with_union(&[], &[remove("u.b")])),
+        [[false, false], [true, false]]
+    );
+    // What is done to others, and what p4c makes of a copy of a union: a copy of each member.
+    for changes in [
+        vec![remove("w.a"), remove("single")],
+        vec![copy("w.a", header("single"))],
+        vec![
+            copy("w.a", header("u.a")),
+            copy("w.b", header("u.b")),
+            copy("u.a", header("w.a")),
+            copy("u.b", header("w.b")),
+            remove("w.a"),
+            remove("w.b"),
+        ],
+    ] {
+        assert_eq!(left(&with_union(&[], &changes)), [[true, true]; 2], "{changes:?}");
+    }
+    // An invalid member of another union says nothing about the others.
+    assert_eq!(
+        left(&with_union(&[], &[copy("u.a", header("w.a"))])),
+        [[false, true]; 2]
+    );
+}
+
 /// `s` is empty in kind 0, and has one element in others.
 fn reading_last(op: &Value) -> Small {
     let then = |name, ops: &[Value]| state(name, ops, &[], &[(None, None)]);
