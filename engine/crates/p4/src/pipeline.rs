@@ -138,11 +138,11 @@ impl Pipeline {
     /// Whether to do as BMv2's simple_switch does where a program can notice that it does otherwise than one would expect
     /// (the engine does not, unless told so):
     ///
-    /// * The `ingress_port` of a resubmitted or recirculated packet, and of an ingress clone at egress, is 0 if no field
-    ///   list keeps it.
+    /// * The `ingress_port` of a resubmitted or recirculated packet, and of a clone at egress, is 0 if no field list keeps it.
     /// * A packet leaves after its ingress clones.
     /// * A `select` without a match accepts, without an error.
     /// * A member of a header union that becomes invalid leaves the other members as they are.
+    /// * The parser finds zeros in an ingress clone's metadata, except for its port.
     pub fn set_bmv2_compatible(&mut self, on: bool) {
         self.bmv2_compatible = on;
     }
@@ -323,9 +323,7 @@ impl Pipeline {
         if arrival.kept.is_none() || !self.bmv2_compatible {
             packet.set(standard.ingress_port, u64::from(arrival.port));
         }
-        packet.set(standard.packet_length, arrival.frame.len() as u64);
-        packet.set(standard.instance_type, arrival.instance_type);
-        packet.set_if(standard.ingress_timestamp, self.timestamp(self.now_ns));
+        self.set_arrival(ir, packet, arrival.frame, arrival.instance_type);
         let payload_at = self.parse(ir, packet, arrival.frame, out);
         let payload = &arrival.frame[payload_at..];
         self.persistent.note(|| TraceEvent::Ingress);
@@ -389,6 +387,13 @@ impl Pipeline {
             };
             self.egress(ir, packet, departure, out);
         }
+    }
+
+    /// Sets the standard metadata that a parser may read, except the port.
+    fn set_arrival(&self, ir: &Ir, packet: &mut Packet, frame: &[u8], instance_type: u64) {
+        packet.set(ir.standard.packet_length, frame.len() as u64);
+        packet.set(ir.standard.instance_type, instance_type);
+        packet.set_if(ir.standard.ingress_timestamp, self.timestamp(self.now_ns));
     }
 
     fn idle_job(&mut self, ingress_port: Port, frame: &[u8]) -> Job {
@@ -479,6 +484,10 @@ impl Pipeline {
         self.note_copies("clone session", id, session.replicas.len());
         let mut copy = self.idle.take();
         copy.packet.reset(ir, arrival.frame.len());
+        if !self.bmv2_compatible {
+            copy.packet.copy_fields(Self::field_list(ir, list), &packet.words);
+            self.set_arrival(ir, &mut copy.packet, arrival.frame, instance::INGRESS_CLONE);
+        }
         copy.packet.set(ir.standard.ingress_port, u64::from(arrival.port));
         let payload_at = self.parse(ir, &mut copy.packet, arrival.frame, out);
         reset_metadata(ir, &mut copy.packet);
@@ -553,6 +562,9 @@ impl Pipeline {
                 copy.packet.ingress_length = packet.ingress_length;
                 reset_metadata(ir, &mut copy.packet);
                 copy.packet.copy_fields(Self::field_list(ir, list), &packet.words);
+                if !self.bmv2_compatible {
+                    copy.packet.set(standard.ingress_port, u64::from(ingress_port));
+                }
                 copy.packet.set(standard.instance_type, instance::EGRESS_CLONE);
                 copy.packet.requests = Requests {
                     truncate: session.max_bytes.or(truncate),

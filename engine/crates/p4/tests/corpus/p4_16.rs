@@ -4,8 +4,9 @@
 use super::small::{
     Small, assign, expression, extract, extract_next, field, header, hex, last, primitive, standard, state,
 };
-use super::support::answer;
+use super::support::{answer, run};
 use serde_json::{Value, json};
+use slotwise_p4::{CloneSession, Replica};
 
 const NO_ERROR: u8 = 0;
 const NO_MATCH: u8 = 2;
@@ -142,6 +143,81 @@ fn a_member_made_invalid_makes_its_union_invalid_unless_it_is_to_be_as_in_bmv2()
         left(&with_union(&[], &[copy("u.a", header("w.a"))])),
         [[false, true]; 2]
     );
+}
+
+fn cloning(parser_key: Value, value: &str, ops: &[Value]) -> Small {
+    let mut ingress = vec![assign(field("meta", "m"), hex(9))];
+    ingress.push(primitive("clone_ingress_pkt_to_egress", &[hex(5), hex(1)]));
+    let valid = expression("valid", Value::Null, header("x"));
+    let tag: Vec<Value> = [extract("tag")].into_iter().chain(ops.to_vec()).collect();
+    Small {
+        metadata: vec![("m", 8)],
+        headers: vec![("x", "a_t")],
+        states: vec![
+            state(
+                "start",
+                &tag,
+                &[parser_key],
+                &[(Some(value), Some("body")), (None, None)],
+            ),
+            state("body", &[extract("x")], &[], &[(None, None)]),
+        ],
+        ingress,
+        egress: vec![assign(field("tag", "result"), expression("b2d", Value::Null, valid))],
+        rest: vec![(
+            "field_lists",
+            json!([{"id": 1, "name": "kept", "elements": [field("meta", "m")]}]),
+        )],
+        ..Small::default()
+    }
+}
+
+/// Results of the packet and of its clone.
+fn results(small: &Small, bmv2_compatible: bool) -> [u8; 2] {
+    let mut pipeline = small.pipeline(bmv2_compatible);
+    let replicas = vec![Replica { port: 7, instance: 1 }];
+    let session = CloneSession {
+        replicas,
+        max_bytes: None,
+    };
+    pipeline.clone_session_set(5, session).unwrap();
+    let mut packets = run(&mut pipeline, &[1, 0xff, 0xaa, 0xee, 0xee]).packets;
+    packets.sort();
+    let ports: Vec<u16> = packets.iter().map(|(port, _)| *port).collect();
+    assert_eq!(ports, [1, 7]);
+    [0, 1].map(|packet| packets[packet].1[1])
+}
+
+#[test]
+fn the_parser_finds_in_an_ingress_clone_what_ingress_says_of_it_unless_it_is_to_be_as_in_bmv2() {
+    let cases = [
+        (standard("packet_length"), "0x00000005", [1, 1], [1, 0]),
+        // From simple_switch.md: this one may tell them apart.
+        (standard("instance_type"), "0x00000001", [0, 1], [0, 0]),
+        (standard("ingress_global_timestamp"), "0x000000001388", [1, 1], [1, 0]),
+        (standard("ingress_port"), "0x0003", [1, 1], [1, 1]),
+        (field("meta", "m"), "0x09", [0, 1], [0, 0]),
+    ];
+    for (parser_key, value, wanted, as_bmv2) in cases {
+        let small = cloning(parser_key.clone(), value, &[]);
+        assert_eq!(results(&small, false), wanted, "{parser_key}");
+        assert_eq!(results(&small, true), as_bmv2, "{parser_key}");
+    }
+}
+
+#[test]
+fn an_egress_clone_keeps_its_ingress_port_unless_it_is_to_be_as_in_bmv2() {
+    let is_first = expression("==", standard("instance_type"), hex(0));
+    let clones = Small {
+        egress: vec![
+            assign(field("tag", "result"), standard("ingress_port")),
+            primitive("_jump_if_zero", &[is_first, hex(3)]),
+            primitive("clone_egress_pkt_to_egress", &[hex(5), hex(1)]),
+        ],
+        ..Small::default()
+    };
+    assert_eq!(results(&clones, false), [3, 3]);
+    assert_eq!(results(&clones, true), [3, 0]);
 }
 
 /// `s` is empty in kind 0, and has one element in others.
