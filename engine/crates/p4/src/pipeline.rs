@@ -143,6 +143,7 @@ impl Pipeline {
     /// * A `select` without a match accepts, without an error.
     /// * A member of a header union that becomes invalid leaves the other members as they are.
     /// * The parser finds zeros in an ingress clone's metadata, except for its port.
+    /// * `packet_length` at egress changes with `setValid` and `setInvalid` only.
     pub fn set_bmv2_compatible(&mut self, on: bool) {
         self.bmv2_compatible = on;
     }
@@ -535,8 +536,13 @@ impl Pipeline {
         packet.set_if(standard.queue_id, waited.queue_id);
         packet.set(standard.egress_port, u64::from(port));
         packet.set(standard.egress_spec, drop_port + 1);
-        packet.set(standard.packet_length, packet.length);
         let payload = &frame[payload_at..];
+        let length = if ir.egress_reads_length && !self.bmv2_compatible {
+            packet.length_as_it_is(ir, payload.len())
+        } else {
+            packet.length
+        };
+        packet.set(standard.packet_length, length);
         let instance_type = packet.get(standard.instance_type);
         self.persistent.note(|| TraceEvent::Egress { port, instance_type });
         self.control(ir, Stage::Egress, packet, payload, out);

@@ -14,7 +14,7 @@ use rand_pcg::Pcg64Mcg;
 pub(crate) struct Packet {
     /// Headers and metadata, as the program's layout says.
     pub words: Vec<u64>,
-    /// Bytes of the packet as it counts for `packet_length`: changes with headers that come and go.
+    /// Bytes of the packet as BMv2 counts them for `packet_length`: those that came in, changed by `setValid` and `setInvalid`.
     pub length: u64,
     /// Bytes of the packet as it came in, which counters and meters count.
     pub ingress_length: u64,
@@ -228,6 +228,12 @@ impl Packet {
             self.length = self.length.wrapping_sub(self.header_bytes(ir, header));
             self.mark_invalid(ir, header);
         }
+    }
+
+    /// Returns the bytes with which the packet would leave now, given those of its payload.
+    pub fn length_as_it_is(&self, ir: &Ir, payload: usize) -> u64 {
+        let valid = ir.deparser.iter().filter(|&&header| self.is_valid(ir, header));
+        payload as u64 + valid.map(|&header| self.header_bytes(ir, header)).sum::<u64>()
     }
 
     fn header_bytes(&self, ir: &Ir, header: HeaderId) -> u64 {

@@ -56,6 +56,8 @@ pub(crate) struct Ir {
     pub field_lists: BTreeMap<u64, Vec<FieldRef>>,
     /// Digests, by the id that `digest` names.
     pub digests: BTreeMap<u64, Digest>,
+    /// False only if nothing after ingress reads `packet_length`.
+    pub egress_reads_length: bool,
 }
 
 impl Ir {

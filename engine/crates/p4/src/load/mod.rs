@@ -6,6 +6,7 @@ mod expr;
 pub(crate) mod headers;
 mod json;
 mod last;
+mod length;
 mod lower;
 mod number;
 mod objects;
@@ -97,6 +98,7 @@ pub(crate) fn load(json: &[u8], limits: &Limits, memory: &Memory) -> Result<(Ir,
     let field_lists = objects::load_field_lists(&root, scope)?;
     let digests = objects::load_digests(&root, scope)?;
     let errors = parser::load_errors(&root)?;
+    let egress_reads_length = length::is_read(&value, &layout, standard.packet_length, &egress, &tables);
     let Objects {
         registers,
         counters,
@@ -124,6 +126,7 @@ pub(crate) fn load(json: &[u8], limits: &Limits, memory: &Memory) -> Result<(Ir,
         egress,
         field_lists,
         digests,
+        egress_reads_length,
     };
     Ok((ir, budget))
 }

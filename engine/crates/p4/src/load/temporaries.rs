@@ -105,7 +105,7 @@ fn temporaries<'a>(root: &'a Value, layout: &Layout, names: &HeaderNames) -> BTr
     written
 }
 
-fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+pub(super) fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
@@ -117,7 +117,7 @@ fn name(value: &Value) -> Option<Name<'_>> {
 }
 
 /// The headers that are used as a whole, in an assignment for example.
-fn whole_headers(value: &Value) -> BTreeSet<&str> {
+pub(super) fn whole_headers(value: &Value) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     walk(value, |value| {
         if value.get("type").and_then(Value::as_str) == Some("header") {
@@ -128,7 +128,7 @@ fn whole_headers(value: &Value) -> BTreeSet<&str> {
 }
 
 /// All pairs of strings: whatever else they are, each field that is named is one of them.
-fn mentioned(value: &Value) -> BTreeSet<Name<'_>> {
+pub(super) fn mentioned(value: &Value) -> BTreeSet<Name<'_>> {
     let mut found = BTreeSet::new();
     walk(value, |value| found.extend(name(value)));
     found

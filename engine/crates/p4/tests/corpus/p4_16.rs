@@ -220,6 +220,76 @@ fn an_egress_clone_keeps_its_ingress_port_unless_it_is_to_be_as_in_bmv2() {
     assert_eq!(results(&clones, true), [3, 0]);
 }
 
+/// Two elements of `s`, `u.b`, two bytes of `v`, one of `x`.
+fn with_many_headers(parser_ops: &[Value], ingress: &[Value]) -> Small {
+    let variable = |name: &str, bits| primitive("extract_VL", &[json!({"type": "regular", "value": name}), hex(bits)]);
+    let mut ops = vec![
+        extract("tag"),
+        extract_next("s"),
+        extract_next("s"),
+        extract("u.b"),
+        variable("v", 16),
+        variable("y", 0),
+        extract("x"),
+    ];
+    ops.extend(parser_ops.to_vec());
+    let length = expression("&", standard("packet_length"), hex(0xff));
+    Small {
+        types: vec![("v_t", json!([["n", 8, false], ["d", "*"]]))],
+        headers: vec![("x", "a_t"), ("z", "a_t"), ("v", "v_t"), ("y", "v_t")],
+        stacks: vec![("s", "a_t"), ("t", "a_t")],
+        unions: vec!["u", "w"],
+        states: vec![state("start", &ops, &[], &[(None, None)])],
+        ingress: ingress.to_vec(),
+        egress: vec![assign(field("tag", "result"), length)],
+        ..Small::default()
+    }
+}
+
+#[test]
+fn packet_length_is_that_of_valid_headers_and_payload_unless_it_is_to_be_as_in_bmv2() {
+    let frame: [u8; 13] = [0, 0, 1, 2, 3, 4, 0, 6, 7, 0, 9, 0xee, 0xee];
+    let stack = |name: &str| json!({"type": "header_stack", "value": name});
+    let union = |name: &str| json!({"type": "header_union", "value": name});
+    let copy = |to: &str, from: &str| primitive("assign_header", &[header(to), header(from)]);
+    let add = |name: &str| primitive("add_header", &[header(name)]);
+    let remove = |name: &str| primitive("remove_header", &[header(name)]);
+    // What comes or goes, the length then, and what BMv2 makes of it.
+    let cases = [
+        (copy("z", "x"), 14, 13),
+        (copy("x", "z"), 12, 13),
+        (add("z"), 14, 14),
+        (primitive("add_header_fast", &[header("z")]), 14, 13),
+        (remove("x"), 12, 12),
+        (remove("v"), 10, 10),
+        (primitive("push", &[stack("s"), hex(1)]), 12, 13),
+        (primitive("pop", &[stack("s"), hex(2)]), 11, 13),
+        (primitive("assign_header_stack", &[stack("t"), stack("s")]), 15, 13),
+        (add("u.a"), 12, 14),
+        (remove("u.b"), 11, 11),
+        (primitive("assign_union", &[union("w"), union("u")]), 15, 13),
+        (primitive("assign_union", &[union("u"), union("w")]), 11, 13),
+        (primitive("assign_VL", &[field("y", "d"), field("v", "d")]), 15, 13),
+    ];
+    for (change, length, as_bmv2) in cases {
+        for by_parser in [false, true] {
+            let small = match by_parser {
+                true => with_many_headers(&[primitive("primitive", &[change.clone()])], &[]),
+                false => with_many_headers(&[], &[change.clone()]),
+            };
+            let out = answer(&mut small.pipeline(false), &frame);
+            assert_eq!((out.len(), usize::from(out[1])), (length, length), "{change}");
+            let out = answer(&mut small.pipeline(true), &frame);
+            assert_eq!((out.len(), out[1]), (length, as_bmv2), "{change}");
+        }
+    }
+    // What is passed over, and what has been extracted before, does not leave.
+    for op in [primitive("advance", &[hex(8)]), extract("x")] {
+        let out = answer(&mut with_many_headers(&[op], &[]).pipeline(false), &frame);
+        assert_eq!((out.len(), out[1]), (12, 12));
+    }
+}
+
 /// `s` is empty in kind 0, and has one element in others.
 fn reading_last(op: &Value) -> Small {
     let then = |name, ops: &[Value]| state(name, ops, &[], &[(None, None)]);
