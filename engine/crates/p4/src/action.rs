@@ -4,7 +4,7 @@
 use crate::Output;
 use crate::calculation::compute;
 use crate::expr::Expr;
-use crate::ir::{Action, HeaderId, HeaderRef, Ir, MeterUnit, Primitive, StackId, UnionId, UnionStackId, Value};
+use crate::ir::{Action, HeaderId, HeaderRef, Ir, MeterUnit, Primitive, StackId, Stage, UnionId, UnionStackId, Value};
 use crate::state::{Packet, Persistent};
 use crate::value::{limbs_for, truncate};
 use rand::Rng;
@@ -21,6 +21,8 @@ pub(crate) struct Machine<'a> {
     pub payload: &'a [u8],
     pub now_ns: u64,
     pub drop_port: u64,
+    /// Control that runs; `None` in parser and deparser.
+    pub stage: Option<Stage>,
     /// See [`crate::Pipeline::set_bmv2_compatible`].
     pub bmv2_compatible: bool,
     pub out: &'a mut dyn Output,
@@ -204,7 +206,14 @@ impl Machine<'_> {
             Primitive::Recirculate { field_list } => {
                 self.packet.requests.recirculate = Some(self.eval(field_list, args));
             }
-            Primitive::Digest { id } => self.packet.requests.digest = Some(self.eval(id, args)),
+            Primitive::Digest { id } => {
+                let id = self.eval(id, args);
+                if self.bmv2_compatible {
+                    self.packet.requests.digest = Some(id);
+                } else if self.stage == Some(Stage::Ingress) {
+                    self.digest(id);
+                }
+            }
             Primitive::Truncate { bytes } => {
                 let bytes = usize::try_from(self.eval(bytes, args)).unwrap_or(usize::MAX);
                 let shortest = self
@@ -233,6 +242,16 @@ impl Machine<'_> {
                 message.push_str(rest);
                 self.out.log(&message);
             }
+        }
+    }
+
+    /// Sends a digest with the values that its fields have now.
+    fn digest(&mut self, id: u64) {
+        let Some(digest) = self.ir.digests.get(&id) else { return };
+        if self.persistent.work(digest.words) {
+            self.packet.send_digest(digest, self.out);
+        } else {
+            self.packet.requests.abort = true;
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The way of a packet through the switch, as BMv2's simple_switch goes it.
 
-use crate::api::{Bits, Executor, Output, PipelineConfig, Port, Replica, TimestampUnit};
+use crate::api::{Executor, Output, PipelineConfig, Port, Replica, TimestampUnit};
 use crate::control::LiveTable;
 use crate::ir::{self, Ir, Stage};
 use crate::jit::Code;
@@ -144,6 +144,7 @@ impl Pipeline {
     /// * A member of a header union that becomes invalid leaves the other members as they are.
     /// * The parser finds zeros in an ingress clone's metadata, except for its port.
     /// * `packet_length` at egress changes with `setValid` and `setInvalid` only.
+    /// * Of the digests of a packet the last one called is sent, with the values at the end of ingress.
     pub fn set_bmv2_compatible(&mut self, on: bool) {
         self.bmv2_compatible = on;
     }
@@ -348,8 +349,7 @@ impl Pipeline {
             self.clone_ingress(ir, packet, &arrival, session, list, out);
         }
         if let Some(digest) = digest.and_then(|id| ir.digests.get(&id)) {
-            let fields: Vec<Bits> = digest.fields.iter().map(|&field| packet.field_bytes(field)).collect();
-            out.digest(&digest.name, &fields);
+            packet.send_digest(digest, out);
         }
         if let Some(list) = resubmit {
             self.persistent.note(|| TraceEvent::Again { how: "resubmitted" });

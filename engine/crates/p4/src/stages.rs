@@ -25,7 +25,7 @@ struct Means<'a> {
 impl Pipeline {
     fn machine<'a>(
         &'a mut self,
-        ir: &'a Ir,
+        (ir, stage): (&'a Ir, Option<Stage>),
         packet: &'a mut Packet,
         payload: &'a [u8],
         out: &'a mut dyn Output,
@@ -43,6 +43,7 @@ impl Pipeline {
             payload,
             now_ns: self.now_ns,
             drop_port: u64::from(self.config.drop_port),
+            stage,
             bmv2_compatible: self.bmv2_compatible,
             out,
         };
@@ -53,7 +54,7 @@ impl Pipeline {
     pub(crate) fn parse(&mut self, ir: &Ir, packet: &mut Packet, frame: &[u8], out: &mut dyn Output) -> usize {
         // A state each for so many bytes; if nothing is left after that, the control does not run.
         self.persistent.work(frame.len() as u64);
-        let (mut machine, means) = self.machine(ir, packet, &[], out);
+        let (mut machine, means) = self.machine((ir, None), packet, &[], out);
         let (error, at) = match means.code {
             Some(code) => code.parse(&mut machine, frame, means.value_sets),
             None => {
@@ -98,7 +99,7 @@ impl Pipeline {
             packet.requests.abort = true;
             return;
         }
-        let (mut machine, means) = self.machine(ir, packet, payload, out);
+        let (mut machine, means) = self.machine((ir, Some(stage)), packet, payload, out);
         match means.code {
             // What the parser asked for is not the code's business: it only looks after what may have asked.
             Some(code) if !machine.packet.requests.exit && !machine.packet.requests.abort => {
@@ -118,7 +119,7 @@ impl Pipeline {
         out: &mut dyn Output,
     ) {
         deparsed.clear();
-        let (mut machine, means) = self.machine(ir, packet, payload, out);
+        let (mut machine, means) = self.machine((ir, None), packet, payload, out);
         match means.code {
             Some(code) => code.deparse(&mut machine, deparsed),
             None => emit_headers(ir, machine.packet, payload, deparsed),

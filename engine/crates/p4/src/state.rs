@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a packet carries through the pipeline, and what stays in the switch from packet to packet.
 
+use crate::api::{Bits, Output};
 use crate::expr::Env;
-use crate::ir::{FieldRef, HeaderId, Ir, Slot, Target, Value};
+use crate::ir::{Digest, FieldRef, HeaderId, Ir, Slot, Target, Value};
 use crate::meter::Meter;
 use crate::trace::{Trace, TraceEvent};
 use crate::value::{self, limbs_for, mask, truncate};
@@ -34,6 +35,7 @@ pub(crate) struct Requests {
     pub resubmit: Option<u64>,
     /// Field list.
     pub recirculate: Option<u64>,
+    /// The last digest called, in BMv2's way; otherwise each is sent at its call.
     pub digest: Option<u64>,
     pub truncate: Option<usize>,
     pub exit: bool,
@@ -261,6 +263,12 @@ impl Packet {
             let words = limbs_for(field.width) + usize::from(field.variable);
             self.words[field.slot..field.slot + words].copy_from_slice(&source[field.slot..field.slot + words]);
         }
+    }
+
+    /// Sends a digest with the values that its fields have now.
+    pub fn send_digest(&self, digest: &Digest, out: &mut dyn Output) {
+        let fields: Vec<Bits> = digest.fields.iter().map(|&field| self.field_bytes(field)).collect();
+        out.digest(&digest.name, &fields);
     }
 
     /// A field as big-endian bytes.

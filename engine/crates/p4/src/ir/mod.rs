@@ -419,4 +419,6 @@ pub(crate) struct Checksum {
 pub(crate) struct Digest {
     pub name: String,
     pub fields: Vec<FieldRef>,
+    /// Words of all fields.
+    pub words: u64,
 }

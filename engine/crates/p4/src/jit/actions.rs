@@ -27,7 +27,10 @@ fn loops(body: &[Primitive]) -> bool {
 
 /// Primitives after which the packet may be given up.
 fn may_abort(primitive: &Primitive) -> bool {
-    matches!(primitive, Primitive::Assert { .. } | Primitive::Log { .. })
+    matches!(
+        primitive,
+        Primitive::Assert { .. } | Primitive::Log { .. } | Primitive::Digest { .. }
+    )
 }
 
 /// True if the control may have to end after this action.

@@ -241,9 +241,11 @@ pub(super) fn load_digests(root: &Place, scope: Scope) -> Load<BTreeMap<u64, Dig
     let mut digests = BTreeMap::new();
     for place in root.list("learn_lists")? {
         let id = place.need("id")?;
+        let fields = fields(&place, scope)?;
         let digest = Digest {
             name: place.need("name")?.text()?.to_owned(),
-            fields: fields(&place, scope)?,
+            words: fields.iter().map(|field| limbs_for(field.width) as u64).sum(),
+            fields,
         };
         if digests.insert(id.number(u64::MAX)?, digest).is_some() {
             return id.error("another digest has this id");

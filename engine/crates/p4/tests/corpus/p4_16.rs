@@ -6,7 +6,7 @@ use super::small::{
 };
 use super::support::{answer, run};
 use serde_json::{Value, json};
-use slotwise_p4::{CloneSession, Replica};
+use slotwise_p4::{CloneSession, Pipeline, Replica};
 
 const NO_ERROR: u8 = 0;
 const NO_MATCH: u8 = 2;
@@ -407,4 +407,78 @@ fn the_last_of_an_empty_stack_does_not_count_where_it_is_not_evaluated() {
     ] {
         assert_eq!(errors(&op), wanted, "{op}");
     }
+}
+
+fn learning(ingress: &[Value]) -> Small {
+    let list = |id: u64, name: &str, fields: &[Value]| json!({"id": id, "name": name, "elements": fields});
+    Small {
+        metadata: vec![("m", 8)],
+        ingress: ingress.to_vec(),
+        rest: vec![(
+            "learn_lists",
+            json!([
+                list(1, "one_t", &[field("tag", "kind"), field("meta", "m")]),
+                list(2, "other_t", &[field("meta", "m")]),
+            ]),
+        )],
+        ..Small::default()
+    }
+}
+
+fn learned(small: &Small, bmv2_compatible: bool) -> Vec<(String, Vec<Vec<u8>>)> {
+    let mut pipeline: Pipeline = small.pipeline(bmv2_compatible);
+    run(&mut pipeline, &[5, 0, 0xee]).digests
+}
+
+#[test]
+fn each_digest_is_sent_with_the_values_of_its_call_unless_it_is_to_be_as_in_bmv2() {
+    let digest = |id| primitive("generate_digest", &[hex(1), hex(id)]);
+    let set = |value: Value| assign(field("meta", "m"), value);
+    let message = |name: &str, fields: &[u8]| (name.to_owned(), fields.iter().map(|&value| vec![value]).collect());
+    let two_kinds = learning(&[set(hex(3)), digest(1), set(hex(4)), digest(2), set(hex(6))]);
+    assert_eq!(
+        learned(&two_kinds, false),
+        [message("one_t", &[5, 3]), message("other_t", &[4])]
+    );
+    assert_eq!(learned(&two_kinds, true), [message("other_t", &[6])]);
+    let one_kind = learning(&[digest(2), set(hex(9)), digest(2), digest(7)]);
+    assert_eq!(
+        learned(&one_kind, false),
+        [message("other_t", &[0]), message("other_t", &[9])]
+    );
+    assert_eq!(learned(&one_kind, true), [], "the last one is no digest");
+    let more = expression("+", field("meta", "m"), hex(1));
+    let is_last = expression("==", field("meta", "m"), hex(3));
+    let in_a_loop = learning(&[
+        set(more),
+        digest(2),
+        primitive("_jump_if_zero", &[is_last, hex(1)]),
+        set(hex(8)),
+    ]);
+    assert_eq!(
+        learned(&in_a_loop, false),
+        [1, 2, 3].map(|value| message("other_t", &[value]))
+    );
+    assert_eq!(learned(&in_a_loop, true), [message("other_t", &[8])]);
+    // A packet that is dropped is told of, too; egress sends none.
+    let mut dropped = learning(&[digest(2), primitive("mark_to_drop", &[header("standard_metadata")])]);
+    assert_eq!(learned(&dropped, false), [message("other_t", &[0])]);
+    dropped.ingress.clear();
+    dropped.egress = vec![digest(2)];
+    assert_eq!(learned(&dropped, false), []);
+    assert_eq!(learned(&dropped, true), []);
+}
+
+#[test]
+fn long_digests_without_end_are_bounded() {
+    let digest = primitive("generate_digest", &[hex(1), hex(1)]);
+    let mut forever = learning(&[digest, primitive("_jump", &[hex(1)])]);
+    let fields = vec![field("meta", "wide"); 8];
+    forever.metadata.push(("wide", 8192));
+    forever.rest = vec![("learn_lists", json!([{"id": 1, "name": "long_t", "elements": fields}]))];
+    let mut pipeline = forever.pipeline(false);
+    let out = run(&mut pipeline, &[5, 0]);
+    assert_eq!((out.packets.len(), pipeline.aborted_packets()), (0, 1));
+    let most = (1 << 25) / (8 * 8192 / 64);
+    assert!((1..=most).contains(&out.digests.len()), "{}", out.digests.len());
 }
