@@ -41,6 +41,8 @@ struct Variable {
 impl Codec {
     /// Groups `fields`, which lie on the wire in this order.
     pub fn new(fields: &[Field]) -> Codec {
+        // What has no bits is not on the wire.
+        let fields: Vec<&Field> = fields.iter().filter(|f| f.variable || f.width > 0).collect();
         let fixed_bits: usize = fields.iter().filter(|f| !f.variable).map(|f| f.width as usize).sum();
         let split = fields.iter().position(|f| f.variable).unwrap_or(fields.len());
         let mut codec = Codec {
@@ -170,7 +172,7 @@ impl Codec {
 }
 
 /// How many of the fields make the longest run of whole bytes, at most 64 bits, from a byte boundary.
-fn aligned_run(at_bit: usize, fields: &[Field]) -> usize {
+fn aligned_run(at_bit: usize, fields: &[&Field]) -> usize {
     if at_bit % 8 != 0 {
         return 0;
     }

@@ -140,7 +140,11 @@ impl Program {
             } = &mut ir.layout;
             let valid: Vec<_> = headers.iter().map(|header| initial[header.base] != 0).collect();
             for (header, valid) in headers.iter().zip(valid) {
-                for field in types[header.header_type].fields.iter().filter(|field| !field.variable) {
+                for field in types[header.header_type]
+                    .fields
+                    .iter()
+                    .filter(|field| !field.variable && field.width > 0)
+                {
                     let start = header.base + field.offset;
                     // Metadata is valid from the start, and zero.
                     if valid && reset.iter().any(|words| words.contains(&start)) {

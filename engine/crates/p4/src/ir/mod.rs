@@ -98,7 +98,7 @@ pub(crate) struct Field {
     pub name: String,
     /// First word, relative to the instance. A variable field has its current bit length there, then its limbs.
     pub offset: usize,
-    /// Bits; the largest for a variable field.
+    /// Bits; the largest for a variable field. A field of 0 bits has a word, too, which is 0.
     pub width: u32,
     pub signed: bool,
     pub variable: bool,

@@ -88,7 +88,7 @@ impl Row {
 
 /// The field to jump by: that of which most entries want one value.
 fn field<'k>(parts: &'k [KeyPart], rows: &[&Row], known: &[u64]) -> Option<&'k KeyPart> {
-    let fits = |part: &&KeyPart| part.source.width <= 64 && known[part.word] & bits(part) == 0;
+    let fits = |part: &&KeyPart| (1..=64).contains(&part.source.width) && known[part.word] & bits(part) == 0;
     let wanting = |part: &KeyPart| rows.iter().filter(|row| row.wants_whole(part)).count();
     let counted = parts.iter().filter(fits).map(|part| (wanting(part), part));
     let (most, part) = counted.rev().max_by_key(|(count, _)| *count)?;

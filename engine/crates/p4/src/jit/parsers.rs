@@ -358,8 +358,11 @@ impl<'ir> Emitter<'_, 'ir> {
         limbs.collect()
     }
 
-    /// `width` (1..=64) bits from bit `at_bit` on.
+    /// `width` (up to 64) bits from bit `at_bit` on.
     fn bits(&mut self, wire: Wire, at_bit: usize, width: u32) -> Value {
+        if width == 0 {
+            return self.constant(0);
+        }
         let end = at_bit + width as usize;
         let (first, last) = (at_bit / 8, end.div_ceil(8));
         if last - first > 8 {

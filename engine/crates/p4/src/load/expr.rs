@@ -392,8 +392,10 @@ impl Scope<'_> {
         let value = self.number(&place.need("left")?)?;
         let width = place.need("right")?;
         match self.number(&width)?.as_constant() {
-            Some(bits @ 1..) if bits <= u64::from(MAX_VALUE_BITS) => Ok((value, bits as u32)),
-            _ => width.error(format!("expected a constant width from 1 to {MAX_VALUE_BITS}")),
+            // Of a value of no bits nothing is left.
+            Some(0) => Ok((Number::constant(0), 1)),
+            Some(bits) if bits <= u64::from(MAX_VALUE_BITS) => Ok((value, bits as u32)),
+            _ => width.error(format!("expected a constant width from 0 to {MAX_VALUE_BITS}")),
         }
     }
 

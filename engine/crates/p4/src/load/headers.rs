@@ -82,11 +82,7 @@ fn load_type(name: &str, place: &Place, max_bytes: usize) -> Load<HeaderType> {
             }
             shapes.push((0, true));
         } else {
-            let bits = width.number(u64::from(MAX_VALUE_BITS))? as u32;
-            if bits == 0 {
-                return width.error("a field has at least 1 bit");
-            }
-            shapes.push((bits, false));
+            shapes.push((width.number(u64::from(MAX_VALUE_BITS))? as u32, false));
         }
         described.push((field_name.text()?, signed));
     }
@@ -101,7 +97,8 @@ fn load_type(name: &str, place: &Place, max_bytes: usize) -> Load<HeaderType> {
     let (mut fields, words) = lay_out_fields(shapes);
     for (field, (name, signed)) in fields.iter_mut().zip(described) {
         field.name = name.to_owned();
-        field.signed = signed;
+        // All that a field of no bits can be is 0.
+        field.signed = signed && field.width > 0;
     }
     let mut seen = std::collections::BTreeSet::new();
     if let Some(twice) = fields.iter().find(|f| !seen.insert(&f.name)) {

@@ -275,7 +275,9 @@ impl Controls<'_> {
             if kind == MatchKind::Range && source.width > 64 {
                 return target.error("range keys of more than 64 bits are not supported");
             }
-            let (word, shift) = if source.width <= free {
+            let (word, shift) = if source.width == 0 && words > 0 {
+                (words - 1, 0)
+            } else if source.width <= free && words > 0 {
                 free -= source.width;
                 (words - 1, 64 - free - source.width)
             } else {

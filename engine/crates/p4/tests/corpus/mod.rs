@@ -5,6 +5,7 @@ mod arithmetic;
 mod edge_share;
 mod hostile;
 mod matching;
+mod no_bits;
 mod p4_16;
 mod packet_switch;
 mod packet_switch_agents;

@@ -4,7 +4,7 @@
 use super::Dice;
 use super::expressions::{hex, number_constant};
 use super::program::{ALGORITHMS, DIRECT_METERS, Program, REGISTER_WIDTHS, direct_meter};
-use crate::value::{limbs_for, truncate};
+use crate::value::{limbs_for, mask, truncate};
 use serde_json::{Map, Value, json};
 
 impl Program<'_> {
@@ -310,7 +310,7 @@ impl Program<'_> {
                         let mask = whole.unwrap_or_else(|| self.dice.value(*width));
                         json!({"match_type": kind, "key": hex(&value), "mask": hex(&mask)})
                     }
-                    "range" => json!({"match_type": kind, "start": hex(&value), "end": hex(&vec![u64::MAX >> (64 - width)])}),
+                    "range" => json!({"match_type": kind, "start": hex(&value), "end": hex(&[mask(*width)])}),
                     _ => json!({"match_type": kind, "key": hex(&value)}),
                 }
             });

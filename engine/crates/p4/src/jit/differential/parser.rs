@@ -22,6 +22,9 @@ impl Program<'_> {
                 for _ in 0..if key.is_empty() { 0 } else { self.dice.below(4) } {
                     let bytes = width.div_ceil(8) as usize;
                     let bits = |dice: &mut Dice| {
+                        if bytes == 0 {
+                            return "0x0".to_owned();
+                        }
                         let digits: String = (0..bytes).map(|_| format!("{:02x}", dice.pick(&[0, 0, 1, 2, 0xff]))).collect();
                         format!("0x{digits}")
                     };

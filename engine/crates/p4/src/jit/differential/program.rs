@@ -124,7 +124,7 @@ impl Program<'_> {
 
     /// Adds a header type; its fields with their widths.
     fn header_type(&mut self, name: &str, fields: usize, padded: bool) -> Vec<(String, u32)> {
-        let mut list: Vec<(String, u32)> = (0..fields).map(|i| (format!("f{i}"), self.dice.width(140))).collect();
+        let mut list: Vec<(String, u32)> = (0..fields).map(|i| (format!("f{i}"), self.field_width())).collect();
         let bits: u32 = list.iter().map(|(_, width)| width).sum();
         if padded && !bits.is_multiple_of(8) {
             list.push(("pad".to_owned(), 8 - bits % 8));
@@ -136,6 +136,13 @@ impl Program<'_> {
         self.header_types
             .push(json!({"name": name, "id": self.header_types.len(), "fields": fields}));
         list
+    }
+
+    fn field_width(&mut self) -> u32 {
+        if self.dice.chance(6) {
+            return 0;
+        }
+        self.dice.width(140)
     }
 
     fn header(&mut self, name: &str, header_type: &str, fields: &[(String, u32)], metadata: bool) -> usize {
