@@ -122,6 +122,9 @@ pub(crate) fn is_at_most(low: &[u8], high: &[u8]) -> bool {
 
 /// The largest value of type `bit<width>`, canonical.
 pub(crate) fn all_ones(width: u32) -> Bits {
+    if width == 0 {
+        return vec![0];
+    }
     let mut value = vec![0xff; width.div_ceil(8) as usize];
     if !width.is_multiple_of(8) {
         value[0] = (1 << (width % 8)) - 1;
@@ -198,6 +201,7 @@ mod tests {
         assert!(low_bits_are_zero(&[0], 128));
         assert!(is_at_most(&[0xff], &[1, 0]));
         assert!(!is_at_most(&[2], &[1]));
+        assert_eq!(all_ones(0), [0]);
         assert_eq!(all_ones(9), [1, 0xff]);
         assert_eq!(all_ones(16), [0xff, 0xff]);
     }

@@ -37,14 +37,14 @@ impl Shape {
     fn within(spec: &P4DataTypeSpec, types: Option<&P4TypeInfo>, depth: usize, parts: &mut usize) -> Option<Shape> {
         let depth = depth.checked_sub(1)?;
         *parts = parts.checked_sub(1)?;
-        let width = |width: i32| u32::try_from(width).ok().filter(|width| (1..=2048).contains(width));
+        let width = |width: i32, least: u32| u32::try_from(width).ok().filter(|width| (least..=2048).contains(width));
         match spec.type_spec.as_ref()? {
             TypeSpec::Bitstring(bitstring) => match bitstring.type_spec.as_ref()? {
                 BitKind::Bit(bit) => Some(Shape::Bits {
-                    width: width(bit.bitwidth)?,
+                    width: width(bit.bitwidth, 0)?,
                 }),
                 BitKind::Int(int) => Some(Shape::Signed {
-                    width: width(int.bitwidth)?,
+                    width: width(int.bitwidth, 1)?,
                 }),
                 BitKind::Varbit(_) => None,
             },
@@ -64,7 +64,7 @@ impl Shape {
                 // The server translates nothing: the number is the data plane's, written with more bits or fewer.
                 p4_new_type_spec::Representation::TranslatedType(translation) => match translation.sdn_type.as_ref()? {
                     SdnType::SdnBitwidth(bitwidth) => Some(Shape::Bits {
-                        width: width(*bitwidth)?,
+                        width: width(*bitwidth, 1)?,
                     }),
                     SdnType::SdnString(_) => None,
                 },

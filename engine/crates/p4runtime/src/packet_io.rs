@@ -98,6 +98,9 @@ impl ControllerHeader {
 
 /// Writes a canonical value that fits `width` bits at a bit offset into zeroed bytes.
 fn put(header: &mut [u8], offset: usize, width: usize, value: &[u8]) {
+    if width == 0 {
+        return;
+    }
     let end = offset + width;
     for (index, &byte) in value.iter().rev().enumerate() {
         let last_bit = end - 1 - index * 8;
@@ -148,6 +151,20 @@ mod tests {
         assert_eq!(frame[..8], [0xff, 0x55, 0, 1, 2, 3, 4, 5]);
         let (back, payload) = header().decode(&frame).map(|(m, p)| (m, p.to_vec())).unwrap();
         assert_eq!((back.as_slice(), payload.as_slice()), (&metadata[..], &b"payload"[..]));
+    }
+
+    #[test]
+    fn fields_without_bits_have_no_place() {
+        let field = |id, width| Field {
+            id,
+            name: id.to_string(),
+            width,
+        };
+        let header = ControllerHeader::new(vec![field(1, 0), field(2, 8), field(3, 0)]).unwrap();
+        let metadata = [item(1, &[0]), item(2, &[7]), item(3, &[0])];
+        let frame = header.encode(&metadata, b"payload").unwrap();
+        assert_eq!(frame, b"\x07payload");
+        assert_eq!(header.decode(&frame).unwrap().0, metadata);
     }
 
     #[test]

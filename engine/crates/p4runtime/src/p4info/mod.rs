@@ -272,20 +272,20 @@ impl Direct {
     }
 }
 
-/// Checks the parameters of an action. Of those without a width, strings for controllers have a type's name, `bit<0>` has none.
+/// Checks the parameters of an action.
 fn params(all: &[config::action::Param]) -> Result<Vec<Field>, ApiError> {
-    let is_empty = |param: &config::action::Param| param.bitwidth == 0 && param.type_name.is_none();
-    let width = |param| if is_empty(param) { 1 } else { param.bitwidth };
-    let mut fields = fields(all.iter().map(|param| (param.id, &param.name, width(param))))?;
-    for (field, _) in fields.iter_mut().zip(all).filter(|(_, param)| is_empty(param)) {
-        field.width = 0;
-    }
-    Ok(fields)
+    fields(
+        all.iter()
+            .map(|param| (param.id, &param.name, param.bitwidth, &param.type_name)),
+    )
 }
 
 /// Checks the fields of a key.
 fn match_fields(all: &[config::MatchField]) -> Result<Vec<MatchField>, ApiError> {
-    let names = fields(all.iter().map(|field| (field.id, &field.name, field.bitwidth)))?;
+    let names = fields(
+        all.iter()
+            .map(|field| (field.id, &field.name, field.bitwidth, &field.type_name)),
+    )?;
     let field = |(field, described)| {
         Ok(MatchField {
             field,
@@ -295,25 +295,27 @@ fn match_fields(all: &[config::MatchField]) -> Result<Vec<MatchField>, ApiError>
     names.into_iter().zip(all).map(field).collect()
 }
 
-/// Checks ids and widths of the fields of one object.
-fn fields<'a>(all: impl Iterator<Item = (u32, &'a String, i32)>) -> Result<Vec<Field>, ApiError> {
+/// Checks ids and widths of the fields of one object. Without a width, a string for controllers has a type's name, `bit<0>` has none.
+fn fields<'a>(
+    all: impl Iterator<Item = (u32, &'a String, i32, &'a Option<config::P4NamedType>)>,
+) -> Result<Vec<Field>, ApiError> {
     let mut ids = BTreeSet::new();
-    all.map(|(id, name, bitwidth)| {
+    all.map(|(id, name, bitwidth, type_name)| {
         if id == 0 || !ids.insert(id) {
             return Err(ApiError::invalid(format!(
                 "field {name}: id {id} is zero or used twice"
             )));
         }
-        if bitwidth == 0 {
+        if bitwidth == 0 && type_name.is_some() {
             return Err(ApiError::unimplemented(format!(
                 "field {name} has no bit width: types that are strings for controllers (sdn_string) are not served"
             )));
         }
         let width = u32::try_from(bitwidth)
             .ok()
-            .filter(|width| (1..=MAX_WIDTH).contains(width));
+            .filter(|width| (0..=MAX_WIDTH).contains(width));
         let width = width.ok_or_else(|| {
-            ApiError::invalid(format!("field {name}: bit width {bitwidth} is not in 1..={MAX_WIDTH}"))
+            ApiError::invalid(format!("field {name}: bit width {bitwidth} is not in 0..={MAX_WIDTH}"))
         })?;
         Ok(Field {
             id,
@@ -356,7 +358,7 @@ fn controller_headers(
             metadata
                 .metadata
                 .iter()
-                .map(|field| (field.id, &field.name, field.bitwidth)),
+                .map(|field| (field.id, &field.name, field.bitwidth, &field.type_name)),
         )
         .map_err(|error| error.at(name))?;
         if metadata.metadata.iter().any(|field| is_translated(info, field)) {
@@ -385,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_without_bits_are_no_strings() {
+    fn fields_without_bits_are_no_strings() {
         let param = |type_name: Option<&str>| config::action::Param {
             id: 1,
             name: "p".to_owned(),
@@ -393,6 +395,13 @@ mod tests {
             ..config::action::Param::default()
         };
         assert_eq!(params(&[param(None)]).unwrap()[0].width, 0);
+        let key = config::MatchField {
+            id: 1,
+            name: "k".to_owned(),
+            r#match: Some(config::match_field::Match::MatchType(MatchType::Range.into())),
+            ..config::MatchField::default()
+        };
+        assert_eq!(match_fields(&[key]).unwrap()[0].field.width, 0);
         let string = params(&[param(Some("port_t"))]).unwrap_err();
         assert_eq!(string.code, tonic::Code::Unimplemented);
     }
