@@ -203,9 +203,17 @@ impl Scope<'_> {
             },
             "valid_union" => {
                 let right = place.need("right")?;
-                match self.typed(&right)? {
-                    Typed::Union(union) => Ok(Typed::Bool(Expr::UnionValid(union))),
-                    other => right.error(format!("expected a header union, found {}", other.name())),
+                // p4c calls an element of a stack of unions a header.
+                let named = match right.need("type")?.text()? {
+                    "header" => self.names.unions.get(right.need("value")?.text()?),
+                    _ => None,
+                };
+                match named {
+                    Some(&union) => Ok(Typed::Bool(Expr::UnionValid(union))),
+                    None => match self.typed(&right)? {
+                        Typed::Union(union) => Ok(Typed::Bool(Expr::UnionValid(union))),
+                        other => right.error(format!("expected a header union, found {}", other.name())),
+                    },
                 }
             }
             "dereference_header_stack" => self.dereference(place),

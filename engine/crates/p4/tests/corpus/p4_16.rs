@@ -482,3 +482,46 @@ fn long_digests_without_end_are_bounded() {
     let most = (1 << 25) / (8 * 8192 / 64);
     assert!((1..=most).contains(&out.digests.len()), "{}", out.digests.len());
 }
+
+#[test]
+fn an_element_of_a_stack_of_unions_can_be_asked_whether_it_is_valid() {
+    // So p4c writes `u[0].isValid()`.
+    let valid = |name| expression("valid_union", Value::Null, json!({"type": "header", "value": name}));
+    let result = expression("+", expression("b2d", Value::Null, valid("u[0]")), hex(4));
+    let mut small = Small {
+        unions: vec!["u[0]", "u[1]"],
+        union_stack: Some(("u", vec!["u[0]", "u[1]"])),
+        states: vec![
+            state(
+                "start",
+                &[extract("tag")],
+                &[field("tag", "kind")],
+                &[(Some("0x01"), Some("one")), (None, None)],
+            ),
+            state(
+                "one",
+                &[primitive(
+                    "extract",
+                    &[json!({"type": "union_stack", "value": ["u", "a"]})],
+                )],
+                &[],
+                &[(None, None)],
+            ),
+        ],
+        ingress: vec![assign(field("tag", "result"), result)],
+        ..Small::default()
+    };
+    let mut pipeline = small.pipeline(false);
+    assert_eq!(answer(&mut pipeline, &[0, 0, 0xee]), [0, 4, 0xee]);
+    assert_eq!(answer(&mut pipeline, &[1, 0, 0xee]), [1, 5, 0xee]);
+    // Of a header it is no question.
+    small.ingress = vec![assign(
+        field("tag", "result"),
+        expression("b2d", Value::Null, valid("tag")),
+    )];
+    let error = slotwise_p4::Program::from_json(small.json().to_string().as_bytes()).unwrap_err();
+    assert!(
+        error.to_string().ends_with("expected a header union, found a header"),
+        "{error}"
+    );
+}
