@@ -22,7 +22,7 @@ class Experiment(Parts):
         return self.traffic("udp", source, destination, **options)
 
     def web(self, source: str, destination: str, mean_think_ns: int, mean_bytes: int, **options) -> Self:
-        """Users at `destination` who fetch pages; options `users`, `shape`, `max_bytes`, `transport`. Raises
+        """Users at `destination` who fetch pages; options `users`, `open`, `shape`, `max_bytes`, `transport`. Raises
         UnknownEndpoint."""
         return self.traffic("web", source, destination, mean_think_ns=mean_think_ns, mean_bytes=mean_bytes, **options)
 

@@ -50,7 +50,7 @@ class Grouped(Parts):
         return self._flow(source, destination, "gtp", options)
 
     def web(self, source: str, destination: str, mean_think_ns: int, mean_bytes: int, **options) -> Self:
-        """Users at the receivers who fetch pages; options `users`, `sizes`, `shape`, `max_bytes`, others as in `tcp`. Raises UnknownName, and
+        """Users at the receivers who fetch pages; options `users`, `open`, `sizes`, `shape`, `max_bytes`, others as in `tcp`. Raises UnknownName, and
         UnknownArgument."""
         return self._flow(source, destination, "web", {"mean_think_ns": mean_think_ns, "mean_bytes": mean_bytes, **options})
 

@@ -341,8 +341,10 @@ pub struct OnOff {
 /// A user who fetches a page, reads it, and fetches the next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Web {
-    /// Mean time between the end of a page and the next request, exponentially distributed.
+    /// Mean time between the end of a page, or with `open` its start, and the next request, exponentially distributed.
     pub mean_think_ns: u64,
+    /// Requests do not wait for the end of earlier pages.
+    pub open: bool,
     /// Mean size of a page.
     pub mean_bytes: u64,
     /// Shape of Pareto-distributed sizes, over 1; `None`: they are exponentially distributed.

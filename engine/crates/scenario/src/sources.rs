@@ -15,10 +15,11 @@ pub(crate) const UDP_KEYS: [&str; 6] = [
     ON_OFF_KEYS[1],
     SHAPE,
 ];
-/// Keys of a `web` entry beside those of every entry.
-pub(crate) const WEB_KEYS: [&str; 7] = [
+/// Keys of a `web` entry beside those of every entry; all but the last one are those of a flow between hosts of groups.
+pub(crate) const WEB_KEYS: [&str; 8] = [
     "users",
     "mean_think_ns",
+    OPEN,
     "mean_bytes",
     "sizes",
     SHAPE,
@@ -33,6 +34,7 @@ pub(crate) const USERS: RangeInclusive<u64> = 1..=64;
 
 const ON_OFF_KEYS: [&str; 2] = ["mean_on_ns", "mean_off_ns"];
 const SHAPE: &str = "shape";
+const OPEN: &str = "open";
 const HOUR_NS: u64 = 3_600_000_000_000;
 const MEAN_NS: RangeInclusive<u64> = 1_000..=HOUR_NS;
 const PAGE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
@@ -84,6 +86,7 @@ pub(crate) fn web(r: &mut Reader, fields: &Fields) -> Web {
     }
     Web {
         mean_think_ns: r.integer(fields, "mean_think_ns", MEAN_NS),
+        open: r.optional_bool(fields, OPEN).unwrap_or(false),
         mean_bytes: r.integer(fields, "mean_bytes", PAGE_BYTES),
         shape: is_pareto.then(|| shape.unwrap_or(WEB_SHAPE)),
         max_bytes: r

@@ -60,4 +60,4 @@ pub use rtt::{RtoConfig, RttEstimator};
 pub use sender::{Sender, SenderConfig, SenderStats};
 pub use stack::{ANYONE, Stack, StackStats};
 pub use udp::{UdpSink, UdpSource, UdpSourceConfig, UdpStats};
-pub use web::{WebConfig, WebUser};
+pub use web::{MAX_OPEN_PAGES, WebConfig, WebUser};

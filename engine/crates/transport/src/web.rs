@@ -9,8 +9,10 @@ use crate::random::{Pareto, exponential};
 /// How a user behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WebConfig {
-    /// Mean time between the end of a page and the next request, ns; exponential.
+    /// Mean time between the end of a page, or with `open` its start, and the next request, ns; exponential.
     pub mean_think_ns: u64,
+    /// Requests come at their times whether earlier pages have ended or not (an open loop), up to [`MAX_OPEN_PAGES`] at once.
+    pub open: bool,
     /// Mean size of a page, bytes.
     pub mean_bytes: u64,
     /// Shape of Pareto-distributed sizes, over 1; web measurements found about 1.2. `None`: they are exponentially distributed.
@@ -19,13 +21,10 @@ pub struct WebConfig {
     pub max_bytes: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Thinking { until_ns: u64 },
-    Fetching,
-}
+/// Pages of one open-loop user that can overlap; the next request waits until one of them ends.
+pub const MAX_OPEN_PAGES: u32 = 200;
 
-/// One user: alternates between thinking and one transfer.
+/// One user. Without `open` it alternates between thinking and one transfer; with it, transfers overlap.
 ///
 /// When [`WebUser::poll`] gives a size, start a transfer of it; when that ends, call [`WebUser::finished`].
 #[derive(Clone, Debug)]
@@ -33,7 +32,10 @@ pub struct WebUser {
     config: WebConfig,
     sizes: Option<Pareto>,
     rng: Pcg64,
-    state: State,
+    /// Time of the next request, ns.
+    next_ns: u64,
+    /// Transfers that have begun and not ended.
+    under_way: u32,
     pages: u64,
 }
 
@@ -50,7 +52,8 @@ impl WebUser {
             sizes: config.shape.map(|shape| Pareto::new(config.mean_bytes, shape)),
             config,
             rng,
-            state: State::Fetching,
+            next_ns: start_ns,
+            under_way: 0,
             pages: 0,
         };
         user.think(start_ns);
@@ -59,34 +62,37 @@ impl WebUser {
 
     fn think(&mut self, now_ns: u64) {
         let pause_ns = exponential(&mut self.rng, self.config.mean_think_ns as f64);
-        self.state = State::Thinking {
-            until_ns: now_ns.saturating_add(pause_ns),
-        };
+        self.next_ns = now_ns.saturating_add(pause_ns);
     }
 
-    /// When `poll` will give a size, ns; none while a transfer is under way.
+    /// Time at which `poll` will give a size, ns; none while as many transfers are under way as there can be.
     pub fn poll_timeout(&self) -> Option<u64> {
-        match self.state {
-            State::Thinking { until_ns } => Some(until_ns),
-            State::Fetching => None,
-        }
+        let most = if self.config.open { MAX_OPEN_PAGES } else { 1 };
+        (self.under_way < most).then_some(self.next_ns)
     }
 
     /// The size of the transfer to start now, bytes (at least 1).
     pub fn poll(&mut self, now_ns: u64) -> Option<u64> {
-        self.poll_timeout().filter(|until_ns| *until_ns <= now_ns)?;
-        self.state = State::Fetching;
+        let at_ns = self.poll_timeout().filter(|at_ns| *at_ns <= now_ns)?;
+        self.under_way += 1;
         let bytes = match &self.sizes {
             Some(pareto) => pareto.draw(&mut self.rng),
             None => exponential(&mut self.rng, self.config.mean_bytes as f64),
         };
+        if self.config.open {
+            self.think(at_ns);
+        }
         Some(bytes.clamp(1, self.config.max_bytes))
     }
 
-    /// The transfer ended, well or not.
+    /// Notes that a transfer ended, well or not.
     pub fn finished(&mut self, now_ns: u64) {
-        if self.state == State::Fetching {
-            self.pages += 1;
+        let Some(under_way) = self.under_way.checked_sub(1) else {
+            return;
+        };
+        self.under_way = under_way;
+        self.pages += 1;
+        if !self.config.open {
             self.think(now_ns);
         }
     }

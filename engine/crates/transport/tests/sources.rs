@@ -141,6 +141,7 @@ fn sources_that_cannot_work_are_refused_with_the_reason() {
 fn a_web_user_thinks_fetches_and_thinks_again() {
     let config = WebConfig {
         mean_think_ns: 1_000_000_000,
+        open: false,
         mean_bytes: 12_000,
         shape: Some(1.2),
         max_bytes: 10_000_000,
@@ -172,9 +173,73 @@ fn a_web_user_thinks_fetches_and_thinks_again() {
 }
 
 #[test]
+fn an_open_user_asks_at_its_times_whatever_is_under_way() {
+    let config = WebConfig {
+        mean_think_ns: 1_000_000,
+        open: true,
+        mean_bytes: 12_000,
+        shape: Some(1.5),
+        max_bytes: 10_000_000,
+    };
+    let starts = |ends: bool, polls_late: bool| -> Vec<u64> {
+        let mut user = WebUser::new(config, 0, Pcg64::seed_from_u64(7)).unwrap();
+        let mut starts = Vec::new();
+        while let Some(at_ns) = user.poll_timeout() {
+            if starts.len() == 5000 {
+                break;
+            }
+            starts.push(at_ns);
+            assert!(user.poll(at_ns + u64::from(polls_late) * 10_000).is_some());
+            if ends {
+                user.finished(at_ns + 50_000_000);
+            }
+        }
+        starts
+    };
+    let free = starts(true, false);
+    assert_eq!(free.len(), 5000);
+    assert_eq!(
+        free,
+        starts(true, true),
+        "the next request counts from when this one was due"
+    );
+    let mean = free[4999] / 5000;
+    assert!((950_000..1_050_000).contains(&mean), "{mean}");
+    let stuck = starts(false, false);
+    assert_eq!(
+        stuck,
+        free[..MAX_OPEN_PAGES as usize],
+        "so many overlap, and then the next one waits"
+    );
+}
+
+#[test]
+fn an_open_user_with_all_its_pages_under_way_asks_as_soon_as_one_ends() {
+    let config = WebConfig {
+        mean_think_ns: 1_000,
+        open: true,
+        mean_bytes: 12_000,
+        shape: None,
+        max_bytes: 10_000_000,
+    };
+    let mut user = WebUser::new(config, 0, Pcg64::seed_from_u64(1)).unwrap();
+    for _ in 0..MAX_OPEN_PAGES {
+        assert!(user.poll(u64::MAX).is_some());
+    }
+    assert_eq!((user.poll_timeout(), user.poll(u64::MAX)), (None, None));
+    user.finished(1_000_000_000);
+    assert!(
+        user.poll_timeout().is_some_and(|at_ns| at_ns < 1_000_000_000),
+        "it is late"
+    );
+    assert!(user.poll(1_000_000_000).is_some() && user.poll(u64::MAX).is_none());
+}
+
+#[test]
 fn pages_without_a_tail_have_exponential_sizes() {
     let config = WebConfig {
         mean_think_ns: 1_000,
+        open: false,
         mean_bytes: 12_000,
         shape: None,
         max_bytes: 10_000_000,

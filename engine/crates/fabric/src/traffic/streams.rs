@@ -359,8 +359,7 @@ impl Streams {
         }
     }
 
-    /// Begins the pages that users at `host` ask for now. Of each user's connections the last two stay: what is
-    /// under way of an earlier one has arrived while its successor was fetched.
+    /// Begins the pages that users at `host` ask for now.
     fn begin_pages(&mut self, host: usize, now_ns: u64) {
         while let Some(page) = self.clients.poll(host, now_ns) {
             let key = self.page_key(page.flow);
@@ -369,6 +368,10 @@ impl Streams {
                 self.retire(page.flow, old);
                 self.owners.remove(&old);
                 self.flows[page.flow].connections.retain(|(key, _)| *key != old);
+                // In an open loop no page waited for the last packets of this one.
+                if matches!(&self.flows[page.flow].spec.sends, Sends::Web { web, .. } if web.open) {
+                    self.given_up.insert(old);
+                }
             }
             self.open_stream(page.flow, key, page.seed, Some(page.bytes), now_ns);
         }

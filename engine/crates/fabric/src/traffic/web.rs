@@ -8,8 +8,9 @@ use rand_pcg::Pcg64;
 use slotwise_scenario::Web;
 use slotwise_transport::{FlowKey, WebConfig, WebUser};
 
-/// Connections of a user that are not taken out yet.
-const KEPT: usize = 2;
+/// Connections of a user that have ended and are not taken out when another one begins: what is under way of an earlier one has
+/// arrived while its successor was fetched.
+const KEPT: usize = 1;
 
 /// A page that a user asks for.
 pub(crate) struct Page {
@@ -27,7 +28,10 @@ struct Client {
     user: WebUser,
     /// Of the connections.
     seeds: Pcg64,
-    connections: VecDeque<FlowKey>,
+    /// Under way, the oldest first.
+    connections: Vec<FlowKey>,
+    /// Connections that have ended, the oldest first.
+    ended: VecDeque<FlowKey>,
     /// Pages that arrived to the end.
     fetched: u64,
 }
@@ -45,6 +49,7 @@ impl Clients {
     pub(crate) fn add(&mut self, flow: usize, host: usize, (users, web): (u32, Web), now_ns: u64, seed: u64) {
         let config = WebConfig {
             mean_think_ns: web.mean_think_ns,
+            open: web.open,
             mean_bytes: web.mean_bytes,
             shape: web.shape,
             max_bytes: web.max_bytes,
@@ -58,7 +63,8 @@ impl Clients {
                 flow,
                 user,
                 seeds: Pcg64::from_rng(&mut seeds),
-                connections: VecDeque::new(),
+                connections: Vec::new(),
+                ended: VecDeque::new(),
                 fetched: 0,
             });
         }
@@ -95,15 +101,13 @@ impl Clients {
     /// A user's new connection; gives the oldest one if it is to be taken out.
     pub(crate) fn begun(&mut self, host: usize, client: usize, key: FlowKey) -> Option<FlowKey> {
         let client = self.hosts.get_mut(&host)?.get_mut(client)?;
-        client.connections.push_back(key);
-        (client.connections.len() > KEPT)
-            .then(|| client.connections.pop_front())
-            .flatten()
+        client.connections.push(key);
+        (client.ended.len() > KEPT).then(|| client.ended.pop_front()).flatten()
     }
 
     /// All of a connection's bytes have arrived at `host`.
     pub(crate) fn finished(&mut self, host: usize, key: FlowKey, now_ns: u64) {
-        for client in self.of_connection(host, key) {
+        if let Some(client) = self.end(host, key) {
             client.user.finished(now_ns);
             client.fetched += 1;
         }
@@ -111,14 +115,19 @@ impl Clients {
 
     /// A connection to `host` ended early: its user thinks, and asks again.
     pub(crate) fn failed(&mut self, host: usize, key: FlowKey, now_ns: u64) {
-        for client in self.of_connection(host, key) {
+        if let Some(client) = self.end(host, key) {
             client.user.finished(now_ns);
         }
     }
 
-    fn of_connection(&mut self, host: usize, key: FlowKey) -> impl Iterator<Item = &mut Client> {
-        let clients = self.hosts.get_mut(&host).into_iter().flatten();
-        clients.filter(move |client| client.connections.back() == Some(&key))
+    /// Moves a connection to those that have ended. Returns its user, or none if it is not under way.
+    fn end(&mut self, host: usize, key: FlowKey) -> Option<&mut Client> {
+        let clients = self.hosts.get_mut(&host)?;
+        clients.iter_mut().find_map(|client| {
+            let place = client.connections.iter().position(|connection| *connection == key)?;
+            client.ended.push_back(client.connections.remove(place));
+            Some(client)
+        })
     }
 
     /// When the next user at `host` asks for a page.

@@ -317,8 +317,8 @@ fn source(r: &mut Reader, parent: &Fields) -> Source {
         };
     }
     if let Some(value) = r.optional(parent, "web") {
-        let keys = ["users", "mean_think_ns", "mean_bytes", "sizes", "shape", "max_bytes"];
-        let fields = r.fields(value, parent.pointer("web"), &keys);
+        let (_, keys) = sources::WEB_KEYS.split_last().expect("it has keys");
+        let fields = r.fields(value, parent.pointer("web"), keys);
         return Source::Web {
             users: r.optional_integer(&fields, "users", sources::USERS).unwrap_or(1) as u32,
             web: sources::web(r, &fields),
