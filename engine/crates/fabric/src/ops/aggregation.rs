@@ -48,7 +48,7 @@ struct Open {
 /// The clock of a queue.
 struct Clock {
     random: Pcg64Mcg,
-    /// End of the interval that was looked at last; of a periodic one.
+    /// End of the interval that was looked at last, or the time at which a frame without room ended one; of a periodic one.
     end_ns: u64,
 }
 
@@ -113,8 +113,8 @@ impl Aggregation {
         usize::from(queue) < self.queues.len()
     }
 
-    /// The open train of a queue is over.
-    pub(crate) fn close(&mut self, queue: u16) -> Option<Closed> {
+    /// Takes the open train of a queue.
+    fn close(&mut self, queue: u16) -> Option<Closed> {
         let Open {
             train,
             first_bytes,
@@ -126,6 +126,16 @@ impl Aggregation {
             train,
             first_bytes,
         })
+    }
+
+    /// Closes the open train of a queue before its interval is over, since a frame has no room in it. The next interval begins now:
+    /// what the queue holds has just left (He and Chan, Computer Networks 45, 2004, sections 3.1 and 4.1.1).
+    pub(crate) fn close_early(&mut self, now_ns: u64, queue: u16) -> Option<Closed> {
+        let closed = self.close(queue)?;
+        if let Some(clock) = &mut self.queues[usize::from(queue)].clock {
+            clock.end_ns = now_ns;
+        }
+        Some(closed)
     }
 
     /// Closes what is due by `now_ns`, the longest due first.
@@ -238,6 +248,32 @@ mod tests {
     }
 
     #[test]
+    fn a_periodic_interval_begins_anew_when_a_frame_without_room_closes_a_train() {
+        for dither in [false, true] {
+            let mut aggregation = aggregation(TrainTimer::Periodic, dither);
+            let first_ns = closed_ns(&mut aggregation, 5 * MS, 0);
+            join(&mut aggregation, first_ns, 0);
+            let full_ns = first_ns + MS / 4;
+            assert!(aggregation.close_early(full_ns, 0).is_some());
+            let due_ns = closed_ns(&mut aggregation, full_ns, 0);
+            let length_ns = due_ns - full_ns;
+            let is_whole = if dither {
+                (MS - MS / 10..=MS + MS / 10).contains(&length_ns)
+            } else {
+                length_ns == MS
+            };
+            assert!(is_whole, "{length_ns}");
+            let next_ns = closed_ns(&mut aggregation, due_ns, 0);
+            assert!(dither || next_ns == due_ns + MS, "and goes on from there");
+            assert!(aggregation.close_early(next_ns + 7, 0).is_none(), "none is open");
+            assert!(
+                dither || closed_ns(&mut aggregation, next_ns + 8, 0) == next_ns + MS,
+                "so nothing has moved"
+            );
+        }
+    }
+
+    #[test]
     fn an_interval_may_count_from_the_first_packet() {
         let mut aggregation = aggregation(TrainTimer::FirstPacket, false);
         assert_eq!(closed_ns(&mut aggregation, 5, 0), MS + 5);
@@ -293,13 +329,13 @@ mod tests {
         }
         join(&mut aggregation, 1, 3);
         assert_eq!(aggregation.next_ns(), Some(MS));
-        let closed = aggregation.close(2).unwrap();
+        let closed = aggregation.close_early(3, 2).unwrap();
         assert_eq!(
             (closed.queue, closed.train.frames.len(), closed.train.bytes),
             (2, 3, 3 * 970)
         );
         assert_eq!(closed.first_bytes, 970);
-        assert!(aggregation.close(2).is_none());
+        assert!(aggregation.close_early(3, 2).is_none());
         join(&mut aggregation, 10, 2);
         let due: Vec<u16> = std::iter::from_fn(|| aggregation.close_due(5 * MS))
             .map(|closed| closed.queue)
@@ -307,7 +343,7 @@ mod tests {
         assert_eq!(due, [3, 2]);
         join(&mut aggregation, 10, 0);
         assert_eq!(aggregation.take_all().len(), 1);
-        assert!(aggregation.next_ns().is_none() && aggregation.close(0).is_none());
+        assert!(aggregation.next_ns().is_none() && aggregation.close_early(11, 0).is_none());
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl Fabric {
             return self.drop(place, DropCause::NoSuchQueue, packet.frame);
         };
         let is_first = optical.train == u8::from(TrainPart::First);
-        if let Some(closed) = trains.card.close_before(queue, is_first) {
+        if let Some(closed) = trains.card.close_before(now_ns, queue, is_first) {
             self.ask_for_label(device, closed);
         }
         let bytes = (

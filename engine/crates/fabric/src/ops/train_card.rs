@@ -87,10 +87,10 @@ impl TrainCard {
     }
 
     /// A frame is about to join the trains of a queue: the train that is closed for it.
-    pub(crate) fn close_before(&mut self, queue: u16, is_first: bool) -> Option<Closed> {
+    pub(crate) fn close_before(&mut self, now_ns: u64, queue: u16, is_first: bool) -> Option<Closed> {
         let aggregation = self.aggregation.as_mut()?;
         let is_over = is_first || aggregation.is_full(queue);
-        is_over.then(|| aggregation.close(queue)).flatten()
+        is_over.then(|| aggregation.close_early(now_ns, queue)).flatten()
     }
 
     /// A frame joins the open train of a queue that packets are put together in, or opens one. `bytes` are those that links count,
@@ -261,8 +261,8 @@ mod tests {
     fn a_train_is_closed_asked_for_and_labelled() {
         let mut card = card();
         assert!(card.aggregates(3) && !card.aggregates(4));
-        assert!(card.close_before(2, true).is_none(), "none is open");
-        assert!(join(&mut card, 0, 2) && card.close_before(2, false).is_none() && join(&mut card, 5, 2));
+        assert!(card.close_before(0, 2, true).is_none(), "none is open");
+        assert!(join(&mut card, 0, 2) && card.close_before(0, 2, false).is_none() && join(&mut card, 5, 2));
         assert_eq!((card.next_tick_ns(), card.held_bytes), (Some(1000), 1940));
         let closed = card.close_due(1000).unwrap();
         let tick = card.ask(1000, closed);
@@ -288,7 +288,7 @@ mod tests {
     fn an_answer_about_another_train_changes_nothing() {
         let mut card = card();
         join(&mut card, 0, 2);
-        let closed = card.close_before(2, true).unwrap();
+        let closed = card.close_before(0, 2, true).unwrap();
         let tick = card.ask(0, closed);
         let (answer, label) = label(&tick);
         let others = [
@@ -317,14 +317,14 @@ mod tests {
         let mut card = card();
         for _ in 0..2 {
             join(&mut card, 0, 2);
-            let closed = card.close_before(2, true).unwrap();
+            let closed = card.close_before(0, 2, true).unwrap();
             let tick = card.ask(0, closed);
             let (mut answer, _) = label(&tick);
             answer.flags = TRAIN_REFUSED;
             assert!(matches!(card.answer(&answer, None), Ok(Answer::Refused(_))));
         }
         join(&mut card, 0, 2);
-        let closed = card.close_before(2, true).unwrap();
+        let closed = card.close_before(0, 2, true).unwrap();
         card.ask(0, closed);
         assert_eq!(card.take_unanswered().unwrap().frames.len(), 1);
         assert_eq!(card.held_bytes, 0);
@@ -336,11 +336,11 @@ mod tests {
         let taken = (0..7).filter(|_| join(&mut card, 0, 1)).count();
         assert_eq!(taken, 5, "4850 bytes of 5000");
         assert!(!join(&mut card, 0, 3), "queues share the room");
-        let closed = card.close_before(1, true).unwrap();
+        let closed = card.close_before(0, 1, true).unwrap();
         assert_eq!(card.ask(0, closed).lost_bytes, 2 * 970);
         assert_eq!(card.take_unanswered().unwrap().frames.len(), 5);
         join(&mut card, 0, 1);
-        let closed = card.close_before(1, true).unwrap();
+        let closed = card.close_before(0, 1, true).unwrap();
         assert_eq!(card.ask(0, closed).lost_bytes, 0);
         card.take_unanswered();
         join(&mut card, 0, 0);

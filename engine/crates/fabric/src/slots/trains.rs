@@ -102,7 +102,7 @@ impl Fabric {
         }
         let is_over = trains.card.open_bytes(optical.queue) + bytes > trains.most_bytes;
         let is_first = optical.train == parts[0];
-        if let Some(closed) = trains.card.close_before(optical.queue, is_first || is_over) {
+        if let Some(closed) = trains.card.close_before(now_ns, optical.queue, is_first || is_over) {
             self.ask_for_voq(card, closed);
         }
         let carried = payload_bytes(&packet.frame);
