@@ -13,7 +13,7 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// The window as a cubic function of the time since the last congestion event.
 ///
 /// Inside, windows are segments as in the RFC; only +, -, *, / and `libm`'s cube root, so that the bits are the
-/// same everywhere.
+/// same everywhere. Its clock runs only while the window is what limits the sender (sections 4.2 and 5.8).
 #[derive(Clone, Debug)]
 pub struct Cubic {
     mss: u64,
@@ -28,7 +28,10 @@ pub struct Cubic {
 /// One stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    start_ns: u64,
+    /// Time on the clock.
+    elapsed_ns: u64,
+    /// Time of the last acknowledgment, from which the clock runs on.
+    last_ack_ns: u64,
     /// Time to reach `window_max` again, s.
     k: f64,
     /// What Reno would have by now.
@@ -63,12 +66,17 @@ impl Cubic {
                 0.0
             };
             Epoch {
-                start_ns: ack.now_ns,
+                elapsed_ns: 0,
+                last_ack_ns: ack.now_ns,
                 k,
                 reno_window: self.window,
             }
         });
-        let t = seconds(ack.now_ns.saturating_sub(epoch.start_ns));
+        // What is acknowledged left a round trip ago: before that, nothing was under way and the application was silent.
+        let gap_ns = ack.now_ns.saturating_sub(epoch.last_ack_ns);
+        epoch.elapsed_ns += ack.srtt_ns.map_or(gap_ns, |srtt_ns| gap_ns.min(srtt_ns));
+        epoch.last_ack_ns = ack.now_ns;
+        let t = seconds(epoch.elapsed_ns);
         let alpha = if epoch.reno_window < self.window_prior {
             ALPHA
         } else {
@@ -110,6 +118,9 @@ impl CongestionControl for Cubic {
 
     fn on_ack(&mut self, ack: &Ack) {
         if !ack.window_limited {
+            if let Some(epoch) = &mut self.epoch {
+                epoch.last_ack_ns = ack.now_ns;
+            }
             return;
         }
         let segments = ack.acked_bytes as f64 / self.mss as f64;
@@ -160,16 +171,21 @@ mod tests {
     fn run(cubic: &mut Cubic, mut now_ns: u64, until_ns: u64) {
         while now_ns < until_ns {
             let segments = cubic.window_bytes() / MSS;
-            for i in 0..segments {
-                cubic.on_ack(&Ack {
-                    now_ns: now_ns + RTT_NS * i / segments,
-                    acked_bytes: MSS,
-                    srtt_ns: Some(RTT_NS),
-                    window_limited: true,
-                    feedback: None,
-                });
-            }
+            acknowledge(cubic, now_ns, segments, true);
             now_ns += RTT_NS;
+        }
+    }
+
+    /// Acknowledges segments within the round trip that begins at `now_ns`.
+    fn acknowledge(cubic: &mut Cubic, now_ns: u64, segments: u64, window_limited: bool) {
+        for i in 0..segments {
+            cubic.on_ack(&Ack {
+                now_ns: now_ns + RTT_NS * i / segments,
+                acked_bytes: MSS,
+                srtt_ns: Some(RTT_NS),
+                window_limited,
+                feedback: None,
+            });
         }
     }
 
@@ -196,6 +212,36 @@ mod tests {
             assert!(
                 (window - curve).abs() < step,
                 "t {t}: {window} but the curve has {curve}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_clock_stands_while_the_application_holds_back() {
+        const PAUSE_NS: u64 = 20_000_000_000;
+        // Three seconds after a loss at 1000 segments the window is on its way from 700 to 1000, where it is after 9.1 s.
+        let at_3_s = || {
+            let mut cubic = Cubic::new(MSS, 1000 * MSS, None);
+            cubic.on_loss(0, 1000 * MSS);
+            run(&mut cubic, 0, 3_000_000_000);
+            cubic
+        };
+        let mut without = at_3_s();
+        run(&mut without, 3_000_000_000, 4_000_000_000);
+        let wanted = without.window_bytes() / MSS;
+        for (name, segments_per_round) in [("a segment per round trip", 1), ("silence", 0)] {
+            let mut cubic = at_3_s();
+            let before = cubic.window_bytes();
+            for round in 0..PAUSE_NS / RTT_NS {
+                acknowledge(&mut cubic, 3_000_000_000 + round * RTT_NS, segments_per_round, false);
+            }
+            assert_eq!(cubic.window_bytes(), before, "{name}");
+            run(&mut cubic, 3_000_000_000 + PAUSE_NS, 4_000_000_000 + PAUSE_NS);
+            let window = cubic.window_bytes() / MSS;
+            // A round trip of the curve there is some four segments.
+            assert!(
+                window.abs_diff(wanted) <= 5,
+                "{name}: {window}, without a pause {wanted}"
             );
         }
     }
