@@ -192,8 +192,13 @@ fn a_reset_counts_only_at_the_exact_number() {
 
 /// A sender whose handshake is done at 1 ms with a peer by hand: 960 bytes of payload, SACK if said, the window given.
 fn connected(sack: bool, window: u16) -> (Sender<Pattern>, Segment) {
-    let mut settings = config(0, Algorithm::NewReno);
-    settings.initial_window_segments = Some(4);
+    connected_by(Algorithm::NewReno, 4, sack, window)
+}
+
+/// The same with an initial window of so many segments.
+fn connected_by(algorithm: Algorithm, segments: u32, sack: bool, window: u16) -> (Sender<Pattern>, Segment) {
+    let mut settings = config(0, algorithm);
+    settings.initial_window_segments = Some(segments);
     let mut sender = Sender::new(settings, Some(8 * 960), Pattern::new(1)).unwrap();
     let mut out = Vec::new();
     sender.poll_transmit(0, &mut out).expect("the SYN");
@@ -252,6 +257,56 @@ fn duplicates_of_what_was_sent_before_a_timeout_prove_no_loss() {
         assert_eq!(sent_now(&mut sender, now_ns), expected);
     }
     assert_eq!(sender.stats().fast_recoveries, 0);
+}
+
+#[test]
+fn duplicates_from_before_an_acknowledgment_of_new_data_do_not_count_after_a_timeout() {
+    // RFC 5681 section 3.2, RFC 6675 section 5: three in a row.
+    for (algorithm, sack) in [(Algorithm::Reno, false), (Algorithm::Cubic, true)] {
+        for stale in 0..5 {
+            let (mut sender, mut ack) = connected_by(algorithm, 4, sack, u16::MAX);
+            assert_eq!(sent_now(&mut sender, MS), [1, 961, 1921, 2881]);
+            let timeout_ns = sender.poll_timeout().unwrap();
+            sender.handle_timeout(timeout_ns);
+            assert_eq!(sent_now(&mut sender, timeout_ns), [1]);
+            let now_ns = timeout_ns + MS;
+            let mut acknowledge = |sender: &mut Sender<Pattern>, number: u32, sacked: Option<u32>| {
+                (ack.acknowledgment, ack.options) = (number, Options::default());
+                if let Some(left) = sacked.filter(|_| sack) {
+                    ack.options.push_sack(left, left + 100);
+                }
+                sender.handle_segment(now_ns, &bytes_of(&ack, b""));
+                sent_now(sender, now_ns)
+            };
+            // What was under way before the timeout arrives, and then the first segment.
+            for number in 0..stale {
+                acknowledge(&mut sender, 1, Some(961 + 200 * number));
+            }
+            assert_eq!(acknowledge(&mut sender, 3841, None), [3841, 4801]);
+            for in_a_row in 1..=3 {
+                acknowledge(&mut sender, 3841, Some(4801 + 200 * in_a_row));
+                let recoveries = sender.stats().fast_recoveries;
+                assert_eq!(
+                    recoveries,
+                    u64::from(in_a_row == 3),
+                    "{algorithm:?}, {stale} before, {in_a_row} in a row"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_timeout_takes_its_threshold_from_all_that_is_not_cumulatively_acknowledged() {
+    // RFC 5681 equation 4: half of eight segments, though two have been selectively acknowledged.
+    let (mut sender, mut ack) = connected_by(Algorithm::NewReno, 8, true, u16::MAX);
+    assert_eq!(sent_now(&mut sender, MS).len(), 8);
+    ack.options.push_sack(961, 2881);
+    sender.handle_segment(2 * MS, &bytes_of(&ack, b""));
+    let timeout_ns = sender.poll_timeout().unwrap();
+    sender.handle_timeout(timeout_ns);
+    assert_eq!((sender.stats().timeouts, sender.stats().fast_recoveries), (1, 0));
+    assert_eq!(sender.stats().ssthresh_bytes, 4 * 960);
 }
 
 #[test]

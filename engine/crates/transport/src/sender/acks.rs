@@ -82,11 +82,12 @@ impl<S: Source> Sender<S> {
         if let Some(rtt_ns) = self.times.acknowledged(self.una, now_ns) {
             self.rtt.sample(rtt_ns);
         }
+        // RFC 5681 section 3.2, RFC 6675 section 5: duplicates count in a row, whatever is being recovered from.
+        self.duplicate_acks = 0;
         let mut restart_timer = true;
         match self.recovery {
             Recovery::None => {
                 self.grow_window(now_ns, newly_acked, segment);
-                self.duplicate_acks = 0;
                 self.inflation = 0;
             }
             Recovery::Timeout { until } => {
@@ -143,7 +144,6 @@ impl<S: Source> Sender<S> {
 
     fn end_fast_recovery(&mut self) {
         self.recovery = Recovery::None;
-        self.duplicate_acks = 0;
         self.inflation = 0;
         if !self.uses_sack() && !self.ends_at_partial_ack() {
             // RFC 6582 section 3.2 step 3, option 1: no burst into an emptied network.
@@ -216,7 +216,7 @@ impl<S: Source> Sender<S> {
         self.note_loss();
         let first = self.timed_out_at != Some(self.una);
         self.timed_out_at = Some(self.una);
-        self.control.on_timeout(now_ns, self.flight(), first);
+        self.control.on_timeout(now_ns, self.flight_size(), first);
         self.times.resent(self.una, self.high);
         self.recover = self.high;
         if self.rack.is_some() {

@@ -236,6 +236,16 @@ impl<S: Source> Sender<S> {
         self.nxt - self.una - self.scoreboard.covered(self.una..self.nxt)
     }
 
+    /// FlightSize of RFC 5681 equation 4: all that is not cumulatively acknowledged, in bytes; after a timeout without RACK, only
+    /// what was sent since. With SACK it may have grown beyond the window, and a second loss must not raise the threshold.
+    fn flight_size(&self) -> u64 {
+        let sent = self.nxt - self.una;
+        match self.uses_sack() {
+            true => sent.min(self.control.window_bytes()),
+            false => sent,
+        }
+    }
+
     /// What may be outstanding when the peer's window has these bytes.
     fn usable_window(&self, window: u64) -> u64 {
         let limit = self.config.window_limit_segments;

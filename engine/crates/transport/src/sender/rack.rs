@@ -110,9 +110,7 @@ impl<S: Source> Sender<S> {
     fn reduce_for_loss(&mut self, now_ns: u64) {
         self.stats.fast_recoveries += 1;
         self.note_loss();
-        let outstanding = self.high - self.una;
-        self.control
-            .on_loss(now_ns, outstanding.min(self.control.window_bytes()));
+        self.control.on_loss(now_ns, self.flight_size());
         self.recover = self.high;
     }
 
