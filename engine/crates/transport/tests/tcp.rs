@@ -289,6 +289,26 @@ fn a_window_limit_in_segments_bounds_what_a_round_trip_carries() {
 }
 
 #[test]
+fn an_application_that_was_silent_for_longer_than_the_timeout_begins_with_the_initial_window() {
+    // RFC 5681 section 4.1. 200 segments let the window grow; as many follow after a pause, over a round trip of 100 ms.
+    let segments_at_once = |pause_ns: u64| {
+        let flow = flow(config(0, Cubic), |_| {}, None, (50 * MS, 50 * MS));
+        let mut network = Network::new(vec![flow], 1_000_000_000, 1000);
+        network.flows[0].sender.write_up_to(200 * 960);
+        network.acked_ns(200 * 960);
+        let before = network.flows[0].data_packets;
+        network.run(network.now_ns + pause_ns);
+        network.flows[0].sender.write_up_to(400 * 960);
+        network.wake(0);
+        let at_once = network.flows[0].data_packets - before;
+        network.acked_ns(400 * 960);
+        at_once
+    };
+    assert!(segments_at_once(500 * MS) > 50, "within the timeout of a second");
+    assert_eq!(segments_at_once(2 * SECOND), 4);
+}
+
+#[test]
 fn a_paced_window_leaves_evenly_over_the_round_trip_in_slow_start_too() {
     let paced = |s: &mut slotwise_transport::SenderConfig| {
         s.window_limit_segments = Some(20);

@@ -38,7 +38,7 @@ pub trait CongestionControl {
     fn on_ack(&mut self, ack: &Ack);
     /// Fast retransmit with `flight_bytes` outstanding: the window becomes the new threshold.
     fn on_loss(&mut self, now_ns: u64, flight_bytes: u64);
-    /// Fast recovery ended: the window is at most `limit_bytes` (RFC 6582 section 3.2 step 3).
+    /// Fast recovery or a pause ended: the window is at most `limit_bytes` (RFC 6582 section 3.2 step 3, RFC 5681 section 4.1).
     fn cap_window(&mut self, limit_bytes: u64);
     /// The retransmission timer went off, `first` for the data at the head of the line.
     fn on_timeout(&mut self, now_ns: u64, flight_bytes: u64, first: bool);

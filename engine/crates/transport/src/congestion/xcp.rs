@@ -78,7 +78,7 @@ impl CongestionControl for Xcp {
         self.window = self.ssthresh;
     }
 
-    /// Routers know better than an estimate from the flight: feedback has set the window.
+    /// Routers know better than an estimate from the flight or from a pause: feedback has set the window.
     fn cap_window(&mut self, _limit_bytes: u64) {}
 
     fn on_timeout(&mut self, _now_ns: u64, flight_bytes: u64, first: bool) {

@@ -96,13 +96,18 @@ impl SenderConfig {
         self.rto.check()
     }
 
+    /// The window to begin with, in bytes.
+    pub(super) fn initial_window_bytes(&self, mss: u64) -> u64 {
+        let segments = self.initial_window_segments;
+        segments.map_or_else(
+            || congestion::initial_window_bytes(mss),
+            |segments| u64::from(segments) * mss,
+        )
+    }
+
     /// A fresh controller. After a lost SYN the window begins with one segment (RFC 5681 section 3.1).
     pub(super) fn controller(&self, mss: u64, syn_lost: bool) -> Box<dyn CongestionControl + Send> {
-        let window = match self.initial_window_segments {
-            _ if syn_lost => mss,
-            Some(segments) => u64::from(segments) * mss,
-            None => congestion::initial_window_bytes(mss),
-        };
+        let window = if syn_lost { mss } else { self.initial_window_bytes(mss) };
         let [ssthresh, limit] = [self.initial_ssthresh_segments, self.window_limit_segments]
             .map(|segments| segments.map(|segments| u64::from(segments) * mss));
         self.algorithm

@@ -136,6 +136,8 @@ pub struct Sender<S> {
     /// The congestion window was the last thing to hold back data.
     window_limited: bool,
     timer_ns: Option<u64>,
+    /// When data left last.
+    data_sent_ns: Option<u64>,
     /// Of a paced sender, when data may leave next.
     pace_ns: u64,
     /// Data waits for that time.
@@ -183,6 +185,7 @@ impl<S: Source> Sender<S> {
             probe_due: false,
             window_limited: false,
             timer_ns: None,
+            data_sent_ns: None,
             pace_ns: 0,
             pace_waits: false,
             silent_timeouts: 0,

@@ -19,6 +19,7 @@ impl<S: Source> Sender<S> {
             Phase::Handshake if self.nxt > 0 => return None,
             Phase::Handshake => self.send_syn(now_ns, out),
             Phase::Open | Phase::Closed => {
+                self.restart_after_idle(now_ns);
                 if let Some(range) = self.next_in_time(now_ns) {
                     self.send_data(now_ns, range, out);
                 } else if self.ack_due || self.probe_due {
@@ -30,6 +31,15 @@ impl<S: Source> Sender<S> {
             }
         }
         Some(out.len())
+    }
+
+    /// Takes the window back to the initial one before data leaves that follows a pause of more than a retransmission timeout:
+    /// no acknowledgments clock it out (RFC 5681 section 4.1).
+    fn restart_after_idle(&mut self, now_ns: u64) {
+        let idle_ns = self.data_sent_ns.map_or(0, |sent_ns| now_ns.saturating_sub(sent_ns));
+        if idle_ns > self.rtt.rto_ns() && self.una == self.high && self.segment_end() > self.nxt {
+            self.control.cap_window(self.config.initial_window_bytes(self.mss));
+        }
     }
 
     /// The sequence numbers that go out next, retransmissions first.
@@ -161,6 +171,7 @@ impl<S: Source> Sender<S> {
             self.source.read(offset, bytes);
         });
         self.stats.segments += 1;
+        self.data_sent_ns = Some(now_ns);
         let is_new = range.start >= self.high;
         if let Some(rack) = &mut self.rack {
             rack.rack.transmitted(range.clone(), now_ns);
