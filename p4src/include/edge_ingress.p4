@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains before the outputs of an edge: how many there are, by which output one leaves, and in which order classes do. An output
-// carries one and lets others wait. Self-clocked fair queueing (S. J. Golestani, 1994): a train's tag is that of the one before it of
-// its class, or of the one that is being sent if that is larger, and its own length over its class's weight.
+// carries one and lets others wait. Start-time fair queueing (P. Goyal, H. M. Vin, H. Cheng, IEEE/ACM Trans. Networking 5(5), 1997): a
+// train starts where the one before it of its class finishes, or at the start tag of the one that is being sent if that is later, and
+// finishes its own length over its class's weight after that. At an idle output it starts where the last one finishes.
 //
 //   train ──> first choice, room? ──> second choice, room? ──> counted, tagged
 //   the line card has sent one ──> one fewer; tag of the next one
@@ -12,16 +13,17 @@
 
 // By output.
 register<bit<32>>(MAX_OUTPUTS) output_trains;  // that wait or are being sent
-register<bit<64>>(MAX_OUTPUTS) service_tag;    // of the train that was last begun
+register<bit<64>>(MAX_OUTPUTS) service_tag;    // start tag of the train that was last begun
+register<bit<64>>(MAX_OUTPUTS) finish_tag;     // the last one of all trains
 // By output and class.
 register<bit<32>>(MAX_OUTPUTS * MAX_OUTPUT_CLASSES) waiting_trains;
-register<bit<64>>(MAX_OUTPUTS * MAX_OUTPUT_CLASSES) last_tag;
+register<bit<64>>(MAX_OUTPUTS * MAX_OUTPUT_CLASSES) last_tag;  // finish tag
 
 const bit<32> PLAIN_WEIGHT = 65536;  // of a class that has none of its own
 
 #define OUTPUT_CLASS(output, traffic_class) ((output) << 3 | (index_t)(traffic_class)[2:0])
 
-// A train of `meta.train_bytes` gets an output, or a reason.
+// A train of `meta.train_bytes` gets an output and a start tag, or a reason.
 control ChooseOutput(inout edge_metadata_t meta, out bit<64> tag) {
     bit<32> weight = PLAIN_WEIGHT;  // its reciprocal
     bit<8>  choice;
@@ -32,6 +34,8 @@ control ChooseOutput(inout edge_metadata_t meta, out bit<64> tag) {
     bit<32> trains;   // there
     bit<32> waiting;  // of its class, if that counts
     bit<64> service;
+    bit<64> finish;
+    bit<64> last;
     bit<64> cost = 0;
 
     // `per_byte`: the reciprocal of its weight, in 1/65536.
@@ -79,9 +83,15 @@ control ChooseOutput(inout edge_metadata_t meta, out bit<64> tag) {
                     if (meta.fair == 1) {
                         last_tag.read(tag, cell);
                         service_tag.read(service, output);
+                        finish_tag.read(last, output);
+                        if (trains == 0) {
+                            service = last;
+                        }
                         AT_LEAST(tag, service)
-                        tag = tag + cost;
-                        last_tag.write(cell, tag);
+                        finish = tag + cost;
+                        last_tag.write(cell, finish);
+                        AT_LEAST(last, finish)
+                        finish_tag.write(output, last);
                         if (trains == 0) {
                             service_tag.write(output, tag);
                         } else {

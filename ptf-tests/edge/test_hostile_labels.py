@@ -71,5 +71,5 @@ class HostileToFairTrains(HostileToTrains):
 
 DIGESTS = {
     "HostileToTrains": "2dbe1e2f4c3445ac0300424584d5a577cbc14752ca1f60e196d55d0d91cc22ef",
-    "HostileToFairTrains": "1fd307b08af96a8c510883818420d11399c005889fc8339c17ed3049ee3f2876",
+    "HostileToFairTrains": "bb904a30d2a367256d89c8b73f9015ad64cadf4642c14c606ae7de6fb611b7e0",
 }

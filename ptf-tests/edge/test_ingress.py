@@ -194,7 +194,7 @@ class FairTest(TickTest):
         self.switch.insert("train_weight", {"class": traffic_class}, "set_weight", per_byte=per_byte)
 
     def tagged(self, tag_bytes, traffic_class=0, carried=1000):
-        """A train gets a tag of so many bytes of a class of weight 1."""
+        """A train gets a start tag of so many bytes of a class of weight 1."""
         self.gets(traffic_class=traffic_class, carried=carried, tag=tag_bytes * PLAIN_WEIGHT)
 
     def begins(self, tag_bytes, traffic_class):
@@ -202,21 +202,37 @@ class FairTest(TickTest):
 
 
 class TagsAddUpByClass(FairTest):
-    """From the tag of the train in service on; a class of weight 4 goes four times as far."""
+    """From the start tag of the train in service on; a class of weight 4 goes four times as far."""
 
     def runTest(self):
         length = 1000 + wire.Label.SIZE
         self.weight(1, PLAIN_WEIGHT // 4)
+        self.tagged(0)
         self.tagged(length)
+        self.tagged(0, traffic_class=1)
+        self.tagged(length // 4, traffic_class=1)
+        self.begins(length // 4, traffic_class=1)
         self.tagged(2 * length)
-        self.tagged(length + length // 4, traffic_class=1)
-        self.tagged(length + 2 * (length // 4), traffic_class=1)
-        self.begins(length + length // 4, traffic_class=1)
-        self.tagged(3 * length)
-        self.tagged(length + 3 * (length // 4), traffic_class=1)
+        self.tagged(2 * (length // 4), traffic_class=1)
         # A class that has not sent for long begins where the service is.
         self.begins(9 * length, traffic_class=1)
-        self.tagged(9 * length + length // 4, traffic_class=1)
+        self.tagged(9 * length, traffic_class=1)
+
+
+class AnOutputThatFellIdleFavoursNoClass(FairTest):
+    """The next train starts where the last one finishes, whosever it was: rest is no credit, and service no debt."""
+
+    def runTest(self):
+        length = 1000 + wire.Label.SIZE
+        self.tagged(0)
+        self.idle()
+        self.tagged(length, traffic_class=1)
+        self.tagged(length)
+        self.tagged(2 * length, traffic_class=1)
+        self.idle()
+        self.idle()
+        self.idle()
+        self.tagged(3 * length)
 
 
 class EachClassHasRoomOfItsOwn(FairTest):
@@ -224,16 +240,16 @@ class EachClassHasRoomOfItsOwn(FairTest):
 
     def runTest(self):
         length = 1000 + wire.Label.SIZE
-        for count in range(1, 4):
+        for count in range(3):
             self.tagged(count * length)
         self.gets_none(1)
-        for count in (2, 3):
+        for count in range(2):
             self.tagged(count * length, traffic_class=1)
-        for count in (2, 3):
+        for count in range(2):
             self.tagged(count * length, traffic_class=5)
         self.gets_none(2, traffic_class=1)
-        self.begins(2 * length, traffic_class=1)
-        self.tagged(4 * length, traffic_class=1)
+        self.begins(0, traffic_class=1)
+        self.tagged(2 * length, traffic_class=1)
         self.gets_none(3)
         self.gets_none(4, traffic_class=1)
 
@@ -245,10 +261,10 @@ class NothingWaitsAtAnIdleOutput(FairTest):
 
     def runTest(self):
         length = 1000 + wire.Label.SIZE
+        self.tagged(0)
         self.tagged(length)
-        self.tagged(2 * length)
         self.idle()
-        self.tagged(3 * length)
+        self.tagged(2 * length)
         self.gets_none(1)
 
 
@@ -258,6 +274,6 @@ class ClassesBeyondTheLast(FairTest):
     def runTest(self):
         self.switch.insert("train_queue", {"queue": 108}, "set_train", dst_edge=e.REMOTE, traffic_class=8, port=e.FIBRE, second=0)
         length = 1000 + wire.Label.SIZE
-        self.tagged(length)
-        self.gets(traffic_class=8, tag=2 * length * PLAIN_WEIGHT)
-        self.tagged(2 * length, traffic_class=1)
+        self.tagged(0)
+        self.gets(traffic_class=8, tag=length * PLAIN_WEIGHT)
+        self.tagged(0, traffic_class=1)
