@@ -23,12 +23,11 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use crate::access::{Access, Refused};
-use crate::hub::Hub;
+use crate::hub::{Hub, NextMessage};
 use crate::pages::{File, INDEX, asset};
 
 /// Connections at once.
@@ -377,41 +376,36 @@ async fn stream(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) ->
 
 /// Sends all that is kept and what comes, until the reader goes, does not keep up, or is not heard of.
 async fn read_out(mut socket: WebSocket, hub: &Hub, patience: Duration) {
-    let (before, mut live) = hub.subscribe();
-    for message in before {
-        if !send(&mut socket, Message::Text(message), patience).await {
-            return;
-        }
-    }
+    let reader = hub.subscribe();
     // Of a run that is over there are no messages that would fail to arrive at who is gone.
     let mut ask = interval_at(Instant::now() + patience, patience);
     // Who was slow to take a message is not asked several times at once.
     ask.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut unanswered = 0;
     loop {
-        let message = tokio::select! {
-            said = socket.recv() => match said {
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-                Some(Ok(_)) => {
-                    unanswered = 0;
-                    continue;
+        let message = match reader.next() {
+            NextMessage::Message(message) => Message::Text(message),
+            NextMessage::TooSlow => Message::Close(Some(CloseFrame {
+                code: TRY_AGAIN_LATER,
+                reason: "this reader does not keep up".into(),
+            })),
+            NextMessage::Nothing => tokio::select! {
+                said = socket.recv() => match said {
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                    Some(Ok(_)) => {
+                        unanswered = 0;
+                        continue;
+                    }
+                },
+                () = reader.news() => continue,
+                _ = ask.tick() => {
+                    if unanswered == PATIENCES {
+                        return;
+                    }
+                    unanswered += 1;
+                    Message::Ping(Bytes::new())
                 }
             },
-            news = live.recv() => match news {
-                Ok(message) => Message::Text(message),
-                Err(RecvError::Closed) => return,
-                Err(RecvError::Lagged(_)) => Message::Close(Some(CloseFrame {
-                    code: TRY_AGAIN_LATER,
-                    reason: "this reader does not keep up".into(),
-                })),
-            },
-            _ = ask.tick() => {
-                if unanswered == PATIENCES {
-                    return;
-                }
-                unanswered += 1;
-                Message::Ping(Bytes::new())
-            }
         };
         let is_last = matches!(message, Message::Close(_));
         if !send(&mut socket, message, patience).await || is_last {
