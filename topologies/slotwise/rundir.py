@@ -1,28 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """The temporary directory of a run. While the run lives it holds a lock on the file `lock` in it, so that the engine's next run and
-`scripts/clean-net` can tell it from what a killed run has left. The engine's module `run_directory` makes the same."""
+`scripts/clean-net` can tell it from what a killed run has left. The directory itself is locked until that file has its name, which
+goes last. The engine's module `run_directory` makes the same."""
 import fcntl
 import os
+import shutil
 import tempfile
+from contextlib import suppress
+from pathlib import Path
 
 MARK = "SLOTWISE_RUN"
 """In the environment of a run's processes: its directory."""
+LOCK = "lock"
 
 
 class RunDirectory:
     """`slotwise-WHAT-XXXXXXXX`; a context that gives its path and deletes it."""
 
     def __init__(self, what: str):
-        self._directory = tempfile.TemporaryDirectory(prefix=f"slotwise-{what}-")
+        self._directory, held = _locked_directory(f"slotwise-{what}-")
         self.name = self._directory.name
         # It has its name only when it is held.
         draft = os.path.join(self.name, "lock.part")
-        self._lock = open(draft, "w", encoding="utf-8")
-        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.rename(draft, os.path.join(self.name, "lock"))
+        try:
+            self._lock = open(draft, "w", encoding="utf-8")
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.rename(draft, os.path.join(self.name, LOCK))
+        finally:
+            os.close(held)
 
     def cleanup(self) -> None:
         """Deletes it."""
+        for entry in Path(self.name).iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            elif entry.name != LOCK:
+                entry.unlink(missing_ok=True)
         self._directory.cleanup()
         self._lock.close()
 
@@ -31,3 +44,17 @@ class RunDirectory:
 
     def __exit__(self, *_) -> None:
         self.cleanup()
+
+
+def _locked_directory(prefix: str) -> tuple[tempfile.TemporaryDirectory, int]:
+    """A new one, and a descriptor that holds its lock. A run that starts just now may take it for what a dead one has left, until it is held."""
+    while True:
+        directory = tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
+        with suppress(FileNotFoundError):
+            held = os.open(directory.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            with suppress(BlockingIOError):
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(held).st_nlink:
+                    return directory, held
+            os.close(held)
+        directory.cleanup()

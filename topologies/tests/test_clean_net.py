@@ -4,6 +4,7 @@ import fcntl
 import os
 import re
 import subprocess
+from contextlib import contextmanager
 
 import pytest
 
@@ -33,6 +34,9 @@ ip -brief link show
 def scene(namespaces, tmp_path):
     """Runs it beside a living run's directory, in a place of its own for temporary files."""
     (tmp_path / "slotwise-backup").mkdir()
+    (tmp_path / "slotwise-Unborn").mkdir(mode=0o700)
+    (tmp_path / "slotwise-farm-unborn_1").mkdir(mode=0o700)
+    (tmp_path / "slotwise-farm-unborn_1" / "lock.part").touch()
     for dead in ("slotwise-Ab12Cd", "slotwise-hosts-abcd_123"):
         (tmp_path / dead).mkdir()
         (tmp_path / dead / "lock").touch()
@@ -47,11 +51,26 @@ def scene(namespaces, tmp_path):
     return run
 
 
+@contextmanager
+def closing_descriptor(descriptor):
+    """Closes it in the end."""
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def test_only_what_belongs_to_dead_runs_goes(scene, tmp_path):
     live = tmp_path / "slotwise-living"
     live.mkdir()
-    with open(live / "lock", "w", encoding="utf-8") as lock:
+    (tmp_path / "slotwise-Papers").mkdir(mode=0o700)
+    (tmp_path / "slotwise-Papers" / "paper").touch()
+    about_to_live = tmp_path / "slotwise-Birth1"
+    about_to_live.mkdir(mode=0o700)
+    held = os.open(about_to_live, os.O_RDONLY)
+    with open(live / "lock", "w", encoding="utf-8") as lock, closing_descriptor(held):
         fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(held, fcntl.LOCK_EX)
         result = scene(live)
     lines = result.stdout.splitlines()
     assert result.returncode == 0, result.stderr
@@ -60,7 +79,9 @@ def test_only_what_belongs_to_dead_runs_goes(scene, tmp_path):
     assert re.fullmatch(r"processes: \d+ \((bash|sleep)\) \d+ \((bash|sleep)\)", killed)
     assert "live lives" in lines and "other lives" in lines
     assert "interfaces: none" in lines and any(line.startswith("e3-eth1") for line in lines), "they may be the living run's"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["slotwise-backup", "slotwise-living", "up"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "slotwise-Birth1", "slotwise-Papers", "slotwise-backup", "slotwise-living", "up",
+    ]
 
 
 def test_interfaces_go_when_no_run_lives(scene, tmp_path):

@@ -6,15 +6,18 @@
 //!                             in other PID namespaces too
 //! ```
 //!
+//! The directory itself is locked until the lock has its name, which goes last when it is deleted: a run that is killed at any time
+//! leaves a directory with a lock, or one that is empty but for the draft of it.
+//!
 //! Processes of a run have [`MARK`] with the directory in their environment. `scripts/clean-net` knows both.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
-use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use nix::libc::{O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::Uid;
 use tempfile::TempDir;
 
@@ -26,9 +29,11 @@ const LOCK: &str = "lock";
 /// A lock has its name only when it is held.
 const DRAFT: &str = "lock.part";
 
+/// How often a directory is made that others take for one of a dead run before it has its lock.
+const TRIES: usize = 16;
+
 /// A directory that goes with its run, or when the next one starts.
 pub struct RunDirectory {
-    // Deleted first, while the lock is held.
     directory: TempDir,
     _lock: Flock<File>,
 }
@@ -45,11 +50,23 @@ impl RunDirectory {
 
     fn create_in(parent: &Path) -> io::Result<RunDirectory> {
         delete_dead(parent);
-        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
-        let draft = directory.path().join(DRAFT);
-        let lock = try_lock(File::create_new(&draft)?)?;
-        fs::rename(&draft, directory.path().join(LOCK))?;
-        Ok(RunDirectory { directory, _lock: lock })
+        for _ in 0..TRIES {
+            let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+            let Ok(_unborn) = lock_directory(directory.path()) else {
+                continue;
+            };
+            let draft = directory.path().join(DRAFT);
+            let lock = match File::create_new(&draft) {
+                // Somebody else had the directory's lock before.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                created => try_lock(created?)?,
+            };
+            fs::rename(&draft, directory.path().join(LOCK))?;
+            return Ok(RunDirectory { directory, _lock: lock });
+        }
+        Err(io::Error::other(
+            "temporary directories are deleted as soon as they are made",
+        ))
     }
 
     /// Where it is.
@@ -58,8 +75,20 @@ impl RunDirectory {
     }
 }
 
+impl Drop for RunDirectory {
+    fn drop(&mut self) {
+        delete(self.directory.path());
+    }
+}
+
 fn try_lock(file: File) -> io::Result<Flock<File>> {
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| errno.into())
+}
+
+/// Locks the directory itself: who makes it holds that until its lock has its name.
+fn lock_directory(path: &Path) -> io::Result<Flock<File>> {
+    let mut options = OpenOptions::new();
+    try_lock(options.read(true).custom_flags(O_DIRECTORY | O_NOFOLLOW).open(path)?)
 }
 
 /// Opens a lock that this user's run may have left. What else has the name, a pipe or a link, is left alone and not waited for.
@@ -77,21 +106,65 @@ fn open_lock(path: &Path) -> io::Result<File> {
 /// Deletes the directories below `parent` of runs of this user that live no more.
 fn delete_dead(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX)
-            && fs::symlink_metadata(entry.path())
-                .is_ok_and(|about| about.is_dir() && about.uid() == Uid::effective().as_raw());
+        let path = entry.path();
+        let about = fs::symlink_metadata(&path);
+        let about = about
+            .ok()
+            .filter(|about| about.is_dir() && about.uid() == Uid::effective().as_raw());
+        let Some(about) = about.filter(|_| entry.file_name().to_string_lossy().starts_with(PREFIX)) else {
+            continue;
+        };
         // Whoever gets the lock is the only one who deletes.
-        if is_ours
-            && let Ok(file) = open_lock(&entry.path().join(LOCK))
-            && let Ok(_lock) = try_lock(file)
-        {
-            let _ = fs::remove_dir_all(entry.path());
+        match open_lock(&path.join(LOCK)) {
+            Ok(file) => {
+                if let Ok(_lock) = try_lock(file) {
+                    delete(&path);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && about.mode() & 0o777 == OWN => {
+                delete_unborn(&path)
+            }
+            Err(_) => {}
         }
     }
 }
 
+/// Permissions of a run's directory.
+const OWN: u32 = 0o700;
+
+/// Deletes the directory of a run that was killed before it had its lock, or after it had deleted that: nothing else is in it.
+fn delete_unborn(path: &Path) {
+    if let Ok(_lock) = lock_directory(path) {
+        // Only a dead run's draft has this name.
+        let _ = fs::remove_file(path.join(DRAFT));
+        let _ = fs::remove_dir(path);
+    }
+}
+
+/// Deletes a directory. What cannot be deleted stays.
+fn delete(path: &Path) {
+    for entry in contents(path) {
+        let is_directory = fs::symlink_metadata(&entry).is_ok_and(|about| about.is_dir());
+        let _ = match is_directory {
+            true => fs::remove_dir_all(&entry),
+            false => fs::remove_file(&entry),
+        };
+    }
+    let _ = fs::remove_dir(path);
+}
+
+/// Entries of a directory in the order in which they are deleted, the lock last: whoever is killed meanwhile leaves what the next run deletes.
+fn contents(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    entries.sort_by_key(|entry| entry.ends_with(LOCK));
+    entries
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn names(parent: &Path) -> Vec<String> {
@@ -140,5 +213,42 @@ mod tests {
         assert_eq!(names(parent.path()), expected);
         drop((live, next));
         assert_eq!(names(parent.path()), ["other", "slotwise-backup"]);
+    }
+
+    #[test]
+    fn the_next_run_deletes_what_one_left_that_was_killed_before_it_had_its_lock() {
+        let parent = tempfile::tempdir().unwrap();
+        let make = |name: &str, mode: u32| {
+            let path = parent.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        make("slotwise-empty1", OWN);
+        let draft = make("slotwise-draft1", OWN).join(DRAFT);
+        fs::write(draft, "").unwrap();
+        make("slotwise-backup", 0o755);
+        fs::write(make("slotwise-papers", OWN).join("paper"), "").unwrap();
+        let being_born = lock_directory(&make("slotwise-birth1", OWN)).unwrap();
+        drop(RunDirectory::create_in(parent.path()).unwrap());
+        assert_eq!(
+            names(parent.path()),
+            ["slotwise-backup", "slotwise-birth1", "slotwise-papers"]
+        );
+        drop(being_born);
+    }
+
+    #[test]
+    fn a_directory_loses_its_lock_last() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("slotwise-dead12");
+        fs::create_dir_all(path.join("a-directory/in-it")).unwrap();
+        for name in [LOCK, "a-token", "z-token"] {
+            fs::write(path.join(name), "").unwrap();
+        }
+        let order = contents(&path);
+        assert_eq!((order.len(), order.last()), (4, Some(&path.join(LOCK))));
+        delete(&path);
+        assert!(!path.exists());
     }
 }
