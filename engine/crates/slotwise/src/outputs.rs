@@ -3,15 +3,16 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
-use nix::libc::O_NONBLOCK;
+use nix::fcntl::{AT_FDCWD, AtFlags, Flock, FlockArg};
+use nix::libc::{O_NONBLOCK, O_TMPFILE};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::linkat;
 use tempfile::NamedTempFile;
 
 use serde::Serialize;
@@ -37,7 +38,7 @@ pub fn check_file(option: &str, path: &Path) -> Result<(), RunError> {
         if before.is_err() {
             fs::remove_file(&target)?;
         }
-        beside(&target).map(drop)
+        Draft::beside(&target).map(drop)
     };
     look().map_err(|error| cannot_write(option, path, &error))
 }
@@ -78,8 +79,7 @@ where
         drafts.push((new, target));
     }
     for (new, target) in drafts {
-        new.persist(&target)
-            .map_err(|error| not_written(&target, &error.error))?;
+        new.persist(&target).map_err(|error| not_written(&target, &error))?;
     }
     Ok(())
 }
@@ -109,13 +109,69 @@ fn directory(file: &Path) -> &Path {
     }
 }
 
-/// A new file in the directory of another, which is gone unless it is given a name.
-fn beside(file: &Path) -> io::Result<NamedTempFile> {
-    let permissions = fs::Permissions::from_mode(0o666);
-    let mut new = tempfile::Builder::new();
-    new.prefix(".slotwise-")
-        .permissions(permissions)
-        .tempfile_in(directory(file))
+/// A new file, gone unless it takes the place of another. It has no name until it is whole, so that a run that is killed leaves nothing of
+/// it; where the file system has no such files, it has one.
+enum Draft {
+    Unnamed(File),
+    Named(NamedTempFile),
+}
+
+impl Draft {
+    /// In the directory of the file whose place it may take.
+    fn beside(path: &Path) -> io::Result<Draft> {
+        const NOT_SUPPORTED: [Errno; 3] = [Errno::EOPNOTSUPP, Errno::EISDIR, Errno::ENOENT];
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).mode(PERMISSIONS).custom_flags(O_TMPFILE);
+        match options.open(directory(path)) {
+            Err(error)
+                if NOT_SUPPORTED
+                    .map(|errno| errno as i32)
+                    .contains(&error.raw_os_error().unwrap_or(0)) =>
+            {
+                Ok(Draft::Named(names().tempfile_in(directory(path))?))
+            }
+            opened => Ok(Draft::Unnamed(opened?)),
+        }
+    }
+
+    fn file(&self) -> &File {
+        match self {
+            Draft::Unnamed(file) => file,
+            Draft::Named(file) => file.as_file(),
+        }
+    }
+
+    /// Takes the place of `path`.
+    fn persist(self, path: &Path) -> io::Result<()> {
+        let file = match self {
+            Draft::Named(file) => return file.persist(path).map(drop).map_err(|error| error.error),
+            Draft::Unnamed(file) => file,
+        };
+        let opened = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let link = |path: &Path| {
+            let linked = linkat(AT_FDCWD, opened.as_str(), AT_FDCWD, path, AtFlags::AT_SYMLINK_FOLLOW);
+            linked.map_err(io::Error::from)
+        };
+        match link(path) {
+            // A name cannot be taken over but by another one.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let named = names().make_in(directory(path), link)?;
+                named.persist(path).map(drop).map_err(|error| error.error)
+            }
+            linked => linked,
+        }
+    }
+}
+
+/// What the umask leaves of this.
+const PERMISSIONS: u32 = 0o666;
+
+fn names() -> tempfile::Builder<'static, 'static> {
+    let mut names = tempfile::Builder::new();
+    names
+        .prefix(".slotwise-")
+        .permissions(fs::Permissions::from_mode(PERMISSIONS));
+    names
 }
 
 /// Puts a new file in the place of one, with the owner and the permissions of the one before.
@@ -124,8 +180,7 @@ fn replace(
     before: Option<fs::Metadata>,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let new = draft(path, before, write)?;
-    new.persist(path).map(drop).map_err(|error| error.error)
+    draft(path, before, write)?.persist(path)
 }
 
 /// A new file that can take the place of one, with the owner and the permissions of the one before; it is gone if it does not.
@@ -133,16 +188,16 @@ fn draft(
     path: &Path,
     before: Option<fs::Metadata>,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
-) -> io::Result<NamedTempFile> {
-    let new = beside(path)?;
-    let mut file = BufWriter::new(new.as_file());
+) -> io::Result<Draft> {
+    let new = Draft::beside(path)?;
+    let mut file = BufWriter::new(new.file());
     write(&mut file)?;
     file.flush()?;
     drop(file);
     if let Some(before) = before {
         // Who may not give files away has made it his own.
-        let _ = std::os::unix::fs::fchown(new.as_file(), Some(before.uid()), Some(before.gid()));
-        new.as_file().set_permissions(before.permissions())?;
+        let _ = std::os::unix::fs::fchown(new.file(), Some(before.uid()), Some(before.gid()));
+        new.file().set_permissions(before.permissions())?;
     }
     Ok(new)
 }
@@ -328,6 +383,9 @@ mod tests {
         let halves = |file: &mut BufWriter<&File>| {
             reached.set(reached.get() + 1);
             file.write_all(&[0; 100_000])?;
+            // Killed here, it would leave nothing.
+            let has_names = matches!(Draft::beside(&path).unwrap(), Draft::Named(_));
+            assert!(has_names || names().len() == 1, "{:?}", names());
             match cut_off.replace(true) {
                 false => Ok(()),
                 true => Err(io::ErrorKind::StorageFull.into()),
