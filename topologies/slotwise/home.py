@@ -2,6 +2,7 @@
 """Where Slotwise's files are: the engine's command, and the clone (or an installation laid out like one) it belongs to."""
 import os
 import shutil
+import stat
 from pathlib import Path
 
 from slotwise.errors import SlotwiseError
@@ -23,12 +24,12 @@ class CommandNotFound(SlotwiseError):
 
 
 class HomeNotFound(SlotwiseError):
-    """Slotwise's files are not there: the package is installed apart from them."""
+    """Slotwise's files are not there: the package is installed apart from them. Or root would use files that others may change."""
 
 
 def root() -> Path:
     """$SLOTWISE_HOME; or the clone or installation that this package is in; or the one that `slotwise` on the PATH, or else the
-    working directory, is in. Raises HomeNotFound."""
+    working directory, is in, unless root would use what others may change. Raises HomeNotFound."""
     named = os.environ.get("SLOTWISE_HOME")
     if named:
         if not (Path(named) / MARK).is_file():
@@ -40,7 +41,7 @@ def root() -> Path:
         for directory in start.parents:
             for home in (directory, directory / INSTALLED):
                 if (home / MARK).is_file():
-                    return home
+                    return home if start is not starts[-1] else _trusted(home, MARK)
     raise HomeNotFound(
         f"no {MARK} above {', '.join(str(start.parent) for start in starts)}: set SLOTWISE_HOME to a clone of Slotwise, "
         "or put its `slotwise` on the PATH"
@@ -79,9 +80,23 @@ def engine_root(command: Path) -> Path:
     named = os.environ.get("SLOTWISE_HOME")
     if named:
         return Path(named)
-    above = [*command.resolve().parents, Path.cwd(), *Path.cwd().parents]
-    for directory in above:
-        for home in (directory, directory / INSTALLED):
-            if (home / PROGRAMS).is_dir():
-                return home
+    for above, is_here in ((command.resolve().parents, False), ((Path.cwd() / "here").parents, True)):
+        for directory in above:
+            for home in (directory, directory / INSTALLED):
+                if (home / PROGRAMS).is_dir():
+                    return _trusted(home, PROGRAMS) if is_here else home
     raise HomeNotFound(f"no {PROGRAMS} above {command} or the working directory; set SLOTWISE_HOME to a clone of Slotwise")
+
+
+def _trusted(home: Path, mark: Path) -> Path:
+    """A home above the working directory. Raises HomeNotFound if root would use what others may change."""
+    sudo = os.environ.get("SUDO_UID", "0")
+    known = {0, int(sudo) if sudo.isdecimal() else 0}
+    places = [home, home / mark if (home / mark).is_dir() else (home / mark).parent]
+    abouts = [place.stat() for place in places]
+    if os.geteuid() == 0 and any(about.st_uid not in known or about.st_mode & stat.S_IWOTH for about in abouts):
+        raise HomeNotFound(
+            f"{home}: others may change these files, which root would use; expected SLOTWISE_HOME, or a directory of root or of the user of sudo "
+            "that others cannot write to"
+        )
+    return home

@@ -78,6 +78,34 @@ def test_a_home_that_is_none_is_refused(monkeypatch, tmp_path):
         home.slotwise_command()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root takes care")
+def test_root_uses_no_files_above_the_working_directory_that_others_may_change(monkeypatch, tmp_path):
+    clone, elsewhere = tmp_path / "clone", tmp_path / "elsewhere"
+    for made in (clone / home.MARK.parent, clone / home.PROGRAMS, elsewhere):
+        made.mkdir(parents=True)
+    (clone / home.MARK).touch()
+    for name in ("SLOTWISE_HOME", "SUDO_UID"):
+        monkeypatch.delenv(name, raising=False)
+    # As of a package that is installed apart.
+    monkeypatch.setattr(home, "__file__", str(elsewhere / "home.py"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.chdir(clone)
+
+    def found() -> set[Path]:
+        return {home.root(), home.engine_root(elsewhere / "slotwise")}
+
+    assert found() == {clone}
+    os.chown(clone, 12345, -1)
+    for find in (home.root, lambda: home.engine_root(elsewhere / "slotwise")):
+        with pytest.raises(HomeNotFound, match="others may change these files, which root would use"):
+            find()
+    monkeypatch.setenv("SUDO_UID", "12345")
+    assert found() == {clone}
+    clone.chmod(0o777)
+    with pytest.raises(HomeNotFound, match="others may change these files"):
+        home.root()
+
+
 def test_a_moved_clone_imports_its_own_package(tmp_path):
     first, moved = tmp_path / "first", tmp_path / "moved"
     (first / "topologies" / "slotwise").mkdir(parents=True)

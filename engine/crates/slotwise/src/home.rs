@@ -4,7 +4,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use nix::unistd::Uid;
 
 /// Where an installed `slotwise` (`PREFIX/bin/slotwise`) has its files, laid out like a clone, below its prefix.
 const INSTALLED: &str = "share/slotwise";
@@ -27,6 +31,15 @@ pub enum HomeError {
     /// No directory above the executable or the working directory holds `p4src/p4c-out`.
     #[error("cannot find Slotwise's files ({MARK}): run from the clone, or set SLOTWISE_HOME to it")]
     NotFound,
+    /// The working directory's files are somebody else's, and would be used by root.
+    #[error(
+        "{root}: others may change these files, which root would use; expected SLOTWISE_HOME, or a directory of root or of the user of sudo \
+         that others cannot write to"
+    )]
+    NotTrusted {
+        /// Where they are.
+        root: PathBuf,
+    },
     /// One file is missing.
     #[error("{path}: missing; a clone has it after `make setup`")]
     Missing {
@@ -37,20 +50,21 @@ pub enum HomeError {
 
 impl Home {
     /// `$SLOTWISE_HOME`, or the nearest directory above the executable or the working directory that has `p4src/p4c-out`, itself or in
-    /// its `share/slotwise`.
+    /// its `share/slotwise`. Root uses none above the working directory that others may change.
     pub fn find() -> Result<Home, HomeError> {
         if let Some(dir) = std::env::var_os("SLOTWISE_HOME") {
             return Ok(Home::at(dir.into()));
         }
-        let starts = [std::env::current_exe().ok(), std::env::current_dir().ok()];
-        starts
-            .iter()
-            .flatten()
-            .flat_map(|start| start.ancestors())
-            .flat_map(|dir| [dir.to_path_buf(), dir.join(INSTALLED)])
-            .find(|dir| dir.join(MARK).is_dir())
-            .map(Home::at)
-            .ok_or(HomeError::NotFound)
+        let above = |start: io::Result<PathBuf>| start.ok().and_then(|start| nearest(&start));
+        if let Some(root) = above(std::env::current_exe()) {
+            return Ok(Home::at(root));
+        }
+        let root = above(std::env::current_dir()).ok_or(HomeError::NotFound)?;
+        let sudo = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
+        match !Uid::effective().is_root() || is_trusted(&root, sudo) {
+            true => Ok(Home::at(root)),
+            false => Err(HomeError::NotTrusted { root }),
+        }
     }
 
     fn at(root: PathBuf) -> Home {
@@ -104,6 +118,23 @@ impl Home {
     }
 }
 
+/// The nearest directory of an installation at or above `start`.
+fn nearest(start: &Path) -> Option<PathBuf> {
+    start
+        .ancestors()
+        .flat_map(|dir| [dir.to_path_buf(), dir.join(INSTALLED)])
+        .find(|dir| dir.join(MARK).is_dir())
+}
+
+/// Looks whether only root, or the user who called it by sudo, may change what is in an installation.
+fn is_trusted(root: &Path, sudo: Option<u32>) -> bool {
+    const OTHERS_MAY_WRITE: u32 = 0o002;
+    [root.to_path_buf(), root.join(MARK)].iter().all(|place| {
+        fs::metadata(place)
+            .is_ok_and(|about| (about.uid() == 0 || Some(about.uid()) == sudo) && about.mode() & OTHERS_MAY_WRITE == 0)
+    })
+}
+
 /// The Java runtime that was installed as a wheel beside this executable (`pip install slotwise[java]`), or else the one on the PATH.
 pub fn java() -> OsString {
     let exe = std::env::current_exe().ok();
@@ -131,6 +162,27 @@ fn existing(path: PathBuf) -> Result<PathBuf, HomeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_others_may_change_are_not_trusted() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        const SOMEBODY: u32 = 12345;
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("clone");
+        fs::create_dir_all(root.join(MARK)).unwrap();
+        assert_eq!(nearest(&root.join(MARK)), Some(root.clone()));
+        let own = fs::metadata(&root).unwrap().uid();
+        assert!(is_trusted(&root, Some(own)));
+        assert_eq!(is_trusted(&root, None), own == 0);
+        if own == 0 {
+            chown(&root, Some(SOMEBODY), None).unwrap();
+            assert!(!is_trusted(&root, None));
+            assert!(is_trusted(&root, Some(SOMEBODY)));
+            chown(&root, Some(own), None).unwrap();
+        }
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o1777)).unwrap();
+        assert!(!is_trusted(&root, Some(own)));
+    }
 
     #[test]
     fn java_comes_from_the_wheel_beside_the_executable() {
