@@ -6,7 +6,7 @@
 //! {"event": "fibre", "name": "edge2-core0", "up": false}      or      {"event": "error", "message": "..."}
 //! ```
 
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead, Read};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -118,9 +118,13 @@ pub fn read(
         match input.by_ref().take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
             Ok(length) if length as u64 > MAX_LINE_BYTES => {
+                if !tell(Err(CommandError::TooLong)) {
+                    return;
+                }
                 // What follows is the middle of a line.
-                tell(Err(CommandError::TooLong));
-                return;
+                if line.last() != Some(&b'\n') && skip_line(&mut input).is_err() {
+                    return;
+                }
             }
             Ok(_) if line.trim_ascii().is_empty() => {}
             Ok(_) => {
@@ -128,6 +132,19 @@ pub fn read(
                     return;
                 }
             }
+        }
+    }
+}
+
+/// Reads up to the end of a line, or of the input.
+fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let read = input.fill_buf()?;
+        let end = read.iter().position(|byte| *byte == b'\n');
+        let (length, is_over) = (end.map_or(read.len(), |end| end + 1), end.is_some() || read.is_empty());
+        input.consume(length);
+        if is_over {
+            return Ok(());
         }
     }
 }
@@ -223,10 +240,15 @@ cut it
     }
 
     #[test]
-    fn a_line_without_an_end_ends_the_reading() {
+    fn a_line_that_is_too_long_is_answered_once_and_the_next_one_is_heard() {
+        let command = br#"{"command": "fibre", "name": "edge0-core0", "up": false}"#;
+        for long in [MAX_LINE_BYTES, MAX_LINE_BYTES + 1, 10 * MAX_LINE_BYTES] {
+            let answers = heard(&[&vec![b'x'; long as usize], &b"\n"[..], command].concat());
+            assert_eq!(answers.len(), 2, "{long}");
+            assert!(answers[0].as_ref().unwrap_err().contains("more than 4096 bytes"));
+            assert_eq!(answers[1], Ok((of_star(0, 0), false)));
+        }
         let endless = vec![b'x'; 10 * MAX_LINE_BYTES as usize];
-        let answers = heard(&endless);
-        assert_eq!(answers.len(), 1);
-        assert!(answers[0].as_ref().unwrap_err().contains("more than 4096 bytes"));
+        assert_eq!(heard(&endless).len(), 1);
     }
 }
