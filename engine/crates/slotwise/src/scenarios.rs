@@ -50,12 +50,12 @@ pub fn list() -> Result<(), RunError> {
     Ok(())
 }
 
-/// A scenario file as an argument: a path, or the name of one of the installation's. A file that is there is taken first; a path
-/// that nothing is at is left to whoever opens it.
+/// A scenario file as an argument: a path, or the name of one of the installation's. A file that is there is taken first, not a directory;
+/// a path that nothing is at is left to whoever opens it.
 pub fn located(argument: &str) -> Result<Located, String> {
     let path = PathBuf::from(argument);
     let is_path = path.extension().is_some() || path.is_absolute() || argument.starts_with('.');
-    if is_path || path.exists() {
+    if is_path || path.exists() && !path.is_dir() {
         return Ok(Located { path, name: None });
     }
     let known = Home::find().map_or_else(|_| Vec::new(), |home| scenarios(&home));
@@ -68,7 +68,12 @@ pub fn located(argument: &str) -> Result<Located, String> {
             name: Some(named.name.clone()),
         }),
         None => Err(format!(
-            "no such file or scenario; expected a file, or a name of those that `slotwise list` has{}",
+            "{}; expected a file, or a name of those that `slotwise list` has{}",
+            if path.is_dir() {
+                "a directory"
+            } else {
+                "no such file or scenario"
+            },
             nearest.map_or_else(String::new, |named| format!("; the nearest is '{}'", named.name))
         )),
     }
@@ -235,7 +240,12 @@ mod tests {
         let refusal = located("star44").unwrap_err();
         assert!(refusal.contains("slotwise list"), "{refusal}");
         assert!(refusal.ends_with("the nearest is 'star4'"), "{refusal}");
-        // A file, or a directory, that is there is no name.
-        assert_eq!(located("src").unwrap().name, None);
+        // A file that is there is no name; a directory is no file.
+        assert_eq!(located("Cargo.toml").unwrap().name, None);
+        let refusal = located("src").unwrap_err();
+        assert!(
+            refusal.starts_with("a directory; expected a file, or a name"),
+            "{refusal}"
+        );
     }
 }
