@@ -506,12 +506,8 @@ impl Report {
         for kind in &self.faults.absent {
             let _ = writeln!(text, "  {kind:<20} 0 times: none happened in this run");
         }
-        for note in &self.verdict.notes {
-            let _ = writeln!(text, "  note         {note}");
-        }
-        for failure in &self.verdict.failures {
-            let _ = writeln!(text, "  FAILED       {failure}");
-        }
+        text += &listed("note", &self.verdict.notes);
+        text += &listed("FAILED", &self.verdict.failures);
         let _ = writeln!(text, "  verdict      {}", if self.verdict.ok { "ok" } else { "failed" });
         text
     }
@@ -534,6 +530,25 @@ impl Report {
             })
             .sum()
     }
+}
+
+/// More notes, or failures, than this are counted in the summary.
+const MOST_SHOWN: usize = 20;
+
+/// A line for each of the first ones, and their number if there are more.
+fn listed(kind: &str, said: &[String]) -> String {
+    let mut text = String::new();
+    for line in said.iter().take(MOST_SHOWN) {
+        let _ = writeln!(text, "  {kind:<12} {line}");
+    }
+    if said.len() > MOST_SHOWN {
+        let _ = writeln!(
+            text,
+            "  {kind:<12} and {} more, which the report has",
+            said.len() - MOST_SHOWN
+        );
+    }
+    text
 }
 
 /// Whether a flow lasts as long as the run: it is in the report with the last phase, and none of that phase's traffic. Such flows have names.
@@ -591,7 +606,17 @@ pub fn scheduler_text(scheduler: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{lost, silence};
+    use super::{MOST_SHOWN, listed, lost, silence};
+
+    #[test]
+    fn a_flood_of_failures_is_counted() {
+        let failures = |count: usize| (0..count).map(|number| format!("failure {number}")).collect::<Vec<_>>();
+        assert_eq!(listed("FAILED", &failures(1)), "  FAILED       failure 0\n");
+        assert_eq!(listed("note", &failures(MOST_SHOWN)).lines().count(), MOST_SHOWN);
+        let flood = listed("note", &failures(5000));
+        assert_eq!(flood.lines().count(), MOST_SHOWN + 1);
+        assert!(flood.ends_with("\n  note         and 4980 more, which the report has\n"));
+    }
 
     #[test]
     fn results_that_an_early_end_lost_are_counted() {
