@@ -7,6 +7,8 @@ from typing import Self
 from slotwise import builders
 from slotwise.errors import InvalidArgument
 from slotwise.grouped import Grouped, buffer
+from slotwise.scenario import NO_FLOWS_IN_A_STAR, Problem
+
 STAR_KEYS = ("frame", "cores", "edges", "queues")
 """What a star beside routers has of its own."""
 
@@ -46,6 +48,12 @@ class Network(Grouped):
         for pointer in [each for each in self._places if each.startswith("/hosts/")]:
             self._places[pointer.replace("/hosts/", "/hosts/groups/", 1)] = self._places.pop(pointer)
         return self._set("hosts", {**made["hosts"], "groups": self.scenario["hosts"]})
+
+    def _checked(self, document: dict) -> dict:
+        if self._has_star() and not document["routers"]:
+            reason = f"no routers: {NO_FLOWS_IN_A_STAR}; a star without flows is slotwise.Star"
+            raise self._located([Problem("/routers", reason)])
+        return super()._checked(document)
 
     def node(self, *names: str) -> Self:
         """Adds routers."""

@@ -38,11 +38,17 @@ class Problem(NamedTuple):
         return f"{self.pointer or '/'}: {self.reason}" + (f" ({self.place})" if self.place else "")
 
 
+MOST_SHOWN = 20
+"""More problems than this are counted in messages, as the engine does."""
+
+
 class ScenarioError(SlotwiseError):
     """A file, or what a program put together, is not a scenario; `problems` is everything that is wrong with it."""
 
     def __init__(self, source: str, problems: list[Problem]):
-        super().__init__("\n".join(f"{source}: {problem}" for problem in problems))
+        shown = [f"{source}: {problem}" for problem in problems[:MOST_SHOWN]]
+        more = len(problems) - MOST_SHOWN
+        super().__init__("\n".join(shown + ([f"{source}: and {more} more problems"] if more > 0 else [])))
         self.problems = problems
 
 
@@ -204,7 +210,18 @@ def check(document: Any, source: str = "scenario") -> dict:
 def _refused(document: Any) -> list[Problem]:
     """What the schema has against it."""
     errors = sorted(_validator(home.scenario_schema()).iter_errors(document), key=lambda error: [str(part) for part in error.absolute_path])
-    return [problem for error in errors for nearer in _nearer(error) for problem in _problems(nearer)]
+    return [problem for error in _without_surplus(errors) for nearer in _nearer(error) for problem in _problems(nearer)]
+
+
+def _without_surplus(errors: list[jsonschema.ValidationError]) -> list[jsonschema.ValidationError]:
+    """Those that say more than that a list is too long: what is wrong with the entries that it must not have says nothing."""
+    bounds = {tuple(error.absolute_path): error.validator_value for error in errors if error.validator == "maxItems"}
+
+    def is_surplus(error: jsonschema.ValidationError) -> bool:
+        place = tuple(error.absolute_path)
+        return any(bounds.get(place[:length], place[length] + 1) <= place[length] for length in range(len(place)) if isinstance(place[length], int))
+
+    return [error for error in errors if not is_surplus(error)]
 
 
 def _nearer(error: jsonschema.ValidationError) -> list[jsonschema.ValidationError]:
@@ -308,13 +325,21 @@ def _matches(validator: Validator, pattern: str, instance: object, _schema: dict
         yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
+MADE_BY = {"flows": "tcp, udp, web or gtp", "routers": "node", "links": "link"}
+"""What adds to lists that cannot be empty."""
+NO_FLOWS_IN_A_STAR = (
+    "a star alone has no flows of a given size yet; expected traffic of its phases (in Python traffic, tcp, udp, web, file), or a router beside the star "
+    "that is linked to one of its edges"
+)
+
+
 def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:
     place = list(error.absolute_path)
     if error.validator == "not" and not error.validator_value:
-        yield Problem(_pointer(place), "this network has no such key")
+        yield Problem(_pointer(place), NO_FLOWS_IN_A_STAR if place == ["flows"] else "this network has no such key")
         return
-    if error.validator == "minItems" and place == ["flows"]:
-        yield Problem("/flows", "no flows; expected at least one, in Python by tcp, udp, web or gtp")
+    if error.validator == "minItems" and len(place) == 1 and place[0] in MADE_BY:
+        yield Problem(_pointer(place), f"no {place[0]}; expected at least one, in Python by {MADE_BY[place[0]]}")
         return
     if error.validator == "maxItems":
         yield Problem(_pointer(place), f"{len(error.instance)} entries; expected at most {error.validator_value}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slotwise import InvalidArgument, Network, ScenarioError, UnknownArgument, UnknownEndpoint, UnknownFibre, UnknownName, scenario
+from slotwise import InvalidArgument, Network, ScenarioError, Star, UnknownArgument, UnknownEndpoint, UnknownFibre, UnknownName, scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "schema" / "examples" / "valid" / "routers.yaml"
@@ -151,6 +151,38 @@ def test_what_needs_a_star_is_refused_without(build, said):
     with pytest.raises(InvalidArgument, match=said):
         build(network)
     assert network.scenario == bottleneck().scenario
+
+
+def test_a_star_alone_says_that_it_has_no_sized_flows():
+    network = Network("alone").star(6, 4)
+    network.tcp("edge0", "edge1", size_bytes=1_000_000)
+    with pytest.raises(ScenarioError) as refused:
+        network.check()
+    (problem,) = refused.value.problems
+    assert problem.pointer == "/routers" and problem.reason.startswith("no routers: a star alone has no flows of a given size yet; expected traffic")
+    network.node("unused").link("unused", "edge0", rate_bps=1_000_000, delay_ns=0)
+    assert scenario.check(network.scenario)
+    document = Star(3).tcp().scenario | {"flows": [{"name": "one", "from": "edge0", "to": "edge1", "bytes": 1000}]}
+    with pytest.raises(ScenarioError, match="/flows: a star alone has no flows of a given size yet"):
+        scenario.check(document)
+
+
+def test_a_network_without_nodes_says_how_they_are_added():
+    with pytest.raises(ScenarioError) as refused:
+        Network("empty").check()
+    said = {problem.pointer: problem.reason for problem in refused.value.problems}
+    assert said["/routers"] == "no routers; expected at least one, in Python by node"
+    assert said["/links"] == "no links; expected at least one, in Python by link"
+
+
+def test_a_flood_of_problems_is_counted():
+    network = bottleneck()
+    network.scenario["flows"] = [{"name": f"f{number}", "from": "s", "to": "d", "colour": "red"} for number in range(300)]
+    with pytest.raises(ScenarioError) as refused:
+        network.check()
+    lines = str(refused.value).splitlines()
+    assert (len(refused.value.problems), len(lines)) == (300, 21)
+    assert lines[-1] == "scenario 'bottleneck': and 280 more problems"
 
 
 def test_a_run_of_a_mix_has_the_options_of_stars(command):

@@ -104,7 +104,8 @@ const STAR_KEYS: &[&str] = &[
     "link_changes",
 ];
 /// Where hosts stand in groups.
-const GROUP_KEYS: &[&str] = &["duration_ms", "sample_ms", "packet_bytes", "flows", "changes"];
+const GROUP_KEYS: &[&str] = &["duration_ms", "sample_ms", "packet_bytes", FLOWS, "changes"];
+const FLOWS: &str = "flows";
 const ROUTER_KEYS: &[&str] = &["routers", "links"];
 
 impl Parts {
@@ -146,6 +147,15 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         let expected = "a file without this line: what it has nodes of says what it is";
         r.report("/kind".into(), "'kind' is no key any more", expected);
         keys.push("kind");
+    }
+    if parts.star && !parts.has_groups() && value.get(FLOWS).is_some() {
+        let expected = "traffic of its phases, or a router beside the star that is linked to one of its edges";
+        r.report(
+            format!("/{FLOWS}"),
+            "a star alone has no flows of a given size yet",
+            expected,
+        );
+        keys.push(FLOWS);
     }
     for Section { key, called, .. } in SECTIONS {
         if value.get(key).is_some() && parts.own.is_none_or(|own| own.key != *key) {

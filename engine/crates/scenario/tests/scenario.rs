@@ -530,3 +530,14 @@ fn what_is_hardly_meant_is_noted_with_its_line() {
         [""; 0]
     );
 }
+
+#[test]
+fn a_star_alone_says_that_it_has_no_sized_flows() {
+    let star = format!("{STAR4}\nflows: [{{name: one, from: edge0, to: edge1, bytes: 1000}}]\n");
+    let message = Scenario::parse(star.as_bytes()).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "/flows: a star alone has no flows of a given size yet; expected traffic of its phases, \
+         or a router beside the star that is linked to one of its edges"
+    );
+}
