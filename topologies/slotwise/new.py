@@ -130,6 +130,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (SlotwiseError, TypeError, ValueError) as error:
         print(f"slotwise new: {error}", file=sys.stderr)
         return 2
+    for note in notes(made):
+        print(f"slotwise new: note: {note}", file=sys.stderr)
     try:
         sys.stdout.write(text(made, shlex.join(["slotwise", "new", *given]), kind.make.__doc__))
         sys.stdout.flush()
@@ -141,6 +143,19 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"slotwise new: cannot write to standard output: {error.strerror}", file=sys.stderr)
         return 1
     return 0
+
+
+LARGE_GUARD = 0.1
+"""A guard of more than this fraction of a slot is pointed out."""
+
+
+def notes(made: dict) -> list[str]:
+    """What whoever has this scenario should know before it runs."""
+    frame = made.get("frame", {})
+    fraction = frame.get("guard_ns", 0) / frame.get("slot_ns", 1)
+    if fraction <= LARGE_GUARD:
+        return []
+    return [f"/frame/guard_ns: {frame['guard_ns']} ns are {fraction:.0%} of each slot, in which nothing is sent; --guard-ns chooses another guard"]
 
 
 def text(made: dict, command: str, traffic: str) -> str:

@@ -38,6 +38,7 @@ def test_arguments_of_the_builders_are_options(capsys):
     ("arguments", "said"),
     [
         (["star", "--edges", "-2"], "edges: expected a number of edges, got -2"),
+        (["star", "--edges", "300", "--slots", "600"], "slotwise new: /edges: 300 entries; expected at most 240"),
         (["ring", "--stations", "x"], "stations: expected their number, or a list of names, got 'x'"),
         (["ring", "--rate-bps", "1e9"], "slotwise new: /ring/links/rate_bps: 1000000000.0 is not of type 'integer'; write 1000000000"),
         (["routers", "--count", "1"], "count: expected at least two routers, got 1"),
@@ -50,6 +51,16 @@ def test_what_cannot_be_made_is_said_and_nothing_is_written(capsys, arguments, s
     output = capsys.readouterr()
     assert said in output.err and len(output.err.splitlines()) == 1
     assert output.out == ""
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (["--slot-ns", "50000"], "slotwise new: note: /frame/guard_ns: 10000 ns are 20% of each slot, in which nothing is sent; --guard-ns chooses another guard\n"),
+    (["--slot-ns", "50000", "--guard-ns", "5000"], ""),
+    ([], ""),
+])
+def test_a_guard_that_takes_much_of_each_slot_is_noted(capsys, options, said):
+    assert new.main(["star", "--rate-bps", "1000000000", *options]) == 0
+    assert capsys.readouterr().err == said
 
 
 def test_what_the_engine_would_refuse_is_said_and_not_written(capsys, monkeypatch, tmp_path):
