@@ -9,11 +9,15 @@ import type { ViewProps } from './shared';
 
 const NAMES = { change: 'change', fault: 'fault', recovery: 'well again', fibre: 'by hand', alarm: 'alarm' } as const;
 const PERIOD_MS = 1000;
+/** Ticks of slots in which an edge has nothing to signal: counted as drops by P4, and no loss. */
+const IDLE = 'p4:NoSignaling';
+const MISDIRECTED = 'p4:Misdirected';
 
 export function NewsView({ run, atS, goTo }: ViewProps) {
   const kinds = run.end?.report.faults?.kinds ?? [];
   const violated = Object.entries(run.end?.report.invariants ?? {}).filter(([, value]) => typeof value === 'number');
-  const drops = [...run.drops].sort((a, b) => b.packets - a.packets);
+  const drops = run.drops.filter((drop) => drop.reason !== IDLE).sort((a, b) => b.packets - a.packets);
+  const idle = run.drops.filter((drop) => drop.reason === IDLE).reduce((sum, drop) => sum + drop.packets, 0);
   return (
     <>
       <h2>What happened</h2>
@@ -108,6 +112,10 @@ export function NewsView({ run, atS, goTo }: ViewProps) {
       ) : (
         <p class="soft">None.</p>
       )}
+      {drops.some((drop) => drop.reason === MISDIRECTED) ? (
+        <p class="soft">P4: Misdirected at an edge is a control message for another edge, or any before the edge has its number: as a run starts, or an edge does. Data for another edge is a violation, ungranted.</p>
+      ) : null}
+      {idle ? <p class="soft" data-idle={idle}>Idle signaling slots are no drops: {count(idle)}.</p> : null}
     </>
   );
 }
