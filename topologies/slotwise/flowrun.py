@@ -112,7 +112,7 @@ class FileRun(FlowRun):
             stack.callback(file.unlink, missing_ok=True)
         await asyncio.to_thread(write_pseudo_random, self.sent, self.flow.options["bytes"], self.seed)
         server = await stack.enter_async_context(
-            running(self.source, sys.executable, "-m", "slotwise.fileserver", self.flow.source.ip, self.port, str(self.sent.parent),
+            running(self.source, sys.executable, "-P", "-m", "slotwise.fileserver", self.flow.source.ip, self.port, str(self.sent.parent),
                     kernel_congestion_control(self.flow.options))
         )
         await wait_for_line(server, self.source, "listening")

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ use crate::news::Newsroom;
 use crate::notes::say;
 use crate::parts::PeriodNow;
 use crate::port_news::{PortBoard, PortNews};
-use crate::python::PYTHON;
+use crate::python::{self, PYTHON};
 use crate::realtime::{Access, Realtime};
 use crate::report::Moment;
 use crate::run::{PhaseRun, RunArgs, RunError, check_free};
@@ -332,10 +332,8 @@ impl Running {
 impl Emulation<'_> {
     fn with_hosts(&mut self) -> Result<bool, RunError> {
         say!("starting {} hosts ...", self.network.scenario.host_count());
-        let mut command = Command::new(PYTHON);
-        command
-            .args(["-m", "slotwise.hosts", "--scenario"])
-            .arg(&self.args.scenario.path);
+        let mut command = python::module_of_home(self.home, "hosts", PYTHON.as_ref());
+        command.arg("--scenario").arg(&self.args.scenario.path);
         let cpus = CpuPlan::new();
         if let Some(mask) = cpus.host_mask() {
             command.args(["--receive-cpus", &mask]);
@@ -349,10 +347,7 @@ impl Emulation<'_> {
             });
         }
         // What the agent leaves when it is killed goes with the run.
-        command
-            .env("PYTHONPATH", self.home.topologies())
-            .env("TMPDIR", self.directory)
-            .env(MARK, self.directory);
+        command.env("TMPDIR", self.directory).env(MARK, self.directory);
         isolate::in_new_network(&mut command);
         let hosts = JsonChild::spawn("hosts", command, self.sender.clone(), Heard::Hosts)?;
         let ready = self.await_event("hosts", "ready")?;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the Python package does for the command.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -24,18 +25,41 @@ pub fn module_with_wheels(home: &Home, name: &str) -> Command {
     with_python(home, name, python)
 }
 
+/// A module of the package of the home, by its name below the package, as a command. Python looks for nothing in the working directory:
+/// whoever may write there would run as who calls this.
+pub fn module_of_home(home: &Home, name: &str, python: &OsStr) -> Command {
+    let mut command = Command::new(python);
+    command
+        .args(["-P", "-m", &format!("slotwise.{name}")])
+        .env("PYTHONPATH", home.topologies());
+    command
+}
+
 fn with_python(home: &Home, name: &str, python: PathBuf) -> Command {
     let exe = std::env::current_exe().ok();
     let bin = exe.as_deref().and_then(|exe| exe.parent());
     let script = bin.map(|bin| bin.join(format!("slotwise-{name}")));
     match script.filter(|script| script.is_file()) {
         Some(script) => Command::new(script),
-        None => {
-            let mut command = Command::new(python);
-            command
-                .args(["-m", &format!("slotwise.{}", name.replace('-', "_"))])
-                .env("PYTHONPATH", home.topologies());
-            command
+        None => module_of_home(home, &name.replace('-', "_"), python.as_os_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_package_of_the_working_directory_is_not_run() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join("slotwise")).unwrap();
+        for file in ["slotwise/__init__.py", "slotwise/home.py", "os.py"] {
+            fs::write(place.path().join(file), "raise SystemExit(7)").unwrap();
         }
+        let mut command = module_of_home(&Home::find().unwrap(), "home", PYTHON.as_ref());
+        let done = command.current_dir(place.path()).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
     }
 }
