@@ -180,6 +180,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     CpuPlan::new().avoid_fabric();
     let (sender, heard) = channel();
     listen_to_signals(sender.clone())?;
+    isolate::unblock_signals()?;
     if args.run.until_input_ends && args.attach.is_none() {
         let sender = sender.clone();
         // Nobody hears it when the run has ended before.

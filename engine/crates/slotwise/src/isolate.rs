@@ -55,13 +55,15 @@ pub fn is_inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }
 
-/// Starts this program again with the same arguments as process 1 of a new PID namespace and waits for it. SIGINT and SIGTERM are passed on.
+/// Signals that end a run.
+fn ending() -> SigSet {
+    SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])
+}
+
+/// Starts this program again with the same arguments as process 1 of a new PID namespace and waits for it. Signals that end a run are
+/// passed on; the process inside has them blocked until it calls [`unblock_signals`], as the kernel drops what process 1 has no handler for.
 /// `environment` is added to its. Must be called while the process has one thread.
 pub fn run_inside(environment: Option<(&str, OsString)>) -> Result<ExitCode, IsolateError> {
-    let mut signals = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
-        signals.add(signal);
-    }
     let refused = |what| move |errno| IsolateError::Refused { what, errno };
     unshare(CloneFlags::CLONE_NEWPID).map_err(refused("PID"))?;
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -74,7 +76,11 @@ pub fn run_inside(environment: Option<(&str, OsString)>) -> Result<ExitCode, Iso
             Ok(())
         });
     }
+    let mut signals = ending();
+    // Blocked before the start: the process inside has the same mask, and what is blocked stays pending.
+    pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&signals), None).map_err(std::io::Error::from)?;
     let mut child = command.spawn()?;
+    signals.add(Signal::SIGCHLD);
     pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&signals), None).map_err(std::io::Error::from)?;
     let pid = Pid::from_raw(child.id() as i32);
     loop {
@@ -92,6 +98,11 @@ pub fn run_inside(environment: Option<(&str, OsString)>) -> Result<ExitCode, Iso
             }
         }
     }
+}
+
+/// Lets the signals that end a run come, of which one may be pending. Call when they have handlers, with one thread.
+pub fn unblock_signals() -> Result<(), IsolateError> {
+    pthread_sigmask(SigmaskHow::SIG_UNBLOCK, Some(&ending()), None).map_err(|errno| IsolateError::Spawn(errno.into()))
 }
 
 /// Gives the inner process its own view of /proc. Call first thing inside, with one thread.
