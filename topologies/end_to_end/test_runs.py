@@ -219,6 +219,49 @@ def test_a_simulation_without_its_controller_ends_at_once_with_a_report(tmp_path
     assert "controller" in failure
 
 
+def stopped_controller(run: subprocess.Popen) -> int:
+    """The controller of a run in virtual time, which stands still from now on."""
+    while True:
+        for pid in children(run.pid):
+            if command_name(pid) == "java":
+                os.kill(pid, signal.SIGSTOP)
+                return pid
+
+
+@pytest.mark.parametrize("name", ["star4", "two-links"])
+def test_a_simulation_is_interrupted_though_its_controller_stands_still(name, tmp_path):
+    path = tmp_path / "report.json"
+    with subprocess.Popen(
+        [SLOTWISE, "simulate", name, "--duration", "1000", "--report", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    ) as run:
+        for line in run.stdout:
+            if "1/" in line:
+                break
+        stopped_controller(run)
+        run.send_signal(signal.SIGINT)
+        output = run.communicate(timeout=PATIENCE_S)[0]
+        assert run.returncode == 1, output
+    report = load_report(path)
+    assert report["verdict"]["failures"][0] == "interrupted", output
+    assert report["controller"] is None and report["duration_ns"] > 0
+
+
+def test_a_controller_that_does_not_answer_at_the_end_fails_a_simulation(tmp_path):
+    path, events = tmp_path / "report.json", tmp_path / "events"
+    os.mkfifo(events)
+    with subprocess.Popen(
+        [SLOTWISE, "simulate", "two-links", "--duration", "20", "--report", path, "--events", events], stdout=subprocess.DEVNULL,
+    ) as run, events.open() as lines:
+        # No turn is due after this.
+        next(line for line in lines if json.loads(line).get("now_ns", 0) > 10e9)
+        stopped_controller(run)
+        for _ in lines:
+            pass
+        assert run.wait(PATIENCE_S) == 1
+    verdict = load_report(path)["verdict"]
+    assert not verdict["ok"] and verdict["failures"] == ["controller: apps/routes: no answer in time"]
+
+
 def test_simulations_at_once_do_not_meet(tmp_path):
     scenario = with_a_small_file(tmp_path)
     reports = [tmp_path / f"{name}.json" for name in ("one", "two", "three")]
@@ -336,6 +379,18 @@ def test_traffic_outlives_its_controller(tmp_path):
     assert [file["intact"] for phase in report["phases"] for file in phase["files"]] == [True]
 
 
+def test_a_controller_that_does_not_answer_at_the_end_fails_an_emulation(tmp_path):
+    path = tmp_path / "report.json"
+    with Emulation("--duration", "2", "--report", path) as run:
+        run.read_until("1/2 uniform")
+        (controller,) = [pid for pid in below(run.inside()) if command_name(pid) == "java"]
+        os.kill(controller, signal.SIGSTOP)
+        assert run.finish() == 1, run.output
+    verdict = load_report(path)["verdict"]
+    assert "controller: statistics: no answer in time" in verdict["failures"]
+    assert "controller: did not end when it was asked to, and was killed" in verdict["notes"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_interrupted_ends_in_order(number, tmp_path):
     path = tmp_path / "report.json"
@@ -349,6 +404,36 @@ def test_a_run_that_is_interrupted_ends_in_order(number, tmp_path):
     events = events_of(tmp_path / "events.jsonl")
     assert events[0]["command"] == "emulate" and "lateness_p99_ns" in events[1]
     assert events[-1]["event"] == "end" and "interrupted" in events[-1]["failures"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_heard_from_the_start_on(number):
+    with Emulation("--rest-port", "0") as run:
+        inside = None
+        while inside is None:
+            assert run.process.poll() is None, run.finish()
+            with suppress(ValueError):
+                inside = run.inside()
+        # It has no handlers yet, or has them already: it is heard either way.
+        os.kill(inside, signal.SIGSTOP)
+        os.kill(inside, number)
+        os.kill(inside, signal.SIGCONT)
+        assert run.finish() == 1, run.output
+    assert "interrupted" in run.output
+
+
+def test_a_package_of_the_working_directory_is_not_run(tmp_path):
+    (tmp_path / "slotwise").mkdir()
+    for file in ("slotwise/__init__.py", "slotwise/hosts.py", "slotwise/fileserver.py", "json.py"):
+        (tmp_path / file).write_text("open('was-run', 'w'); raise SystemExit(7)")
+    report = tmp_path / "report.json"
+    scenario = with_a_small_file(tmp_path)
+    done = subprocess.run(
+        [SLOTWISE, "emulate", scenario, "--duration", "2", "--rest-port", "0", "--report", report], cwd=tmp_path, capture_output=True, text=True,
+        timeout=PATIENCE_S, check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not (tmp_path / "was-run").exists()
 
 
 def test_a_run_that_is_killed_leaves_nothing():

@@ -2,7 +2,7 @@
 //! Child processes that speak JSON lines and die with their parent.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -122,6 +122,17 @@ impl JsonChild {
     }
 }
 
+/// Says what was wrong with the end of a child that had to end, if anything.
+pub fn not_ended(name: &str, ended: io::Result<ExitStatus>) -> Option<String> {
+    match ended {
+        Ok(status) if status.signal() == Some(Signal::SIGKILL as i32) => {
+            Some(format!("{name}: did not end when it was asked to, and was killed"))
+        }
+        Ok(_) => None,
+        Err(error) => Some(format!("{name}: could not be ended: {error}")),
+    }
+}
+
 impl Drop for JsonChild {
     fn drop(&mut self) {
         self.kill_group();
@@ -131,7 +142,6 @@ impl Drop for JsonChild {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::ExitStatusExt;
     use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
@@ -159,11 +169,13 @@ mod tests {
     #[test]
     fn who_does_not_gets_one_and_is_killed_if_that_does_not_help() {
         let (mut child, _heard) = shell("trap 'exit 9' TERM; echo {}; while :; do sleep 0.05; done");
-        assert_eq!(child.stop(PATIENCE).unwrap().code(), Some(9));
+        let ended = child.stop(PATIENCE);
+        assert_eq!(ended.as_ref().unwrap().code(), Some(9));
+        assert_eq!(not_ended("shell", ended), None);
         let (mut child, _heard) = shell("trap '' TERM; echo {}; while :; do sleep 0.05; done");
-        assert_eq!(
-            child.finish(Duration::ZERO).unwrap().signal(),
-            Some(Signal::SIGKILL as i32)
-        );
+        let ended = child.finish(Duration::ZERO);
+        assert_eq!(ended.as_ref().unwrap().signal(), Some(Signal::SIGKILL as i32));
+        let told = not_ended("shell", ended).unwrap();
+        assert_eq!(told, "shell: did not end when it was asked to, and was killed");
     }
 }

@@ -248,32 +248,22 @@ impl Choices {
         }
     }
 
+    /// Names what was due by `since_ns` after the start of the first phase and has not been told to any controller.
+    pub fn overdue(&self, since_ns: u64) -> Option<String> {
+        let count = self
+            .due
+            .iter()
+            .filter(|(at_ms, _)| at_ms * NS_PER_MS <= since_ns)
+            .count();
+        let (first_ms, _) = self.due.front().filter(|_| count > 0)?;
+        Some(format!(
+            "controller: changes of the scenario not received before the end: {count}; the first was due at {first_ms} ms"
+        ))
+    }
+
     /// Nobody was told: it is due for the next controller.
     pub fn put_back(&mut self, Due { at_ms, order }: Due) {
         self.due.push_front((at_ms, order));
-    }
-
-    /// Tells the controller what is due `since_ns` after the start of the first phase, at `now_ns` of the fabric, up to what it has to write
-    /// tables for, or until it is given up. True if there is such: in lock step it hears nothing more before its turn, in which it writes.
-    /// What is due then is still due.
-    ///
-    /// # Errors
-    /// When it does not take one; that one is not tried again unless the controller cannot be reached.
-    pub fn tell_due(
-        &mut self,
-        (since_ns, now_ns): (u64, u64),
-        rest: &Rest,
-        is_given_up: impl Fn() -> bool,
-    ) -> Result<bool, ControllerError> {
-        while !is_given_up()
-            && let Some(due) = self.take_due(since_ns)
-        {
-            let answer = due.tell(rest);
-            if self.told(due, now_ns, answer)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// Notes what the controller said at `now_ns`.
@@ -340,8 +330,16 @@ mod tests {
             xcp_bps: 5,
         };
         let mut choices = Choices::default();
-        let due = Due { at_ms: 1, order };
+        choices.put_back(Due { at_ms: 1, order });
+        assert_eq!(choices.overdue(NS_PER_MS - 1), None);
+        let overdue = choices.overdue(NS_PER_MS).unwrap();
+        assert!(
+            overdue.ends_with("before the end: 1; the first was due at 1 ms"),
+            "{overdue}"
+        );
+        let due = choices.take_due(NS_PER_MS).unwrap();
         assert!(choices.told(due, 10, Ok(Told::Taken)).unwrap());
+        assert_eq!(choices.overdue(NS_PER_MS), None);
         let capacity = json!({"device_id": 3001, "port": 1, "xcp_bps": 5});
         let told = [
             ("capacity", capacity.clone()),

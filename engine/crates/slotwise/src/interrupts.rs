@@ -2,19 +2,28 @@
 //! Being asked to end.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use slotwise_netio::Waker;
 
-/// How often SIGINT, SIGTERM or SIGHUP came. The default hears none.
+/// Time that work under way has to end after the first interrupt.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Counter of SIGINT, SIGTERM and SIGHUP. The default hears none.
 #[derive(Debug, Clone, Default)]
-pub struct Interrupts(Arc<AtomicUsize>);
+pub struct Interrupts(Arc<Heard>);
+
+#[derive(Debug, Default)]
+struct Heard {
+    count: AtomicUsize,
+    first: OnceLock<Instant>,
+}
 
 impl Interrupts {
     /// From now on the signals are counted here and end nothing by themselves.
@@ -27,7 +36,7 @@ impl Interrupts {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         thread::spawn(move || {
             for _ in signals.forever() {
-                counter.0.fetch_add(1, Ordering::Relaxed);
+                counter.add();
             }
         });
         Ok(interrupts)
@@ -38,15 +47,23 @@ impl Interrupts {
     /// # Errors
     /// What the system says against it.
     pub fn listen_to_input(&self) -> io::Result<()> {
-        let counter = self.0.clone();
-        when_input_ends(move || {
-            counter.fetch_add(1, Ordering::Relaxed);
-        })
+        let counter = self.clone();
+        when_input_ends(move || counter.add())
+    }
+
+    fn add(&self) {
+        self.0.first.get_or_init(Instant::now);
+        self.0.count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// So far.
     pub fn count(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
+        self.0.count.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if work under way is to be given up: from the second interrupt on, or 5 s after the first one.
+    pub fn is_pressing(&self) -> bool {
+        self.count() > 1 || self.0.first.get().is_some_and(|first| first.elapsed() >= GRACE)
     }
 }
 
@@ -111,5 +128,26 @@ impl Stop {
             self.0.heard.store(true, Ordering::Relaxed);
         }
         is_requested
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_interrupt_or_the_end_of_the_grace_is_pressing() {
+        let interrupts = Interrupts::default();
+        assert!(!interrupts.is_pressing());
+        interrupts.add();
+        assert_eq!(interrupts.count(), 1);
+        interrupts.add();
+        assert!(interrupts.is_pressing());
+        let long_ago = Instant::now().checked_sub(GRACE).unwrap();
+        let patient = Heard {
+            count: 1.into(),
+            first: long_ago.into(),
+        };
+        assert!(Interrupts(Arc::new(patient)).is_pressing());
     }
 }

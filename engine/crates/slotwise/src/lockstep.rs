@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -19,7 +20,7 @@ use slotwise_p4runtime::{
 use slotwise_reproduce::star::Recorder;
 use slotwise_scenario::{FaultKind, Flow, Scenario, TrafficKind};
 
-use crate::child::{ChildEvent, JsonChild};
+use crate::child::{ChildEvent, JsonChild, not_ended};
 use crate::choices::Choices;
 use crate::control_meter::ControlMeter;
 use crate::controller::{self, Addresses, Clock, ControllerPlan};
@@ -34,6 +35,8 @@ use crate::run_directory::RunDirectory;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// At the start it says nothing until it has configured every switch.
 const PATIENCE_A_DEVICE: Duration = Duration::from_secs(2);
+/// Period in which a wait looks whether it is to be given up.
+const GIVE_UP_PERIOD: Duration = Duration::from_millis(50);
 
 /// What the controller's process says, and whether it lives.
 struct Process {
@@ -63,28 +66,32 @@ impl Process {
 
     /// Waits until it says that it is ready, which it does when it has configured every switch. Who waited for its first turn may have
     /// heard that already.
-    fn await_ready(&mut self) -> Result<Value, RunError> {
+    fn await_ready(&mut self, is_given_up: impl Fn() -> bool) -> Result<Value, RunError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(place) = self.said.iter().position(|said| said["event"] == "ready") {
                 return Ok(self.said.remove(place));
             }
-            match self
-                .events
-                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
-            {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.events.recv_timeout(left.min(GIVE_UP_PERIOD)) {
                 Ok(ChildEvent::Line(value)) => self.said.push(value),
                 Ok(ChildEvent::Closed) | Err(RecvTimeoutError::Disconnected) => return Err(HAS_ENDED.into()),
-                Err(RecvTimeoutError::Timeout) => return Err("the controller does not say that it is ready".into()),
+                Err(RecvTimeoutError::Timeout) if is_given_up() => return Err(Interrupted.into()),
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => {
+                    return Err("the controller does not say that it is ready".into());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 }
 
 const HAS_ENDED: &str = "the controller has ended";
-const INTERRUPTED: &str = "interrupted";
-/// A turn under way may take the time that it takes; at one more it is given up.
-const BORNE_INTERRUPTS: usize = 1;
+
+/// Error of a run that somebody ended early.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+struct Interrupted;
 
 fn lock(process: &Mutex<Process>) -> MutexGuard<'_, Process> {
     process.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -103,10 +110,11 @@ impl RemoteController {
             let mut process = lock(&self.process);
             process.listen();
             match error {
+                LockstepError::GivenUp { .. } if !process.has_ended => RunError::from(Interrupted),
                 // It says so itself.
-                LockstepError::GivenUp { .. } => error.to_string(),
-                _ if process.has_ended => format!("{HAS_ENDED}: {error}"),
-                _ => error.to_string(),
+                LockstepError::GivenUp { .. } => error.to_string().into(),
+                _ if process.has_ended => format!("{HAS_ENDED}: {error}").into(),
+                _ => error.to_string().into(),
             }
         })?;
         let packet_outs = turn
@@ -314,8 +322,8 @@ impl Session {
     /// Starts the controller of `fabric`, whose log goes to `log`, and waits until every switch is configured.
     ///
     /// # Errors
-    /// When a part does not start, or an interrupt comes. Later one interrupt leaves a turn under way the time that it takes; at the
-    /// second it is given up.
+    /// When a part does not start, or an interrupt comes. Later one interrupt leaves a turn under way some seconds; then, or at the second
+    /// one, it is given up.
     pub fn start(
         home: &Home,
         (mut fabric, run): (Fabric, RunPlan),
@@ -363,19 +371,19 @@ impl Session {
             |event| event,
         )?;
         let process = Arc::new(Mutex::new(Process::new(heard)));
-        let bear = Arc::new(AtomicUsize::new(0));
+        let is_running = Arc::new(AtomicBool::new(false));
         let remote = RemoteController {
             link: LockstepLink::new(hub, PATIENCE + PATIENCE_A_DEVICE * devices).unless(reasons(
                 process.clone(),
                 interrupts.clone(),
-                bear.clone(),
+                is_running.clone(),
             )),
             process: process.clone(),
             meter,
         };
-        let lockstep = Lockstep::start(remote, &mut fabric, latency_ns).map_err(|error| error.to_string())?;
-        let ready = lock(&process).await_ready()?;
-        bear.store(BORNE_INTERRUPTS, Ordering::Relaxed);
+        let lockstep = Lockstep::start(remote, &mut fabric, latency_ns).map_err(cause)?;
+        let ready = lock(&process).await_ready(|| interrupts.count() > 0)?;
+        is_running.store(true, Ordering::Relaxed);
         choices.heard(0, &ready);
         Ok(Session {
             outages: outages(&fabric),
@@ -414,18 +422,44 @@ impl Session {
             let at_ns = at_ns.max(self.fabric.now());
             self.advance(at_ns)?;
             if choice_ns.is_some_and(|choice_ns| choice_ns <= at_ns) {
-                let is_given_up = || self.interrupts.count() > BORNE_INTERRUPTS;
-                let has_to_write = self
-                    .choices
-                    .tell_due((at_ns - start_ns, at_ns), &self.rest, is_given_up)?;
-                if is_given_up() {
-                    return Err(INTERRUPTED.into());
-                }
-                if has_to_write {
+                if self.tell_due(at_ns - start_ns, at_ns)? {
                     self.call_now();
                 }
             } else if let Some(outage) = outage {
                 self.outage_turns(outage)?;
+            }
+        }
+    }
+
+    /// Tells the controller what is due `since_ns` after the start of the first phase, at `now_ns` of the fabric, up to what it has to write
+    /// tables for. Returns true if there is such: in lock step the controller hears nothing more before its turn, in which it writes. What is
+    /// due then is still due.
+    fn tell_due(&mut self, since_ns: u64, now_ns: u64) -> Result<bool, RunError> {
+        while let Some(due) = self.choices.take_due(since_ns) {
+            let (due, answer) = self.ask(move |rest| {
+                let answer = due.tell(rest);
+                (due, answer)
+            })?;
+            if self.choices.told(due, now_ns, answer)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes a call to the controller's REST server, on a thread of its own; an error if the run is interrupted meanwhile.
+    fn ask<T: Send + 'static>(&self, call: impl FnOnce(&Rest) -> T + Send + 'static) -> Result<T, RunError> {
+        let rest = self.rest.clone();
+        let (answers, answer) = channel();
+        // Nobody hears an answer that comes after an interrupt.
+        let run = move || drop(answers.send(call(&rest)));
+        thread::Builder::new().name("rest".into()).spawn(run)?;
+        loop {
+            match answer.recv_timeout(GIVE_UP_PERIOD) {
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Timeout) if self.interrupts.is_pressing() => return Err(Interrupted.into()),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err("the call to the controller has panicked".into()),
             }
         }
     }
@@ -458,14 +492,26 @@ impl Session {
         }
     }
 
-    fn advance(&mut self, until_ns: u64) -> Result<(), RunError> {
-        let run = self.lockstep.run_until(&mut self.fabric, until_ns);
-        run.map_err(|error| error.to_string().into())
+    /// Time since the first phase began, on the fabric's clock.
+    pub fn since_start_ns(&self) -> u64 {
+        self.fabric.now().saturating_sub(self.start_ns)
     }
 
-    /// What the controller has to say of itself, or `null` if it does not answer.
-    pub fn statistics(&self) -> Value {
-        self.rest.statistics(self.plan.statistics)
+    fn advance(&mut self, until_ns: u64) -> Result<(), RunError> {
+        let run = self.lockstep.run_until(&mut self.fabric, until_ns);
+        run.map_err(cause)
+    }
+
+    /// Reads what the controller has to say of itself; `None` if a fault has it killed just now.
+    ///
+    /// # Errors
+    /// When it does not answer, or the run is interrupted meanwhile.
+    pub fn statistics(&self) -> Result<Option<Value>, RunError> {
+        if self.is_out {
+            return Ok(None);
+        }
+        let resource = self.plan.statistics;
+        Ok(Some(self.ask(move |rest| rest.statistics(resource))??))
     }
 
     /// Writes down what has happened to a star.
@@ -489,22 +535,19 @@ impl Session {
         )?;
         self.child = Some(child);
         *lock(&self.process) = Process::new(heard);
-        let attached = self.lockstep.attach(&mut self.fabric);
-        attached.map_err(|error| error.to_string())?;
-        let ready = lock(&self.process).await_ready()?;
+        self.lockstep.attach(&mut self.fabric).map_err(cause)?;
+        let ready = lock(&self.process).await_ready(|| self.interrupts.is_pressing())?;
         self.rest = Rest::new(&ready, self.directory.path(), PATIENCE_OF_VIRTUAL_TIME)?;
         Ok(())
     }
 
-    /// Ends the controller; the fabric is as the run left it.
-    ///
-    /// # Errors
-    /// When it does not end.
-    pub fn stop(mut self) -> Result<Fabric, RunError> {
-        if let Some(mut child) = self.child.take() {
-            child.stop(PATIENCE)?;
-        }
-        Ok(self.fabric)
+    /// Ends the controller. Returns the fabric as the run left it, and what did not end as it should.
+    pub fn stop(mut self) -> (Fabric, Option<String>) {
+        let stopped = self.child.take().map(|mut child| child.stop(PATIENCE));
+        (
+            self.fabric,
+            stopped.and_then(|stopped| not_ended("controller", stopped)),
+        )
     }
 
     /// Kills the controller, of which nothing is expected any more.
@@ -513,15 +556,27 @@ impl Session {
     }
 }
 
-/// Why a silent controller is not waited for: it has ended, or more interrupts came than are borne.
-fn reasons(process: Arc<Mutex<Process>>, interrupts: Interrupts, bear: Arc<AtomicUsize>) -> GiveUp {
+/// Reason why a run in lock step ended; an interrupt is no failure of the controller.
+fn cause(error: lockstep::LockstepError<RunError>) -> RunError {
+    match error {
+        lockstep::LockstepError::Controller(error) if error.is::<Interrupted>() => error,
+        error => error.to_string().into(),
+    }
+}
+
+/// Reasons not to wait for a silent controller: it has ended, or the run is interrupted, of which the first time is borne while it runs.
+fn reasons(process: Arc<Mutex<Process>>, interrupts: Interrupts, is_running: Arc<AtomicBool>) -> GiveUp {
     Box::new(move || {
         let mut process = lock(&process);
         process.listen();
+        let is_interrupted = match is_running.load(Ordering::Relaxed) {
+            true => interrupts.is_pressing(),
+            false => interrupts.count() > 0,
+        };
         if process.has_ended {
             Some(HAS_ENDED.to_owned())
         } else {
-            (interrupts.count() > bear.load(Ordering::Relaxed)).then(|| INTERRUPTED.to_owned())
+            is_interrupted.then(|| Interrupted.to_string())
         }
     })
 }
@@ -585,10 +640,11 @@ mod tests {
             events.send(ChildEvent::Line(json!({"event": event}))).unwrap();
         }
         process.listen();
-        assert_eq!(process.await_ready().unwrap(), json!({"event": "ready"}));
+        assert_eq!(process.await_ready(|| false).unwrap(), json!({"event": "ready"}));
         assert_eq!(process.said, [json!({"event": "changed"}), json!({"event": "changed"})]);
 
+        assert!(process.await_ready(|| true).unwrap_err().is::<Interrupted>());
         events.send(ChildEvent::Closed).unwrap();
-        assert_eq!(process.await_ready().unwrap_err().to_string(), HAS_ENDED);
+        assert_eq!(process.await_ready(|| false).unwrap_err().to_string(), HAS_ENDED);
     }
 }

@@ -23,6 +23,7 @@ mod facts;
 mod faults;
 mod gtp;
 mod home;
+mod http;
 mod interrupts;
 mod isolate;
 mod lateness;

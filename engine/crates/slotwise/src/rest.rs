@@ -13,6 +13,7 @@ use slotwise_p4::Port;
 use slotwise_scenario::{Device, SchedulerChoice};
 
 use crate::controller::{ControllerError, REST_TOKEN, choice_json};
+use crate::http;
 
 /// How often a call is tried that is turned away for a while, or whose connection is.
 const TRIES: usize = 10;
@@ -21,7 +22,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub const PATIENCE_OF_VIRTUAL_TIME: Duration = Duration::from_secs(60);
 /// How long a live run does, on a thread of its own.
 pub const PATIENCE_OF_LIVE_RUNS: Duration = Duration::from_secs(5);
-const STATISTICS_PATIENCE: Duration = Duration::from_secs(5);
+/// Time for the last call of a run, which holds nothing up any more.
+const PATIENCE_AT_THE_END: Duration = Duration::from_secs(20);
 const TOO_MANY_REQUESTS: u16 = 429;
 /// Slot tables of a thousand edges are some megabytes.
 const MOST_PASSED_BYTES: u64 = 64 << 20;
@@ -92,9 +94,13 @@ impl Rest {
             .map_err(|error| untold(format!("light {body}"), &error))
     }
 
-    /// What the controller has to say at the end (of a star `statistics`), or `null` if it does not answer.
-    pub fn statistics(&self, resource: &str) -> Value {
-        self.call(None, resource, STATISTICS_PATIENCE).unwrap_or(Value::Null)
+    /// Reads what the controller has to say at the end (of a star `statistics`).
+    ///
+    /// # Errors
+    /// When it does not answer in time, or refuses.
+    pub fn statistics(&self, resource: &str) -> Result<Value, ControllerError> {
+        self.call(None, resource, self.patience.max(PATIENCE_AT_THE_END))
+            .map_err(|error| untold(resource.to_owned(), &error))
     }
 
     /// Passes on what somebody else wants to read, or change by `body`; gives status and body of the answer, whatever it is.
@@ -104,11 +110,8 @@ impl Rest {
     pub fn pass(&self, body: Option<&[u8]>, resource: &str) -> Result<(u16, Vec<u8>), ureq::Error> {
         let url = format!("http://{}/slotwise/v1/{resource}", self.address);
         let authorization = format!("Bearer {}", self.token);
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE_OF_LIVE_RUNS))
-            .http_status_as_error(false)
-            .build();
-        let agent = ureq::Agent::from(config);
+        let config = http::direct(PATIENCE_OF_LIVE_RUNS).http_status_as_error(false);
+        let agent = ureq::Agent::from(config.build());
         let mut answer = match body {
             Some(body) => agent
                 .put(url)
@@ -137,8 +140,7 @@ impl Rest {
     fn call_once(&self, body: Option<&Value>, resource: &str, patience: Duration) -> Result<Value, ureq::Error> {
         let url = format!("http://{}/slotwise/v1/{resource}", self.address);
         let authorization = format!("Bearer {}", self.token);
-        let config = ureq::Agent::config_builder().timeout_global(Some(patience)).build();
-        let agent = ureq::Agent::from(config);
+        let agent = ureq::Agent::from(http::direct(patience).build());
         let mut answer = match body {
             Some(body) => agent.put(url).header("Authorization", authorization).send_json(body),
             None => agent.get(url).header("Authorization", authorization).call(),
@@ -157,7 +159,10 @@ fn is_for_a_while(error: &ureq::Error) -> bool {
 
 /// Why it was not told `what`.
 fn untold(what: String, error: &ureq::Error) -> ControllerError {
-    let reason = error.to_string();
+    let reason = match error {
+        ureq::Error::Timeout(_) => "no answer in time".to_owned(),
+        error => error.to_string(),
+    };
     match is_for_a_while(error) {
         true => ControllerError::Unreachable { what, reason },
         false => ControllerError::Refused { what, reason },
@@ -174,18 +179,18 @@ mod tests {
     use crate::network::Network;
 
     /// Serves one connection with each answer; gives what each was asked.
-    fn serve(answers: &'static [&'static str]) -> (SocketAddr, thread::JoinHandle<Vec<String>>) {
+    fn serve<T: AsRef<str> + Sync>(answers: &'static [T]) -> (SocketAddr, thread::JoinHandle<Vec<String>>) {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = server.local_addr().unwrap();
         let asked = thread::spawn(move || {
-            let one = |answer: &&str| {
+            let one = |answer: &T| {
                 let (mut caller, _) = server.accept().unwrap();
                 let mut request = Vec::new();
                 let mut byte = [0];
                 while !request.ends_with(b"\r\n\r\n") && caller.read(&mut byte).unwrap() > 0 {
                     request.push(byte[0]);
                 }
-                caller.write_all(answer.as_bytes()).unwrap();
+                caller.write_all(answer.as_ref().as_bytes()).unwrap();
                 String::from_utf8(request).unwrap()
             };
             answers.iter().map(one).collect()
@@ -207,7 +212,7 @@ mod tests {
             "",
             "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"frames\":7}",
         ]);
-        assert_eq!(rest(address).statistics("statistics"), json!({"frames": 7}));
+        assert_eq!(rest(address).statistics("statistics").unwrap(), json!({"frames": 7}));
         let asked = asked.join().unwrap();
         assert_eq!(asked.len(), 3);
         for request in asked {
@@ -233,19 +238,80 @@ mod tests {
         let mut choices = Choices::new(&network.scenario, &network.empty_fabric());
         let at_ns = choices.next_ns().unwrap();
         let (gone, asked) = serve(&[""; TRIES]);
-        let error = choices.tell_due((at_ns, at_ns), &rest(gone), || false).unwrap_err();
+        let mut tell = |rest: &Rest| {
+            let due = choices.take_due(at_ns).unwrap();
+            let answer = due.tell(rest);
+            (choices.told(due, at_ns, answer).unwrap_err(), choices.next_ns())
+        };
+        let (error, next_ns) = tell(&rest(gone));
         assert!(matches!(error, ControllerError::Unreachable { .. }), "{error}");
-        assert_eq!(choices.next_ns(), Some(at_ns));
+        assert_eq!(next_ns, Some(at_ns));
         assert_eq!(asked.join().unwrap().len(), TRIES);
         let (refuses, _) = serve(&["HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"]);
-        choices.tell_due((at_ns, at_ns), &rest(refuses), || false).unwrap_err();
-        assert_eq!(choices.next_ns(), None, "refused for good");
+        assert_eq!(tell(&rest(refuses)).1, None, "refused for good");
     }
 
     #[test]
     fn what_is_refused_for_good_is_not_tried_again() {
         let (address, asked) = serve(&["HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"]);
-        assert_eq!(rest(address).statistics("statistics"), Value::Null);
+        let error = rest(address).statistics("statistics").unwrap_err();
+        assert_eq!(error.to_string(), "controller: statistics: http status: 400");
         assert_eq!(asked.join().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_controller_that_does_not_answer_in_time_is_an_error() {
+        // Nobody accepts its connections.
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let rest = Rest {
+            patience: Duration::from_millis(50),
+            ..rest(server.local_addr().unwrap())
+        };
+        let error = rest.set_light(1001, 3, false).unwrap_err().to_string();
+        assert!(error.starts_with("controller: light {"), "{error}");
+        assert!(error.ends_with(": no answer in time"), "{error}");
+    }
+
+    #[test]
+    fn calls_follow_no_redirect() {
+        let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
+        elsewhere.set_nonblocking(true).unwrap();
+        let answer = format!(
+            "HTTP/1.1 302 Found\r\nLocation: http://{}/\r\nContent-Length: 0\r\n\r\n",
+            elsewhere.local_addr().unwrap()
+        );
+        let (address, asked) = serve(vec![answer.clone(), answer].leak());
+        rest(address).statistics("statistics").unwrap_err();
+        assert_eq!(rest(address).pass(None, "statistics").unwrap().0, 302);
+        assert_eq!(asked.join().unwrap().len(), 2);
+        assert_eq!(elsewhere.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn calls_use_no_proxy_of_the_environment() {
+        const WITH_PROXY: &str = "SLOTWISE_TEST_WITH_PROXY";
+        if std::env::var_os(WITH_PROXY).is_some() {
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+            let (address, asked) = serve(vec![answer, answer].leak());
+            rest(address).statistics("statistics").unwrap();
+            rest(address).pass(None, "statistics").unwrap();
+            assert_eq!(asked.join().unwrap().len(), 2);
+            return;
+        }
+        let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+        proxy.set_nonblocking(true).unwrap();
+        let url = format!("http://{}", proxy.local_addr().unwrap());
+        // Variables of this process are those of other tests, too.
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        again
+            .args(["--exact", "rest::tests::calls_use_no_proxy_of_the_environment"])
+            .env(WITH_PROXY, "");
+        for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"] {
+            again.env(name, &url);
+        }
+        let done = again.env_remove("NO_PROXY").env_remove("no_proxy").output().unwrap();
+        let said = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && said.contains("1 passed"), "{said}");
+        assert_eq!(proxy.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
     }
 }

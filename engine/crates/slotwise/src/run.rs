@@ -74,12 +74,34 @@ pub struct Gathered {
     pub notes: Vec<String>,
 }
 
-/// Says how often a scheduler of one's own failed, by the controller's statistics; `None` if it never did.
-fn unscheduled(controller: &Value) -> Option<String> {
-    let failures = controller["scheduler_failures"].as_u64().filter(|&count| count > 0)?;
+/// Says how often a scheduler of one's own failed, by the controller's statistics; `None` if it never did. An error if it never gave a
+/// schedule.
+fn unscheduled(controller: &Value) -> Result<Option<String>, String> {
+    let Some(failures) = controller["scheduler_failures"].as_u64().filter(|&count| count > 0) else {
+        return Ok(None);
+    };
+    let frames = controller["frames_scheduled"].as_u64().unwrap_or_default();
+    if failures >= frames {
+        return Err(format!(
+            "the scheduler gave no schedule in any of {frames} frames; the controller's log says why"
+        ));
+    }
+    Ok(Some(format!(
+        "the scheduler gave no schedule in {failures} of {frames} frames, in which the last one stayed; the controller's log says why"
+    )))
+}
+
+/// Names switches of which it is not known what their programs dropped.
+fn uncounted(fabric: &Fabric) -> Option<String> {
+    let devices: Vec<_> = fabric
+        .devices()
+        .filter(|&device| fabric.p4_drops(device).is_none())
+        .collect();
+    let first = devices.first()?;
     Some(format!(
-        "the scheduler gave no schedule in {failures} of {} frames, in which the last one stayed; the controller's log says why",
-        controller["frames_scheduled"]
+        "drops of P4 are not known of {} of {} switches, the first is {first}: its program does not count them",
+        devices.len(),
+        fabric.devices().count()
     ))
 }
 
@@ -134,7 +156,11 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
             .flat_map(|lateness| &lateness.tunnels)
             .filter_map(Tunnel::note),
     );
-    notes.extend(unscheduled(&controller));
+    match unscheduled(&controller) {
+        Ok(note) => notes.extend(note),
+        Err(failure) => failures.push(failure),
+    }
+    notes.extend(uncounted(fabric));
     notes.extend(scenario.notes(&[]).iter().map(ToString::to_string));
     let hot_pairs = hot_pairs(scenario, &series, &phases);
     let phases: Vec<PhaseReport> = scenario
@@ -384,15 +410,22 @@ mod tests {
 
     #[test]
     fn frames_without_a_schedule_are_told_of() {
-        assert_eq!(unscheduled(&Value::Null), None, "the controller was somebody else's");
+        let of = |failures: u64| unscheduled(&json!({"frames_scheduled": 17, "scheduler_failures": failures}));
         assert_eq!(
-            unscheduled(&json!({"frames_scheduled": 17, "scheduler_failures": 0})),
-            None
+            unscheduled(&Value::Null),
+            Ok(None),
+            "the controller was somebody else's"
         );
-        let told = unscheduled(&json!({"frames_scheduled": 17, "scheduler_failures": 16})).unwrap();
+        assert_eq!(of(0), Ok(None));
+        let told = of(16).unwrap().unwrap();
         assert!(
             told.starts_with("the scheduler gave no schedule in 16 of 17 frames"),
             "{told}"
+        );
+        let failure = of(17).unwrap_err();
+        assert!(
+            failure.starts_with("the scheduler gave no schedule in any of 17 frames"),
+            "{failure}"
         );
     }
 }

@@ -127,27 +127,39 @@ struct Ended {
 }
 
 /// Ends a session; `ended` says whether it came to its end.
-fn conclude(run: &RunArgs, mut session: Session, ended: Result<bool, RunError>) -> Result<Ended, RunError> {
-    let notes = run.finish_captures(&mut session.fabric);
+fn conclude(run: &RunArgs, mut session: Session, ended: Result<bool, RunError>) -> Ended {
+    let mut notes = run.finish_captures(&mut session.fabric);
     let choices = std::mem::take(&mut session.choices);
+    notes.extend(choices.overdue(session.since_start_ns()));
     let mut failures = Vec::new();
-    let (controller, fabric) = match ended {
-        Ok(is_whole) => {
-            failures.extend((!is_whole).then(|| "interrupted".to_owned()));
-            (deterministic(session.statistics()), session.stop()?)
+    let statistics = ended.and_then(|is_whole| {
+        failures.extend((!is_whole).then(|| "interrupted".to_owned()));
+        session.statistics()
+    });
+    let (controller, fabric) = match statistics {
+        Ok(statistics) => {
+            if statistics.is_none() {
+                notes.push(
+                    "a fault had the controller killed when the run ended: its statistics are not known".to_owned(),
+                );
+            }
+            let (fabric, not_ended) = session.stop();
+            notes.extend(not_ended);
+            (statistics.map_or(Value::Null, deterministic), fabric)
         }
         Err(error) => {
             failures.push(error.to_string());
+            failures.dedup();
             (Value::Null, session.abandon())
         }
     };
-    Ok(Ended {
+    Ended {
         fabric,
         choices,
         controller,
         failures,
         notes,
-    })
+    }
 }
 
 fn run_network(
@@ -188,7 +200,7 @@ fn run_network(
         controller,
         mut failures,
         notes,
-    } = conclude(&args.run, session, ended)?;
+    } = conclude(&args.run, session, ended);
     failures.extend(lockstep::wrong_bytes(&fabric));
     failures.extend(unfinished_files(
         &fabric,

@@ -8,6 +8,7 @@ use slotwise_netio::CpuPlan;
 use slotwise_reproduce::routed::RoutedRecorder;
 
 use super::{COMMAND, Emulation, Heard, Running};
+use crate::child::not_ended;
 use crate::lockstep::{unfinished_files, wrong_bytes};
 use crate::neighbours::Neighbours;
 use crate::realtime::Outcome;
@@ -26,6 +27,18 @@ fn by_engine(mut flow: Value) -> Value {
 }
 
 impl Emulation<'_> {
+    /// Reads what the controller has to say of itself: null of somebody else's. An error names why it is not known.
+    fn statistics(&self) -> Result<Value, String> {
+        let Some(plan) = self.controller_plan.as_ref().filter(|_| !self.external_controller) else {
+            return Ok(Value::Null);
+        };
+        let rest = self
+            .calls
+            .rest()
+            .ok_or_else(|| "controller: nobody answered when the run ended: what it did is not known".to_owned())?;
+        rest.statistics(plan.statistics).map_err(|error| error.to_string())
+    }
+
     pub(super) fn finish(&mut self, mut running: Running) -> Result<bool, RunError> {
         running.fabric.end_run();
         let now_ns = running.fabric.now_ns();
@@ -33,18 +46,19 @@ impl Emulation<'_> {
             self.failures.push("interrupted".into());
         }
         self.await_answers(now_ns);
+        self.notes
+            .extend(self.choices.overdue(now_ns.saturating_sub(running.start_ns())));
         self.failures.extend(self.untold.take().map(|error| error.to_string()));
-        let statistics = match (self.calls.rest(), &self.controller_plan) {
-            (Some(rest), Some(plan)) => rest.statistics(plan.statistics),
-            _ => Value::Null,
-        };
+        let statistics = self.statistics().unwrap_or_else(|failure| {
+            self.failures.push(failure);
+            Value::Null
+        });
         let tunnels = std::mem::take(&mut self.tunnels).finish();
         let seen = self.neighbours.as_ref().map(Neighbours::since);
-        if let Some(hosts) = &mut running.hosts {
-            hosts.finish(STOP_PATIENCE)?;
-        }
-        if let Some(controller) = &mut running.controller {
-            controller.stop(STOP_PATIENCE)?;
+        let hosts = running.hosts.as_mut().map(|hosts| hosts.finish(STOP_PATIENCE));
+        let controller = running.controller.as_mut().map(|child| child.stop(STOP_PATIENCE));
+        for (name, ended) in [("hosts", hosts), ("controller", controller)] {
+            self.notes.extend(ended.and_then(|ended| not_ended(name, ended)));
         }
         let (outcome, rest) = running.fabric.stop()?;
         let Outcome {

@@ -18,6 +18,7 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use zeroize::Zeroizing;
 
 use super::{GtpError, file_error, open_regular, open_secret};
+use crate::http;
 use crate::notes::printable;
 
 /// How long a session that this host has asked for is there if it does not ask again.
@@ -107,12 +108,8 @@ impl Lambda {
             (Some("http"), None) => {}
             _ => return Err(no_controller(&url, "is neither http nor https".into())),
         }
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
+        let config = http::direct(PATIENCE)
             .http_status_as_error(false)
-            // A token is for who was named, and for nobody whom that, or the environment, names in turn.
-            .max_redirects(0)
-            .proxy(None)
             .tls_config(tls.build())
             .build();
         Ok(Some(Lambda {
