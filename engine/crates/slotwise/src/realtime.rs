@@ -30,7 +30,7 @@ use crate::links::{Change, Interface, LinkWatch};
 use crate::network::Fibre;
 use crate::parts::{self, PeriodNow};
 use crate::report::{DropCount, FirstLight, SwitchAnswers};
-use crate::run::{RunError, drops, first_light};
+use crate::run::{RunError, drops, first_light, has_star};
 use crate::switches::Switches;
 
 /// Modest among the real-time priorities: kernel threads of the same class keep theirs.
@@ -185,7 +185,7 @@ impl Realtime {
             news,
         } = access;
         let shared = Arc::new(Shared::default());
-        let has_star = fabric.core_losses(0).is_some();
+        let has_star = has_star(&fabric);
         let waker = ports.waker();
         let (frame_sender, frames) = channel();
         let (period_sender, periods) = channel();

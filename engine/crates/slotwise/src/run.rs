@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use slotwise_fabric::{Fabric, FrameRecord};
 use slotwise_reproduce::{AfterFault, Recording};
-use slotwise_scenario::{Endpoint, Scenario, TrafficKind};
+use slotwise_scenario::{Device, Endpoint, Scenario, TrafficKind};
 
 pub use arguments::{RunArgs, check_free, load_text, port};
 
@@ -259,6 +259,11 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
     }
 }
 
+/// Looks whether there is a star, whatever its switches run by now.
+pub fn has_star(fabric: &Fabric) -> bool {
+    fabric.devices().any(|device| matches!(device, Device::Core(_)))
+}
+
 pub fn first_light(fabric: &Fabric) -> FirstLight {
     let waits = fabric.first_light();
     FirstLight {
@@ -407,6 +412,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::network::Network;
+
+    #[test]
+    fn a_star_is_known_before_its_switches_have_programs() {
+        let of = |text: &[u8]| has_star(&Network::parse(text).unwrap().empty_fabric());
+        assert!(of(include_bytes!("../../../../topologies/star4.yaml")));
+        assert!(of(include_bytes!("../../../../topologies/mixed.yaml")));
+        assert!(!of(include_bytes!("../../../../topologies/ring8.yaml")));
+    }
 
     #[test]
     fn frames_without_a_schedule_are_told_of() {
