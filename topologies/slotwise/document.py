@@ -76,7 +76,7 @@ class Document:
         checked = self._checked(self.scenario)
         text = scenario.dump(checked if Path(path).resolve().parent == self._directory else self._placed(checked))
         with suppress(CommandNotFound):
-            self._check_by_engine(text)
+            self._check_by_engine(scenario.dump(self._placed(checked)))
         put(path, text.encode())
 
     def check(self, target: str | None = None) -> None:
@@ -95,7 +95,7 @@ class Document:
         `seed`; `duration_s`, to which the phases are scaled; `report`, a file that stays; `pcap`, a directory for captures, with
         `pcap_filter` and `snaplen`; `columns`, a directory for tables of measurements (`Report.columns`); `rest_port` and
         `p4runtime_port`. `quiet`: nothing of what command and controller say goes on to standard output and standard error. With a star also:
-        `sample_frames`, a row of measurements every so many; `scheduler`, by name or as `{"name": ..., "settings": {...}}`, instead of
+        `sample_frames`, a row of the star's measurements every so many (flows over the whole run have `sample_ms` of the scenario); `scheduler`, by name or as `{"name": ..., "settings": {...}}`, instead of
         the scenario's.
 
         Raises UnknownArgument, ScenarioError or CommandNotFound before, RunFailed after the run.

@@ -42,10 +42,13 @@ pub struct SimulateArgs {
     /// Write what was measured as columns (Parquet) into this directory, by period: of queues, wavelengths, switches, links, flows, as the network has them (docs/experiments.md).
     #[arg(long, value_name = "DIR")]
     columns: Option<PathBuf>,
-    /// Frames of a star from one row of the columns to the next. Of all other networks the scenario's sample_ms says it.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    sample_frames: u32,
+    /// Frames of a star from one row of its columns to the next; 10 unless given. All other columns, and those of flows over the whole run,
+    /// have the scenario's sample_ms.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    sample_frames: Option<u32>,
 }
+
+const SAMPLE_FRAMES: u32 = 10;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -59,6 +62,9 @@ const VIEW_FRAMES: u64 = 100;
 pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     let run = &args.run;
     let network = run.load()?;
+    if args.sample_frames.is_some() {
+        check_sample_frames(&network.scenario, args.columns.is_some())?;
+    }
     let home = Home::find()?;
     // Several runs may take place at once.
     let addresses = run.addresses((0, 0));
@@ -102,6 +108,25 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         until_interrupted(&interrupts);
     }
     Ok(is_well)
+}
+
+/// Refuses what would be ignored; says what has other periods.
+fn check_sample_frames(scenario: &Scenario, has_columns: bool) -> Result<(), String> {
+    if !scenario.has_star() {
+        return Err(
+            "--sample-frames: no star; expected sample_ms in the scenario, as other networks have it".to_owned(),
+        );
+    }
+    if !has_columns {
+        return Err("--sample-frames: no columns to write; expected --columns, too".to_owned());
+    }
+    if scenario.has_groups() {
+        let sample_ms = scenario.routed.sample_ms;
+        say!(
+            "note: --sample-frames is for the star; flows over the whole run have a row every {sample_ms} ms (sample_ms)"
+        );
+    }
+    Ok(())
 }
 
 /// Who looks at a run, and may cut its fibres.
@@ -175,7 +200,9 @@ fn run_network(
         recorders: Recorders::new(
             scenario,
             &session.fabric,
-            args.columns.as_ref().map(|_| args.sample_frames),
+            args.columns
+                .as_ref()
+                .map(|_| args.sample_frames.unwrap_or(SAMPLE_FRAMES)),
         ),
         session,
         spectators,
@@ -495,4 +522,26 @@ pub fn whole_flows(
         }
     }
     flows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Network;
+
+    #[test]
+    fn rows_by_frames_are_refused_where_there_are_none() {
+        let check =
+            |text: &[u8], has_columns| check_sample_frames(&Network::parse(text).unwrap().scenario, has_columns);
+        let star = include_bytes!("../../../../topologies/star4.yaml");
+        assert_eq!(check(star, true), Ok(()));
+        assert!(
+            check(star, false)
+                .unwrap_err()
+                .starts_with("--sample-frames: no columns")
+        );
+        assert_eq!(check(include_bytes!("../../../../topologies/mixed.yaml"), true), Ok(()));
+        let ring = include_bytes!("../../../../topologies/ring8.yaml");
+        assert!(check(ring, true).unwrap_err().contains("expected sample_ms"));
+    }
 }
