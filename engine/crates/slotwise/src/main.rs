@@ -41,6 +41,7 @@ mod networks;
 mod news;
 mod notes;
 mod outputs;
+mod own_schedulers;
 mod parts;
 mod per_star;
 mod picture;

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use slotwise_fabric::{CaptureFilter, Capturing, Fabric, LONGEST_SNAPLEN};
-use slotwise_scenario::{MAX_FILE_BYTES, Scenario};
+use slotwise_scenario::{MAX_FILE_BYTES, Scenario, ScenarioError};
 
 use super::RunError;
 use crate::controller::Addresses;
@@ -17,6 +17,7 @@ use crate::home::Home;
 use crate::network::Network;
 use crate::notes::{note, printable, say};
 use crate::outputs;
+use crate::own_schedulers;
 use crate::picture;
 use crate::report::Report;
 use crate::scenarios::Located;
@@ -82,7 +83,7 @@ fn seconds(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The scenario of a file, all of it checked, and its text.
+/// The scenario of a file, all of it checked, with files of schedulers taken as being beside it, and its text.
 pub fn load_text(path: &Path) -> Result<(Network, Vec<u8>), RunError> {
     let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let mut text = Vec::new();
@@ -90,9 +91,15 @@ pub fn load_text(path: &Path) -> Result<(Network, Vec<u8>), RunError> {
     file.take(MAX_FILE_BYTES as u64 + 1)
         .read_to_end(&mut text)
         .map_err(|error| at(&error))?;
-    match Network::parse(&text) {
-        Ok(network) => Ok((network, text)),
-        Err(error) => Err(format!("{}:\n{}", path.display(), error.located(&text)).into()),
+    let invalid = |error: ScenarioError| format!("{}:\n{}", path.display(), error.located(&text));
+    let mut network = Network::parse(&text).map_err(invalid)?;
+    let directory = std::path::absolute(path)?;
+    for own in &mut network.scenario.schedulers {
+        own.resolve(directory.parent().unwrap_or(Path::new("/")));
+    }
+    match own_schedulers::missing(&network.scenario.schedulers) {
+        missing if missing.is_empty() => Ok((network, text)),
+        missing => Err(invalid(ScenarioError::Invalid(missing)).into()),
     }
 }
 
@@ -124,11 +131,6 @@ impl RunArgs {
         }
         if let Some(seed) = self.seed {
             network.scenario.seed = seed;
-        }
-        let file = std::path::absolute(&self.scenario.path)?;
-        let directory = file.parent().unwrap_or(Path::new("/"));
-        for own in &mut network.scenario.schedulers {
-            own.resolve(directory);
         }
         self.filter(&network)?;
         Ok(network)
