@@ -7,8 +7,8 @@
 
 use super::checksum::Sum;
 use super::headers::{
-    ACK, CWR, ECE, ETHERNET_BYTES, FIN, IPV4_BYTES, IPV4_CHECKSUM, IPV4_ID, IPV4_LENGTH, IPV6_BYTES, IPV6_LENGTH, Ip,
-    PROTOCOL_TCP, PSH, TCP_BYTES, TCP_CHECKSUM, TCP_FLAGS, TCP_SEQUENCE, u16_at,
+    ACK, CWR, ECE, ETHERNET_BYTES, FIN, IPV4_BYTES, IPV4_CHECKSUM, IPV4_ID, IPV4_LENGTH, IPV4_PROTOCOL, IPV6_BYTES,
+    IPV6_LENGTH, IPV6_NEXT_HEADER, Ip, PROTOCOL_TCP, PSH, TCP_BYTES, TCP_CHECKSUM, TCP_FLAGS, TCP_SEQUENCE, u16_at,
 };
 use super::segment::{LEAST_SEGMENT_BYTES, MAX_TINY_SEGMENTS};
 use super::virtio::{HEADER_BYTES, Offload};
@@ -16,8 +16,6 @@ use super::virtio::{HEADER_BYTES, Offload};
 /// Longest super-frame, Ethernet header included; an IP packet has at most 65,535 bytes.
 const MAX_SUPER_FRAME_BYTES: usize = 65_535;
 const IPV4_FRAGMENT: usize = 6;
-const IPV4_PROTOCOL: usize = 9;
-const IPV6_NEXT_HEADER: usize = 6;
 const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3fff;
 
 /// Frames, each with its offload header in front, one after the other in memory.

@@ -10,13 +10,19 @@
 //! kernel -- virtio_net_hdr, up to 64 KB --> segment --> frame by frame --> P4 --> coalesce -- virtio_net_hdr, up to 64 KB --> kernel
 //! ```
 //!
+//! A super-frame may be in tunnels. Then each frame that is cut out of it gets lengths, identifications and checksums of its own in
+//! all headers ([`layers`]).
+//!
 //! Packing can be undone: cutting a packed super-frame gives the same frames, byte for byte.
 
 pub(crate) mod checksum;
 pub(crate) mod coalesce;
 pub(crate) mod headers;
+pub(crate) mod layers;
 pub(crate) mod segment;
 pub(crate) mod virtio;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tunnel_tests;

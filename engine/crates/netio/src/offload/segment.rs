@@ -6,6 +6,7 @@ use super::headers::{
     CWR, FIN, IPV4_ID, Ip, PROTOCOL_TCP, PROTOCOL_UDP, PSH, TCP_BYTES, TCP_CHECKSUM, TCP_FLAGS, TCP_SEQUENCE,
     UDP_BYTES, UDP_CHECKSUM, UDP_LENGTH, put_u16, u16_at,
 };
+use super::layers::{self, GRE_CHECKSUM, Layer};
 use super::virtio::{BadOffload, Cut, Offload, PartialChecksum};
 use crate::MAX_FRAME_BYTES;
 
@@ -30,6 +31,8 @@ pub(crate) struct Frames {
 /// The headers of a super-frame, all within its bounds.
 #[derive(Debug)]
 struct Plan {
+    /// The IP header and, of a packet in tunnels, what is in front of it, from the outermost on.
+    layers: Vec<Layer>,
     ip: Ip,
     /// Where the TCP or UDP header starts.
     transport: usize,
@@ -107,17 +110,17 @@ impl Plan {
         if segment_bytes == 0 {
             return Err(BadOffload("segments without payload"));
         }
-        let ip = Ip::find(frame).ok_or(BadOffload("a super-frame without an IP header"))?;
-        // What lies between are options of IPv4, or extension headers of IPv6.
         let transport = usize::from(partial.start);
         let header = frame.get(transport..).unwrap_or_default();
-        let (least, field) = match cut {
-            Cut::Tcp => (TCP_BYTES, TCP_CHECKSUM),
-            Cut::Udp => (UDP_BYTES, UDP_CHECKSUM),
+        let (protocol, least, field) = match cut {
+            Cut::Tcp => (PROTOCOL_TCP, TCP_BYTES, TCP_CHECKSUM),
+            Cut::Udp => (PROTOCOL_UDP, UDP_BYTES, UDP_CHECKSUM),
         };
-        if transport < ip.start + ip.bytes || header.len() < least || usize::from(partial.offset) != field {
+        if header.len() < least || usize::from(partial.offset) != field {
             return Err(BadOffload("a super-frame whose checksum is not that of TCP or UDP"));
         }
+        let (layers, ip) = layers::around(frame, transport, protocol)
+            .ok_or(BadOffload("a super-frame in headers that ports do not know"))?;
         let header_bytes = match cut {
             Cut::Tcp => usize::from(header[TCP_FLAGS - 1] >> 4) * 4,
             Cut::Udp => UDP_BYTES,
@@ -126,11 +129,12 @@ impl Plan {
             return Err(BadOffload("a super-frame with a TCP header of a wrong length"));
         }
         let payload = transport + header_bytes;
-        let longest = payload - ip.start + usize::from(segment_bytes).min(frame.len() - payload);
+        let longest = payload - layers[0].start() + usize::from(segment_bytes).min(frame.len() - payload);
         if longest > usize::from(u16::MAX) {
             return Err(BadOffload("segments longer than an IP packet"));
         }
         Ok(Plan {
+            layers,
             ip,
             transport,
             payload,
@@ -141,11 +145,6 @@ impl Plan {
 
     /// Turns the super-frame's headers before a segment into the segment's own.
     fn finish(&self, segment: &mut [u8], number: usize, is_last: bool) {
-        if !self.ip.is_ipv6 {
-            let id = u16_at(segment, self.ip.start + IPV4_ID);
-            put_u16(segment, self.ip.start + IPV4_ID, id.wrapping_add(number as u16));
-        }
-        self.ip.set_length(segment, (segment.len() - self.ip.start) as u16);
         let transport_bytes = segment.len() - self.transport;
         let (protocol, field) = match self.cut {
             Cut::Tcp => (PROTOCOL_TCP, TCP_CHECKSUM),
@@ -169,8 +168,37 @@ impl Plan {
             }
             Cut::Udp => put_u16(transport, UDP_LENGTH, transport_bytes as u16),
         }
-        transport[field..field + 2].fill(0);
-        let checksum = pseudo_header.add(transport).checksum();
-        transport[field..field + 2].copy_from_slice(&mangled(checksum));
+        put_checksum(transport, field, pseudo_header);
+        // Each checksum covers what is behind it, so that is made before.
+        for (place, layer) in self.layers.iter().enumerate().rev() {
+            match *layer {
+                Layer::Ip(ip) => {
+                    if !ip.is_ipv6 {
+                        let id = u16_at(segment, ip.start + IPV4_ID);
+                        put_u16(segment, ip.start + IPV4_ID, id.wrapping_add(number as u16));
+                    }
+                    ip.set_length(segment, (segment.len() - ip.start) as u16);
+                }
+                Layer::Udp(start) => {
+                    let bytes = segment.len() - start;
+                    put_u16(segment, start + UDP_LENGTH, bytes as u16);
+                    // 0: the tunnel does without.
+                    if u16_at(segment, start + UDP_CHECKSUM) != 0
+                        && let Some(Layer::Ip(ip)) = self.layers[..place].last()
+                    {
+                        let pseudo_header = ip.pseudo_header(segment, PROTOCOL_UDP, bytes);
+                        put_checksum(&mut segment[start..], UDP_CHECKSUM, pseudo_header);
+                    }
+                }
+                Layer::Gre(start) => put_checksum(&mut segment[start..], GRE_CHECKSUM, Sum::default()),
+            }
+        }
     }
+}
+
+/// Writes the checksum of `covered`, with a pseudo header in front, at `field`.
+fn put_checksum(covered: &mut [u8], field: usize, pseudo_header: Sum) {
+    covered[field..field + 2].fill(0);
+    let checksum = pseudo_header.add(covered).checksum();
+    covered[field..field + 2].copy_from_slice(&mangled(checksum));
 }

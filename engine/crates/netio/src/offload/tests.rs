@@ -75,7 +75,7 @@ fn tcp_offload(tcp: usize, segment: u16) -> Offload {
     }
 }
 
-fn cut(offload: Offload, frame: &mut [u8]) -> Result<Vec<Vec<u8>>, BadOffload> {
+pub(super) fn cut(offload: Offload, frame: &mut [u8]) -> Result<Vec<Vec<u8>>, BadOffload> {
     let mut parts = Vec::new();
     let (mut frames, mut room) = (Frames::new(offload, frame)?, Vec::new());
     while let Some(part) = frames.next(frame, &mut room) {
