@@ -28,6 +28,18 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     }
 }
 
+/// A socket at which nothing arrives until bind() names an interface and a protocol.
+fn raw_socket() -> io::Result<OwnedFd> {
+    // SAFETY: plain system call; the result is checked and owned at once.
+    unsafe {
+        Ok(OwnedFd::from_raw_fd(check(libc::socket(
+            libc::AF_PACKET,
+            libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC,
+            0,
+        ))?))
+    }
+}
+
 /// Payload bytes that an interface takes in a frame.
 fn mtu(fd: &OwnedFd, interface: &str) -> io::Result<usize> {
     // SAFETY: all-zero is a valid ifreq.
@@ -52,15 +64,7 @@ impl PacketSocket {
     /// interface sends in a moment.
     pub(crate) fn open(interface: &str, bursts: bool) -> io::Result<PacketSocket> {
         let index = nix::net::if_::if_nametoindex(interface)? as libc::c_int;
-        // Protocol 0: nothing arrives until bind() names the interface.
-        // SAFETY: plain system call; the result is checked and owned at once.
-        let fd = unsafe {
-            OwnedFd::from_raw_fd(check(libc::socket(
-                libc::AF_PACKET,
-                libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC,
-                0,
-            ))?)
-        };
+        let fd = raw_socket()?;
         let socket = PacketSocket {
             max_frame_bytes: mtu(&fd, interface)? + ETHERNET_BYTES,
             fd,
@@ -96,6 +100,14 @@ impl PacketSocket {
         Ok(socket)
     }
 
+    /// Opens a socket of no interface: nothing arrives at it, and it sends nothing.
+    pub(crate) fn unbound() -> io::Result<PacketSocket> {
+        Ok(PacketSocket {
+            fd: raw_socket()?,
+            max_frame_bytes: 0,
+        })
+    }
+
     fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
         // SAFETY: pointer and length describe `value`, which outlives the call.
         check(unsafe {
@@ -110,7 +122,7 @@ impl PacketSocket {
         Ok(())
     }
 
-    /// The kernel's number of the interface; none when that has gone, whatever its number is now.
+    /// The kernel's number of the interface; none when that has gone, whatever its number is now, or was never there.
     pub(crate) fn interface(&self) -> Option<libc::c_uint> {
         // SAFETY: all-zero is a valid sockaddr_ll.
         let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
@@ -118,7 +130,9 @@ impl PacketSocket {
         // SAFETY: pointer and length describe a live local.
         let result = unsafe { libc::getsockname(self.raw(), (&raw mut address).cast(), &raw mut length) };
         check(result).ok()?;
-        libc::c_uint::try_from(address.sll_ifindex).ok()
+        libc::c_uint::try_from(address.sll_ifindex)
+            .ok()
+            .filter(|index| *index > 0)
     }
 
     pub(crate) fn raw(&self) -> RawFd {

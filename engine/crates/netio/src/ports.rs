@@ -223,6 +223,17 @@ impl Opener {
     }
 }
 
+fn open_all<S: AsRef<str>>(interfaces: &[S], open: impl Fn(&str) -> io::Result<Port>) -> Result<Vec<Port>, PortError> {
+    let named = |interface: &S| {
+        let interface = interface.as_ref();
+        open(interface).map_err(|source| PortError::Open {
+            interface: interface.into(),
+            source,
+        })
+    };
+    interfaces.iter().map(named).collect()
+}
+
 /// Raw ports, numbered in the order in which they were given.
 ///
 /// What they give and take are frames of a wire. Between them and the kernel go super-frames where a host sends them and
@@ -257,14 +268,34 @@ impl Ports {
         namespace: Option<BorrowedFd<'_>>,
         when_full: WhenFull,
     ) -> Result<Ports, PortError> {
-        let open = |interface: &S| {
-            let interface = interface.as_ref();
-            Port::open(interface, namespace, when_full).map_err(|source| PortError::Open {
-                interface: interface.into(),
-                source,
-            })
+        let open = |interface: &str| Port::open(interface, namespace, when_full);
+        Self::of(open_all(interfaces, open)?)
+    }
+
+    /// As [`Ports::open_with`] in the caller's namespace, but an interface that does not exist is no error: its port neither
+    /// receives nor sends until what an [`Opener`] finds later [takes its place](Ports::replace). Returns the places of such
+    /// ports, too.
+    ///
+    /// # Errors
+    /// As [`Ports::open`], and for names that no interface can have.
+    pub fn open_existing<S: AsRef<str>>(
+        interfaces: &[S],
+        when_full: WhenFull,
+    ) -> Result<(Ports, Vec<usize>), PortError> {
+        let open = |interface: &str| match Port::open(interface, None, when_full) {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) && interface.len() < libc::IFNAMSIZ => {
+                let socket = Arc::new(PacketSocket::unbound()?);
+                Ok(Port::new(interface.to_owned(), socket, when_full))
+            }
+            opened => opened,
         };
-        let ports: Vec<Port> = interfaces.iter().map(open).collect::<Result<_, _>>()?;
+        let ports = open_all(interfaces, open)?;
+        let is_missing = |(place, port): (usize, &Port)| port.socket.interface().is_none().then_some(place);
+        let missing = ports.iter().enumerate().filter_map(is_missing).collect();
+        Ok((Self::of(ports)?, missing))
+    }
+
+    fn of(ports: Vec<Port>) -> Result<Ports, PortError> {
         let event = EventFd::from_value_and_flags(0, EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC);
         let waker = Waker(Arc::new(event.map_err(io::Error::from)?));
         let descriptors =

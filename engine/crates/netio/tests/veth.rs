@@ -192,6 +192,33 @@ fn a_port_goes_on_with_an_interface_made_anew() {
     await_cable(&mut ports);
 }
 
+#[test]
+fn an_interface_that_is_missing_at_first_gets_its_port_when_it_appears() {
+    if unshare(CloneFlags::CLONE_NEWNET).is_err() {
+        eprintln!("skipped: network namespaces need root");
+        return;
+    }
+    assert!(Ports::open_existing(&["name-of-16-bytes"], WhenFull::Lose).is_err());
+    let (mut ports, missing) = Ports::open_existing(&["left", "lo", "right"], WhenFull::Lose).unwrap();
+    assert_eq!(missing, [0, 2]);
+    let mut openers = [ports.opener(0), ports.opener(2)];
+    assert!(matches!(openers[0].look(), Ok(Renewal::Gone)));
+    ports.send(0, &frame(1, 60));
+    ports.flush();
+    assert_eq!(ports.refused(0), 1);
+    ports.poll(Some(Duration::ZERO), &mut |_, _| {}).unwrap();
+    ip("link add left type veth peer name right");
+    ip("link set left up");
+    ip("link set right up");
+    for (opener, port) in openers.iter_mut().zip([0, 2]) {
+        let Ok(Renewal::Renewed(opened)) = opener.look() else {
+            panic!("port {port} has not found its interface");
+        };
+        ports.replace(port, opened);
+    }
+    await_cable(&mut ports);
+}
+
 /// Sends TCP data as one super-frame to be cut into segments of `segment` bytes, as any host may.
 fn send_super_frame(interface: &str, payload_bytes: usize, segment: u16) {
     let headers_bytes = 14 + 20 + 20;

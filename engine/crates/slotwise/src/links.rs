@@ -22,6 +22,7 @@ pub struct Interface {
     port: String,
     opener: Opener,
     is_there: bool,
+    has_been_there: bool,
 }
 
 impl Interface {
@@ -32,6 +33,16 @@ impl Interface {
             port,
             opener,
             is_there: true,
+            has_been_there: true,
+        }
+    }
+
+    /// The same for one that does not exist yet.
+    pub fn missing(name: String, port: String, opener: Opener) -> Interface {
+        Interface {
+            is_there: false,
+            has_been_there: false,
+            ..Interface::new(name, port, opener)
         }
     }
 
@@ -42,6 +53,11 @@ impl Interface {
         let found = self.opener.look();
         self.is_there = matches!(found, Ok(Renewal::Same | Renewal::Renewed(_)));
         match found {
+            Ok(Renewal::Renewed(opened)) if !self.has_been_there => {
+                self.has_been_there = true;
+                let said = format!("interface {name} appeared; {port} uses it");
+                (Some(opened), Some(said))
+            }
             Ok(Renewal::Renewed(opened)) => {
                 let said = format!("interface {name} was made anew; {port} goes on with it");
                 (Some(opened), Some(said))

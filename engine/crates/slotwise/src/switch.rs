@@ -57,7 +57,7 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
     } else {
         WhenFull::Lose
     };
-    let ports = Ports::open_with(&names, None, when_full)?;
+    let (ports, missing) = Ports::open_existing(&names, when_full)?;
     let clock = WallClock::start();
     let resolution = if like_bmv2 {
         TsResolution::MicroSecond
@@ -86,6 +86,9 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
         ..ServerConfig::new(address, vec![device])
     };
     let (server, hub) = Server::start(server, Arc::new(move || waker.wake()))?;
+    for options::Interface { port, name } in missing.iter().map(|place| &interfaces[*place]) {
+        note!("slotwise switch: interface {name} of port {port} does not exist; the port waits for it");
+    }
     say_ready(device_id, &server, &interfaces);
 
     let mut device = Device::new(clock, logs.takes_traces(), like_bmv2, queues.map(Queues::new));
@@ -93,6 +96,14 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
         device.install(pipeline);
     }
     let numbers: Vec<Port> = interfaces.iter().map(|it| it.port).collect();
+    let watch = |(place, it): (usize, &options::Interface)| {
+        let watch = if missing.contains(&place) {
+            Interface::missing
+        } else {
+            Interface::new
+        };
+        watch(it.name.clone(), format!("port {}", it.port), ports.opener(place))
+    };
     Switch {
         device,
         surroundings: Surroundings {
@@ -104,11 +115,7 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
             logs,
             lost_packet_outs: 0,
         },
-        interfaces: names
-            .iter()
-            .enumerate()
-            .map(|(place, name)| Interface::new(name.clone(), format!("port {}", numbers[place]), ports.opener(place)))
-            .collect(),
+        interfaces: interfaces.iter().enumerate().map(watch).collect(),
         ports,
         numbers,
         links: Links::new(names),

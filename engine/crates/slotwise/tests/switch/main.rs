@@ -117,7 +117,7 @@ fn says_what_is_wrong_and_fails() {
         (&["-i", "veth0"], "is not PORT@IFACE"),
         (&["-i", "1@a", "-i", "1@b"], "port or interface is there twice"),
         (&["-i", "510@a"], "is the CPU port"),
-        (&["-i", "1@no-such-if"], "interface no-such-if"),
+        (&["-i", "1@a-name-of-17-bytes"], "interface a-name-of-17-bytes"),
         (&[P4INFO], "a P4Info; expected p4c's JSON"),
     ];
     for (arguments, message) in cases {

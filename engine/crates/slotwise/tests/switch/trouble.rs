@@ -59,6 +59,21 @@ fn a_full_disk_ends_captures_and_traces_but_not_the_switch() {
     }
 }
 
+/// Sends frames by the first port until one leaves the switch for the second.
+fn arrives(far: &mut Ports) -> bool {
+    let mut has_arrived = false;
+    for _ in 0..100 {
+        far.send(0, &frame(1));
+        far.flush();
+        let mut look = |port, got: &[u8]| has_arrived |= port == 1 && got == frame(1);
+        far.poll(Some(Duration::from_millis(100)), &mut look).unwrap();
+        if has_arrived {
+            break;
+        }
+    }
+    has_arrived
+}
+
 #[test]
 fn an_interface_made_anew_takes_its_place_again() {
     if !in_new_namespace() {
@@ -77,19 +92,47 @@ fn an_interface_made_anew_takes_its_place_again() {
     ip("link del one");
     plug("one");
     let mut far = Ports::open(&["far-one", "far-two"], None).unwrap();
-    let mut has_arrived = false;
-    for _ in 0..100 {
-        far.send(0, &frame(1));
-        far.flush();
-        let mut look = |port, got: &[u8]| has_arrived |= port == 1 && got == frame(1);
-        far.poll(Some(Duration::from_millis(100)), &mut look).unwrap();
-        if has_arrived {
-            break;
-        }
-    }
-    assert!(has_arrived, "the switch looks four times a second");
+    assert!(arrives(&mut far), "the switch looks four times a second");
     let errors = switch.stop_and_read_errors();
     assert!(errors.contains("interface one was made anew"), "{errors}");
+}
+
+#[test]
+fn an_interface_that_is_missing_at_the_start_gets_its_port_when_it_appears() {
+    if !in_new_namespace() {
+        return;
+    }
+    plug("three");
+    let mut switch = Switch::start(
+        slotwise()
+            .args([
+                "switch", "-i", "1@late", "-i", "2@two", "-i", "3@three", PROGRAM, "--p4info", P4INFO,
+            ])
+            .args(["--grpc-server-addr", "127.0.0.1:0"])
+            .stderr(Stdio::piped()),
+    );
+    runtime().block_on(async {
+        let mut controller = Controller::connect(&switch.address, 1).await;
+        controller.client.write(forward_mac_1_to_port_2(1)).await.unwrap();
+    });
+    let mut far = Ports::open(&["far-three", "far-two"], None).unwrap();
+    far.send(0, &frame(1));
+    far.flush();
+    assert_eq!(receive(&mut far), (1, frame(1)), "the others work meanwhile");
+    for _ in 0..2 {
+        plug("late");
+        let mut far = Ports::open(&["far-late", "far-two"], None).unwrap();
+        assert!(arrives(&mut far), "the switch looks four times a second");
+        ip("link del late");
+    }
+    let errors = switch.stop_and_read_errors();
+    for note in [
+        "interface late of port 1 does not exist; the port waits for it",
+        "interface late appeared; port 1 uses it",
+        "interface late was made anew; port 1 goes on with it",
+    ] {
+        assert_eq!(errors.matches(note).count(), 1, "{note}: {errors}");
+    }
 }
 
 #[test]
