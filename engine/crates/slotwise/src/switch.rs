@@ -29,7 +29,7 @@ use self::queues::Queues;
 use self::settings::{Loaded, Settings};
 use crate::interrupts::Stop;
 use crate::links::{Interface, Links};
-use crate::notes::{note, say};
+use crate::notes::{note, printable, say};
 use crate::run::RunError;
 
 /// Runs the switch until SIGINT or SIGTERM.
@@ -47,6 +47,13 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
         ignored,
         program,
     } = args.settings(manner)?;
+    let surplus = &args.bmv2.surplus;
+    if !surplus.is_empty() {
+        note!(
+            "slotwise switch: words ignored: {}; expected one interface behind each -i, and one program",
+            printable(&surplus.join(" "))
+        );
+    }
     if !ignored.is_empty() {
         note!("slotwise switch: without effect here: {}", ignored.join(" "));
     }

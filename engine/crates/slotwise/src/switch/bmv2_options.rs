@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches, ValueEnum};
 
 use super::options::Args;
@@ -75,6 +76,9 @@ pub struct Bmv2Options {
     dp_grpc_server_addr: Option<String>,
     #[arg(long, hide = true)]
     load_modules: Option<String>,
+    /// Words that belong to no option, which BMv2 passes over.
+    #[arg(skip)]
+    pub surplus: Vec<String>,
 }
 
 /// How much a log tells.
@@ -164,7 +168,9 @@ fn without_separator(mut args: Vec<OsString>) -> Vec<OsString> {
     args
 }
 
-/// The same options, read as BMv2 does: names may be cut short, and `--pcap` takes the word behind it.
+const SURPLUS: &str = "surplus";
+
+/// The same options, read as BMv2 does: names may be cut short, `--pcap` takes the word behind it, and there may be surplus words.
 fn bmv2_command() -> Command {
     let command = Command::new(BMV2_NAME)
         .version(concat!("slotwise ", env!("CARGO_PKG_VERSION")))
@@ -173,6 +179,12 @@ fn bmv2_command() -> Command {
     Args::augment_args(command)
         .mut_arg("pcap", |pcap| pcap.require_equals(false))
         .mut_args(|arg| arg.hide(false))
+        .arg(
+            Arg::new(SURPLUS)
+                .num_args(0..)
+                .value_parser(ValueParser::os_string())
+                .hide(true),
+        )
         .arg(
             Arg::new("version")
                 .short('v')
@@ -216,7 +228,17 @@ fn bmv2_args(matches: &ArgMatches) -> Result<Args, clap::Error> {
         say!("{JSON_VERSION}");
         std::process::exit(0);
     }
-    Args::from_arg_matches(matches)
+    let mut args = Args::from_arg_matches(matches)?;
+    let is_json = |program: &PathBuf| program.extension() == Some(OsStr::new("json"));
+    // Without a program, the first word is one only by its name.
+    let no_program = args.program.take_if(|program| args.bmv2.no_p4 && !is_json(program));
+    let words = matches.get_many::<OsString>(SURPLUS).into_iter().flatten();
+    let words = no_program
+        .iter()
+        .map(|word| word.as_os_str())
+        .chain(words.map(OsString::as_os_str));
+    args.bmv2.surplus = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    Ok(args)
 }
 
 #[cfg(test)]
@@ -288,5 +310,35 @@ mod tests {
         assert_eq!(args.pcap.as_deref(), Some(Path::new(".")));
         assert_eq!((args.device_id, args.bmv2.log_level), (Some(7), LogLevel::Info));
         assert!(bmv2("simple_switch_grpc --log-console --log-file x").is_err());
+    }
+
+    #[test]
+    fn surplus_words_are_kept_apart() {
+        let cases: [(&str, Option<&str>, &[&str]); 5] = [
+            (
+                "-i 1@veth0 2@veth2 3@veth4 --no-p4 -- --cpu-port 255",
+                None,
+                &["2@veth2", "3@veth4"],
+            ),
+            (
+                "x.json -i 1@veth0 2@veth2 -- --cpu-port 255",
+                Some("x.json"),
+                &["2@veth2"],
+            ),
+            (
+                "-i 1@veth0 x.json -- 2@veth2 --cpu-port 255 last",
+                Some("x.json"),
+                &["2@veth2", "last"],
+            ),
+            ("-i 1@veth0 x.json --no-p4 --cpu-port 255", Some("x.json"), &[]),
+            ("-i 1@veth0 2@veth2 --cpu-port 255", Some("2@veth2"), &[]),
+        ];
+        for (line, program, surplus) in cases {
+            let args = bmv2(&format!("simple_switch_grpc {line}")).unwrap();
+            assert_eq!(args.program.as_deref(), program.map(Path::new), "{line}");
+            assert_eq!(args.bmv2.surplus, surplus, "{line}");
+            assert_eq!((args.interfaces.len(), args.cpu_port), (1, Some(255)), "{line}");
+        }
+        assert!(bmv2("simple_switch_grpc x.json --no-such-option").is_err());
     }
 }

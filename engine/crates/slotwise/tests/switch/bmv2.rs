@@ -85,6 +85,35 @@ fn called_by_bmv2s_name_it_takes_bmv2s_command_line_and_configuration() {
     }
 }
 
+/// A start script that forgets `-i` in front of further interfaces.
+#[test]
+fn surplus_words_are_named_and_ignored() {
+    if !in_new_namespace() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for (program, words) in [
+        (&["--no-p4"][..], "2@two last"),
+        (&[PROGRAM, "router.json", "--no-p4"], "2@two router.json last"),
+    ] {
+        let link = tempfile::tempdir_in(directory.path()).unwrap();
+        let (first, rest) = program.split_at(usize::from(program.len() > 1));
+        let mut switch = Switch::start(
+            simple_switch_grpc(link.path())
+                .args(first)
+                .args(["-i", "1@one", "2@two"])
+                .args(rest)
+                .args(["--", "last", "--grpc-server-addr", "127.0.0.1:0"])
+                .stderr(Stdio::piped()),
+        );
+        let errors = switch.stop_and_read_errors();
+        let note = format!("words ignored: {words}; expected one interface behind each -i, and one program");
+        assert!(errors.contains(&note), "{errors}");
+        let ignores_program = errors.contains("without effect here: the program, because of --no-p4");
+        assert_eq!(ignores_program, program.len() > 1, "{errors}");
+    }
+}
+
 #[test]
 fn without_a_cpu_port_there_are_no_packets_to_and_from_the_controller() {
     if !in_new_namespace() {

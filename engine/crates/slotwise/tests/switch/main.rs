@@ -109,7 +109,7 @@ fn says_what_is_wrong_and_fails() {
         P4INFO,
     ];
     let not_pem = [&not_pem[..], &["--grpc-server-addr", "127.0.0.1:0"]].concat();
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 10] = [
         (&["--grpc-server-ssl"], "--grpc-server-cert"),
         (&["--grpc-server-with-client-auth"], "--grpc-server-cacert"),
         (&not_pem, "TLS"),
@@ -119,6 +119,7 @@ fn says_what_is_wrong_and_fails() {
         (&["-i", "510@a"], "is the CPU port"),
         (&["-i", "1@a-name-of-17-bytes"], "interface a-name-of-17-bytes"),
         (&[P4INFO], "a P4Info; expected p4c's JSON"),
+        (&[PROGRAM, "-i", "1@one", "2@two"], "unexpected argument '2@two'"),
     ];
     for (arguments, message) in cases {
         let output = slotwise().arg("switch").args(arguments).output().unwrap();
