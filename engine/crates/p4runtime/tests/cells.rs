@@ -186,6 +186,48 @@ async fn direct_meters_live_with_their_entries() {
 }
 
 #[tokio::test]
+async fn a_modify_without_an_action_resets_a_direct_meter_and_leaves_the_rest() {
+    let bench = Bench::start();
+    let mut primary = bench.ready(&ENTITIES).await;
+    let written = TableEntry {
+        metadata: b"mine".to_vec(),
+        idle_timeout_ns: 1_000_000_000,
+        ..host(1)
+    };
+    let metered = TableEntry {
+        meter_config: rates(1, 2),
+        ..written.clone()
+    };
+    let empty = TableEntry {
+        action: None,
+        ..host(1)
+    };
+    let counted = TableEntry {
+        counter_data: Some(CounterData {
+            packet_count: 7,
+            byte_count: 700,
+        }),
+        ..empty.clone()
+    };
+    let with_resources = |entry: &TableEntry| TableEntry {
+        meter_config: Some(MeterConfig::default()),
+        counter_data: Some(CounterData::default()),
+        ..entry.clone()
+    };
+    for change in [&empty, &counted] {
+        primary.write(vec![insert(metered.clone())]).await.unwrap();
+        primary.write(vec![modify(change.clone())]).await.unwrap();
+        let expected = TableEntry {
+            counter_data: Some(change.counter_data.unwrap_or_default()),
+            ..written.clone()
+        };
+        let found = primary.read_entries(with_resources(&empty)).await;
+        assert_eq!(found, [expected]);
+        primary.write(vec![delete(empty.clone())]).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn registers_are_read_and_written() {
     let mut bench = Bench::start();
     let mut primary = bench.ready(&ENTITIES).await;

@@ -228,6 +228,27 @@ async fn idle_entries_are_reported_each_timeout_until_a_packet_hits_them() {
     );
 }
 
+#[tokio::test]
+async fn a_modify_without_an_action_leaves_the_idle_timer_alone() {
+    let bench = Bench::start();
+    let mut primary = bench.ready(&ENTITIES).await;
+    let empty = TableEntry {
+        action: None,
+        metadata: Vec::new(),
+        ..host(1, 0)
+    };
+    let entries = [host(1, 50 * MS), host(2, 50 * MS)];
+    primary.write(entries.into_iter().map(insert).collect()).await.unwrap();
+    bench.tick(30 * MS);
+    primary.write(vec![modify(empty)]).await.unwrap();
+    bench.tick(50 * MS);
+    let reported = |mac: u8| TableEntry {
+        action: None,
+        ..host(mac, 50 * MS)
+    };
+    assert_eq!(next_idle(&mut primary.stream).await, [reported(1), reported(2)]);
+}
+
 /// `stratum.P4RoleConfig`
 #[derive(Clone, PartialEq, Message)]
 struct RoleConfig {

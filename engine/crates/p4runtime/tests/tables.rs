@@ -6,6 +6,7 @@ use crate::support;
 use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
 use slotwise_p4runtime::proto::p4::v1::*;
 use support::*;
+use tonic::Code;
 
 #[tokio::test]
 async fn entries_read_back_as_written_in_canonical_form() {
@@ -129,6 +130,66 @@ async fn modify_and_delete_name_their_entry_by_key_and_priority() {
         primary.read_entries(table("acl")).await,
         [acl(2, vec![])],
         "metadata went with the entry"
+    );
+}
+
+#[tokio::test]
+async fn a_modify_without_an_action_leaves_metadata_in_every_atomicity() {
+    let bench = Bench::start();
+    let mut primary = bench.ready(&TABLES).await;
+    #[expect(
+        deprecated,
+        reason = "clients of P4Runtime 1.3 and before still use controller_metadata"
+    )]
+    let noted = TableEntry {
+        metadata: b"mine".to_vec(),
+        controller_metadata: 77,
+        ..acl(1, vec![])
+    };
+    let empty = TableEntry {
+        action: None,
+        ..acl(1, vec![])
+    };
+    primary.write(vec![insert(noted.clone())]).await.unwrap();
+    for atomicity in [
+        write_request::Atomicity::ContinueOnError,
+        write_request::Atomicity::RollbackOnError,
+        write_request::Atomicity::DataplaneAtomic,
+    ] {
+        primary
+            .write_atomically(vec![modify(empty.clone()), modify(empty.clone())], atomicity)
+            .await
+            .unwrap();
+        assert_eq!(
+            primary.read_entries(table("acl")).await,
+            [noted.clone()],
+            "{atomicity:?}"
+        );
+    }
+    let renamed = TableEntry {
+        metadata: b"other".to_vec(),
+        ..empty.clone()
+    };
+    primary.write(vec![modify(renamed)]).await.unwrap();
+    let written = TableEntry {
+        metadata: b"other".to_vec(),
+        ..acl(1, vec![])
+    };
+    assert_eq!(
+        primary.read_entries(table("acl")).await,
+        [written],
+        "given metadata are written"
+    );
+    primary.write(vec![modify(acl(1, vec![]))]).await.unwrap();
+    assert_eq!(
+        primary.read_entries(table("acl")).await,
+        [acl(1, vec![])],
+        "with an action the message is the whole entry"
+    );
+    primary.write(vec![delete(empty.clone())]).await.unwrap();
+    assert_eq!(
+        batch_codes(&primary.write(vec![modify(empty)]).await.unwrap_err()),
+        [Code::NotFound]
     );
 }
 

@@ -75,7 +75,8 @@ struct WriteEntry {
     /// `None`: MODIFY leaves it as it is.
     target: Option<Target>,
     resources: Resources,
-    note: Note,
+    /// `None`: MODIFY leaves it as it is.
+    note: Option<Note>,
 }
 
 impl WriteEntry {
@@ -245,7 +246,7 @@ impl Operation for WriteEntry {
             priority: self.priority,
             target: None,
             resources: Resources::default(),
-            note: state.books.notes.get(&id).cloned().unwrap_or_default(),
+            note: Some(state.books.notes.get(&id).cloned().unwrap_or_default()),
         };
         Box::new(move |state| {
             // What was there before fits again: everything after it has been taken back.
@@ -259,11 +260,11 @@ impl Operation for WriteEntry {
         self.write(state).inspect_err(|_| {
             state.books.charge_again(note_after, note_before);
         })?;
-        if self.note != Note::default() {
-            let note = std::mem::take(&mut self.note);
-            state.books.notes.insert(self.id(), note);
-        } else if !state.books.notes.is_empty() {
-            state.books.notes.remove(&self.id());
+        match self.note.take() {
+            None => {}
+            Some(note) if note != Note::default() => drop(state.books.notes.insert(self.id(), note)),
+            Some(_) if state.books.notes.is_empty() => {}
+            Some(_) => drop(state.books.notes.remove(&self.id())),
         }
         Ok(())
     }
@@ -273,12 +274,13 @@ impl WriteEntry {
     /// What the note takes that is there, and the new one.
     fn note_bytes(&self, state: &State<'_>) -> (u64, u64) {
         let notes = &state.books.notes;
-        if notes.is_empty() && self.note == Note::default() {
+        let Some(note) = &self.note else { return (0, 0) };
+        if notes.is_empty() && *note == Note::default() {
             return (0, 0);
         }
         let id = self.id();
         let before = notes.get(&id).map_or(0, |before| charge::note(&id, before));
-        (before, charge::note(&id, &self.note))
+        (before, charge::note(&id, note))
     }
 
     /// Does it, but for the note.
@@ -298,7 +300,8 @@ impl WriteEntry {
             undo.into_iter().for_each(|undo| undo(state));
             return Err(error);
         }
-        if table.has_idle_timeout {
+        // Without a note the entry's timer goes on.
+        if table.has_idle_timeout && self.note.is_some() {
             state.touched.entries.insert(self.id());
         }
         Ok(())
@@ -383,7 +386,7 @@ pub(super) fn plan(
         priority,
         target: None,
         resources: Resources::default(),
-        note: Note::default(),
+        note: Some(Note::default()),
     };
     if kind != update::Type::Delete {
         write.target = entry
@@ -392,8 +395,13 @@ pub(super) fn plan(
             .map(|action| parse_target(info, table, action))
             .transpose()?;
         write.resources = parse_resources(table, kind, entry)?;
-        write.note = Note::of(entry);
+        write.note = Some(Note::of(entry));
         check_idle_timeout(table, entry)?;
+    }
+    // Section 9.1.2: without an action, and unless it changes a direct resource, MODIFY is a no-op. Metadata and timeout are left
+    // alone beside a direct resource, too, since protobuf does not tell unset ones from empty ones.
+    if kind == update::Type::Modify && write.target.is_none() {
+        write.note = write.note.filter(|note| *note != Note::default());
     }
     let changes_action = kind != update::Type::Modify || write.target.is_some();
     if table.is_const && changes_action {
