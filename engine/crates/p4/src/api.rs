@@ -140,7 +140,15 @@ pub enum ConfigError {
     /// Malformed key, width, argument, index.
     #[error("{0}")]
     Invalid(String),
-    /// Table full, or no memory left.
+    /// No room in a table.
+    #[error("table `{table}` is full (max_size {max_size} in the program's JSON)")]
+    TableFull {
+        /// Its name.
+        table: String,
+        /// Entries that the program allows.
+        max_size: usize,
+    },
+    /// No room in something else, or no memory left.
     #[error("{0}")]
     Exhausted(String),
     /// Const table or entry, not allowed action.

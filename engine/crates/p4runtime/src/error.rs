@@ -50,6 +50,7 @@ impl From<ConfigError> for ApiError {
     fn from(error: ConfigError) -> ApiError {
         match error {
             ConfigError::NotFound(message) => ApiError::not_found(message),
+            ConfigError::TableFull { .. } => ApiError::exhausted(error.to_string()),
             ConfigError::AlreadyExists(message) => ApiError::already_exists(message),
             ConfigError::Invalid(message) => ApiError::invalid(message),
             ConfigError::Exhausted(message) => ApiError::exhausted(message),

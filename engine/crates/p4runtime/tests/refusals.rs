@@ -3,6 +3,7 @@
 
 use crate::support;
 
+use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
 use slotwise_p4runtime::proto::p4::v1::*;
 use support::*;
 use tonic::Code;
@@ -330,4 +331,32 @@ async fn a_batch_goes_on_after_an_error_and_reports_in_order() {
     ];
     assert_eq!(batch_codes(&status), expected);
     assert_eq!(primary.read_entries(table("mac")).await.len(), 4);
+}
+
+#[tokio::test]
+async fn a_full_table_names_the_programs_size_and_that_of_p4info_where_they_differ() {
+    let bench = Bench::start();
+    let mut primary = bench.ready(&TABLES).await;
+    for (p4info_size, expected) in [
+        (
+            4,
+            "table `TablesIngress.mac` is full (max_size 4 in the program's JSON)",
+        ),
+        (
+            64,
+            "table `TablesIngress.mac` is full (max_size 4 in the program's JSON; P4Info: 64)",
+        ),
+    ] {
+        let mut config = TABLES.config(8);
+        let tables = &mut config.p4info.as_mut().unwrap().tables;
+        tables.iter_mut().for_each(|table| table.size = p4info_size);
+        primary
+            .set_config(ConfigAction::VerifyAndCommit, Some(config))
+            .await
+            .unwrap();
+        let updates = (1..=5).map(|mac| insert(mac_entry(&TABLES, mac, &[1])));
+        let refused = primary.write(updates.collect()).await.unwrap_err();
+        let message = format!("1 of 5 updates failed; first: {expected}");
+        assert_eq!(refused.message(), message);
+    }
 }

@@ -86,10 +86,10 @@ impl Pipeline {
             )));
         }
         if entries.len() >= shape.max_size {
-            return Err(ConfigError::Exhausted(format!(
-                "table `{}` holds {} entries",
-                shape.name, shape.max_size
-            )));
+            return Err(ConfigError::TableFull {
+                table: shape.name.clone(),
+                max_size: shape.max_size,
+            });
         }
         self.held.grow(table_entry_bytes(&self.ir, index))?;
         if let Some(profile) = shape.profile {

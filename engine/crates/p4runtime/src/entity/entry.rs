@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writes to table entries and default entries.
 
-use slotwise_p4::{ActionCall, EntryState, EntryTarget, Indirect, KeyField, TableEntry};
+use slotwise_p4::{ActionCall, ConfigError, EntryState, EntryTarget, Indirect, KeyField, TableEntry};
 
 use super::direct::{Count, Resources};
 use super::one_shot::{self, ActionSet, OneShot};
@@ -59,6 +59,19 @@ pub(super) enum Target {
     OneShot(ActionSet),
 }
 
+/// The error of an entry that found no place, with P4Info's size of the table where that is another.
+fn not_inserted(table: &Table, error: ConfigError) -> ApiError {
+    match error {
+        ConfigError::TableFull { max_size, .. } if i64::try_from(max_size) != Ok(table.size) => {
+            let Table { name, size, .. } = table;
+            ApiError::exhausted(format!(
+                "table `{name}` is full (max_size {max_size} in the program's JSON; P4Info: {size})"
+            ))
+        }
+        error => error.into(),
+    }
+}
+
 /// The action profile of a table with action sets.
 fn profile_of(table: &Table) -> u32 {
     table
@@ -101,13 +114,15 @@ impl WriteEntry {
                     priority: self.priority,
                     action,
                 };
-                state.pipeline.table_insert(&table.name, entry)?;
+                let inserted = state.pipeline.table_insert(&table.name, entry);
+                inserted.map_err(|error| not_inserted(table, error))?;
             }
             Target::Indirect(target) => {
                 one_shot::refuse_mix(state, table, false)?;
-                state
+                let inserted = state
                     .pipeline
-                    .indirect_insert(&table.name, &self.key, self.priority, target)?;
+                    .indirect_insert(&table.name, &self.key, self.priority, target);
+                inserted.map_err(|error| not_inserted(table, error))?;
             }
             Target::OneShot(set) => {
                 one_shot::refuse_mix(state, table, true)?;
@@ -134,7 +149,7 @@ impl WriteEntry {
             Ok(()) => Ok(one_shot),
             Err(error) => {
                 one_shot.remove(state, table);
-                Err(error.into())
+                Err(not_inserted(table, error))
             }
         }
     }

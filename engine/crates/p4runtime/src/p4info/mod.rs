@@ -51,6 +51,8 @@ pub(crate) struct Table {
     pub has_direct_counter: bool,
     pub direct_meter: Option<MeterKind>,
     pub has_idle_timeout: bool,
+    /// Entries that P4Info promises; the program may have room for more, or fewer.
+    pub size: i64,
 }
 
 #[derive(Debug)]
@@ -268,6 +270,7 @@ impl Direct {
             has_direct_counter: resources.clone().any(|id| self.counters.contains(id)),
             direct_meter: resources.find_map(|id| self.meters.get(id)).copied(),
             has_idle_timeout: table.idle_timeout_behavior() == config::table::IdleTimeoutBehavior::NotifyControl,
+            size: table.size,
         })
     }
 }
