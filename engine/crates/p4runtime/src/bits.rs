@@ -31,6 +31,53 @@ pub(crate) fn parse(bytes: &[u8], width: u32) -> Result<Bits, ApiError> {
     Ok(value)
 }
 
+/// Digits of the longest decimal number that is read; p4c's BMv2 backend stops at 2048 bits.
+const MAX_DIGITS: usize = 1024;
+
+/// Reads a number in decimal, without sign and leading zeros, as controllers write values that are strings for them; gives it in
+/// canonical form.
+pub(crate) fn parse_decimal(text: &[u8]) -> Result<Bits, ApiError> {
+    let is_number = match text {
+        [b'0'] => true,
+        [b'0', ..] | [] => false,
+        _ => text.len() <= MAX_DIGITS && text.iter().all(u8::is_ascii_digit),
+    };
+    if !is_number {
+        return Err(ApiError::invalid(
+            "a string for controllers (sdn_string) is the number in decimal; expected digits without leading zeros",
+        ));
+    }
+    let mut value = vec![0u8];
+    for digit in text {
+        let mut carry = u32::from(digit - b'0');
+        for byte in value.iter_mut().rev() {
+            let sum = u32::from(*byte) * 10 + carry;
+            (*byte, carry) = (sum as u8, sum >> 8);
+        }
+        if carry > 0 {
+            value.insert(0, carry as u8);
+        }
+    }
+    Ok(value)
+}
+
+/// The decimal number of a value, as [`parse_decimal`] reads it.
+pub(crate) fn decimal(bytes: &[u8]) -> Vec<u8> {
+    let mut rest = canonical(bytes);
+    let mut digits = Vec::new();
+    while rest != [0] || digits.is_empty() {
+        let mut remainder = 0;
+        for byte in &mut rest {
+            let part = remainder << 8 | u32::from(*byte);
+            (*byte, remainder) = ((part / 10) as u8, part % 10);
+        }
+        digits.push(b'0' + remainder as u8);
+        rest = canonical(&rest);
+    }
+    digits.reverse();
+    digits
+}
+
 /// The shortest two's complement string of a `width`-bit value, at least one byte.
 pub(crate) fn canonical_signed(bytes: &[u8], width: u32) -> Bits {
     let mut value = extend_sign(bytes, width);
@@ -164,6 +211,29 @@ mod tests {
                 tonic::Code::OutOfRange,
                 "{bytes:?} as bit<{width}>"
             );
+        }
+    }
+
+    #[test]
+    fn decimal_numbers_are_read_and_written() {
+        let all_ones = u128::MAX.to_string();
+        for (text, value) in [
+            ("0", vec![0]),
+            ("9", vec![9]),
+            ("255", vec![0xff]),
+            ("256", vec![1, 0]),
+            ("100000", vec![1, 0x86, 0xa0]),
+            (&all_ones, vec![0xff; 16]),
+        ] {
+            assert_eq!(parse_decimal(text.as_bytes()).unwrap(), value, "{text}");
+            assert_eq!(decimal(&value), text.as_bytes(), "{text}");
+        }
+        assert_eq!(decimal(&[0, 0, 7]), b"7");
+        let long = "1".repeat(MAX_DIGITS);
+        assert_eq!(decimal(&parse_decimal(long.as_bytes()).unwrap()), long.as_bytes());
+        for text in ["", "00", "07", "-1", "+1", " 1", "0x1", "veth0", &format!("{long}1")] {
+            let error = parse_decimal(text.as_bytes()).unwrap_err();
+            assert_eq!(error.code, tonic::Code::InvalidArgument, "{text}");
         }
     }
 

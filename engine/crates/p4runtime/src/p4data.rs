@@ -21,9 +21,15 @@ const MAX_PARTS: usize = 4096;
 /// A type whose values are a fixed number of fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Shape {
-    Bits { width: u32 },
-    Signed { width: u32 },
+    Bits {
+        width: u32,
+    },
+    Signed {
+        width: u32,
+    },
     Bool,
+    /// A string for controllers: the number in decimal.
+    Text,
     Struct(Vec<Shape>),
     Tuple(Vec<Shape>),
 }
@@ -66,7 +72,7 @@ impl Shape {
                     SdnType::SdnBitwidth(bitwidth) => Some(Shape::Bits {
                         width: width(*bitwidth, 1)?,
                     }),
-                    SdnType::SdnString(_) => None,
+                    SdnType::SdnString(_) => Some(Shape::Text),
                 },
             },
             _ => None,
@@ -78,6 +84,7 @@ impl Shape {
         let data = match self {
             Shape::Bits { .. } => Data::Bitstring(bits::canonical(fields.next()?)),
             Shape::Signed { width } => Data::Bitstring(bits::canonical_signed(fields.next()?, *width)),
+            Shape::Text => Data::Bitstring(bits::decimal(fields.next()?)),
             Shape::Bool => Data::Bool(fields.next()?.iter().any(|byte| *byte != 0)),
             Shape::Struct(members) => Data::Struct(encode_all(members, fields)?),
             Shape::Tuple(members) => Data::Tuple(encode_all(members, fields)?),
@@ -90,6 +97,7 @@ impl Shape {
         match (self, &data.data) {
             (Shape::Bits { width }, Some(Data::Bitstring(value))) => bits::parse(value, *width),
             (Shape::Signed { width }, Some(Data::Bitstring(value))) => bits::parse_signed(value, *width),
+            (Shape::Text, Some(Data::Bitstring(value))) => bits::parse_decimal(value),
             (Shape::Bool, Some(Data::Bool(value))) => Ok(vec![u8::from(*value)]),
             _ => Err(ApiError::invalid(format!(
                 "the data is not of the type in P4Info, {self:?}"
@@ -132,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_are_numbers_for_controllers_have_their_width() {
+    fn translated_types_are_what_they_are_for_controllers() {
         let of = |sdn_type| {
             let translation = P4NewTypeTranslation {
                 uri: "example/port_t".to_owned(),
@@ -156,7 +164,10 @@ mod tests {
         };
         assert_eq!(of(SdnType::SdnBitwidth(32)), Some(Shape::Bits { width: 32 }));
         assert_eq!(of(SdnType::SdnBitwidth(0)), None);
-        assert_eq!(of(SdnType::SdnString(SdnString {})), None);
+        let text = of(SdnType::SdnString(SdnString {})).unwrap();
+        let written = text.encode(&mut [vec![1, 0]].iter()).unwrap();
+        assert_eq!(written.data, Some(Data::Bitstring(b"256".to_vec())));
+        assert_eq!(text.parse_scalar(&written).unwrap(), [1, 0]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl ControllerHeader {
             let mut values = metadata.iter().filter(|item| item.metadata_id == field.id);
             match (values.next(), values.next()) {
                 (Some(item), None) => {
-                    let value = bits::parse(&item.value, field.width).map_err(|error| error.at(&field.name))?;
+                    let value = field.parse(&item.value).map_err(|error| error.at(&field.name))?;
                     put(&mut frame, offset, field.width as usize, &value);
                 }
                 (None, _) if field.name.starts_with('_') => {}
@@ -89,7 +89,7 @@ impl ControllerHeader {
             offset += field.width as usize;
             PacketMetadata {
                 metadata_id: field.id,
-                value,
+                value: field.encode(&value),
             }
         });
         Some((metadata.collect(), payload))
@@ -133,6 +133,7 @@ mod tests {
             id,
             name: name.to_owned(),
             width,
+            is_text: false,
         };
         ControllerHeader::new(vec![field(1, "port", 9), field(2, "_pad", 7), field(3, "cookie", 48)]).unwrap()
     }
@@ -159,6 +160,7 @@ mod tests {
             id,
             name: id.to_string(),
             width,
+            is_text: false,
         };
         let header = ControllerHeader::new(vec![field(1, 0), field(2, 8), field(3, 0)]).unwrap();
         let metadata = [item(1, &[0]), item(2, &[7]), item(3, &[0])];
@@ -192,7 +194,8 @@ mod tests {
             ControllerHeader::new(vec![Field {
                 id: 1,
                 name: "port".to_owned(),
-                width: 9
+                width: 9,
+                is_text: false,
             }])
             .is_err()
         );

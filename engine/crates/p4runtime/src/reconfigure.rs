@@ -19,8 +19,12 @@ pub(crate) fn check(from: &P4Info, to: &P4Info) -> Result<(), ApiError> {
     for old in from.tables.values() {
         let same_key = |new: &Table| {
             let shape = |table: &Table| -> Vec<_> {
-                let field =
-                    |field: &crate::p4info::MatchField| (field.field.name.clone(), field.field.width, field.kind);
+                let field = |field: &crate::p4info::MatchField| {
+                    let crate::p4info::Field {
+                        name, width, is_text, ..
+                    } = &field.field;
+                    (name.clone(), *width, *is_text, field.kind)
+                };
                 table.fields.iter().map(field).collect()
             };
             new.name == old.name

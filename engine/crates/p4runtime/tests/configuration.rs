@@ -109,7 +109,7 @@ async fn what_cannot_run_is_refused_and_the_old_program_stays() {
     assert_eq!(primary.get_config(ResponseType::All).await, Some(TABLES.config(7)));
 }
 
-/// The configuration of `tables.p4` whose MAC addresses controllers give in another width, or as strings (width 0).
+/// The configuration of `tables.p4` whose MAC addresses controllers give in another width.
 fn translated(bitwidth: i32) -> ForwardingPipelineConfig {
     let mut config = TABLES.config(3);
     let tables = &mut config.p4info.as_mut().unwrap().tables;
@@ -121,14 +121,18 @@ fn translated(bitwidth: i32) -> ForwardingPipelineConfig {
 }
 
 #[tokio::test]
-async fn translated_numbers_are_served_and_translated_strings_are_not() {
+async fn translated_numbers_have_the_width_that_p4info_gives() {
     let bench = Bench::start();
     let mut primary = Primary::of(&bench.server, 1, 1).await;
     let status = primary
         .set_config(ConfigAction::VerifyAndCommit, Some(translated(0)))
         .await
         .unwrap_err();
-    assert_eq!(status.code(), Code::Unimplemented, "{status:?}");
+    assert_eq!(
+        status.code(),
+        Code::InvalidArgument,
+        "no width and no string: {status:?}"
+    );
 
     primary
         .set_config(ConfigAction::VerifyAndCommit, Some(translated(64)))

@@ -38,30 +38,90 @@ async fn packet_out_leaves_by_its_port_and_packet_in_says_where_it_came_from() {
 
 /// `TABLES` with the ports in its controller headers as numbers of 32 bits for controllers.
 fn translated() -> ForwardingPipelineConfig {
-    use slotwise_p4runtime::proto::p4::config::v1 as config;
     let mut program = TABLES.config(1);
     let info = program.p4info.as_mut().unwrap();
-    let translation = config::P4NewTypeTranslation {
-        uri: String::new(),
-        sdn_type: Some(config::p4_new_type_translation::SdnType::SdnBitwidth(32)),
-    };
-    let port = config::P4NewTypeSpec {
-        representation: Some(config::p4_new_type_spec::Representation::TranslatedType(translation)),
-        ..Default::default()
-    };
-    info.type_info = Some(config::P4TypeInfo {
-        new_types: [("port_t".to_owned(), port)].into(),
-        ..Default::default()
-    });
+    let port_t = translated_type(info, SdnType::SdnBitwidth(32));
     for header in &mut info.controller_packet_metadata {
         let port = &mut header.metadata[0];
         assert_eq!(port.bitwidth, 9);
-        port.bitwidth = 32;
-        port.type_name = Some(config::P4NamedType {
-            name: "port_t".to_owned(),
-        });
+        (port.bitwidth, port.type_name) = (32, port_t.clone());
     }
     program
+}
+
+/// `TABLES` with the parameter of `forward`, ports in controller headers and match fields but one as strings for controllers.
+fn with_strings() -> ForwardingPipelineConfig {
+    let mut program = TABLES.config(1);
+    let info = program.p4info.as_mut().unwrap();
+    let string_t = translated_type(info, SdnType::SdnString(SdnString {}));
+    for header in &mut info.controller_packet_metadata {
+        let port = &mut header.metadata[0];
+        (port.bitwidth, port.type_name) = (0, string_t.clone());
+    }
+    let forward = info.actions.iter_mut().find(|action| !action.params.is_empty());
+    let port = &mut forward.unwrap().params[0];
+    assert_eq!(port.name, "port");
+    (port.bitwidth, port.type_name) = (0, string_t.clone());
+    for field in info.tables.iter_mut().flat_map(|table| &mut table.match_fields) {
+        if field.name != "hdr.probe.port" {
+            (field.bitwidth, field.type_name) = (0, string_t.clone());
+        }
+    }
+    program
+}
+
+#[tokio::test]
+async fn strings_for_controllers_are_numbers_in_decimal() {
+    use set_forwarding_pipeline_config_request::Action::VerifyAndCommit;
+    let mut bench = Bench::start();
+    let mut primary = Primary::of(&bench.server, 1, 1).await;
+    primary.set_config(VerifyAndCommit, Some(with_strings())).await.unwrap();
+    let to_port = |port: &[u8]| action(TABLES.action("forward"), &[port]);
+    let mac = |mac: &[u8], port: &[u8]| TableEntry {
+        r#match: vec![exact(1, mac)],
+        action: to_port(port),
+        ..table("mac")
+    };
+    let written = mac(b"7", b"260");
+    primary.write(vec![insert(written.clone())]).await.unwrap();
+    assert_eq!(primary.read_entries(table("mac")).await, [written]);
+    let fallback = primary.read_entries(default_of("fallback", None)).await;
+    assert_eq!(fallback[0].action, to_port(b"510"));
+    let tagged = acl(1, vec![optional(3, b"15")]);
+    primary.write(vec![insert(tagged.clone())]).await.unwrap();
+    assert_eq!(primary.read_entries(table("acl")).await, [tagged]);
+    let constant = primary.read_entries(table("kinds")).await;
+    assert_eq!(constant[0].r#match, [exact(1, b"3")]);
+    let refused = vec![
+        insert(mac(&[7], b"260")),
+        insert(mac(b"8", b"512")),
+        insert(acl(2, vec![ternary(1, b"1", b"3")])),
+        insert(route(vec![lpm(1, b"1", 32)])),
+    ];
+    let expected = [
+        Code::InvalidArgument,
+        Code::InvalidArgument,
+        Code::Unimplemented,
+        Code::Unimplemented,
+    ];
+    assert_eq!(batch_codes(&primary.write(refused).await.unwrap_err()), expected);
+
+    let payload = frame(7, 0x0800, b"hello");
+    bench.inject(1, 5, &payload);
+    assert_eq!(bench.left.recv().await.unwrap(), (1, 260, payload.clone()));
+    let packet = PacketOut {
+        payload: payload.clone(),
+        metadata: vec![metadata(1, b"261")],
+    };
+    primary.stream.send(Request::Packet(packet)).await;
+    assert_eq!(bench.left.recv().await.unwrap(), (1, 261, payload));
+    let unknown = frame(9, 0x0800, b"hello");
+    bench.inject(1, 260, &unknown);
+    let expected = PacketIn {
+        payload: unknown,
+        metadata: vec![metadata(1, b"260"), metadata(2, &[0])],
+    };
+    assert_eq!(primary.stream.next().await.unwrap(), Response::Packet(expected));
 }
 
 #[tokio::test]

@@ -3,7 +3,6 @@
 
 use slotwise_p4::ActionCall;
 
-use crate::bits;
 use crate::error::ApiError;
 use crate::p4info::{P4Info, Scope, Table};
 use crate::proto::p4::v1;
@@ -51,7 +50,8 @@ pub(super) fn parse(
         let given = action.params.iter().find(|given| given.param_id == param.id);
         let given =
             given.ok_or_else(|| ApiError::invalid(format!("parameter {} (id {}) is missing", param.name, param.id)))?;
-        bits::parse(&given.value, param.width).map_err(|error| error.at(format_args!("parameter {}", param.name)))
+        let value = param.parse(&given.value);
+        value.map_err(|error| error.at(format_args!("parameter {}", param.name)))
     });
     let args = args.collect::<Result<Vec<_>, _>>().map_err(in_action)?;
     Ok(ActionCall {
@@ -69,7 +69,7 @@ pub(super) fn encode(info: &P4Info, call: &ActionCall) -> Option<v1::Action> {
         .zip(&call.args)
         .map(|(param, value)| v1::action::Param {
             param_id: param.id,
-            value: bits::canonical(value),
+            value: param.encode(value),
         });
     Some(v1::Action {
         action_id: action.id,

@@ -107,7 +107,20 @@ pub(crate) fn parse_key(fields: &[MatchField], matches: &[v1::FieldMatch]) -> Re
         .collect()
 }
 
+/// Refuses a match that compares parts of a string for controllers, or which of two is larger.
+fn refuse_text(field: &MatchField) -> Result<(), ApiError> {
+    if field.field.is_text {
+        return Err(ApiError::unimplemented(
+            "strings for controllers (sdn_string) have exact and optional matches only",
+        ));
+    }
+    Ok(())
+}
+
 fn dont_care(field: &MatchField) -> Result<KeyField, ApiError> {
+    if field.kind == MatchType::Range {
+        refuse_text(field)?;
+    }
     Ok(match field.kind {
         MatchType::Lpm => KeyField::Lpm {
             value: vec![0],
@@ -128,7 +141,10 @@ fn dont_care(field: &MatchField) -> Result<KeyField, ApiError> {
 
 fn parse_field(field: &MatchField, given: &v1::FieldMatch) -> Result<KeyField, ApiError> {
     let width = field.field.width;
-    let value = |bytes: &[u8]| bits::parse(bytes, width);
+    let value = |bytes: &[u8]| field.field.parse(bytes);
+    if !matches!(field.kind, MatchType::Exact | MatchType::Optional) {
+        refuse_text(field)?;
+    }
     match (field.kind, &given.field_match_type) {
         (MatchType::Exact, Some(FieldMatchType::Exact(exact))) => Ok(KeyField::Exact(value(&exact.value)?)),
         (MatchType::Lpm, Some(FieldMatchType::Lpm(lpm))) => {
@@ -206,7 +222,9 @@ pub(crate) fn canonical_key(key: Vec<KeyField>) -> Vec<KeyField> {
 pub(crate) fn encode_key(fields: &[MatchField], key: &[KeyField]) -> Vec<v1::FieldMatch> {
     let present = fields.iter().zip(key).filter_map(|(field, key)| {
         let kind = match key.clone() {
-            KeyField::Exact(value) => FieldMatchType::Exact(v1::field_match::Exact { value }),
+            KeyField::Exact(value) => FieldMatchType::Exact(v1::field_match::Exact {
+                value: field.field.encode(&value),
+            }),
             KeyField::Lpm { prefix_len: 0, .. } | KeyField::Optional(None) => return None,
             KeyField::Lpm { value, prefix_len } => FieldMatchType::Lpm(v1::field_match::Lpm {
                 value,
@@ -216,7 +234,9 @@ pub(crate) fn encode_key(fields: &[MatchField], key: &[KeyField]) -> Vec<v1::Fie
             KeyField::Ternary { value, mask } => FieldMatchType::Ternary(v1::field_match::Ternary { value, mask }),
             KeyField::Range { low, high } if low == [0] && high == bits::all_ones(field.field.width) => return None,
             KeyField::Range { low, high } => FieldMatchType::Range(v1::field_match::Range { low, high }),
-            KeyField::Optional(Some(value)) => FieldMatchType::Optional(v1::field_match::Optional { value }),
+            KeyField::Optional(Some(value)) => FieldMatchType::Optional(v1::field_match::Optional {
+                value: field.field.encode(&value),
+            }),
         };
         Some(v1::FieldMatch {
             field_id: field.field.id,

@@ -7,11 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage};
+use slotwise_p4::Bits;
 
+use crate::bits;
 use crate::error::ApiError;
 use crate::packet_io::ControllerHeader;
 use crate::proto::DESCRIPTORS;
 use crate::proto::p4::config::v1 as config;
+use crate::proto::p4::config::v1::p4_new_type_spec::Representation;
+use crate::proto::p4::config::v1::p4_new_type_translation::SdnType;
 
 pub(crate) use config::action_ref::Scope;
 pub(crate) use config::match_field::MatchType;
@@ -28,7 +32,30 @@ const MAX_DEPTH: usize = 100;
 pub(crate) struct Field {
     pub id: u32,
     pub name: String,
+    /// Bits. Of a string for controllers the widest that there is: P4Info does not say, and the pipeline checks.
     pub width: u32,
+    /// True if controllers write the number in decimal, as the string that its type is for them (`sdn_string`).
+    pub is_text: bool,
+}
+
+impl Field {
+    /// Reads a value as a controller writes it; gives it in canonical form.
+    pub fn parse(&self, value: &[u8]) -> Result<Bits, ApiError> {
+        if self.is_text {
+            bits::parse(&bits::parse_decimal(value)?, self.width)
+        } else {
+            bits::parse(value, self.width)
+        }
+    }
+
+    /// A value as controllers read it.
+    pub fn encode(&self, value: &[u8]) -> Vec<u8> {
+        if self.is_text {
+            bits::decimal(value)
+        } else {
+            bits::canonical(value)
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -77,11 +104,12 @@ impl P4Info {
     /// Checks everything that later code relies on. `header_widths` gives the widths that the fields of a header have in the
     /// program, by their names in order: P4Info has those that controllers see, where types are translated.
     pub fn new(info: &config::P4Info, header_widths: &dyn Fn(&[&str]) -> Option<Vec<u32>>) -> Result<P4Info, ApiError> {
+        let types = info.type_info.as_ref();
         let mut ids = Ids::default();
         let mut actions = BTreeMap::new();
         for action in &info.actions {
             let (id, name) = ids.take("action", action.preamble.as_ref())?;
-            let params = params(&action.params).map_err(|error| error.at(format_args!("action {name}")))?;
+            let params = params(&action.params, types).map_err(|error| error.at(format_args!("action {name}")))?;
             actions.insert(id, Action { id, name, params });
         }
         let mut direct = Direct::default();
@@ -104,7 +132,7 @@ impl P4Info {
         for table in &info.tables {
             let (id, name) = ids.take("table", table.preamble.as_ref())?;
             let table = direct
-                .table(id, &name, table, &actions)
+                .table(id, &name, table, &actions, types)
                 .map_err(|error| error.at(format_args!("table {name}")))?;
             if let Some(profile) = table.profile
                 && !objects.profiles.contains_key(&profile)
@@ -246,8 +274,9 @@ impl Direct {
         name: &str,
         table: &config::Table,
         actions: &BTreeMap<u32, Action>,
+        types: Option<&config::P4TypeInfo>,
     ) -> Result<Table, ApiError> {
-        let match_fields = match_fields(&table.match_fields)?;
+        let match_fields = match_fields(&table.match_fields, types)?;
         let mut scopes = BTreeMap::new();
         for reference in &table.action_refs {
             if !actions.contains_key(&reference.id) {
@@ -276,31 +305,31 @@ impl Direct {
 }
 
 /// Checks the parameters of an action.
-fn params(all: &[config::action::Param]) -> Result<Vec<Field>, ApiError> {
-    fields(
-        all.iter()
-            .map(|param| (param.id, &param.name, param.bitwidth, &param.type_name)),
-    )
+fn params(all: &[config::action::Param], types: Option<&config::P4TypeInfo>) -> Result<Vec<Field>, ApiError> {
+    let described = all.iter();
+    let described = described.map(|param| (param.id, &param.name, param.bitwidth, param.type_name.as_ref()));
+    fields(described, types)
 }
 
 /// Checks the fields of a key.
-fn match_fields(all: &[config::MatchField]) -> Result<Vec<MatchField>, ApiError> {
-    let names = fields(
-        all.iter()
-            .map(|field| (field.id, &field.name, field.bitwidth, &field.type_name)),
-    )?;
+fn match_fields(all: &[config::MatchField], types: Option<&config::P4TypeInfo>) -> Result<Vec<MatchField>, ApiError> {
+    let described = all.iter();
+    let described = described.map(|field| (field.id, &field.name, field.bitwidth, field.type_name.as_ref()));
+    let fields = fields(described, types)?;
     let field = |(field, described)| {
         Ok(MatchField {
             field,
             kind: objects::match_type(described)?,
         })
     };
-    names.into_iter().zip(all).map(field).collect()
+    fields.into_iter().zip(all).map(field).collect()
 }
 
-/// Checks ids and widths of the fields of one object. Without a width, a string for controllers has a type's name, `bit<0>` has none.
+/// Checks ids and widths of the fields of one object. Of those without a width, strings for controllers have a type's name,
+/// `bit<0>` has none.
 fn fields<'a>(
-    all: impl Iterator<Item = (u32, &'a String, i32, &'a Option<config::P4NamedType>)>,
+    all: impl Iterator<Item = (u32, &'a String, i32, Option<&'a config::P4NamedType>)>,
+    types: Option<&config::P4TypeInfo>,
 ) -> Result<Vec<Field>, ApiError> {
     let mut ids = BTreeSet::new();
     all.map(|(id, name, bitwidth, type_name)| {
@@ -309,34 +338,33 @@ fn fields<'a>(
                 "field {name}: id {id} is zero or used twice"
             )));
         }
-        if bitwidth == 0 && type_name.is_some() {
-            return Err(ApiError::unimplemented(format!(
-                "field {name} has no bit width: types that are strings for controllers (sdn_string) are not served"
-            )));
-        }
-        let width = u32::try_from(bitwidth)
-            .ok()
-            .filter(|width| (0..=MAX_WIDTH).contains(width));
-        let width = width.ok_or_else(|| {
-            ApiError::invalid(format!("field {name}: bit width {bitwidth} is not in 0..={MAX_WIDTH}"))
-        })?;
+        let is_text = bitwidth == 0 && matches!(translation(types, type_name), Some(SdnType::SdnString(_)));
+        let least = u32::from(type_name.is_some());
+        let width = match u32::try_from(bitwidth) {
+            _ if is_text => MAX_WIDTH,
+            Ok(width) if (least..=MAX_WIDTH).contains(&width) => width,
+            _ => {
+                return Err(ApiError::invalid(format!(
+                    "field {name}: bit width {bitwidth} is not in {least}..={MAX_WIDTH}"
+                )));
+            }
+        };
         Ok(Field {
             id,
             name: name.clone(),
             width,
+            is_text,
         })
     })
     .collect()
 }
 
-/// Whether controllers see a field of a controller header in another width than the program.
-fn is_translated(info: &config::P4Info, field: &config::controller_packet_metadata::Metadata) -> bool {
-    use config::p4_new_type_spec::Representation;
-    let types = info.type_info.as_ref().map(|types| &types.new_types);
-    let spec = types
-        .zip(field.type_name.as_ref())
-        .and_then(|(types, name)| types.get(&name.name));
-    spec.is_some_and(|spec| matches!(spec.representation, Some(Representation::TranslatedType(_))))
+/// What controllers see in place of values of a named type, if that is not what the program has.
+fn translation<'a>(types: Option<&'a config::P4TypeInfo>, name: Option<&config::P4NamedType>) -> Option<&'a SdnType> {
+    match types?.new_types.get(&name?.name)?.representation.as_ref()? {
+        Representation::TranslatedType(translation) => translation.sdn_type.as_ref(),
+        Representation::OriginalType(_) => None,
+    }
 }
 
 type Headers = (Option<ControllerHeader>, Option<ControllerHeader>);
@@ -345,6 +373,7 @@ fn controller_headers(
     info: &config::P4Info,
     header_widths: &dyn Fn(&[&str]) -> Option<Vec<u32>>,
 ) -> Result<Headers, ApiError> {
+    let types = info.type_info.as_ref();
     let (mut packet_in, mut packet_out) = (None, None);
     for metadata in &info.controller_packet_metadata {
         let name = metadata.preamble.as_ref().map_or("", |preamble| preamble.name.as_str());
@@ -357,14 +386,13 @@ fn controller_headers(
                 )));
             }
         };
-        let mut fields = fields(
-            metadata
-                .metadata
-                .iter()
-                .map(|field| (field.id, &field.name, field.bitwidth, &field.type_name)),
-        )
-        .map_err(|error| error.at(name))?;
-        if metadata.metadata.iter().any(|field| is_translated(info, field)) {
+        let described = metadata.metadata.iter();
+        let described = described.map(|field| (field.id, &field.name, field.bitwidth, field.type_name.as_ref()));
+        let mut fields = fields(described, types).map_err(|error| error.at(name))?;
+        let is_translated = |field: &config::controller_packet_metadata::Metadata| {
+            translation(types, field.type_name.as_ref()).is_some()
+        };
+        if metadata.metadata.iter().any(is_translated) {
             let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
             let widths = header_widths(&names).ok_or_else(|| {
                 let names = names.join(", ");
@@ -390,23 +418,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_without_bits_are_no_strings() {
+    fn fields_without_bits_are_strings_only_by_their_type() {
         let param = |type_name: Option<&str>| config::action::Param {
             id: 1,
             name: "p".to_owned(),
             type_name: type_name.map(|name| config::P4NamedType { name: name.to_owned() }),
             ..config::action::Param::default()
         };
-        assert_eq!(params(&[param(None)]).unwrap()[0].width, 0);
+        let new_type = |sdn_type| config::P4NewTypeSpec {
+            representation: Some(Representation::TranslatedType(config::P4NewTypeTranslation {
+                uri: "example".to_owned(),
+                sdn_type: Some(sdn_type),
+            })),
+            ..config::P4NewTypeSpec::default()
+        };
+        let string = SdnType::SdnString(config::p4_new_type_translation::SdnString {});
+        let types = config::P4TypeInfo {
+            new_types: [
+                ("port_t".to_owned(), new_type(string)),
+                ("wide_t".to_owned(), new_type(SdnType::SdnBitwidth(32))),
+            ]
+            .into(),
+            ..config::P4TypeInfo::default()
+        };
+        let of = |type_name| params(&[param(type_name)], Some(&types)).map(|mut all| all.remove(0));
+        let (empty, text) = (of(None).unwrap(), of(Some("port_t")).unwrap());
+        assert_eq!((empty.width, empty.is_text), (0, false));
+        assert!(text.is_text);
+        for name in ["wide_t", "other_t"] {
+            assert_eq!(of(Some(name)).unwrap_err().code, tonic::Code::InvalidArgument);
+        }
         let key = config::MatchField {
             id: 1,
             name: "k".to_owned(),
             r#match: Some(config::match_field::Match::MatchType(MatchType::Range.into())),
             ..config::MatchField::default()
         };
-        assert_eq!(match_fields(&[key]).unwrap()[0].field.width, 0);
-        let string = params(&[param(Some("port_t"))]).unwrap_err();
-        assert_eq!(string.code, tonic::Code::Unimplemented);
+        assert_eq!(match_fields(&[key], None).unwrap()[0].field.width, 0);
     }
 
     #[test]

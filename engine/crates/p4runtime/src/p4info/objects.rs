@@ -119,7 +119,7 @@ impl Objects {
         for value_set in &info.value_sets {
             let (id, name) = ids.take("value set", value_set.preamble.as_ref())?;
             let at_set = |error: ApiError| error.at(format_args!("value set {name}"));
-            let fields = match_fields(&value_set.r#match).map_err(at_set)?;
+            let fields = match_fields(&value_set.r#match, info.type_info.as_ref()).map_err(at_set)?;
             let size =
                 usize::try_from(value_set.size).map_err(|_| at_set(ApiError::invalid("its size is negative")))?;
             objects.value_sets.insert(id, ValueSet { id, name, fields, size });

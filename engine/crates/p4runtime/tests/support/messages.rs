@@ -4,6 +4,8 @@
 
 use prost::Message;
 use slotwise_p4runtime::proto::google::rpc;
+use slotwise_p4runtime::proto::p4::config::v1 as config;
+pub use slotwise_p4runtime::proto::p4::config::v1::p4_new_type_translation::{SdnString, SdnType};
 use slotwise_p4runtime::proto::p4::v1::*;
 use tonic::{Code, Status};
 
@@ -118,6 +120,22 @@ pub fn batch_codes(status: &Status) -> Vec<Code> {
         Code::from(Error::decode(any.value.as_slice()).unwrap().canonical_code)
     };
     details.details.iter().map(code).collect()
+}
+
+/// Gives P4Info a type that controllers see as `sdn_type`; the name of the type.
+pub fn translated_type(info: &mut config::P4Info, sdn_type: SdnType) -> Option<config::P4NamedType> {
+    let translation = config::P4NewTypeTranslation {
+        uri: String::new(),
+        sdn_type: Some(sdn_type),
+    };
+    let new_type = config::P4NewTypeSpec {
+        representation: Some(config::p4_new_type_spec::Representation::TranslatedType(translation)),
+        ..Default::default()
+    };
+    let name = "translated_t".to_owned();
+    let types = info.type_info.get_or_insert_default();
+    types.new_types.insert(name.clone(), new_type);
+    Some(config::P4NamedType { name })
 }
 
 /// An Ethernet frame to a destination MAC.
