@@ -4,6 +4,9 @@ package org.slotwise.rest;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import javax.ws.rs.HttpMethod;
 import javax.ws.rs.WebApplicationException;
 import javax.ws.rs.core.Response;
 import javax.ws.rs.ext.ExceptionMapper;
@@ -27,7 +30,8 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
     public Response toResponse(Throwable error) {
         if (error instanceof WebApplicationException) {
             Response response = ((WebApplicationException) error).getResponse();
-            return answer(Response.fromResponse(response), response.getStatus(), detail(error, response));
+            Set<String> allowed = allowed(response);
+            return answer(Response.fromResponse(response).allow(allowed), response.getStatus(), detail(error, response, allowed));
         }
         if (error instanceof ControllerService.UnavailableException) {
             String cause = error.getCause() == null ? "" : ": " + error.getCause();
@@ -48,7 +52,19 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
         return answer(Response.serverError(), 500, "an unexpected error; the controller's log has it");
     }
 
-    private static String detail(Throwable error, Response response) {
+    /** What a resource that refuses a method allows, or null: Jersey serves HEAD where there is GET, and does not name it here. */
+    private static Set<String> allowed(Response response) {
+        if (response.getAllowedMethods().isEmpty()) {
+            return null;
+        }
+        Set<String> allowed = new TreeSet<>(response.getAllowedMethods());
+        if (allowed.contains(HttpMethod.GET)) {
+            allowed.add(HttpMethod.HEAD);
+        }
+        return allowed;
+    }
+
+    private static String detail(Throwable error, Response response, Set<String> allowed) {
         if (error instanceof ProblemException) {
             return error.getMessage();
         }
@@ -56,7 +72,7 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
             case 404:
                 return "there is no such resource; GET /slotwise/v1/openapi.json describes all";
             case 405:
-                return "this resource allows " + response.getHeaderString("Allow");
+                return "this resource allows " + String.join(", ", allowed);
             case 406:
                 return "this resource cannot be sent in the form asked for";
             case 415:

@@ -22,13 +22,13 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
-import javax.ws.rs.HttpMethod;
 import javax.ws.rs.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -36,6 +36,8 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slotwise.apps.AppResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
@@ -66,11 +68,16 @@ class RestServerTest {
 
     private HttpResponse<String> send(String method, String path, String contentType, String body)
             throws IOException, InterruptedException {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(served.url() + path))
+        HttpRequest.Builder request = request(method, path, body);
+        return send(contentType == null ? request : request.header("Content-Type", contentType));
+    }
+
+    private HttpRequest.Builder request(String method, String path, String body) {
+        return HttpRequest.newBuilder(URI.create(served.url() + path))
                 .method(method, body == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body));
-        if (contentType != null) {
-            request.header("Content-Type", contentType);
-        }
+    }
+
+    private HttpResponse<String> send(HttpRequest.Builder request) throws IOException, InterruptedException {
         return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
     }
 
@@ -139,18 +146,42 @@ class RestServerTest {
         for (Object resource : new SlotwiseApplication(served.controller()).getSingletons()) {
             Path base = resource.getClass().getAnnotation(Path.class);
             for (Method method : resource.getClass().getMethods()) {
-                for (java.lang.annotation.Annotation annotation : method.getAnnotations()) {
-                    HttpMethod verb = annotation.annotationType().getAnnotation(HttpMethod.class);
-                    if (base != null && verb != null) {
-                        resources.add(verb.value() + " /" + base.value() + "/" + method.getAnnotation(Path.class).value());
-                    }
+                Path below = method.getAnnotation(Path.class);
+                if (base != null && below != null) {
+                    resources.add("/" + base.value() + "/" + below.value());
                 }
             }
         }
         Set<String> described = new TreeSet<>();
-        get("openapi.json").get("paths").properties().forEach(path -> path.getValue().fieldNames().forEachRemaining(
-                verb -> described.add(verb.toUpperCase(java.util.Locale.ROOT) + " " + path.getKey())));
+        get("openapi.json").get("paths").fieldNames().forEachRemaining(described::add);
         assertEquals(described, resources);
+    }
+
+    @Test
+    void everyResourceAllowsTheMethodsOfTheDocumentAndNoOthers() throws Exception {
+        for (Map.Entry<String, JsonNode> path : get("openapi.json").get("paths").properties()) {
+            Set<String> methods = new TreeSet<>(Set.of("HEAD", "OPTIONS"));
+            path.getValue().fieldNames().forEachRemaining(verb -> methods.add(verb.toUpperCase(Locale.ROOT)));
+            checkMethods(path.getKey().replace("{id}", "star").replace("{resource}", "scheduler"), methods);
+        }
+        checkMethods(BASE + "apps/star/shutdown", Set.of("GET", "HEAD", "OPTIONS", "PUT"));
+        checkMethods(BASE + "apps/star/status", Set.of("GET", "HEAD", "OPTIONS"));
+    }
+
+    private void checkMethods(String path, Set<String> allowed) throws Exception {
+        assertEquals(allowed, allow(send("OPTIONS", path, null, null)), path);
+        assertEquals(200, send("HEAD", path, null, null).statusCode(), path);
+        for (String method : List.of("DELETE", "PATCH", "POST", "PUT")) {
+            if (!allowed.contains(method)) {
+                HttpResponse<String> refused = send(method, path, "application/json", "{}");
+                checkProblem(405, "HEAD", refused);
+                assertEquals(allowed, allow(refused), method + " " + path);
+            }
+        }
+    }
+
+    private static Set<String> allow(HttpResponse<String> response) {
+        return new TreeSet<>(List.of(response.headers().firstValue("Allow").orElse("none").split(", *")));
     }
 
     private static void checkSchema(JsonNode document, JsonNode schema, String body) throws IOException {
@@ -372,6 +403,35 @@ class RestServerTest {
         checkProblem(405, "PUT", notAllowed);
         assertTrue(notAllowed.headers().firstValue("Allow").orElse("").contains("GET"));
         checkProblem(405, "GET", send("POST", BASE + "status", "application/json", "{}"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"status", "scheduler", "apps/star/scheduler", "shutdown", "openapi.yaml", "nothing"})
+    void aHeaderThatCannotBeReadIsAProblemOfEachResource(String resource) throws Exception {
+        for (String type : List.of("json", "application/", "a b/c", "application/json; charset", ";")) {
+            checkProblem(400, "Content-Type", send("GET", BASE + resource, type, null));
+            checkProblem(400, "Content-Type", send("PUT", BASE + resource, type, "{}"));
+        }
+        for (String type : List.of(";", "a/b;q=x", "application/json;q=x")) {
+            checkProblem(400, "Accept", send(request("GET", BASE + resource, null).header("Accept", type)));
+            checkProblem(400, "Accept", send(request("PUT", BASE + resource, "{}").header("Accept", type)));
+        }
+    }
+
+    @Test
+    void aBodyThatIsNotCalledJsonInUtf8IsRefused() throws Exception {
+        String body = "{\"name\": \"islip\"}";
+        for (String type : List.of("*/*", "application/*", "application/json; charset=utf-16", "application/json; charset=nonsense", "text/plain")) {
+            checkProblem(415, "a body must be", send("PUT", BASE + "scheduler", type, body));
+        }
+        HttpResponse<String> coded = send(request("PUT", BASE + "scheduler", body).header("Content-Type", "application/json").header("Content-Encoding", "gzip"));
+        checkProblem(415, "Content-Encoding is 'gzip'", coded);
+        assertEquals("identity", coded.headers().firstValue("Accept-Encoding").orElse("none"));
+        assertEquals("fair", get("scheduler").get("name").textValue());
+        for (String type : List.of("APPLICATION/JSON", "application/json;charset=UTF-8", "application/json; charset=\"utf-8\"")) {
+            assertEquals(200, send("PUT", BASE + "scheduler", type, body).statusCode(), type);
+        }
+        assertEquals(200, send(request("PUT", BASE + "scheduler", body).header("Content-Type", "application/json").header("Content-Encoding", "identity")).statusCode());
     }
 
     @Test

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import javax.ws.rs.Consumes;
+import javax.ws.rs.GET;
+import javax.ws.rs.PUT;
+import javax.ws.rs.Produces;
+import javax.ws.rs.QueryParam;
+import javax.ws.rs.core.Context;
+import javax.ws.rs.core.HttpHeaders;
+import javax.ws.rs.core.MediaType;
+import javax.ws.rs.core.Response;
+import org.slotwise.apps.AppResources;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+import org.slotwise.star.schedule.InvalidSettingsException;
+
+/** One resource of an application. Its class has the methods that this resource allows, and no other: JAX-RS lists them in {@code Allow}. */
+@Produces(MediaType.APPLICATION_JSON)
+public class AppResource {
+    private final AppResources app;
+    private final String name;
+
+    private AppResource(AppResources app, String name) {
+        this.app = app;
+        this.name = name;
+    }
+
+    /** Returns a resource by name; throws {@link ProblemException} 404 if the application has none of that name. */
+    static AppResource of(AppResources app, String name) {
+        AppResources.Change change = app.changes().get(name);
+        if (change != null) {
+            return new Changeable(app, name, change);
+        }
+        if (!app.reads().containsKey(name)) {
+            throw new ProblemException(404, "application " + app.id() + " has no such resource; it has "
+                    + String.join(", ", app.reads().keySet()));
+        }
+        return new AppResource(app, name);
+    }
+
+    /** Reads it; with a name only the part of that name. */
+    @GET
+    public JsonNode read(@QueryParam("name") String part) {
+        Supplier<JsonNode> whole = app.reads().get(name);
+        if (part == null) {
+            return whole.get();
+        }
+        Function<String, JsonNode> parts = app.parts().get(name);
+        if (parts == null) {
+            throw new ProblemException(400, "this resource has no names to ask for; without 'name' all of it is shown");
+        }
+        return parts.apply(part);
+    }
+
+    /** A resource that can be changed, too. */
+    public static final class Changeable extends AppResource {
+        /** Largest body, bytes; a choice of scheduler has less than a hundred. */
+        private static final int MAX_BODY_BYTES = 16 * 1024;
+        private static final String NO_CODING = "identity";
+
+        private final AppResources.Change change;
+
+        private Changeable(AppResources app, String name, AppResources.Change change) {
+            super(app, name);
+            this.change = change;
+        }
+
+        /** Changes it. */
+        @PUT
+        @Consumes(MediaType.APPLICATION_JSON)
+        public JsonNode change(@Context HttpHeaders headers, InputStream body) throws IOException {
+            checkForm(headers);
+            JsonNode value = parse(body);
+            try {
+                return change.apply(value);
+            } catch (InvalidJsonException | InvalidSettingsException e) {
+                throw new ProblemException(422, e.getMessage());
+            }
+        }
+
+        /** JAX-RS takes no type and patterns of types for JSON as well, and does not look at how a body is written. */
+        private static void checkForm(HttpHeaders headers) {
+            MediaType type = headers.getMediaType();
+            if (type == null || type.isWildcardType() || type.isWildcardSubtype()) {
+                throw new ProblemException(415, "a body must be application/json, and Content-Type say so");
+            }
+            String charset = type.getParameters().getOrDefault(MediaType.CHARSET_PARAMETER, StandardCharsets.UTF_8.name());
+            if (!charset.equalsIgnoreCase(StandardCharsets.UTF_8.name())) {
+                throw new ProblemException(415, "a body must be in UTF-8; Content-Type has charset '" + charset + "'");
+            }
+            String coding = headers.getHeaderString(HttpHeaders.CONTENT_ENCODING);
+            if (coding != null && !coding.equalsIgnoreCase(NO_CODING)) {
+                throw new ProblemException(Response.status(415).header(HttpHeaders.ACCEPT_ENCODING, NO_CODING).build(),
+                        "a body must be sent as it is; Content-Encoding is '" + coding + "'");
+            }
+        }
+
+        private static JsonNode parse(InputStream body) throws IOException {
+            byte[] text = body.readNBytes(MAX_BODY_BYTES + 1);
+            if (text.length > MAX_BODY_BYTES) {
+                throw new ProblemException(413, "a body has at most " + MAX_BODY_BYTES + " bytes");
+            }
+            try {
+                return JsonFields.parse(text);
+            } catch (InvalidJsonException e) {
+                throw new ProblemException(400, e.getMessage());
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest;
+
+import java.util.function.Supplier;
+import javax.ws.rs.ProcessingException;
+import javax.ws.rs.container.ContainerRequestContext;
+import javax.ws.rs.container.ContainerRequestFilter;
+import javax.ws.rs.container.PreMatching;
+import javax.ws.rs.core.HttpHeaders;
+import javax.ws.rs.ext.Provider;
+
+/** Refuses headers that cannot be read before any resource is looked for: Jersey answers those itself later, without a body. */
+@Provider
+@PreMatching
+public final class MalformedHeaders implements ContainerRequestFilter {
+    @Override
+    public void filter(ContainerRequestContext request) {
+        check(request, HttpHeaders.CONTENT_TYPE, request::getMediaType);
+        check(request, HttpHeaders.ACCEPT, request::getAcceptableMediaTypes);
+    }
+
+    private static void check(ContainerRequestContext request, String name, Supplier<?> reader) {
+        try {
+            reader.get();
+        } catch (ProcessingException | IllegalArgumentException e) {
+            throw new ProblemException(400, "header " + name + " is malformed; expected a media type such as application/json, got '"
+                    + request.getHeaderString(name) + "'");
+        }
+    }
+}
