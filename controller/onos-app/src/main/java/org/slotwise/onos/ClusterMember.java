@@ -227,6 +227,12 @@ final class ClusterMember {
                 return asked(now -> now.runner.view(((Hosted<V>) now.apps.find(app.id())).app(), timeoutMs.getAsInt()));
             }
 
+            /** All nodes share the choice of a star's scheduler, and no other of a star. */
+            @Override
+            public boolean takes(Hosted<?> app, String what) {
+                return !app.id().equals(StarApp.ID) || what.equals(KeptStar.SCHEDULER);
+            }
+
             @Override
             public void order(Hosted<?> app, Event.Order order) {
                 ClusterMember.this.order(app.id(), order, timeoutMs.getAsInt());
@@ -269,9 +275,6 @@ final class ClusterMember {
     /** Chooses a scheduler for all nodes; the leader takes it from the store. */
     private void keepScheduler(Choice<?> choice) {
         current();
-        if (!choice.what().equals(KeptStar.SCHEDULER)) {
-            throw new UnavailableException("masters cannot be shut down here", null);
-        }
         keep(choice, store);
     }
 

@@ -8,6 +8,11 @@ public interface Host {
     /** What an application shows now. */
     <V> V view(Hosted<V> app);
 
+    /** As {@link Running#takes}. */
+    default boolean takes(Hosted<?> app, String what) {
+        return true;
+    }
+
     /** As {@link Running#order}. */
     void order(Hosted<?> app, Event.Order order);
 

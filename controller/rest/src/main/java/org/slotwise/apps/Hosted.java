@@ -63,6 +63,11 @@ public final class Hosted<V> {
             }
 
             @Override
+            public boolean takes(String what) {
+                return host.takes(Hosted.this, what);
+            }
+
+            @Override
             public void order(Event.Order order) {
                 host.order(Hosted.this, order);
             }

@@ -13,6 +13,11 @@ public interface Running<V> {
     /** What it shows now. */
     V view();
 
+    /** Returns whether the host takes choices of this kind at all, by the name of {@link Choice#what}. */
+    default boolean takes(String what) {
+        return true;
+    }
+
     /** Gives it an order that nobody keeps. */
     void order(Event.Order order);
 

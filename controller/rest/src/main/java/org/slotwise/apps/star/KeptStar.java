@@ -108,7 +108,7 @@ public final class KeptStar {
         return new Choice<>() {
             @Override
             public String what() {
-                return "shutdown";
+                return StarResources.SHUTDOWN;
             }
 
             @Override

@@ -73,7 +73,7 @@ public final class StarResources implements AppResources {
 
     @Override
     public Map<String, Change> changes() {
-        return Map.of(SCHEDULER, this::choose, SHUTDOWN, this::shutDown);
+        return running.takes(SHUTDOWN) ? Map.of(SCHEDULER, this::choose, SHUTDOWN, this::shutDown) : Map.of(SCHEDULER, this::choose);
     }
 
     @Override
