@@ -44,9 +44,12 @@ final class JerseyHandler extends Handler.Abstract {
     public boolean handle(Request request, Response response, Callback callback) {
         // Each chunk costs as much as a request does: a small message could have thousands.
         if (request.getHeaders().contains(HttpHeader.TRANSFER_ENCODING)) {
-            response.getHeaders().put(HttpHeader.CONNECTION, "close");
-            ProblemAnswer.send(request, response, callback, HttpStatus.LENGTH_REQUIRED_411,
-                    "a body must come with a Content-Length, not in chunks");
+            refuse(request, HttpStatus.LENGTH_REQUIRED_411, "a body must come with a Content-Length, not in chunks", response, callback);
+            return true;
+        }
+        // Before it is read: Jetty goes on with a body that turns out too long after it has told so, when the answer may be on its way.
+        if (request.getLength() > MAX_BODY_BYTES) {
+            refuse(request, HttpStatus.PAYLOAD_TOO_LARGE_413, "a body has at most " + MAX_BODY_BYTES + " bytes", response, callback);
             return true;
         }
         Content.Source.asByteArrayAsync(request, MAX_BODY_BYTES, new Promise.Invocable<byte[]>() {
@@ -57,22 +60,16 @@ final class JerseyHandler extends Handler.Abstract {
 
             @Override
             public void failed(Throwable error) {
-                refuse(request, error, response, callback);
+                refuse(request, HttpStatus.BAD_REQUEST_400, "the body cannot be read: " + error.getMessage(), response, callback);
             }
         });
         return true;
     }
 
-    private static void refuse(Request request, Throwable error, Response response, Callback callback) {
+    private static void refuse(Request request, int status, String detail, Response response, Callback callback) {
         // What follows a body that was not read to its end cannot be read either.
         response.getHeaders().put(HttpHeader.CONNECTION, "close");
-        if (error instanceof IllegalStateException) {
-            ProblemAnswer.send(request, response, callback, HttpStatus.PAYLOAD_TOO_LARGE_413,
-                    "a body has at most " + MAX_BODY_BYTES + " bytes");
-        } else {
-            ProblemAnswer.send(request, response, callback, HttpStatus.BAD_REQUEST_400,
-                    "the body cannot be read: " + error.getMessage());
-        }
+        ProblemAnswer.send(request, response, callback, status, detail);
     }
 
     private void answerOrFail(Request request, byte[] body, Response response, Callback callback) {

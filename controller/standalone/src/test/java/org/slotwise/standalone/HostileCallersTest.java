@@ -134,6 +134,15 @@ class HostileCallersTest {
         checkServed();
     }
 
+    @Test
+    void aBodyThatIsTooLongIsRefusedByItsLengthBeforeItComes() throws Exception {
+        start(PATIENT);
+        checkProblem(413, exchange(PUT + "Content-Length: 65537\r\n\r\n"));
+        String body = "{\"name\": \"" + "x".repeat(65_000) + "\"}";
+        checkProblem(413, exchange(PUT + "Connection: close\r\nContent-Length: " + body.length() + "\r\n\r\n" + body));
+        checkServed();
+    }
+
     /** In order or not: what the server has not read yet when it closes makes a reset of it. */
     private static void checkClosed(Socket socket) throws IOException {
         try {
