@@ -177,7 +177,7 @@ public final class OverlaidStars implements NetworkController {
             List<TableEntry> own = new ArrayList<>(ready.entries());
             if (edge != null) {
                 own.removeIf(entry -> !OverlayRules.isOf(star.network, entry));
-                rest.removeAll(own);
+                rest.removeIf(entry -> OverlayRules.isOf(star.network, entry));
             }
             tell(nowNs, star, new Event.DeviceReady(ready.device(), own));
         }
