@@ -33,10 +33,14 @@ final class EdgeReports {
         }
     }
 
-    /** Takes a request if its frame is the next one for its block; says whether it did. */
+    /**
+     * Takes a request if its frame is the next one for its block; says whether it did. An edge whose fibre was cut for long is believed
+     * at once if it is where the master is, whose own fibre cannot be cut.
+     */
     Verdict take(Request request) {
         int edge = request.edge();
-        Verdict verdict = frames[edge][request.block()].take(request.frame());
+        boolean isWitnessed = edge != master && last[master] != null && FrameWindow.isNear(request.frame(), last[master].frame());
+        Verdict verdict = frames[edge][request.block()].take(request.frame(), isWitnessed);
         boolean newest = last[edge] == null || FrameNumber.difference(request.frame(), last[edge].frame()) >= 0;
         if (verdict == Verdict.RESTARTED || verdict == Verdict.NEWER && newest) {
             last[edge] = request;

@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.control.Command;
@@ -354,6 +356,17 @@ class StarControllerTest {
         assertEquals(8, controller.snapshot().statistics().refusals().get(RequestRefusal.BAD_FIELD));
         assertEquals(0, controller.snapshot().statistics().refusals().get(RequestRefusal.STALE));
         assertEquals(16, star.grantedSlots(0, 3));
+    }
+
+    /** As that of an edge whose fibre was cut: each block of its queues was refused once. */
+    @Test
+    void theFirstRequestAfterALongSilenceIsTaken() {
+        settle();
+        star.muteEdge = 2;
+        star.runFrames(300);
+        star.muteEdge = -1;
+        star.runFrames(8);
+        assertEquals(Set.of(0L), new HashSet<>(controller.snapshot().statistics().refusals().values()));
     }
 
     @Test

@@ -10,7 +10,7 @@ import org.slotwise.wire.WireConstants;
  * confirms it, and the first message of all until the second one does not (as RTP does: RFC 3550, appendix A.1).
  */
 public final class FrameWindow {
-    /** Frames by which a message may be ahead of the one before; of a sender that was silent for longer, one message is lost. */
+    /** Frames by which a message may be ahead of the one before; of a sender that was silent for longer, one message is lost without a witness. */
     static final int MAX_AHEAD = 64;
 
     private boolean heard;
@@ -33,6 +33,15 @@ public final class FrameWindow {
 
     /** Judges the sender's next message; one that is refused changes nothing but what may confirm it. */
     public Verdict take(long frame) {
+        return take(frame, false);
+    }
+
+    /**
+     * Judges the sender's next message as {@link #take(long)} does.
+     *
+     * @param isWitnessed whether another sender, of the same clock, is about that far: a frame far ahead needs no second message then
+     */
+    public Verdict take(long frame, boolean isWitnessed) {
         if (!heard) {
             accept(frame, false);
             return Verdict.NEWER;
@@ -52,7 +61,7 @@ public final class FrameWindow {
         if (ahead < 0) {
             return Verdict.STALE;
         }
-        if (suspecting && isAhead(FrameNumber.difference(frame, suspect), WireConstants.FRAME_WINDOW)) {
+        if (isWitnessed || suspecting && isAhead(FrameNumber.difference(frame, suspect), WireConstants.FRAME_WINDOW)) {
             accept(frame, true);
             return Verdict.NEWER;
         }
@@ -73,6 +82,11 @@ public final class FrameWindow {
         confirmed = isConfirmed;
         suspecting = false;
         last = frame;
+    }
+
+    /** Returns whether two senders of one clock may be at these frames at once. */
+    public static boolean isNear(long frame, long other) {
+        return Math.abs(FrameNumber.difference(frame, other)) <= MAX_AHEAD;
     }
 
     private static boolean isAhead(int frames, int atMost) {

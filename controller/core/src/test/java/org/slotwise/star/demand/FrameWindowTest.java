@@ -59,6 +59,15 @@ class FrameWindowTest {
     }
 
     @Test
+    void aWitnessedFrameFarAheadIsBelievedAtOnceAndAnOldOneNever() {
+        confirmAt(100);
+        assertEquals(Verdict.NEWER, window.take(5_000, true));
+        assertEquals(Verdict.STALE, window.take(5_000, true));
+        assertEquals(Verdict.STALE, window.take(4_999, true));
+        expect(Verdict.NEWER, 5_001);
+    }
+
+    @Test
     void oldFramesAreNeverBelieved() {
         confirmAt(5_000);
         expect(Verdict.STALE, 100);
