@@ -8,7 +8,6 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
-import org.slotwise.star.Statistics.Counter;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
 import org.slotwise.star.schedule.Reasons;
@@ -96,6 +95,7 @@ final class ScheduleMaker {
      */
     FrameSchedule next(int[][] demandSlots, FrameSchedule active, IntPredicate takesPart) {
         Optional<Reservations> reserved = standing(takesPart);
+        statistics.asked(kind.title());
         try {
             // A copy, which may be written to.
             int[][] demand = Arrays.stream(demandSlots).map(int[]::clone).toArray(int[][]::new);
@@ -113,10 +113,10 @@ final class ScheduleMaker {
     }
 
     private void failed(Throwable error) {
-        statistics.count(Counter.SCHEDULER_FAILURES);
-        long failures = statistics.get(Counter.SCHEDULER_FAILURES);
+        String reason = Reasons.of(error);
+        long failures = statistics.failed(kind.title(), reason);
         if (Long.bitCount(failures) == 1) {
-            listener.accept(new SchedulerFailed(kind.title(), Reasons.of(error), failures));
+            listener.accept(new SchedulerFailed(kind.title(), reason, failures));
         }
     }
 }

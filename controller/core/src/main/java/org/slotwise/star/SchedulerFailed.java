@@ -4,7 +4,7 @@ package org.slotwise.star;
 import java.util.Objects;
 import org.slotwise.control.Command;
 
-/** A scheduler gave no schedule, so the last one stays. Told of the first failure, the second, the fourth, and so on. */
+/** A scheduler gave no schedule, so the last one stays. Told of a scheduler's first failure, its second, its fourth, and so on. */
 public final class SchedulerFailed extends Command.Notice {
     private final String scheduler;
     private final String reason;
@@ -27,7 +27,7 @@ public final class SchedulerFailed extends Command.Notice {
         return reason;
     }
 
-    /** How often any scheduler has failed since the controller began. */
+    /** How often this scheduler has failed since the controller began. */
     public long failures() {
         return failures;
     }

@@ -3,7 +3,9 @@ package org.slotwise.star;
 
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import org.slotwise.star.demand.RequestRefusal;
 
 /** What the controller has done since it started. Immutable. */
@@ -11,6 +13,7 @@ public final class Statistics {
     private final Map<Counter, Long> counters;
     private final Map<RequestRefusal, Long> refusals;
     private final Map<Duration, Summary> durations;
+    private final Map<String, Failures> failures;
 
     /** Things that are counted. */
     public enum Counter {
@@ -85,11 +88,42 @@ public final class Statistics {
         }
     }
 
+    /** A scheduler that failed: how often, in how many frames, and why the last time. Immutable. */
+    public static final class Failures {
+        private final long frames;
+        private final long count;
+        private final String last;
+
+        private Failures(long frames, long count, String last) {
+            this.frames = frames;
+            this.count = count;
+            this.last = last;
+        }
+
+        /** Frames for which it was to give a schedule. */
+        public long frames() {
+            return frames;
+        }
+
+        /** Frames for which it gave none. */
+        public long count() {
+            return count;
+        }
+
+        /** Reason of the last failure, one line. */
+        public String last() {
+            return last;
+        }
+    }
+
     private Statistics(Recorder recorder) {
         this.counters = Collections.unmodifiableMap(new EnumMap<>(recorder.counters));
         this.refusals = Collections.unmodifiableMap(new EnumMap<>(recorder.refusals));
         this.durations = new EnumMap<>(Duration.class);
         recorder.durations.forEach((duration, histogram) -> durations.put(duration, new Summary(histogram)));
+        this.failures = new TreeMap<>();
+        recorder.lastFailures.forEach((scheduler, last) ->
+                failures.put(scheduler, new Failures(recorder.scheduled.get(scheduler), recorder.failed.get(scheduler), last)));
     }
 
     /** Collects. */
@@ -97,6 +131,10 @@ public final class Statistics {
         private final Map<Counter, Long> counters = new EnumMap<>(Counter.class);
         private final Map<RequestRefusal, Long> refusals = new EnumMap<>(RequestRefusal.class);
         private final Map<Duration, Histogram> durations = new EnumMap<>(Duration.class);
+        /** By scheduler: frames, those of them without a schedule, and why the last one. */
+        private final Map<String, Long> scheduled = new HashMap<>();
+        private final Map<String, Long> failed = new HashMap<>();
+        private final Map<String, String> lastFailures = new HashMap<>();
 
         Recorder() {
             for (Counter counter : Counter.values()) {
@@ -126,8 +164,16 @@ public final class Statistics {
             durations.get(duration).record(value);
         }
 
-        long get(Counter counter) {
-            return counters.get(counter);
+        /** A scheduler is asked for a schedule. */
+        void asked(String scheduler) {
+            scheduled.merge(scheduler, 1L, Long::sum);
+        }
+
+        /** A scheduler that was asked gave none; returns how often that is so. */
+        long failed(String scheduler, String reason) {
+            count(Counter.SCHEDULER_FAILURES);
+            lastFailures.put(scheduler, reason);
+            return failed.merge(scheduler, 1L, Long::sum);
         }
 
         Statistics snapshot() {
@@ -138,6 +184,11 @@ public final class Statistics {
     /** A count. */
     public long get(Counter counter) {
         return counters.get(counter);
+    }
+
+    /** Schedulers that failed, by name. */
+    public Map<String, Failures> schedulerFailures() {
+        return Collections.unmodifiableMap(failures);
     }
 
     /** Packets that were no acceptable request, or beacon to hand on, by reason. */

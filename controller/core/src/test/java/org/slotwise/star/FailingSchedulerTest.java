@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -27,15 +28,17 @@ class FailingSchedulerTest {
 
     /** One that does what a test says. */
     private static class Broken implements SchedulerProvider {
+        private final String name;
         private final Supplier<Scheduler> scheduler;
 
-        Broken(Supplier<Scheduler> scheduler) {
+        Broken(String name, Supplier<Scheduler> scheduler) {
+            this.name = name;
             this.scheduler = scheduler;
         }
 
         @Override
         public String name() {
-            return "broken";
+            return name;
         }
 
         @Override
@@ -50,7 +53,17 @@ class FailingSchedulerTest {
     }
 
     private static SchedulerChosen broken(Supplier<Scheduler> scheduler) throws InvalidSettingsException {
-        SchedulerKind kind = Schedulers.ours().with(List.of(new Broken(scheduler))).named("broken");
+        return broken(new Broken("broken", scheduler));
+    }
+
+    private static SchedulerChosen broken(String name, String reason) throws InvalidSettingsException {
+        return broken(new Broken(name, () -> (demand, current) -> {
+            throw new Scheduler.FailedException(reason);
+        }));
+    }
+
+    private static SchedulerChosen broken(Broken provider) throws InvalidSettingsException {
+        SchedulerKind kind = Schedulers.ours().with(List.of(provider)).named(provider.name());
         return new SchedulerChosen(kind, kind.completeSettings(Map.of()));
     }
 
@@ -77,6 +90,43 @@ class FailingSchedulerTest {
         star.deliver(Networks.scheduler(Kinds.FAIR));
         star.runFrames(10);
         assertTrue(star.grantedSlots(2, 1) > star.grantedSlots(1, 2), "it goes on with another scheduler");
+    }
+
+    /** Its first failure is told although others have failed before. */
+    @Test
+    void eachSchedulersFailuresAreCountedAndExplained() throws InvalidSettingsException {
+        StarController controller = new StarController(star.network, broken("first", "one"), () -> 0);
+        star.attach(controller);
+        star.runFrames(12);
+        long first = controller.snapshot().statistics().get(Counter.SCHEDULER_FAILURES);
+        assertTrue(first >= 3, "only " + first + " failures");
+        star.deliver(broken("second", "two"));
+        star.runFrame();
+        SchedulerFailed told = star.failures.get(star.failures.size() - 1);
+        assertEquals("second, 1: two", told.scheduler() + ", " + told.failures() + ": " + told.reason());
+        Map<String, Statistics.Failures> failures = controller.snapshot().statistics().schedulerFailures();
+        assertEquals(List.of("first", "second"), List.copyOf(failures.keySet()));
+        assertEquals(first, failures.get("first").count());
+        assertEquals(first, failures.get("first").frames());
+        assertEquals("one", failures.get("first").last());
+        assertEquals(1, failures.get("second").count());
+    }
+
+    @Test
+    void aSchedulerThatFailsNowAndThenIsCountedByItsFrames() throws InvalidSettingsException {
+        AtomicInteger asked = new AtomicInteger();
+        StarController controller = new StarController(star.network, broken(() -> (demand, current) -> {
+            if (asked.incrementAndGet() == 2) {
+                throw new Scheduler.FailedException("once");
+            }
+            return current;
+        }), () -> 0);
+        star.attach(controller);
+        star.runFrames(12);
+        Statistics.Failures failures = controller.snapshot().statistics().schedulerFailures().get("broken");
+        assertEquals(1, failures.count());
+        assertEquals(asked.get(), failures.frames());
+        assertTrue(asked.get() > 2);
     }
 
     @Test
@@ -174,7 +224,7 @@ class FailingSchedulerTest {
     /** Asked once, where it is known to be somebody's code, and not at each start. */
     @Test
     void whoCannotSayWhereItRunsIsRefusedWhenItIsFound() {
-        SchedulerProvider unsure = new Broken(() -> null) {
+        SchedulerProvider unsure = new Broken("broken", () -> null) {
             @Override
             public boolean runsElsewhere() {
                 throw new IllegalStateException("who knows");

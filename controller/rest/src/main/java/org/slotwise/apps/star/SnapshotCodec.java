@@ -271,6 +271,9 @@ public final class SnapshotCodec {
                 .put("devices_lost", statistics.get(Counter.DEVICES_LOST));
         if (statistics.get(Counter.SCHEDULER_FAILURES) > 0) {
             node.put("scheduler_failures", statistics.get(Counter.SCHEDULER_FAILURES));
+            ArrayNode failed = node.putArray("failed_schedulers");
+            statistics.schedulerFailures().forEach((name, failures) -> failed.addObject().put("name", name)
+                    .put("frames", failures.frames()).put("failures", failures.count()).put("last_failure", failures.last()));
         }
         for (Statistics.Duration duration : Statistics.Duration.values()) {
             Statistics.Summary summary = statistics.get(duration);
