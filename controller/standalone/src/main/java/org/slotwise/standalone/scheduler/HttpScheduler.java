@@ -30,6 +30,7 @@ final class HttpScheduler implements Scheduler {
     private long sequence;
     private int pause;
     private int left;
+    private String failure;
 
     HttpScheduler(ProcessProvider program, Map<String, String> settings, int instance, Duration limit) {
         this.program = program;
@@ -42,7 +43,7 @@ final class HttpScheduler implements Scheduler {
     public FrameSchedule schedule(int[][] demandSlots, FrameSchedule current) {
         if (left > 0) {
             left--;
-            throw new FailedException("program '" + program.name() + "' is not asked so soon after it failed");
+            throw new FailedException("program '" + program.name() + "' is not asked so soon after it failed: " + failure);
         }
         try {
             FrameSchedule answer = ask(demandSlots, current);
@@ -51,6 +52,7 @@ final class HttpScheduler implements Scheduler {
         } catch (FailedException e) {
             pause = Math.min(MAX_PAUSE, Math.max(1, 2 * pause));
             left = pause;
+            failure = e.getMessage();
             throw e;
         }
     }

@@ -34,6 +34,8 @@ public final class OwnSchedulers implements AutoCloseable {
     private static final int DEFAULT_LIMIT_MS = 100;
     /** Where time stands still meanwhile; the engine waits twice as long for a controller. */
     private static final int LOCKSTEP_LIMIT_MS = 30_000;
+    /** Of a class, which shares the CPU with the controller: what takes so long is a defect. */
+    private static final int JAR_LIMIT_MS = 5000;
 
     private final List<AutoCloseable> open = new ArrayList<>();
     private final List<ProcessProvider> programs = new ArrayList<>();
@@ -76,18 +78,16 @@ public final class OwnSchedulers implements AutoCloseable {
                 throw new InvalidJsonException(place, "either 'jar' or 'command' is needed");
             }
             providers.add(fields.optional("jar").isPresent()
-                    ? fromJar(entry.getKey(), fields) : process(entry.getKey(), fields, waits));
+                    ? fromJar(entry.getKey(), fields, waits) : process(entry.getKey(), fields, waits));
         }
         try {
             all = all.with(providers);
         } catch (IllegalArgumentException e) {
             throw new InvalidJsonException(where, e.getMessage());
-        } catch (RuntimeException | Error e) {
-            throw new InvalidJsonException(where, "a class does not say what it is: " + Reasons.of(e));
         }
     }
 
-    private SchedulerProvider fromJar(String name, JsonFields fields) throws IOException, InvalidJsonException {
+    private SchedulerProvider fromJar(String name, JsonFields fields, boolean waits) throws IOException, InvalidJsonException {
         for (String key : List.of("directory", "limit_ms", "settings")) {
             if (fields.optional(key).isPresent()) {
                 throw new InvalidJsonException(fields.place(key), "is for a 'command'; a class says itself what can be set");
@@ -101,7 +101,8 @@ public final class OwnSchedulers implements AutoCloseable {
         open.add(loader);
         Map<String, SchedulerProvider> found = new TreeMap<>();
         try {
-            Schedulers.found(loader).forEach(provider -> found.put(provider.name(), provider));
+            JarProvider.load(loader, Duration.ofMillis(waits ? LOCKSTEP_LIMIT_MS : JAR_LIMIT_MS))
+                    .forEach(provider -> found.put(provider.name(), provider));
         } catch (RuntimeException | Error e) {
             throw new InvalidJsonException(fields.place("jar"), jar + ": " + Reasons.of(e));
         }

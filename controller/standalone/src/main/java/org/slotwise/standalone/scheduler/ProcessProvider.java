@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.standalone.scheduler;
 
+import com.sun.net.httpserver.HttpServer;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.net.HttpURLConnection;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -39,10 +45,13 @@ import org.slotwise.star.schedule.Setting;
 final class ProcessProvider implements SchedulerProvider, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ProcessProvider.class);
     private static final Duration START_LIMIT = Duration.ofSeconds(20);
-    private static final Duration HELLO_LIMIT = Duration.ofSeconds(5);
+    private static final int HELLO_LIMIT_MS = 5000;
     private static final long END_LIMIT_MS = 1000;
     private static final int MAX_LINE = 1024;
+    private static final String MARGIN = System.lineSeparator() + "    ";
     private static final int MAX_LINES = 1000;
+    /** What is written within this time belongs together, such as a traceback. */
+    private static final long PAUSE_MS = 20;
     private static final int MAX_PORT = 65_535;
 
     private final String name;
@@ -80,7 +89,8 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
 
     @Override
     public String description() {
-        return "A program: " + String.join(" ", command);
+        // Its arguments may be secrets, and this is shown to all.
+        return "A program: " + new File(command.get(0)).getName();
     }
 
     @Override
@@ -101,15 +111,37 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
         return new HttpScheduler(this, settings.texts(), instances.incrementAndGet(), limit);
     }
 
-    /** Starts it, and connects once, so that the first question finds both sides awake; what does not work shows when it is asked. */
+    /**
+     * Starts it, connects to it without a word, and practises asking, so that the first question finds both sides awake; what does not
+     * work shows when it is asked.
+     */
     void prepare() {
-        try {
-            await(HttpRequest.newBuilder(start()).GET().build(), response -> HttpResponse.BodySubscribers.discarding(), HELLO_LIMIT);
-        } catch (Scheduler.FailedException | IOException e) {
+        try (Socket hello = new Socket()) {
+            hello.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), start().getPort()), HELLO_LIMIT_MS);
+            practise();
+        } catch (Scheduler.FailedException | IOException | TimeoutException e) {
             LOG.warn("scheduler '{}': {}", name, e.getMessage());
-        } catch (TimeoutException e) {
-            LOG.warn("scheduler '{}': it took a connection, and says nothing", name);
         }
+    }
+
+    /** Asks a server of this process: in a JVM the first call takes longer than a program may for its answer. */
+    private void practise() throws IOException, TimeoutException {
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 1);
+        server.createContext("/", exchange -> {
+            exchange.sendResponseHeaders(HttpURLConnection.HTTP_NO_CONTENT, -1);
+            exchange.close();
+        });
+        server.start();
+        try {
+            await(HttpRequest.newBuilder(at(server.getAddress().getPort())).POST(HttpRequest.BodyPublishers.ofString("{}")).build(),
+                    response -> HttpResponse.BodySubscribers.discarding(), START_LIMIT);
+        } finally {
+            server.stop(0);
+        }
+    }
+
+    private static URI at(int port) {
+        return URI.create("http://127.0.0.1:" + port + "/");
     }
 
     /** Asks, for at most so long; a connection on which an answer is still to come is closed then. */
@@ -159,7 +191,7 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
         follow("output", process.getInputStream(), lines -> port.complete(port(line(lines))), port::completeExceptionally);
         follow("errors", process.getErrorStream(), lines -> { }, error -> { });
         try {
-            address = URI.create("http://127.0.0.1:" + port.get(START_LIMIT.toMillis(), TimeUnit.MILLISECONDS) + "/");
+            address = at(port.get(START_LIMIT.toMillis(), TimeUnit.MILLISECONDS));
             LOG.info("scheduler '{}': process {} listens at {}", name, process.pid(), address);
         } catch (ExecutionException e) {
             end(process);
@@ -197,16 +229,36 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
         thread.start();
     }
 
+    /** Lines that come together are one message, those after the first one indented. */
     private void log(BufferedReader lines) throws IOException {
         int count = 0;
-        for (String line = line(lines); line != null; line = line(lines)) {
-            if (count < MAX_LINES) {
-                LOG.info("scheduler '{}': {}", name, line);
-            } else if (count == MAX_LINES) {
-                LOG.warn("scheduler '{}': it says more than {} lines; the others are not shown", name, MAX_LINES);
+        String line = line(lines);
+        while (line != null && count < MAX_LINES) {
+            List<String> message = new ArrayList<>(List.of(line));
+            while (count + message.size() < MAX_LINES && hasMore(lines)) {
+                message.add(line(lines));
             }
-            count = Math.min(count + 1, MAX_LINES + 1);
+            count += message.size();
+            LOG.info("scheduler '{}': {}", name, String.join(MARGIN, message));
+            line = line(lines);
         }
+        if (line != null) {
+            LOG.warn("scheduler '{}': it says more than {} lines; the others are not shown", name, MAX_LINES);
+            while (lines.read() >= 0) {
+                // To its end, so that the program never waits.
+            }
+        }
+    }
+
+    private static boolean hasMore(BufferedReader lines) throws IOException {
+        if (!lines.ready()) {
+            try {
+                Thread.sleep(PAUSE_MS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+        return lines.ready();
     }
 
     /** One line, cut where it is too long; null at the end. */
@@ -222,10 +274,11 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
             }
             next = reader.read();
         }
-        return line.toString().strip();
+        return line.toString().stripTrailing();
     }
 
-    private int port(String line) {
+    private int port(String first) {
+        String line = first == null ? null : first.strip();
         if (line == null || !line.matches("[1-9][0-9]{0,4}") || Integer.parseInt(line) > MAX_PORT) {
             throw new IllegalArgumentException("the first line that program '" + name + "' writes is its port, got "
                     + (line == null ? "nothing" : "'" + line + "'"));

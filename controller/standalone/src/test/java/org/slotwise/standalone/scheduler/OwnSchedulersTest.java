@@ -4,8 +4,13 @@ package org.slotwise.standalone.scheduler;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -18,18 +23,25 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.standalone.Jars;
 import org.slotwise.star.schedule.FrameSchedule;
 import org.slotwise.star.schedule.InvalidSettingsException;
 import org.slotwise.star.schedule.Scheduler;
 import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.SchedulerProvider;
+import org.slotwise.star.schedule.SchedulerSettings;
 import org.slotwise.star.schedule.Schedulers;
 
 /** Schedulers of one's own: the examples for users, and programs that misbehave. */
@@ -209,6 +221,129 @@ class OwnSchedulersTest {
             assertEquals("program 'mine' did not answer within 5000 ms", message);
             awaitEnd();
         }
+    }
+
+    @Test
+    void aProgramIsSentQuestionsAndNothingElse() throws Exception {
+        Path others = directory.resolve("others");
+        try (ProcessProvider provider = provider("self.say('{\"version\": 1, \"schedule\": [[-1, -1]]}')\n"
+                + "    def send_error(self, *args):\n        open('" + others + "', 'a').write(self.requestline)", false, Duration.ofSeconds(TIMEOUT_S))) {
+            provider.prepare();
+            assertEquals(FrameSchedule.empty(2, 1), made(provider).schedule(new int[2][2], FrameSchedule.empty(2, 1)));
+            assertFalse(Files.exists(others));
+        }
+    }
+
+    @Test
+    void aProgramIsShownByItsNameWithoutItsArguments() throws Exception {
+        own = OwnSchedulers.read("schedulers", object().set("mine", command("/opt/solver", "--license", "SECRET")), true);
+        assertEquals("A program: solver", own.all().named("mine").description());
+    }
+
+    @Test
+    void linesThatAProgramWritesTogetherAreOneMessage() throws Exception {
+        BlockingQueue<String> messages = new LinkedBlockingQueue<>();
+        AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                messages.add(event.getFormattedMessage());
+            }
+        };
+        appender.start();
+        Logger log = (Logger) LoggerFactory.getLogger(ProcessProvider.class);
+        log.addAppender(appender);
+        log.setLevel(Level.INFO);
+        try (ProcessProvider provider = provider("import traceback\n        try:\n            1 / 0\n        except ZeroDivisionError:\n"
+                + "            sys.stderr.write(traceback.format_exc())\n        self.say('', 500)", false, Duration.ofSeconds(TIMEOUT_S))) {
+            Scheduler scheduler = made(provider);
+            assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
+            assertTrue(messages.poll(TIMEOUT_S, TimeUnit.SECONDS).contains("listens at"));
+            List<String> lines = messages.poll(TIMEOUT_S, TimeUnit.SECONDS).lines().toList();
+            assertEquals("scheduler 'mine': Traceback (most recent call last):", lines.get(0));
+            assertEquals("    ZeroDivisionError: division by zero", lines.get(lines.size() - 1));
+        } finally {
+            log.setLevel(null);
+            log.detachAppender(appender);
+        }
+    }
+
+    @Test
+    void aProgramThatIsLeftAloneSaysWhyItFailedBefore() throws Exception {
+        Scheduler scheduler = scheduler("mine", program("self.say('', 500)"));
+        for (String reason : List.of("program 'mine' answered with status 500",
+                "program 'mine' is not asked so soon after it failed: program 'mine' answered with status 500")) {
+            assertEquals(reason, assertThrows(Scheduler.FailedException.class,
+                    () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage());
+        }
+    }
+
+    /** A class that does what a test says. */
+    private record Jarred(Scheduler scheduler) implements SchedulerProvider {
+        @Override
+        public String name() {
+            return "mine";
+        }
+
+        @Override
+        public String description() {
+            return "Of a jar.";
+        }
+
+        @Override
+        public Scheduler create(SchedulerSettings settings) {
+            return scheduler;
+        }
+    }
+
+    private static Scheduler ofJar(Scheduler scheduler, Duration limit) throws InvalidSettingsException {
+        SchedulerKind kind = Schedulers.ours().with(List.of(new JarProvider(new Jarred(scheduler), limit))).named("mine");
+        return kind.create(kind.completeSettings(Map.of()));
+    }
+
+    @Test
+    void aClassThatDoesNotReturnIsWaitedForOnceAndAskedAgainWhenItHas() throws Exception {
+        CountDownLatch held = new CountDownLatch(1);
+        AtomicInteger asked = new AtomicInteger();
+        Scheduler scheduler = ofJar((demand, current) -> {
+            asked.incrementAndGet();
+            try {
+                held.await();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+            return current;
+        }, Duration.ofSeconds(1));
+        FrameSchedule current = FrameSchedule.empty(2, 1);
+        for (String reason : List.of("its class did not return within 1000 ms", "its class has not returned yet from an earlier call")) {
+            assertEquals(reason, assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], current)).getMessage());
+        }
+        assertEquals(1, asked.get());
+        held.countDown();
+        assertTimeoutPreemptively(Duration.ofSeconds(TIMEOUT_S), () -> {
+            while (true) {
+                try {
+                    assertEquals(current, scheduler.schedule(new int[2][2], current));
+                    return;
+                } catch (Scheduler.FailedException notYet) {
+                    Thread.onSpinWait();
+                }
+            }
+        });
+    }
+
+    @Test
+    void whatAClassThrowsIsThrownAsItIs() throws Exception {
+        Scheduler scheduler = ofJar((demand, current) -> {
+            if (demand.length == 2) {
+                throw new Scheduler.FailedException("no idea");
+            }
+            throw new AssertionError("a defect");
+        }, Duration.ofSeconds(TIMEOUT_S));
+        assertEquals("no idea", assertThrows(Scheduler.FailedException.class,
+                () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage());
+        assertEquals("a defect", assertThrows(AssertionError.class,
+                () -> scheduler.schedule(new int[3][3], FrameSchedule.empty(3, 1))).getMessage());
+        assertThrows(NullPointerException.class, () -> ofJar(null, Duration.ofSeconds(TIMEOUT_S)), "its provider made none");
     }
 
     @Test
