@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What scripts say of themselves, what they look at before a run, and what `scripts/test` sums up."""
+import json
 import re
+import runpy
 import subprocess
 import sys
 
 import pytest
+import yaml
 
 from slotwise import home
 
@@ -42,6 +45,13 @@ def test_only_a_port_that_a_run_needs_is_in_its_way(namespaces, port, status):
     )
     assert result.returncode == status, result.stderr
     assert (f"port {port} (controller, REST) is taken" in result.stderr) == (status == 1)
+
+
+def test_the_rest_interface_of_every_application_is_fuzzed(tmp_path):
+    fuzz = runpy.run_path(str(SCRIPTS / "fuzz-rest"))
+    apps = json.loads(fuzz["configuration"](tmp_path, 1, "token").read_text())["network"]["apps"]
+    document = yaml.safe_load((home.root() / "controller/rest/src/main/resources/openapi.yaml").read_text())
+    assert set(apps) == set(document["components"]["parameters"]["AppId"]["schema"]["enum"])
 
 
 def test_what_pip_makes_in_the_clone_is_ignored():
