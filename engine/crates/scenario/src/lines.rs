@@ -13,7 +13,7 @@ use crate::depth::events;
 use crate::problem::Problem;
 
 /// Says of each problem its line in `yaml`: that of the key or element it names, of the nearest one around it if there is none such (a
-/// key that is missing), and none of what the whole file lacks.
+/// key that is missing), the outermost of which begins on the line of the first key.
 pub(crate) fn locate(yaml: &[u8], problems: &mut [Problem]) {
     let mut lines: HashMap<String, Option<u64>> = HashMap::new();
     for problem in problems.iter() {
@@ -29,10 +29,9 @@ pub(crate) fn locate(yaml: &[u8], problems: &mut [Problem]) {
     }
 }
 
-/// A JSON pointer and those around it, without the whole file's.
+/// A JSON pointer and those around it, up to the whole file's.
 fn around(pointer: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(pointer), |place| place.rfind('/').map(|end| &place[..end]))
-        .filter(|place| !place.is_empty())
 }
 
 /// A message shows no more of one.
@@ -63,7 +62,7 @@ enum Open {
     Mapping(bool),
 }
 
-/// Calls `on` with the JSON pointer and line of each key and element.
+/// Calls `on` with the JSON pointer and line of the outermost collection, and of each key and element.
 fn walk(yaml: &[u8], mut on: impl FnMut(&str, u64)) {
     let mut place = String::new();
     // Each with the length of its own pointer.
@@ -97,7 +96,7 @@ fn walk(yaml: &[u8], mut on: impl FnMut(&str, u64)) {
                 }
             }
             Some((Open::Mapping(is_key), _)) => *is_key = true,
-            None => {}
+            None => on("", event.line),
         }
         match event.kind {
             YAML_SEQUENCE_START_EVENT => open.push((Open::Sequence(0), place.len())),
@@ -166,8 +165,9 @@ last: 8
     fn what_is_missing_has_the_line_of_what_is_around_it() {
         assert_eq!(line(FILE, "/list/1/rate_bps"), line(FILE, "/list/1"));
         assert_eq!(line(FILE, "/list/7/rate_bps"), Some(3));
-        assert_eq!(line(FILE, "/nothing/at/all"), None);
-        assert_eq!(line(FILE, ""), None);
+        assert_eq!(line(FILE, "/nothing/at/all"), Some(2), "the file's first key");
+        assert_eq!(line(FILE, ""), Some(2));
+        assert_eq!(line("# only\n\n- 1\n", ""), Some(3));
         assert_eq!(line("", "/a"), None);
         assert_eq!(line("a: [1, {", "/a/1/b"), Some(1));
         assert_eq!(line("\u{feff}# \u{e9}\r\n\u{e9}: 1\r\nb: 2\r\n", "/b"), Some(3));
