@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packet rings with their controller, in virtual time."""
 import json
+import re
+import signal
+import urllib.request
+from contextlib import ExitStack
 
 import jsonschema
 import pandas
 import pytest
 
 from slotwise import plot
-from test_runs import ROOT, load_report, slotwise
+from slotwise.routers import read_until, spawn
+from test_runs import ROOT, SLOTWISE, load_report, slotwise
 
 NOTHING_BROKEN = {"duplicate": 0, "astray": 0, "transit_loss": 0, "round": 0, "add_rate": 0, "insertion": 0, "first": []}
 
@@ -123,6 +128,38 @@ def test_who_sends_a_packet_now_and_then_leaves_the_rest(tmp_path, mode):
     # 85 % of 50 Mb/s but for seven times 94 bytes each 5 ms.
     assert abs(greedy["rias_bps"] / (0.85 * 50e6 - 7 * 94 * 8 * 200) - 1) < 1e-3, greedy
     assert greedy["rate_bps"] > 0.95 * greedy["rias_bps"], greedy
+
+
+# Nobody asks the controller for anything: in this mode it has no turns.
+IDLE = CUT[:CUT.index("changes:")].replace("duration_ms: 1500", "duration_ms: 10000000") + "controller: {control_latency_ns: 1000000}\n"
+
+
+def test_rest_changes_a_ring_in_virtual_time_and_answers_on(tmp_path):
+    (tmp_path / "idle.yaml").write_text(IDLE)
+    with ExitStack() as stack:
+        run = spawn(stack, SLOTWISE, "simulate", tmp_path / "idle.yaml", "--report", tmp_path / "report.json")
+        ring = re.search(r"http://[^ ]*/v1/", read_until(run, "REST server is at"))[0] + "apps/ring/"
+
+        def ask(resource: str, body: dict | None = None) -> dict:
+            data = None if body is None else json.dumps(body).encode()
+            request = urllib.request.Request(ring + resource, data, {"Content-Type": "application/json"}, method="PUT" if data else "GET")
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)
+
+        def await_settled() -> None:
+            while not all(station["settled"] for station in ask("stations")["stations"]):
+                assert run.poll() is None
+
+        for mode in ("controller", "explicit", "controller"):
+            assert ask("mode", {"mode": mode}) == {"mode": mode}
+            assert ask("mode") == {"mode": mode}
+            await_settled()
+        ask("ports", {"device_id": 3001, "port": 256, "up": False})
+        while ask("status")["reroutes"] == 0:
+            assert run.poll() is None
+        await_settled()
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=120)
 
 
 def test_fairness_after_a_fault_is_measured(tmp_path):

@@ -124,6 +124,8 @@ pub struct LockstepLink {
     /// Devices that are not there.
     absent: BTreeSet<u64>,
     has_controller: bool,
+    /// The controller has done something since its last turn, or said that it wants something.
+    is_called: bool,
 }
 
 impl LockstepLink {
@@ -139,6 +141,7 @@ impl LockstepLink {
             packet_outs: Vec::new(),
             absent: BTreeSet::new(),
             has_controller: false,
+            is_called: false,
         }
     }
 
@@ -165,6 +168,7 @@ impl LockstepLink {
         (self.sequence, self.received) = (0, 0);
         self.packet_outs.clear();
         self.has_controller = false;
+        self.is_called = false;
         Ok(())
     }
 
@@ -241,7 +245,22 @@ impl LockstepLink {
         }
     }
 
+    /// Carries out what the controller has asked of devices since its last turn, as when it was told something over REST; `execute`
+    /// gets its commands. True if a turn is due, since it has done something, or has said `Done` for its last turn again, by which it
+    /// wants something. Never blocks.
+    pub fn listen(&mut self, execute: &mut dyn FnMut(DeviceCommand)) -> Result<bool, LockstepError> {
+        while let Ok(event) = self.hub.events.try_recv() {
+            self.handle(event, execute)?;
+        }
+        Ok(self.is_called)
+    }
+
     fn handle(&mut self, event: HubEvent, execute: &mut dyn FnMut(DeviceCommand)) -> Result<(), LockstepError> {
+        self.is_called |= match &event {
+            HubEvent::Command(_) => true,
+            HubEvent::Done(answer) => answer.sequence == self.sequence,
+            _ => false,
+        };
         match event {
             HubEvent::Command(DeviceCommand {
                 device_id,
@@ -252,6 +271,8 @@ impl LockstepLink {
             }
             HubEvent::Command(command) => execute(command),
             HubEvent::RefusedPacketOut => self.received += 1,
+            // Of an earlier turn: it has crossed the next one on its way.
+            HubEvent::Done(answer) if answer.sequence <= self.sequence => {}
             HubEvent::Done(answer) => return Err(self.wrong_turn(&answer)),
             HubEvent::StreamEnded | HubEvent::StreamJoined | HubEvent::PortsRefreshed | HubEvent::DeviceForgotten => {}
         }
@@ -369,6 +390,7 @@ impl LockstepLink {
                     let mut packet_outs = std::mem::take(&mut self.packet_outs);
                     packet_outs.sort_by_key(|packet| packet.device_id);
                     let next_deadline_ns = (done.next_deadline_ns != 0).then_some(done.next_deadline_ns);
+                    self.is_called = false;
                     return Ok(Turn {
                         packet_outs,
                         next_deadline_ns,

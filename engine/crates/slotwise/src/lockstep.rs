@@ -464,8 +464,25 @@ impl Session {
         }
     }
 
-    /// Gives the controller a turn at once: what it was told over REST it writes to tables, and the fabric answers in turns only.
-    pub fn call_now(&mut self) {
+    /// Answers the controller that somebody has told something over REST: what it wrote to tables since is done, and it has a turn at
+    /// once. To be called now and then: until it is, such a controller waits and answers nobody.
+    ///
+    /// # Errors
+    /// When the controller breaks the rules.
+    pub fn answer(&mut self) -> Result<(), RunError> {
+        if self.is_out {
+            return Ok(());
+        }
+        let fabric = &mut self.fabric;
+        let link = &mut self.lockstep.controller_mut().link;
+        if link.listen(&mut |command| devices::execute(fabric, command))? {
+            self.call_now();
+        }
+        Ok(())
+    }
+
+    /// Gives the controller a turn at once: what it was told over REST it writes to tables.
+    fn call_now(&mut self) {
         self.lockstep.call_now(&self.fabric);
     }
 

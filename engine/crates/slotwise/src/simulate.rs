@@ -317,9 +317,7 @@ impl Simulation<'_> {
             }
             self.session.listen();
             advanced?;
-            if self.spectators.watch.as_ref().is_some_and(Watch::is_changing) {
-                self.session.call_now();
-            }
+            self.session.answer()?;
             let now_ns = self.session.fabric.now();
             if now_ns >= next_view_ns || now_ns == end_ns {
                 next_view_ns = now_ns + view_ns;

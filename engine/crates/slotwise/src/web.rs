@@ -3,7 +3,6 @@
 //! others' changes go.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -76,8 +75,6 @@ impl Watch {
             rest: Mutex::default(),
             fibres: network.fibres(),
             tell: Mutex::new(Some(fibres)),
-            changing: AtomicUsize::new(0),
-            has_answered: AtomicBool::new(false),
         });
         let server = serve(port, "--web=PORT", steering.clone())?;
         let scenario = &network.scenario;
@@ -107,12 +104,6 @@ impl Watch {
     /// Where the controller's REST server is from now on, if anywhere.
     pub fn reach(&self, rest: Option<&Rest>) {
         *self.steering.rest.lock().unwrap_or_else(PoisonError::into_inner) = rest.cloned();
-    }
-
-    /// Whether the controller is about to change something that somebody wanted, or may have answered and not yet written it.
-    pub fn is_changing(&self) -> bool {
-        let has_answered = self.steering.has_answered.swap(false, Ordering::Relaxed);
-        has_answered || self.steering.changing.load(Ordering::Relaxed) > 0
     }
 
     /// Counts a frame.
@@ -174,10 +165,6 @@ struct Steering {
     fibres: Vec<(String, Fibre)>,
     /// None when the run is over.
     tell: Mutex<Option<Sender<FibreCommand>>>,
-    /// Changes that the controller has not answered yet.
-    changing: AtomicUsize,
-    /// It has answered one since somebody looked.
-    has_answered: AtomicBool,
 }
 
 /// What `api/fibre` takes.
@@ -246,12 +233,7 @@ impl Steering {
             Method::Get => None,
             Method::Put => Some(asked.body.as_slice()),
         };
-        let changes = usize::from(body.is_some());
-        self.changing.fetch_add(changes, Ordering::Relaxed);
-        let answer = rest.pass(body, resource);
-        self.has_answered.fetch_or(changes > 0, Ordering::Relaxed);
-        self.changing.fetch_sub(changes, Ordering::Relaxed);
-        match answer {
+        match rest.pass(body, resource) {
             Ok((status, body)) => Answer { status, body },
             Err(error) => Answer::problem(502, "Bad Gateway", &format!("the controller: {error}")),
         }
@@ -289,8 +271,6 @@ mod tests {
             rest: Mutex::default(),
             fibres: network.fibres(),
             tell: Mutex::new(Some(tell)),
-            changing: AtomicUsize::new(0),
-            has_answered: AtomicBool::new(false),
         };
         assert_eq!(steering.fibre_names().len(), 4, "one name each");
         let status = |asked: &Asked| steering.call(asked.clone()).status;
@@ -315,8 +295,6 @@ mod tests {
             rest: Mutex::default(),
             fibres: mesh.fibres(),
             tell: Mutex::new(None),
-            changing: AtomicUsize::new(0),
-            has_answered: AtomicBool::new(false),
         };
         assert_eq!(of_mesh.fibre_names().len(), 12, "one name each");
         assert!(

@@ -14,7 +14,13 @@ final class LockstepClock implements Clock {
     /** Questions to switches in the order in which they were asked, which is the order of their answers. */
     private final Deque<Runnable> awaited = new ArrayDeque<>();
     private boolean settling;
+    private Runnable settled = () -> { };
     private long nowNs;
+
+    /** Has something done each time that all is answered. */
+    void whenSettled(Runnable task) {
+        settled = task;
+    }
 
     /** The fabric is at this time now, ns. */
     void set(long fabricNs) {
@@ -52,6 +58,7 @@ final class LockstepClock implements Clock {
             awaited.remove().run();
         }
         settling = false;
+        settled.run();
     }
 
     /** The driver tells the loop of its deadlines; what an event led to is over before the next one happens. */

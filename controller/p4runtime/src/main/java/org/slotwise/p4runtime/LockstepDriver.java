@@ -21,7 +21,8 @@ import org.slotwise.lockstep.Done;
  * Time is the fabric's: it stands still until every stream has brought the same {@link Advance}, then all packets
  * that came before happen at that time, in the order of devices, and the fabric gets {@link Done}. Nothing depends on
  * how fast this machine is. A switch that stops is called again at once, but the fabric answers when it is there again;
- * that it was lost, and that it is back, happens in the next turn.
+ * that it was lost, and that it is back, happens in the next turn. What an application is ordered between two turns happens at once, at
+ * the time of the last one; if it wants something then, the fabric is told so and gives it a turn.
  */
 public final class LockstepDriver extends Driver {
     private static final Logger LOG = LoggerFactory.getLogger(LockstepDriver.class);
@@ -37,7 +38,10 @@ public final class LockstepDriver extends Driver {
     /** Called again and not there yet. */
     private final Set<DeviceId> called = new TreeSet<>();
     private boolean saidReady;
+    private boolean isInTurn;
     private long packetOuts;
+    /** What the fabric knows: how the last turn ended. */
+    private Done told = Done.getDefaultInstance();
 
     /** Takes what it needs; does nothing before {@link #start}. */
     public LockstepDriver(Setup setup) {
@@ -47,6 +51,7 @@ public final class LockstepDriver extends Driver {
     private LockstepDriver(Setup setup, LockstepClock clock) {
         super(setup, true, thread -> clock);
         this.clock = clock;
+        clock.whenSettled(this::callBetweenTurns);
     }
 
     @Override
@@ -81,6 +86,7 @@ public final class LockstepDriver extends Driver {
     }
 
     private void advance(Advance advance) {
+        isInTurn = true;
         clock.set(advance.getNowNs());
         advance.getAbsentDevicesList().forEach(device -> lose(DeviceId.of(device)));
         returned.forEach(this::lose);
@@ -101,6 +107,14 @@ public final class LockstepDriver extends Driver {
         if (!loop().isClosed()) {
             done(advance.getSequence());
         }
+        isInTurn = false;
+    }
+
+    /** Says that the last turn ended otherwise than it was told, if an order has led to more since. */
+    private void callBetweenTurns() {
+        if (saidReady && !isInTurn && !loop().isClosed() && !told.equals(ended(told.getSequence()))) {
+            done(told.getSequence());
+        }
     }
 
     private void lose(DeviceId device) {
@@ -115,10 +129,14 @@ public final class LockstepDriver extends Driver {
     }
 
     private void done(long sequence) {
-        Done done = Done.newBuilder().setSequence(sequence).setPacketOuts(packetOuts)
-                .setNextDeadlineNs(loop().host().nextDeadlineNs().orElse(0)).build();
+        told = ended(sequence);
         sessions().values().stream().filter(DeviceSession::isPrimary).findFirst()
-                .ifPresent(session -> session.sendOther(Any.pack(done)));
+                .ifPresent(session -> session.sendOther(Any.pack(told)));
+    }
+
+    private Done ended(long sequence) {
+        return Done.newBuilder().setSequence(sequence).setPacketOuts(packetOuts)
+                .setNextDeadlineNs(loop().host().nextDeadlineNs().orElse(0)).build();
     }
 
     @Override

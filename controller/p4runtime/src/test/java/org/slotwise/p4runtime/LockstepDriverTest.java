@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.Any;
 import java.time.Duration;
+import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -50,6 +52,27 @@ class LockstepDriverTest extends DriverTestBase {
         switches.sendOtherToAll(advance(1, 1000));
         assertEquals(1, FakeP4Runtime.await(switches.dones).getSequence());
         assertEquals(2, drivers.get(drivers.size() - 1).ask(app.events::size, TIMEOUT_S * 1000));
+    }
+
+    @Test
+    void inLockStepAnOrderBetweenTurnsThatLeadsToMoreIsToldByTheLastDoneAgain() throws Exception {
+        RecordingApp app = startRecording(LockstepDriver::new);
+        Driver driver = drivers.get(drivers.size() - 1);
+        assertEquals(0, FakeP4Runtime.await(switches.dones).getSequence());
+        switches.sendOtherToAll(advance(1, 1000));
+        assertEquals(1, FakeP4Runtime.await(switches.dones).getSequence());
+        driver.submit("app", new RecordingApp.Ask());
+        driver.ask(() -> {
+            app.onNext(order -> {
+                app.deadlineNs = OptionalLong.of(2000);
+                return List.of();
+            });
+            return null;
+        }, TIMEOUT_S * 1000);
+        driver.submit("app", new RecordingApp.Ask());
+        assertEquals(Done.newBuilder().setSequence(1).setNextDeadlineNs(2000).build(), FakeP4Runtime.await(switches.dones));
+        switches.sendOtherToAll(advance(2, 1500));
+        assertEquals(Done.newBuilder().setSequence(2).setNextDeadlineNs(2000).build(), FakeP4Runtime.await(switches.dones));
     }
 
     @Test
