@@ -5,6 +5,7 @@ use crate::support;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -82,6 +83,10 @@ impl Fabric {
     fn port_status(&mut self, device_id: u64, port: u16, is_up: bool) -> bool {
         self.with(|link, execute| link.port_status(device_id, port, is_up, execute))
             .unwrap()
+    }
+
+    fn listen(&mut self) -> bool {
+        self.with(|link, execute| link.listen(execute)).unwrap()
     }
 
     fn turn(&mut self, at: Option<(u64, &[Arrival])>) -> Result<Turn, LockstepError> {
@@ -489,6 +494,52 @@ fn wrong_answers_are_errors() {
         matches!(error, LockstepError::WrongTurn { given: 7, expected: 1 }),
         "{error}"
     );
+    drop((fabric, server));
+    controller.join().unwrap();
+}
+
+#[test]
+fn a_controller_that_is_told_something_between_turns_is_answered_and_called() {
+    let (server, mut fabric) = Fabric::new(PATIENCE);
+    let (told, tell) = channel();
+    let (step, mut steps) = tokio::sync::mpsc::unbounded_channel();
+    let controller = controller(&server, |mut one, mut two| async move {
+        one.set_config(ConfigAction::VerifyAndCommit, Some(TABLES.config(1)))
+            .await
+            .unwrap();
+        done(&one, 0, 0, 0).await;
+        steps.recv().await.unwrap();
+        one.write(vec![insert(mac_entry(&TABLES, 1, &[3]))]).await.unwrap();
+        told.send(()).unwrap();
+        advance(&mut one).await;
+        assert_eq!(advance(&mut two).await.sequence, 1);
+        done(&one, 1, 0, 0).await;
+        steps.recv().await.unwrap();
+        // It wants something now, and says so twice: once in time, once after the next turn has begun.
+        done(&one, 1, 0, 700).await;
+        told.send(()).unwrap();
+        assert_eq!(advance(&mut two).await.sequence, 2);
+        done(&one, 1, 0, 800).await;
+        done(&one, 2, 0, 900).await;
+        two.stream.next().await.unwrap_err();
+    });
+    fabric.turn(None).unwrap();
+    assert!(!fabric.listen(), "nobody has told it anything");
+    let writes_before = fabric.writes;
+    step.send(()).unwrap();
+    // The write is not answered before it is listened to.
+    let is_called = std::iter::repeat_with(|| fabric.listen()).find(|is_called| *is_called);
+    assert_eq!((is_called, fabric.writes), (Some(true), writes_before + 1));
+    tell.recv().unwrap();
+    assert!(fabric.listen(), "until it has its turn");
+    fabric.turn(Some((400, &[]))).unwrap();
+    assert!(!fabric.listen());
+    step.send(()).unwrap();
+    tell.recv().unwrap();
+    while !fabric.listen() {}
+    let turn = fabric.turn(Some((500, &[]))).unwrap();
+    assert_eq!(turn.next_deadline_ns, Some(900), "what crosses a turn is void");
+    assert!(!fabric.listen());
     drop((fabric, server));
     controller.join().unwrap();
 }
