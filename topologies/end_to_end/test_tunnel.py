@@ -6,7 +6,10 @@ import signal
 import subprocess
 import sys
 from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
 
+import pytest
 from test_attach import READY, connected
 from test_runs import ROOT, Emulation, load_report
 
@@ -15,6 +18,21 @@ from slotwise import scenario as scenarios
 SCENARIO = ROOT / "topologies" / "star3-short.yaml"
 NEAR, FAR = "198.51.100.1", "198.51.100.2"
 PORT = 51820
+# `slotwise tunnel` that ends without a word after so many commands that change something.
+KILLED = """
+import os, sys
+from slotwise import tunnel
+said, left = tunnel._said, int(sys.argv.pop(1))
+def counted(*command, **more):
+    global left
+    printed = said(*command, **more)
+    left -= "-j" not in command
+    if left == 0:
+        os._exit(9)
+    return printed
+tunnel._said = counted
+sys.exit(tunnel.main(sys.argv[1:]))
+"""
 
 
 class Machine:
@@ -137,3 +155,96 @@ def test_what_is_refused_or_taken_away_leaves_other_tunnels_and_names_alone(tmp_
         assert links() == of_longer
         tunnel("down", longer)
         assert not links()
+
+
+class Ends:
+    """Tunnels of this test's own names, and what there is of them."""
+
+    def __init__(self, stack: ExitStack, directory: Path):
+        self.name = f"k{os.getpid() % 10**6}"
+        self.far = Machine(stack)
+        self._directory = directory
+        self._public = {side: tunnel("key", directory / f"{side}.key").strip() for side in ("near", "far")}
+
+    def up(self, name: str, side: str, *more: str, within: list[str] | None = None, program: list[str] | None = None) -> subprocess.CompletedProcess:
+        """Makes an end of a tunnel, or tries to."""
+        other = "far" if side == "near" else "near"
+        command = [*(within or []), sys.executable, *(program or ["-m", "slotwise.tunnel"]), "up", name, "--side", side, "--scenario", str(SCENARIO)]
+        words = ["--hosts", "edge1", "--namespaces", "--key", str(self._directory / f"{side}.key"), "--peer", self._public[other]]
+        return subprocess.run([*command, *words, *more], check=False, capture_output=True, text=True, cwd=ROOT / "topologies")
+
+    def left(self) -> set[str]:
+        """Namespaces and interfaces, on both machines, whose names begin as this test's do."""
+        found = {path.name for path in Path("/run/netns").glob(f"{self.name}*")}
+        for within in ([], self.far.within):
+            listed = subprocess.run([*within, "ip", "-j", "link", "show"], check=True, capture_output=True, text=True).stdout
+            found |= {link["ifname"] for link in json.loads(listed) if link["ifname"].startswith(self.name)}
+        return found
+
+
+@pytest.fixture(name="ends")
+def tunnels_of_one_machine(tmp_path):
+    """Those of a test, and all of them gone after it."""
+    with ExitStack() as stack:
+        ends = Ends(stack, tmp_path)
+        for name in (ends.name, f"{ends.name}1"):
+            for within in (None, ends.far.within):
+                stack.callback(tunnel, "down", name, within=within)
+        yield ends
+
+
+def test_a_number_that_another_tunnel_of_the_machine_has_is_refused(ends):
+    longer = f"{ends.name}1"
+    assert ends.up(ends.name, "near", "--number", "7").returncode == 0
+    there = ends.left()
+    elsewhere = f"interface {ends.name}-wg in namespace {ends.name}-wg has its address 198.18.0.29 already"
+    for side, within, reason in (
+        ("near", None, f"--number: 7: interface {ends.name}p has its address 198.18.0.29 already; expected a number that no other tunnel"),
+        # Its own packets would come back without a tunnel.
+        ("far", None, f"interface {ends.name}p has its address 198.18.0.29"),
+        ("near", ends.far.within, elsewhere),
+    ):
+        refused = ends.up(longer, side, "--number", "7", "--listen", str(PORT + 1), within=within)
+        assert refused.returncode == 2 and reason in refused.stderr, refused.stderr
+        assert ends.left() == there
+    # The other end.
+    made = ends.up(longer, "far", "--number", "7", "--listen", str(PORT + 1), within=ends.far.within)
+    assert made.returncode == 0, made.stderr
+    tunnel("down", ends.name)
+    assert f"{longer}p" in ends.left()
+    tunnel("down", longer, within=ends.far.within)
+    assert not ends.left()
+
+
+def test_an_end_that_is_taken_away_from_another_namespace_leaves_nothing(ends):
+    made = ends.up(ends.name, "far", within=ends.far.within)
+    assert made.returncode == 0, made.stderr
+    assert any(each.startswith(f"{ends.name}-h") for each in ends.left())
+    tunnel("down", ends.name)
+    assert not [each for each in ends.left() if each.startswith(f"{ends.name}-")], "but for interfaces that are on their way out there is nothing"
+    tunnel("down", ends.name, within=ends.far.within)
+    assert not ends.left()
+
+
+def test_what_an_end_has_that_was_never_finished_is_taken_away_wherever_it_stopped(ends):
+    left = set()
+    for step in count(1):
+        done = ends.up(ends.name, "far", program=["-c", KILLED, str(step)])
+        left |= ends.left()
+        tunnel("down", ends.name)
+        assert not ends.left(), f"after {step} commands"
+        if done.returncode != 9:
+            break
+    assert done.returncode == 0, done.stderr
+    assert step > 15 and any(each.startswith(f"{ends.name}-h") for each in left)
+
+
+def test_a_namespace_of_somebody_else_is_neither_used_nor_taken_away(ends):
+    host = next(each.node for each in scenarios.hosts(scenarios.load(SCENARIO)) if each.edge == 1)
+    namespace = f"{ends.name}-{host}"
+    subprocess.run(["ip", "netns", "add", namespace], check=True)
+    refused = ends.up(ends.name, "far")
+    assert refused.returncode == 2 and f"namespace {namespace} is there already" in refused.stderr
+    tunnel("down", ends.name)
+    assert ends.left() == {namespace}
+    subprocess.run(["ip", "netns", "delete", namespace], check=True)

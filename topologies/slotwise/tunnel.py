@@ -85,6 +85,10 @@ class Tunnel(NamedTuple):
         """All that is made of it in the machine's own namespace."""
         return [self.wireguard, self.probes, *map(self.interface, range(len(self.hosts)))]
 
+    def namespace(self, host: HostId | RoutedHost) -> str:
+        """That of a host at the far end, if each has one of its own."""
+        return f"{self.name}-{host.node}"
+
     def _address(self, side: str) -> ipaddress.IPv4Address:
         return NETWORK[4 * self.number + (1 if side == "near" else 2)]
 
@@ -143,11 +147,27 @@ def up(tunnel: Tunnel, *, key: Path, peer: str, to: str | None, listen: int, mtu
     for interface in tunnel.interfaces:
         if interface in there:
             raise TunnelError(f"interface {interface} is there already; `slotwise tunnel down {tunnel.name}` takes it away, or choose another name")
-    if Path(NAMESPACES, tunnel.wireguard).exists():
-        raise TunnelError(f"namespace {tunnel.wireguard} is there already; `slotwise tunnel down {tunnel.name}` takes it away where it is of a tunnel, or choose another name")
+    for namespace in [tunnel.wireguard, *(map(tunnel.namespace, tunnel.hosts) if namespaces and tunnel.side == "far" else [])]:
+        if Path(NAMESPACES, namespace).exists():
+            raise TunnelError(f"namespace {namespace} is there already; `slotwise tunnel down {tunnel.name}` takes it away where it is of a tunnel, or choose another name")
+    _check_number(tunnel)
     with ExitStack() as made:
         _make(tunnel, made, key=key, peer=peer, to=to, listen=listen, mtu=mtu, namespaces=namespaces)
         made.pop_all()
+
+
+def _check_number(tunnel: Tunnel) -> None:
+    """Refuses a number that another tunnel has: here neither end's address may be there, as packets between two of one machine do not leave it, and in
+    namespaces of tunnels not this end's. Raises TunnelError."""
+    for namespace in [None, *(each for each in _namespaces() if each.endswith("-wg"))]:
+        wanted = {str(tunnel.local)} if namespace else {str(tunnel.local), str(tunnel.remote)}
+        for interface, addresses in _addresses(namespace).items():
+            if taken := wanted.intersection(addresses):
+                where = f" in namespace {namespace}" if namespace else ""
+                raise TunnelError(
+                    f"--number: {tunnel.number}: interface {interface}{where} has its address {min(taken)} already; expected a number that no other tunnel of this "
+                    "machine has, the same at both ends"
+                )
 
 
 def _check_key(key: Path) -> None:
@@ -195,11 +215,17 @@ def _make(tunnel: Tunnel, made: ExitStack, *, key: Path, peer: str, to: str | No
 
 
 def _vxlan(tunnel: Tunnel, made: ExitStack, interface: str, index: int, namespace: str | None = None) -> None:
-    """Makes an interface whose packets go through WireGuard, in this process's namespace or another."""
+    """Makes an interface whose packets go through WireGuard, in this process's namespace or a new one."""
     _said(
         "ip", "-n", tunnel.wireguard, "link", "add", interface, "type", "vxlan", "id", str(tunnel.number * (MOST_HOSTS + 1) + index),
         "dstport", str(VXLAN_PORT), "local", str(tunnel.local), "remote", str(tunnel.remote), "nolearning",
     )
+    made.callback(_try, "ip", "-n", tunnel.wireguard, "link", "delete", interface)
+    if namespace:
+        # Until the interface is in it, nothing in the namespace tells `down` that it is the tunnel's.
+        _said("ip", "-n", tunnel.wireguard, "link", "set", interface, "alias", namespace)
+        _said("ip", "netns", "add", namespace)
+        made.callback(_try, "ip", "netns", "delete", namespace)
     _said("ip", "-n", tunnel.wireguard, "link", "set", interface, "netns", namespace or str(os.getpid()))
     where = ["-n", namespace] if namespace else []
     made.callback(_try, "ip", *where, "link", "delete", interface)
@@ -209,12 +235,11 @@ def _join(tunnel: Tunnel, made: ExitStack, index: int, host: HostId | RoutedHost
     """The interface of a host, at either end."""
     interface, within, namespace = tunnel.interface(index), [], None
     if tunnel.side == "far" and namespaces:
-        namespace = f"{tunnel.name}-{host.node}"
-        _said("ip", "netns", "add", namespace)
-        made.callback(_try, "ip", "netns", "delete", namespace)
+        namespace = tunnel.namespace(host)
         within = ["ip", "netns", "exec", namespace]
-        _said(*within, "ip", "link", "set", "lo", "up")
     _vxlan(tunnel, made, interface, index, namespace)
+    if namespace:
+        _said(*within, "ip", "link", "set", "lo", "up")
     # What arrives at an edge are single packets with checksums, and nothing of this machine's own.
     _said(*within, "ethtool", "-K", interface, *OFFLOADS_OFF.split())
     _said(*within, "sh", "-c", f"f=/proc/sys/net/ipv6/conf/{interface}/disable_ipv6; if [ -e $f ]; then echo 1 > $f; fi")
@@ -225,30 +250,41 @@ def _join(tunnel: Tunnel, made: ExitStack, index: int, host: HostId | RoutedHost
 
 
 def down(name: str) -> None:
-    """Takes an end away, however far it was made: what is called so and has the address of its probes, since `lab10` may be of `lab` or of `lab1`.
-    Raises TunnelError."""
+    """Takes an end away, however far it was made or taken away, and wherever that was. Its namespace with WireGuard is made first and deleted last; so that says
+    what else is of it: what is called so and has its address, since `lab10` may be of `lab` or of `lab1`. Raises TunnelError."""
     own, wireguard = re.compile(rf"{name}([0-9]+|p)"), f"{name}-wg"
-    here = _vxlans()
-    address = here.get(f"{name}p")
-    for namespace in [each["name"] for each in json.loads(_said("ip", "-j", "netns", "list") or "[]")]:
-        if namespace.startswith(f"{name}-") and any(own.fullmatch(each) and of_each == address for each, of_each in _vxlans(namespace).items()):
+    within, here = _interfaces(wireguard), _vxlans()
+    address = next(iter(_addresses(wireguard).get(wireguard, [])), None) or here.get(f"{name}p")
+    announced = {link.get("ifalias") for link in _links(wireguard, "type", "vxlan")}
+    for namespace in _namespaces():
+        is_own = any(own.fullmatch(each) and of_each == address for each, of_each in _vxlans(namespace).items())
+        if namespace.startswith(f"{name}-") and namespace != wireguard and (is_own or namespace in announced):
             _said("ip", "netns", "delete", namespace)
     for interface in [each for each, of_each in here.items() if own.fullmatch(each) and of_each == address]:
         _said("ip", "link", "delete", interface)
     # A wireguard-go behind it ends.
-    within = _interfaces(wireguard)
     if wireguard in within:
         _said("ip", "-n", wireguard, "link", "delete", wireguard)
     if wireguard in _interfaces():
         _said("ip", "link", "delete", wireguard)
-    # One in which there is something else is somebody else's.
-    if Path(NAMESPACES, wireguard).exists() and set(within) <= {"lo", wireguard}:
+    # One in which there is something else is somebody else's. Interfaces of VXLAN that went out of it end with it, wherever they are.
+    if Path(NAMESPACES, wireguard).exists() and (wireguard in within or all(each == "lo" or own.fullmatch(each) for each in within)):
         _said("ip", "netns", "delete", wireguard)
+
+
+def _namespaces() -> list[str]:
+    """Names of those that the machine has."""
+    return [each["name"] for each in json.loads(_said("ip", "-j", "netns", "list") or "[]")]
 
 
 def _vxlans(namespace: str | None = None) -> dict[str, str]:
     """Interfaces of VXLAN here or in a namespace, each with its own end's address."""
     return {link["ifname"]: link.get("linkinfo", {}).get("info_data", {}).get("local", "") for link in _links(namespace, "type", "vxlan")}
+
+
+def _addresses(namespace: str | None = None) -> dict[str, list[str]]:
+    """Addresses of interfaces here or in a namespace."""
+    return {each["ifname"]: [address["local"] for address in each["addr_info"] if "local" in address] for each in _shown(namespace, "address", "show")}
 
 
 def _interfaces(namespace: str | None = None) -> list[str]:
@@ -257,13 +293,18 @@ def _interfaces(namespace: str | None = None) -> list[str]:
 
 
 def _links(namespace: str | None, *which: str) -> list[dict]:
-    """Of a namespace that cannot be entered none."""
+    """Interfaces here or in a namespace, with all that is known of them."""
+    return _shown(namespace, "link", "show", *which)
+
+
+def _shown(namespace: str | None, *words: str) -> list[dict]:
+    """What `ip` shows, an interface each; of a namespace that cannot be entered none."""
     where = ["-n", namespace] if namespace else []
     try:
-        links = json.loads(_said("ip", *where, "-j", "-d", "link", "show", *which) or "[]")
+        shown = json.loads(_said("ip", *where, "-j", "-d", *words) or "[]")
     except TunnelError:
         return []
-    return [link for link in links if "ifname" in link]
+    return [each for each in shown if "ifname" in each]
 
 
 def _try(*command: str) -> None:
