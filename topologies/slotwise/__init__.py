@@ -17,6 +17,9 @@ from slotwise.report import Report, ReportError
 from slotwise.ring import Ring
 from slotwise.scenario import ScenarioError
 
+__version__ = "0.1.0"
+"""That of the engine, too; topologies/pyproject.toml and scripts/package read it here."""
+
 __all__ = [
     "CommandNotFound", "Experiment", "HomeNotFound", "InvalidArgument", "LambdaNetwork", "MissingPackage", "Network", "OpsMesh", "Report", "ReportError", "Ring", "RunFailed",
     "ScenarioError", "SlotwiseError", "Star", "UnknownArgument", "UnknownEndpoint", "UnknownFibre", "UnknownName", "UnknownPhase", "UnknownTable",

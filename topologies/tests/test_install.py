@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,12 @@ def installed(tmp_path_factory) -> Path:
     )
     shutil.rmtree(package)
     return place / "venv"
+
+
+def test_the_version_is_the_engine_s(installed, tmp_path):
+    engine = tomllib.loads((ROOT / "engine" / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    said = python(installed, "import importlib.metadata, slotwise; print(slotwise.__version__, importlib.metadata.version('slotwise'))", tmp_path)
+    assert said.stdout.split() == [engine, engine], said.stderr
 
 
 def test_an_installed_package_finds_its_home_by_the_variable(installed, tmp_path):
