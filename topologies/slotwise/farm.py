@@ -206,19 +206,22 @@ def connect(on: "str | Client | None" = None, workers: int | None = None) -> Ite
     if isinstance(on, distributed.Client):
         yield Farm(on, on.scheduler.address)
     elif on is None:
-        with _cluster_here(distributed, workers or len(os.sched_getaffinity(0))) as cluster, distributed.Client(cluster) as client:
+        here = workers or len(os.sched_getaffinity(0))
+        with RunDirectory("farm") as scratch, _cluster_here(distributed, here, scratch) as cluster, distributed.Client(cluster) as client:
             yield Farm(client, "this machine")
     else:
         with _client(distributed, on) as client:
             yield Farm(client, on)
 
 
-def _cluster_here(distributed: ModuleType, workers: int) -> "LocalCluster":
+def _cluster_here(distributed: ModuleType, workers: int, scratch: str) -> "LocalCluster":
     settings = {
         # Dask's own servers of pages listen on all addresses unless told otherwise, and have nothing to say here.
         "distributed.scheduler.http.routes": [], "distributed.worker.http.routes": [],
         # A machine that slept has lost none of its own workers.
         "distributed.scheduler.worker-ttl": None,
+        # It leaves files behind there.
+        "temporary-directory": scratch,
     }
     with import_module("dask").config.set(settings):
         return distributed.LocalCluster(

@@ -65,24 +65,30 @@ class Stored:
 
     def put(self, values: dict, seed: int, digest: str, report: dict, tables: dict[str, bytes]) -> None:
         """Adds a run. Raises ResultsError if a table has a column that is called like a parameter, or nothing can be written."""
-        pyarrow = _import("pyarrow")
         for name, content in tables.items():
             columns = self._parquet.read_schema(io.BytesIO(content)).names
             if taken := sorted({"seed", *self._parameters} & set(columns)):
                 raise ResultsError(f"parameter '{taken[0]}': table {name} has a column of that name; give the parameter another one, by a dictionary of named values")
         verdict = report["verdict"]
-        row = (
-            [verdict["ok"]], [verdict["failures"]], [digest], [json.dumps({name: sha256(content).hexdigest() for name, content in tables.items()})],
-            [json.dumps({key: value for key, value in report.items() if key != "series"})],
-        )
+        files = json.dumps({name: sha256(content).hexdigest() for name, content in tables.items()})
+        shown = json.dumps({key: value for key, value in report.items() if key != "series"})
+        self._replace(values, seed, (verdict["ok"], verdict["failures"], digest, files, shown), tables)
+
+    def put_failed(self, values: dict, seed: int, digest: str, reason: str) -> None:
+        """Notes a run that came to no report: a row without `files` and `report`, so that `has` knows of no such run. Raises ResultsError if nothing can be
+        written."""
+        self._replace(values, seed, (False, [reason], digest, None, None), {})
+
+    def _replace(self, values: dict, seed: int, row: tuple, tables: dict[str, bytes]) -> None:
+        pyarrow = _import("pyarrow")
         kinds = (pyarrow.bool_(), pyarrow.list_(pyarrow.string()), pyarrow.string(), pyarrow.string(), pyarrow.string())
         schema = pyarrow.schema(list(zip(COLUMNS_OF_RUNS, kinds, strict=True)))
         written = io.BytesIO()
-        self._parquet.write_table(pyarrow.table(row, schema=schema), written)
+        self._parquet.write_table(pyarrow.table([[each] for each in row], schema=schema), written)
         with _written(self._out):
             # What is there of it is of another scenario, or not whole.
-            with suppress(FileNotFoundError):
-                self._file(RUNS, values, seed).unlink()
+            for table in [RUNS, *_tables(self._out)]:
+                self._file(table, values, seed).unlink(missing_ok=True)
             for name, content in [*tables.items(), (RUNS, written.getvalue())]:
                 _put(self._file(name, values, seed), content)
 
@@ -104,7 +110,7 @@ class Results:
 
     def tables(self) -> list[str]:
         """Names of its tables (docs/experiments.md)."""
-        return sorted(each.name for each in self.directory.iterdir() if each.is_dir() and each.name != RUNS)
+        return _tables(self.directory)
 
     def dataset(self, table: str) -> Dataset:
         """A table of all runs, to be read by parts. Raises UnknownTable, MissingPackage."""
@@ -124,11 +130,11 @@ class Results:
         return frame[[*first, *(name for name in frame.columns if name not in first)]].sort_values(first, kind="stable", ignore_index=True)
 
     def runs(self) -> DataFrame:
-        """A row a run: `ok`, `failures`, `report` (JSON; report.json without its series). Raises MissingPackage."""
+        """A row a run: `ok`, `failures`, `report` (JSON; report.json without its series; None of a run that came to no report). Raises MissingPackage."""
         return self.frame(RUNS)
 
     def failed(self) -> DataFrame:
-        """Runs in which something did not hold. Raises MissingPackage."""
+        """Runs in which something did not hold, or that came to no report. Raises MissingPackage."""
         runs = self.runs()
         return runs[~runs["ok"]]
 
@@ -141,9 +147,13 @@ class Results:
         found = {unquote(path.name.partition("=")[2]) for path in (self.directory / table).glob("/".join(["*"] * (depth + 1)))} - {NONE}
         if all(map(_is_int, found)):
             return pyarrow.int64()
-        if all(_is_int(text) or _is_float(text) for text in found):
+        if _are_floats(found):
             return pyarrow.float64()
         return pyarrow.bool_() if found <= {"true", "false"} else pyarrow.string()
+
+
+def _tables(out: Path) -> list[str]:
+    return sorted(each.name for each in out.iterdir() if each.is_dir() and each.name != RUNS)
 
 
 def _is_int(text: str) -> bool:
@@ -155,6 +165,18 @@ def _is_float(text: str) -> bool:
     with suppress(ValueError):
         return math.isfinite(float(text)) and repr(float(text)) == text
     return False
+
+
+def _are_floats(texts: set[str]) -> bool:
+    """Whether all are numbers that are apart, and as they are, in 64 bits of floating point too."""
+    if not all(is_exact(int(text)) if _is_int(text) else _is_float(text) for text in texts):
+        return False
+    return len({float(text) for text in texts}) == len(texts)
+
+
+def is_exact(number: int) -> bool:
+    """Whether a number of 64 bits is the same in floating point."""
+    return float(number) == number
 
 
 def part(value: object) -> str:

@@ -31,6 +31,8 @@ from slotwise.scenario import Problem, ScenarioError
 MOST_RUNS = 1_000_000
 MOST_TEXT_BYTES = 80
 """Of a value: it is part of a file's name, in which each byte may take three."""
+MOST_LISTED = 20
+"""Failed runs in the message of an error."""
 AMBIGUOUS = re.compile("[,=\"]")
 """In text that stands in the name of a run."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
@@ -41,7 +43,13 @@ Axis = list | tuple | range | Mapping[str, Mapping[str, object]]
 
 
 class SweepFailed(SlotwiseError):
-    """A run came to no report; those that were made before stay, and are not made again."""
+    """Runs came to no report, or wrote no such table; those that came to one stay, and are not made again."""
+
+    def __init__(self, message: str, runs: Mapping[str, str] | None = None):
+        self.runs = dict(runs or {})
+        """By name why each of those without a report has none; `Results.failed` has them, too."""
+        super().__init__(message)
+
 
 
 class Point(NamedTuple):
@@ -111,7 +119,8 @@ class Sweep:
         self, out: str | Path, on: "str | object | None" = None, *, workers: int | None = None, on_run: Callable[[str, bool], None] | None = None,
     ) -> Results:
         """Makes what is not there yet of the set in the directory `out`, and returns it. `on`, `workers`: where, as `farm.connect` has it. `on_run` hears the
-        name of each run that has ended, and whether all was well with it. A run whose invariants did not hold is a result (`Results.failed`).
+        name of each run that has ended, and whether all was well with it. A run whose invariants did not hold is a result (`Results.failed`). One that comes
+        to no report is none: the others are made, and SweepFailed lists those at the end.
 
         The same files come out, to the byte, wherever runs are made and in whatever order. Raises before anything runs ScenarioError with all that is wrong
         at the first point that is, InvalidArgument, NoScheduler, OtherVersion, MissingPackage; then SweepFailed, LostRun, ResultsError.
@@ -121,11 +130,19 @@ class Sweep:
         stored = Stored(Path(out), self._about(farm.identity(files)), list(self.axes))
         with farm.connect(on, workers) as workers_there:
             runs: dict[str, tuple[dict, int, str]] = {}
+            failed: dict[str, str] = {}
             for job, made in workers_there.run(self._jobs(stored, runs, files)):
-                values, seed, digest = runs.pop(job.name)
-                is_ok = self._store(stored, job, made, (values, seed, digest))
+                run = runs.pop(job.name)
+                report, reason = _report(made)
+                if report is None:
+                    failed[job.name] = reason
+                    stored.put_failed(*run, reason)
+                else:
+                    self._store(stored, job, made, run, report)
                 if on_run:
-                    on_run(job.name, is_ok)
+                    on_run(job.name, report is not None and bool(report["verdict"]["ok"]))
+        if failed:
+            raise SweepFailed(_listed(failed, len(self), out), failed)
         return Results(Path(out))
 
     def _jobs(self, stored: Stored, runs: dict, files: tuple[str, ...]) -> Iterator[Job]:
@@ -142,22 +159,12 @@ class Sweep:
                     runs[name] = point.values, seed, digest
                     yield Job(name, (*words, "--seed", str(seed)), point.text, files)
 
-    def _store(self, stored: Stored, job: Job, made: Made, run: tuple[dict, int, str]) -> bool:
-        try:
-            report = json.loads(made.files["report.json"])
-            verdict, controller = report["verdict"], report["controller"]
-        except (KeyError, ValueError, TypeError) as error:
-            raise SweepFailed(f"{job.name}: slotwise simulate ended with status {made.status} and without a report: {made.reason}") from error
-        # Elsewhere, or another time, it may come to its end: that is no result.
-        if controller is None or "interrupted" in verdict["failures"]:
-            raise SweepFailed(f"{job.name}: did not come to its end: {'; '.join(verdict['failures'])}")
+    def _store(self, stored: Stored, job: Job, made: Made, run: tuple[dict, int, str], report: dict) -> None:
         tables = {Path(name).stem: content for name, content in made.files.items() if name.startswith("columns/")}
         kept = {name: content for name, content in tables.items() if self._tables is None or name in self._tables}
         if missing := [name for name in self._tables or () if name not in tables]:
             raise SweepFailed(f"{job.name}: the run wrote no table {', '.join(missing)}; it has {', '.join(tables)}")
-        values, seed, digest = run
-        stored.put(values, seed, digest, report, kept)
-        return bool(verdict["ok"])
+        stored.put(*run, report, kept)
 
     def _about(self, identity: dict[str, str]) -> dict:
         """What all runs of a set have in common."""
@@ -176,6 +183,26 @@ class Sweep:
                     problems = [Problem("" if each[1] == "/" else each[1], each[2]) for each in map(PROBLEM.fullmatch, ended.said) if each]
                     where = f"{self.source} with {point.name}"
                     raise ScenarioError(where, problems or [Problem("", ended.reason.replace(str(file), where))])
+
+
+def _report(made: Made) -> tuple[dict | None, str]:
+    """Of a run that came to its end; or none, and why it did not. Elsewhere, or another time, it may."""
+    try:
+        report = json.loads(made.files["report.json"])
+        controller, (_, failures) = report["controller"], (report["verdict"]["ok"], report["verdict"]["failures"])
+    except (KeyError, ValueError, TypeError):
+        return None, f"slotwise simulate ended with status {made.status} and without a report: {made.reason}"
+    if controller is None or "interrupted" in failures:
+        return None, f"did not come to its end: {'; '.join(failures)}"
+    return report, ""
+
+
+def _listed(failed: Mapping[str, str], runs: int, out: str | Path) -> str:
+    """What SweepFailed says: of many runs the first."""
+    shown = [f"{name}: {reason}" for name, reason in itertools.islice(failed.items(), MOST_LISTED)]
+    if len(failed) > MOST_LISTED:
+        shown.append(f"{len(failed) - MOST_LISTED} more: Results('{out}').failed() has them all")
+    return "\n  ".join([f"{len(failed)} of {runs} runs came to no report, and are made again when the sweep is run again:", *shown])
 
 
 def _axes(grid: Mapping[str, Axis]) -> dict[str, dict[Value, dict[str, object]]]:
@@ -202,8 +229,20 @@ def _axes(grid: Mapping[str, Axis]) -> dict[str, dict[Value, dict[str, object]]]
                 raise InvalidArgument(f"grid: {key}: {other!r} and {value!r} would be one value in the set; expected values that are written differently")
             if not isinstance(of_value, Mapping):
                 raise InvalidArgument(f"grid: {key}: {value}: expected what to put by JSON pointer, got {of_value!r}")
+        _check_column(key, list(changes))
         axes[name] = changes
     return axes
+
+
+def _check_column(key: str, values: list[Value]) -> None:
+    """Refuses numbers that would be others in one column. Raises InvalidArgument."""
+    fraction = next((value for value in values if isinstance(value, float)), None)
+    for value in values:
+        if fraction is not None and isinstance(value, int) and value in results.INT64 and not results.is_exact(value):
+            raise InvalidArgument(
+                f"grid: {key}: {value} would be {float(value):.0f} in one column with {fraction}; expected integers up to 2^53 beside fractions, or names for the values: "
+                f"{{'name': {{'value': {{'{key}': ...}}}}}}"
+            )
 
 
 def _last_word(where: str) -> str:
@@ -216,6 +255,8 @@ def _last_word(where: str) -> str:
 
 def _scalar(key: str, value: object) -> Value:
     """A value that can be part of a file's name and a column."""
+    if value == results.NONE:
+        raise InvalidArgument(f"grid: {key}: '{value}' is what a set has for None; expected None, or another text")
     if isinstance(value, str) and 0 < len(value.encode()) <= MOST_TEXT_BYTES and value.isprintable():
         return value
     if value is None or isinstance(value, (bool, int)) or isinstance(value, float) and math.isfinite(value):

@@ -3,6 +3,7 @@
 import stat
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
@@ -99,6 +100,9 @@ def fixture_cluster():
     ({"load": {"true": {}, True: {}}}, [1], "'true' and True would be one value"),
     ({"../up": {"one": {}}}, [1], "'../up' is no name of a parameter"),
     ({"load": {"low": 3}}, [1], "load: low: expected what to put by JSON pointer, got 3"),
+    ({"/edges/0/name": ["__HIVE_DEFAULT_PARTITION__"]}, [1], "grid: /edges/0/name: '__HIVE_DEFAULT_PARTITION__' is what a set has for None; expected None"),
+    ({"/edges/0/hosts": [2**53 + 1, 1.5]}, [1], "grid: /edges/0/hosts: 9007199254740993 would be 9007199254740992 in one column with 1.5; expected integers up to 2\\^53"),
+    ({"load": {1.5: {}, -(2**53) - 1: {}}}, [1], "grid: load: -9007199254740993 would be -9007199254740992"),
     ({"/edges/0/hosts": range(1000)}, range(1001), "1001000 runs; expected at most 1000000"),
 ])
 def test_grids_that_cannot_be_are_refused(grid, seeds, reason):
@@ -144,7 +148,7 @@ def test_parameters_keep_their_types(tmp_path, stand_in):
     assert set(frame["text"]) == {"a b/c=ü%", "0"} and set(frame["gone"].dropna()) == {7} and frame["gone"].isna().any()
 
 
-@pytest.mark.parametrize("values", [["01", "1", "001"], ["1.1", "1.10"], ["1_000"], [1 << 70], ["nan", "inf"], ["1, b=2", "1"], ['"1"', "1, b=2"]])
+@pytest.mark.parametrize("values", [["01", "1", "001"], ["1.1", "1.10"], ["1", "1.0"], ["0.0", "-0.0"], ["9007199254740993", "1.5"], ["1_000"], [1 << 70], ["nan", "inf"], ["1, b=2", "1"], ['"1"', "1, b=2"]])
 def test_values_that_are_written_differently_stay_apart(tmp_path, stand_in, values):
     base = Star(2, 2).phase("main", 0.1).tcp().scenario | {"b": 1}
     grid = {"a": {value: {} for value in values}, "b": {"2": {}, "2, b=2": {}}}
@@ -200,13 +204,26 @@ def test_a_table_is_kept_only_if_asked_for_and_its_columns_are_not_parameters(tm
         sweep({"packets": {"few": {"/edges/0/hosts": 1}}}).run(tmp_path / "three")
 
 
-def test_a_run_without_a_report_ends_the_sweep_and_the_others_stay(tmp_path, stand_in):
+def test_a_run_without_a_report_is_listed_when_the_others_are_made(tmp_path, stand_in):
+    out, seeds, heard = tmp_path / "out", range(1, 31), []
     stand_in(extra='[ "$8" = 2 ] && { echo "no memory" >&2; exit 1; }')
-    with pytest.raises(SweepFailed, match="seed 2: slotwise simulate ended with status 1 and without a report: no memory"):
-        sweep({}, seeds=[1, 2]).run(tmp_path / "out", workers=1)
+    with pytest.raises(SweepFailed, match="1 of 30 runs came to no report, .*:\n  the scenario, seed 2: slotwise simulate ended with status 1 and without a report: no memory") as ended:
+        sweep({}, seeds).run(out, workers=1, on_run=lambda *run: heard.append(run))
+    assert list(ended.value.runs) == ["the scenario, seed 2"]
+    assert sorted(seed for _, seed in asked(tmp_path)) == list(seeds) and [name for name, is_ok in heard if not is_ok and "13" not in name] == ["the scenario, seed 2"]
+    failed = Results(out).failed().set_index("seed")
+    assert list(failed.index) == [2, 13] and "no memory" in failed.loc[2, "failures"][0] and failed.loc[2, "report"] is None
+    assert set(Results(out).frame("flows")["seed"]) == set(seeds) - {2}
     stand_in()
-    sweep({}, seeds=[1, 2]).run(tmp_path / "out", workers=1)
-    assert Counter(seed for _, seed in asked(tmp_path)) == {1: 1, 2: 2}
+    assert list(sweep({}, seeds).run(out, workers=1).failed()["seed"]) == [13]
+    assert Counter(seed for _, seed in asked(tmp_path)) == {seed: 1 for seed in seeds} | {2: 2}
+
+
+def test_of_many_runs_without_a_report_some_are_named(tmp_path, stand_in):
+    stand_in(extra="exit 1")
+    with pytest.raises(SweepFailed, match=r"(?s)30 of 30 runs .*\n  10 more: Results\('.*out'\).failed\(\) has them all$") as ended:
+        sweep({}, range(30)).run(tmp_path / "out")
+    assert len(ended.value.runs) == len(Results(tmp_path / "out").failed()) == 30
 
 
 def test_a_run_that_its_machine_ended_is_no_result(tmp_path, stand_in):
@@ -214,7 +231,17 @@ def test_a_run_that_its_machine_ended_is_no_result(tmp_path, stand_in):
     stand_in(extra=f"echo '{unfinished}' > $6; exit 1")
     with pytest.raises(SweepFailed, match="seed 2: did not come to its end: the controller did not answer"):
         sweep({}, seeds=[2]).run(tmp_path / "out")
-    assert not (tmp_path / "out" / "runs").exists()
+    assert Results(tmp_path / "out").tables() == [], "its columns are not kept"
+    stand_in()
+    assert sweep({}, seeds=[2]).run(tmp_path / "out").failed().empty
+
+
+def test_a_sweep_leaves_nothing_among_temporary_files(tmp_path, stand_in, monkeypatch):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    sweep().run(tmp_path / "out", workers=2)
+    assert not list(temporary.iterdir())
 
 
 def test_a_full_disk_and_a_place_that_cannot_be_written_are_said(tmp_path, stand_in, monkeypatch):
