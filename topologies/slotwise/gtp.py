@@ -45,14 +45,14 @@ class Report:
 
 
 def _options(options: dict) -> list[str]:
-    """`rate_bps=5` is `--rate-bps 5`, `take=True` is `--take`."""
+    """`rate_bps=5` is `--rate-bps=5`, `take=True` is `--take`."""
     words = []
     for name, value in options.items():
         if value is False or value is None:
             continue
-        words.append("--" + name.replace("_", "-"))
-        if value is not True:
-            words.append(str(value))
+        option = "--" + name.replace("_", "-")
+        # In one word: a value may begin with a hyphen.
+        words.append(option if value is True else f"{option}={value}")
     return words
 
 
@@ -63,9 +63,13 @@ def _said(text: str) -> str:
     return "".join(wrong[:1] or lines[-1:]).removeprefix("slotwise gtp: ").removeprefix("slotwise: ")
 
 
-def _run(*words, within: list[str]) -> str:
-    """Runs `slotwise gtp WORDS`; what it printed. Raises GtpError, home.CommandNotFound."""
-    command = [*within, slotwise_command(), "gtp", *map(str, words)]
+def _words(command: str, options: dict, *names: object) -> list[str]:
+    """`slotwise gtp COMMAND`: names are no options, whatever they begin with."""
+    return [slotwise_command(), "gtp", command, *_options(options), "--", *map(str, names)]
+
+
+def _run(command: list[str]) -> str:
+    """Runs a command; what it printed. Raises GtpError."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise GtpError(_said(done.stderr) or f"ended with status {done.returncode}")
@@ -74,20 +78,20 @@ def _run(*words, within: list[str]) -> str:
 
 def new_key(file: Path | str) -> None:
     """Writes a new key to a file, which must not be there yet and only its owner may read. Raises GtpError."""
-    _run("key", file, within=[])
+    _run(_words("key", {}, file))
 
 
 def receive(host: str, file: str, out: Path | str, key: Path | str, within: list[str] | None = None, **options) -> Report:
     """Gets `file` from a host ("10.0.0.1", "name:5254") that serves it. `options` are the command's: rate_bps, interval_ms, packet_bytes, timeout_s. `within`
     are words before the command, such as those that enter a network namespace. Raises GtpError."""
-    words = ["receive", host, file, "--out", out, "--key", key, "--quiet", *_options(options)]
-    return Report(json.loads(_run(*words, within=within or [])))
+    words = _words("receive", {"out": out, "key": key, "quiet": True, **options}, host, file)
+    return Report(json.loads(_run([*(within or []), *words])))
 
 
 def send(file: Path | str, host: str, key: Path | str, within: list[str] | None = None, **options) -> Report:
     """Sends a file to a host that serves with `take`; `name` is what it is called there. Otherwise as `receive`. Raises GtpError."""
-    words = ["send", file, host, "--key", key, "--quiet", *_options(options)]
-    return Report(json.loads(_run(*words, within=within or [])))
+    words = _words("send", {"key": key, "quiet": True, **options}, file, host)
+    return Report(json.loads(_run([*(within or []), *words])))
 
 
 class Server:
@@ -95,7 +99,7 @@ class Server:
     started it: one that was forked from that may use its address, and leaves it as it is at the end."""
 
     def __init__(self, directory: Path | str, key: Path | str, within: list[str] | None = None, **options):
-        self._command = [*(within or []), slotwise_command(), "gtp", "serve", str(directory), "--key", str(key), "--quiet", *_options(options)]
+        self._command = [*(within or []), *_words("serve", {"key": key, "quiet": True, **options}, directory)]
         self._process = self._printed = self._reader = self._owner = None
         self.address = ""
         """Where it listens, ADDRESS:PORT, once it does."""
