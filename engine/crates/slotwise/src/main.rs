@@ -51,6 +51,7 @@ mod program_files;
 mod progress;
 mod python;
 mod realtime;
+mod recorded;
 mod replay;
 mod report;
 mod reproduce;

@@ -6,6 +6,9 @@ use std::fmt::{Arguments, Write as _};
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Text of others is shown so far.
+const MOST_CHARS: usize = 300;
+
 static LINES: AtomicUsize = AtomicUsize::new(0);
 
 /// As `println!`, but what cannot be written is lost.
@@ -44,6 +47,20 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
+/// Text of others in one line, cut off where it does not end: it must not look like a line of this command.
+pub fn one_line(text: &str) -> String {
+    let start = text
+        .char_indices()
+        .nth(MOST_CHARS + 1)
+        .map_or(text, |(end, _)| &text[..end]);
+    let mut shown = printable(start).replace('\n', " ");
+    if let Some((end, _)) = shown.char_indices().nth(MOST_CHARS) {
+        shown.truncate(end);
+        shown.push_str("...");
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use std::io;
@@ -75,5 +92,18 @@ mod tests {
     fn text_of_others_gives_no_orders_to_a_terminal() {
         let text = "key '\x1b[2J\x07' in \u{9b}31m caf\u{e9}\nnext";
         assert_eq!(printable(text), "key '\\u{1b}[2J\\u{7}' in \\u{9b}31m caf\u{e9}\nnext");
+        assert_eq!(one_line("one\n\u{1b}two"), "one \\u{1b}two");
+    }
+
+    #[test]
+    fn text_of_others_that_does_not_end_is_cut_off() {
+        let most = "x".repeat(MOST_CHARS);
+        for more in ["x", "\u{e9}", "\n"] {
+            assert_eq!(
+                one_line(&(most.clone() + &more.repeat(8_000_000))),
+                format!("{most}...")
+            );
+        }
+        assert_eq!(one_line(&most), most);
     }
 }

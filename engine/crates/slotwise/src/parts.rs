@@ -51,6 +51,19 @@ const TABLES: [(&str, &[&str]); 3] = [
     ),
 ];
 
+/// Columns of one of these tables in a report, or of `links`.
+pub fn columns_of(table: &str) -> Vec<&'static str> {
+    if table == "links" {
+        return LINK_COLUMNS
+            .iter()
+            .map(|(name, ..)| *name)
+            .chain(["rate_bps"])
+            .collect();
+    }
+    let known = TABLES.iter().find(|(name, _)| *name == table);
+    known.map_or(Vec::new(), |(_, columns)| columns.to_vec())
+}
+
 /// Tables of more things are left to `--columns`.
 const MOST_THINGS: usize = 512;
 

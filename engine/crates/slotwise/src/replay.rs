@@ -3,192 +3,72 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use serde::Deserialize;
+use nix::fcntl::OFlag;
 use serde_json::Value;
 
 use crate::choices::Changed;
 use crate::faults::fault_text;
 use crate::live::PairNow;
-use crate::report::{DropCount, FrameShape, Moment, REPORT_VERSION};
-use crate::stream::{End, Hello, Message, NetworkShape, News, NewsKind, StarUpdate, TableUpdate, Update};
+use crate::recorded::{PairSeries, Recorded, ReplayError, Series, SessionSeries};
+use crate::stream::{End, Hello, Message, News, NewsKind, StarUpdate, TableUpdate, Update};
 
 /// Larger files are no reports of runs that a browser could show.
 const MOST_BYTES: u64 = 1 << 30;
+/// What a report has beside its series is one message.
+const MOST_HEAD_BYTES: usize = 16 << 20;
 /// With more numbers than this, frames are put together.
 const MOST_NUMBERS: usize = 12_000_000;
 /// With more frames than this, too.
 const MOST_UPDATES: usize = 4_000;
 
-/// More than any scenario has; the page has a cell a pair.
-const MOST_EDGES: usize = 4096;
-
 const NS_PER_MS: f64 = 1e6;
 
-/// Why a report cannot be shown.
-#[derive(Debug, thiserror::Error)]
-pub enum ReplayError {
-    /// It cannot be read.
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
-    /// It is too large.
-    #[error("more than {MOST_BYTES} bytes")]
-    TooLarge,
-    /// It is no report.
-    #[error("no report of `slotwise simulate` or `emulate` (schema/report.schema.json): {0}")]
-    NoReport(#[from] serde_json::Error),
-    /// It is of another version.
-    #[error("a report of version {0}; expected {REPORT_VERSION}")]
-    Version(u64),
-    /// Columns do not fit together.
-    #[error("{place}: {found} values; expected {expected}")]
-    Length {
-        /// Which column.
-        place: String,
-        /// How long it is.
-        found: usize,
-        /// How long it should be.
-        expected: usize,
-    },
-    /// More edges than there can be.
-    #[error("network.edges: {0}; expected at most {MOST_EDGES}")]
-    Edges(usize),
-    /// A pair of edges that there is not.
-    #[error("series.pairs: from {from} to {to}; expected edges below {edges}")]
-    Pair {
-        /// Source.
-        from: usize,
-        /// Destination.
-        to: usize,
-        /// How many there are.
-        edges: usize,
-    },
-}
-
-#[derive(Deserialize)]
-struct Recorded {
-    command: String,
-    scenario: String,
-    seed: u64,
-    duration_ns: u64,
-    network: NetworkShape,
-    frame: Option<FrameShape>,
-    phases: Vec<Phase>,
-    #[serde(default)]
-    changes: Vec<Change>,
-    #[serde(default)]
-    faults: Faults,
-    drops: Vec<DropCount>,
-    verdict: Verdict,
-    series: Series,
-}
-
-#[derive(Deserialize)]
-struct Phase {
-    name: String,
-    start_ns: u64,
-}
-
-#[derive(Deserialize)]
-struct Change {
-    at_ns: u64,
-    #[serde(flatten)]
-    what: Option<Changed>,
-}
-
-#[derive(Deserialize, Default)]
-struct Faults {
-    rows: Vec<FaultRow>,
-}
-
-#[derive(Deserialize)]
-struct FaultRow {
-    kind: String,
-    edge: Option<u16>,
-    core: Option<u16>,
-    #[serde(default)]
-    routers: Vec<String>,
-    start_ns: u64,
-    end_ns: u64,
-    recovery_ns: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Verdict {
-    ok: bool,
-    failures: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Series {
-    frame_ms: Vec<f64>,
-    pairs: Vec<PairSeries>,
-    #[serde(default)]
-    time_ms: Vec<f64>,
-    #[serde(default)]
-    links: Vec<LinkSeries>,
-    #[serde(default)]
-    tables: Vec<TableSeries>,
-    #[serde(default)]
-    sessions: Vec<SessionSeries>,
-    distance: Option<DistanceSeries>,
-    #[serde(default)]
-    moments: Vec<Moment>,
-}
-
-/// A session of GTP, null while it was not there.
-#[derive(Deserialize)]
-struct SessionSeries {
-    name: String,
-    rate_bps: Vec<Option<f64>>,
-    fair_bps: Vec<Option<f64>>,
-}
-
-/// How far all of them were from what they should have.
-#[derive(Deserialize)]
-struct DistanceSeries {
-    distance: Vec<Option<f64>>,
-    from_zero: Vec<Option<f64>>,
-}
-
-#[derive(Deserialize)]
-struct PairSeries {
-    from: usize,
-    to: usize,
-    demand_bytes: Vec<u64>,
-    granted_slots: Vec<u64>,
-    delivered_bytes: Vec<u64>,
-}
-
-#[derive(Deserialize)]
-struct LinkSeries {
-    name: String,
-    #[serde(flatten)]
-    columns: BTreeMap<String, Value>,
-}
-
-#[derive(Deserialize)]
-struct TableSeries {
-    table: String,
-    names: Vec<String>,
-    columns: BTreeMap<String, Vec<Vec<f64>>>,
-}
-
-/// Messages of a report in a file.
+/// Messages of a report in a file, which anybody may have written.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn of_file(path: &Path) -> Result<Vec<String>, ReplayError> {
-    let mut text = Vec::new();
-    BufReader::new(File::open(path)?)
-        .take(MOST_BYTES + 1)
-        .read_to_end(&mut text)?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(ReplayError::TooLarge);
+    // Opened otherwise a FIFO would be waited for.
+    let file = File::options()
+        .read(true)
+        .custom_flags(OFlag::O_NONBLOCK.bits())
+        .open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(ReplayError::NotAFile);
     }
-    of_report(serde_json::from_slice(&text)?)
+    if metadata.len() > MOST_BYTES {
+        let (found, most) = (metadata.len(), MOST_BYTES);
+        return Err(ReplayError::TooLarge { found, most });
+    }
+    let mut text = Vec::new();
+    file.take(MOST_BYTES).read_to_end(&mut text)?;
+    let report: Value = serde_json::from_slice(&text)?;
+    drop(text);
+    check_head(&report)?;
+    of_report(report)
+}
+
+/// What is beside the series goes to the page in one piece.
+fn check_head(report: &Value) -> Result<(), ReplayError> {
+    let fields = report.as_object().into_iter().flatten();
+    let mut lengths = Vec::new();
+    for (name, value) in fields.filter(|(name, _)| *name != "series") {
+        lengths.push((serde_json::to_vec(value)?.len(), name));
+    }
+    let found = lengths.iter().map(|(length, _)| length).sum();
+    match lengths.into_iter().max() {
+        Some((_, longest)) if found > MOST_HEAD_BYTES => Err(ReplayError::Bytes {
+            place: format!("all but series, most of it {longest}"),
+            found,
+            most: MOST_HEAD_BYTES,
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Messages of a report.
@@ -196,14 +76,7 @@ pub fn of_file(path: &Path) -> Result<Vec<String>, ReplayError> {
 /// # Errors
 /// What is wrong with it.
 pub fn of_report(mut report: Value) -> Result<Vec<String>, ReplayError> {
-    if let Some(version) = report["version"]
-        .as_u64()
-        .filter(|version| *version != u64::from(REPORT_VERSION))
-    {
-        return Err(ReplayError::Version(version));
-    }
-    let recorded = Recorded::deserialize(&report)?;
-    recorded.check()?;
+    let recorded = Recorded::of(&report)?;
     if let Some(fields) = report.as_object_mut() {
         fields.remove("series");
     }
@@ -227,69 +100,6 @@ pub fn of_report(mut report: Value) -> Result<Vec<String>, ReplayError> {
 }
 
 impl Recorded {
-    fn check(&self) -> Result<(), ReplayError> {
-        let check = |place: String, found: usize, expected: usize| match found == expected {
-            true => Ok(()),
-            false => Err(ReplayError::Length { place, found, expected }),
-        };
-        let Series {
-            frame_ms,
-            pairs,
-            time_ms,
-            links,
-            tables,
-            sessions,
-            distance,
-            ..
-        } = &self.series;
-        let edges = self.network.edges;
-        if edges > MOST_EDGES {
-            return Err(ReplayError::Edges(edges));
-        }
-        for (place, pair) in pairs.iter().enumerate() {
-            let PairSeries { from, to, .. } = *pair;
-            if from >= edges || to >= edges {
-                return Err(ReplayError::Pair { from, to, edges });
-            }
-            let columns = [
-                ("demand_bytes", pair.demand_bytes.len()),
-                ("granted_slots", pair.granted_slots.len()),
-                ("delivered_bytes", pair.delivered_bytes.len()),
-            ];
-            for (column, length) in columns {
-                check(format!("series.pairs[{place}].{column}"), length, frame_ms.len())?;
-            }
-        }
-        for (place, link) in links.iter().enumerate() {
-            for (column, values) in link.series() {
-                check(format!("series.links[{place}].{column}"), values.len(), time_ms.len())?;
-            }
-        }
-        for (place, table) in tables.iter().enumerate() {
-            for (column, things) in &table.columns {
-                let place = format!("series.tables[{place}].columns.{column}");
-                check(place.clone(), things.len(), table.names.len())?;
-                for values in things {
-                    check(place.clone(), values.len(), time_ms.len())?;
-                }
-            }
-        }
-        for (place, session) in sessions.iter().enumerate() {
-            for (column, values) in [("rate_bps", &session.rate_bps), ("fair_bps", &session.fair_bps)] {
-                check(
-                    format!("series.sessions[{place}].{column}"),
-                    values.len(),
-                    time_ms.len(),
-                )?;
-            }
-        }
-        if let Some(DistanceSeries { distance, from_zero }) = distance {
-            check("series.distance.distance".into(), distance.len(), time_ms.len())?;
-            check("series.distance.from_zero".into(), from_zero.len(), time_ms.len())?;
-        }
-        Ok(())
-    }
-
     fn start_ns(&self) -> u64 {
         self.phases.first().map_or(0, |phase| phase.start_ns)
     }
@@ -342,7 +152,7 @@ impl Recorded {
         let together = by_numbers.max(frame_ms.len().div_ceil(MOST_UPDATES)).max(1);
         for first in (0..frame_ms.len()).step_by(together) {
             let last = (first + together).min(frame_ms.len()) - 1;
-            let sum = |column: &[u64]| column[first..=last].iter().sum();
+            let sum = |column: &[u64]| column[first..=last].iter().copied().fold(0, u64::saturating_add);
             let pair = |pair: &PairSeries| {
                 let now = PairNow {
                     demand_bytes: pair.demand_bytes[last],
@@ -366,10 +176,7 @@ impl Recorded {
         let links_of = |period: usize| {
             let names = links.first()?.series().map(|(name, _)| name.clone());
             let column = |name: String| {
-                let values = links
-                    .iter()
-                    .map(|link| link.columns.get(&name).and_then(|values| values[period].as_f64()));
-                let values: Vec<f64> = values.map(Option::unwrap_or_default).collect();
+                let values = links.iter().map(|link| link.value(&name, period)).collect();
                 (name, values)
             };
             Some(TableUpdate {
@@ -429,7 +236,7 @@ impl Recorded {
                 text.unwrap_or_else(|| "another choice".to_owned()),
             )
         });
-        let faults = self.faults.rows.iter().flat_map(|row| {
+        let faults = self.faults.iter().flat_map(|row| {
             let text = fault_text(&row.kind, (row.edge, row.core), &row.routers);
             let well = row.recovery_ns.map(|recovery_ns| {
                 let ms = recovery_ns as f64 / NS_PER_MS;
@@ -447,14 +254,6 @@ impl Recorded {
             text,
         })
         .collect()
-    }
-}
-
-impl LinkSeries {
-    fn series(&self) -> impl Iterator<Item = (&String, &Vec<Value>)> {
-        self.columns
-            .iter()
-            .filter_map(|(name, values)| Some((name, values.as_array()?)))
     }
 }
 
@@ -508,10 +307,12 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_together_is_said() {
+        let file = tempfile::NamedTempFile::new().unwrap();
         let refused = |change: &dyn Fn(&mut Value)| {
             let mut report = report();
             change(&mut report);
-            of_report(report).unwrap_err().to_string()
+            std::fs::write(file.path(), report.to_string()).unwrap();
+            of_file(file.path()).unwrap_err().to_string()
         };
         assert_eq!(
             refused(&|report| report["series"]["pairs"][1]["granted_slots"] = vec![1].into()),
@@ -537,6 +338,89 @@ mod tests {
             refused(&|report| report["version"] = 2.into()),
             "a report of version 2; expected 1"
         );
-        assert!(refused(&|report| report["series"] = Value::Null).starts_with("no report of"));
+        assert_eq!(
+            refused(&|report| report["series"] = Value::Null),
+            "series.frame_ms: missing"
+        );
+        // Names that every object of the page has.
+        for name in ["constructor", "__proto__", "another"] {
+            let of_links = refused(&|report| report["series"]["links"][0][name] = vec![1].into());
+            let expected = format!("series.links[0].{name}: unknown column; expected one of utilization, ");
+            assert!(of_links.starts_with(&expected), "{of_links}");
+            let of_table = refused(&|report| {
+                let columns = &mut report["series"]["tables"][0]["columns"];
+                columns[name] = columns["goodput_kbps"].clone();
+            });
+            let expected = format!("series.tables[0].columns.{name}: unknown column; expected one of goodput_kbps, ");
+            assert!(of_table.starts_with(&expected), "{of_table}");
+        }
+        let damages: [(&str, &dyn Fn(&mut Value)); 4] = [
+            ("faults.kinds[0]", &|report| report["faults"]["kinds"] = vec![9].into()),
+            ("verdict.notes", &|report| report["verdict"]["notes"] = 7.into()),
+            ("verdict.failures[1]", &|report| {
+                report["verdict"]["failures"] = serde_json::json!(["one", 2]);
+            }),
+            ("phases[0]", &|report| report["phases"][0]["flows"] = vec![1].into()),
+        ];
+        for (place, change) in damages {
+            let said = refused(change);
+            assert!(said.starts_with(&format!("{place}: invalid type: integer")), "{said}");
+        }
+        // An error is a line, whatever it is about.
+        let name = format!("\u{1b}{}", "x".repeat(1 << 20));
+        let said = refused(&|report| report["series"]["tables"][0]["columns"][name.as_str()] = vec![1].into());
+        assert!(said.len() < 2000 && !said.contains('\u{1b}'), "{said}");
+        let said = refused(&|report| report["seed"] = name.as_str().into());
+        assert!(said.len() < 2000 && !said.contains('\u{1b}'), "{said}");
+    }
+
+    #[test]
+    fn what_no_page_could_have_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let refused = |report: &Value| {
+            std::fs::write(file.path(), report.to_string()).unwrap();
+            of_file(file.path()).unwrap_err().to_string()
+        };
+        let mut long = report();
+        long["verdict"]["failures"] = vec!["x".repeat(1000); MOST_HEAD_BYTES / 1000].into();
+        let said = refused(&long);
+        assert!(said.starts_with("all but series, most of it verdict: 168"), "{said}");
+        let mut named = report();
+        named["series"]["time_ms"] = (0..1000).map(f64::from).collect();
+        let link = &mut named["series"]["links"][0];
+        link["name"] = "x".repeat(1 << 20).into();
+        for (_, values) in link
+            .as_object_mut()
+            .unwrap()
+            .iter_mut()
+            .filter(|(_, values)| values.is_array())
+        {
+            *values = vec![1; 1000].into();
+        }
+        named["series"]["links"] = vec![link.clone()].into();
+        for other in ["tables", "sessions", "distance"] {
+            named["series"].as_object_mut().unwrap().remove(other);
+        }
+        let said = refused(&named);
+        assert!(
+            said.starts_with("series: names of 1048576 bytes in each of 1000 periods: "),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn only_regular_files_are_read_and_none_that_is_too_large() {
+        let directory = tempfile::tempdir().unwrap();
+        let [fifo, large] = ["fifo", "large"].map(|name| directory.path().join(name));
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+        for path in [Path::new("/dev/zero"), &fifo, directory.path()] {
+            assert!(
+                matches!(of_file(path), Err(ReplayError::NotAFile)),
+                "{}",
+                path.display()
+            );
+        }
+        File::create(&large).unwrap().set_len(MOST_BYTES + 1).unwrap();
+        assert!(matches!(of_file(&large), Err(ReplayError::TooLarge { .. })));
     }
 }

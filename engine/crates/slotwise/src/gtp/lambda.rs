@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 
 use super::{GtpError, file_error, open_regular, open_secret};
 use crate::http;
-use crate::notes::printable;
+use crate::notes::one_line;
 
 /// How long a session that this host has asked for is there if it does not ask again.
 pub const LEASE: Duration = Duration::from_secs(10);
@@ -28,8 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// All sessions that a controller has, each with a name and two nodes, are less; one that is asked for one session may answer with all.
 const MAX_ANSWER_BYTES: u64 = 16 << 20;
 const MAX_CA_BYTES: u64 = 1 << 20;
-/// What somebody else says is shown so far.
-const MAX_REASON_CHARS: usize = 300;
 /// Bits of a file's mode by which others than owner and group read it, or others than the owner write it.
 const TOO_MUCH: u32 = 0o027;
 const UNAUTHORIZED: u16 = 401;
@@ -184,7 +182,7 @@ impl Lambda {
         match detail {
             Some(reason) if body.is_some() => {
                 let session = self.session.clone();
-                let reason = shown(&reason);
+                let reason = one_line(&reason);
                 Err(GtpError::Refused { session, reason })
             }
             detail => Err(no_controller(
@@ -204,7 +202,7 @@ fn authorized<Body>(request: RequestBuilder<Body>, token: Option<&str>) -> Reque
 
 fn no_controller(url: &str, reason: String) -> GtpError {
     let url = url.to_owned();
-    let reason = shown(&reason);
+    let reason = one_line(&reason);
     GtpError::Controller { url, reason }
 }
 
@@ -217,20 +215,10 @@ fn unreached(url: &str, error: &ureq::Error) -> GtpError {
     match within {
         Some(rustls::Error::InvalidCertificate(reason)) => GtpError::Certificate {
             url: url.to_owned(),
-            reason: shown(&reason.to_string()),
+            reason: one_line(&reason.to_string()),
         },
         _ => no_controller(url, error.to_string()),
     }
-}
-
-/// What somebody else says, in one line, and cut off where it does not end: it must not look like a line of this command.
-fn shown(text: &str) -> String {
-    let mut shown = printable(text).replace('\n', " ");
-    if let Some((end, _)) = shown.char_indices().nth(MAX_REASON_CHARS) {
-        shown.truncate(end);
-        shown.push_str("...");
-    }
-    shown
 }
 
 /// Whether what is sent there does not leave this machine.
@@ -491,11 +479,6 @@ pub mod tests {
             refused(&url, &["--source", "a", "--sink", "b"]),
             "session 'film': no slotwise gtp: serving at\\u{1b}[2J"
         );
-        assert_eq!(
-            shown(&"x".repeat(8_000_000)),
-            format!("{}...", "x".repeat(MAX_REASON_CHARS))
-        );
-        assert_eq!(shown(&"x".repeat(MAX_REASON_CHARS)), "x".repeat(MAX_REASON_CHARS));
     }
 
     #[test]
