@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import select
+import signal
 import subprocess
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -43,6 +44,23 @@ def test_files_go_both_ways(tmp_path, key, served):
     assert [(report.values["role"], report.values["ok"]) for report in server.reports] == [("send", True), ("receive", True)]
 
 
+def test_names_that_look_like_options_are_names(tmp_path, key, served, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("--key=none", "-h"):
+        (served / name).write_bytes(CONTENT)
+        with gtp.Server(served, key, bind="127.0.0.1:0", take=True) as server:
+            gtp.receive(server.address, name, f"{name}.out", key)
+            gtp.send(f"{name}.out", server.address, key)
+            gtp.send(f"{name}.out", server.address, key, name=f"{name}.named")
+        for file in (tmp_path / f"{name}.out", served / f"{name}.out", served / f"{name}.named"):
+            assert file.read_bytes() == CONTENT
+    gtp.new_key("--key")
+    (tmp_path / "-served").mkdir()
+    (tmp_path / "-served" / "file").write_bytes(CONTENT)
+    with gtp.Server("-served", "--key", bind="127.0.0.1:0") as server:
+        gtp.receive(server.address, "file", "got", "--key")
+
+
 # Newer Pythons warn of forks beside threads.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_process_uses_the_daemon_and_leaves_it_as_it_is(tmp_path, key, served):
@@ -76,6 +94,79 @@ def test_what_does_not_go_is_an_error(tmp_path, key, served):
         pass
     with pytest.raises(gtp.GtpError, match="there is a file of that name already"):
         gtp.new_key(key)
+
+
+class Sender:
+    """`slotwise gtp send` of a file that takes its time, when some of it is there."""
+
+    BYTES = 20_000_000
+
+    def __init__(self, directory, address, key):
+        self.file = directory / "large"
+        self.file.write_bytes(os.urandom(self.BYTES))
+        words = ["send", "--key", key, "--rate-bps", "40000000", self.file, address]
+        # pylint: disable-next=consider-using-with
+        self._process = subprocess.Popen([home.slotwise_command(), "gtp", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while f" of {self.BYTES} bytes of 1 files" not in (line := self._process.stderr.readline()) or line.startswith("slotwise gtp: 0 of"):
+            assert line
+
+    def end(self, how):
+        """What it has printed, and said."""
+        self._process.send_signal(how)
+        return self._process.communicate(timeout=60)
+
+
+def test_a_sender_that_is_interrupted_may_send_again_at_once(tmp_path, key, served):
+    with gtp.Server(served, key, bind="127.0.0.1:0", take=True) as server:
+        sender = Sender(tmp_path, server.address, key)
+        printed, said = sender.end(signal.SIGINT)
+        again = gtp.send(sender.file, server.address, key)
+    ended = json.loads(printed)
+    assert (ended["ok"], ended["error"], ended["role"]) == (False, "cut off: this end was stopped", "send") and said.endswith("interrupted\n")
+    assert 0 < ended["goodput_bps"] < 60_000_000
+    assert (served / "large").read_bytes() == sender.file.read_bytes() and again.bytes == Sender.BYTES
+    cut_off, whole = [report.values for report in server.reports]
+    assert (cut_off["ok"], cut_off["error"], cut_off["role"]) == (False, "cut off: the other end was stopped", "receive")
+    assert 0 < cut_off["goodput_bps"] < 60_000_000 and whole["ok"]
+
+
+def test_a_daemon_reports_what_was_refused_or_cut_off_too(tmp_path, key, served):
+    with gtp.Server(served, key, bind="127.0.0.1:0", take=True, max_bytes=Sender.BYTES, timeout_s=3600) as server:
+        with pytest.raises(gtp.GtpError, match="there is no such file"):
+            gtp.receive(server.address, "none", tmp_path / "stored", key)
+        sender = Sender(tmp_path, server.address, key)
+        sender.end(signal.SIGKILL)
+        with pytest.raises(gtp.GtpError, match="a transfer to this name is under way; one that was cut off ends when nothing was heard of it for --timeout-s"):
+            gtp.send(sender.file, server.address, key)
+        with pytest.raises(gtp.GtpError, match="there is a file of that name already"):
+            gtp.send(served / "file", server.address, key)
+    said = [(report.values["role"], report.values["file"], report.values["error"].partition(";")[0]) for report in server.reports]
+    assert said == [
+        ("none", "none", "refused: there is no such file"),
+        ("none", "large", "refused: a transfer to this name is under way"),
+        ("none", "file", "refused: there is a file of that name already"),
+        ("receive", "large", "cut off: this end was stopped"),
+    ]
+
+
+def test_a_daemon_that_is_stopped_says_so_to_who_sends(tmp_path, key, served):
+    with gtp.Server(served, key, bind="127.0.0.1:0", take=True) as server:
+        sender = Sender(tmp_path, server.address, key)
+    printed, said = sender.end(0)
+    assert json.loads(printed)["error"] == "cut off: the other end was stopped"
+    assert "it was stopped before the transfer was over; what came of the file stays" in said
+
+
+def test_a_path_that_is_no_text_is_sent_by_another_name_and_received(tmp_path, key, served):
+    odd = os.fsdecode(b"latin\xe9")
+    (tmp_path / odd).mkdir()
+    (tmp_path / odd / odd).write_bytes(CONTENT)
+    with gtp.Server(served, key, bind="127.0.0.1:0", take=True) as server:
+        with pytest.raises(gtp.GtpError, match="the name is no UTF-8, .*; expected --name with another one"):
+            gtp.send(tmp_path / odd / odd, server.address, key)
+        gtp.send(tmp_path / odd / odd, server.address, key, name="latin")
+        gtp.receive(server.address, "latin", tmp_path / odd / f"{odd}.out", key)
+    assert (served / "latin").read_bytes() == (tmp_path / odd / f"{odd}.out").read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("options, said", [

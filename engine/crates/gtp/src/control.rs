@@ -12,6 +12,7 @@
 //!   no     6, x reason
 //!   done   7, x verdict
 //!   heard  8, x 0
+//!   close  9, x 0                  (of the channel; transfer 0)
 //! ```
 
 use std::fmt;
@@ -52,20 +53,23 @@ pub enum Reason {
     Forbidden,
     /// It is longer than what is taken.
     TooLong,
-    /// Too many transfers, or one of this file already.
+    /// Too many transfers.
     Busy,
     /// It cannot be read or written there.
     Storage,
+    /// A transfer of this file is under way, or has not been given up yet.
+    UnderWay,
 }
 
 impl Reason {
-    const ALL: [Reason; 6] = [
+    const ALL: [Reason; 7] = [
         Reason::Missing,
         Reason::Exists,
         Reason::Forbidden,
         Reason::TooLong,
         Reason::Busy,
         Reason::Storage,
+        Reason::UnderWay,
     ];
 }
 
@@ -78,8 +82,11 @@ impl fmt::Display for Reason {
                 "it takes no files, or none of that name; it must be served with --take, and the name's directories be there"
             }
             Reason::TooLong => "the file is longer than what it takes",
-            Reason::Busy => "it has too many transfers, or receives this file already",
+            Reason::Busy => "it has too many transfers; try again later",
             Reason::Storage => "the file cannot be read or written there",
+            Reason::UnderWay => {
+                "a transfer to this name is under way; one that was cut off ends when nothing was heard of it for --timeout-s of who receives (10 s unless given): try again then"
+            }
         })
     }
 }
@@ -146,6 +153,8 @@ pub enum Control<'a> {
     },
     /// I know that you are done.
     Heard,
+    /// I close this channel; its transfers end as they are.
+    Close,
 }
 
 /// A message that means nothing.
@@ -252,7 +261,12 @@ impl<'a> Control<'a> {
                 nothing().and(exactly(HEADER_BYTES))?;
                 Control::Heard
             }
-            _ => return Err(check(false, "kind of a message", "1 to 8").unwrap_err()),
+            9 => {
+                nothing().and(exactly(HEADER_BYTES))?;
+                check(transfer == 0, "transfer", "0")?;
+                Control::Close
+            }
+            _ => return Err(check(false, "kind of a message", "1 to 9").unwrap_err()),
         };
         Ok((transfer, control))
     }
@@ -269,6 +283,7 @@ impl<'a> Control<'a> {
             Control::No { reason } => (6, place(*reason as usize)),
             Control::Done { verdict } => (7, place(*verdict as usize)),
             Control::Heard => (8, 0),
+            Control::Close => (9, 0),
         };
         out.extend([IS_CONTROL, kind]);
         out.extend(x.to_be_bytes());
@@ -287,7 +302,7 @@ impl<'a> Control<'a> {
                 out.extend(digest.0);
             }
             Control::Take { offset } => out.extend(offset.to_be_bytes()),
-            Control::Wait | Control::No { .. } | Control::Done { .. } | Control::Heard => {}
+            Control::Wait | Control::No { .. } | Control::Done { .. } | Control::Heard | Control::Close => {}
         }
     }
 }
@@ -316,6 +331,7 @@ mod tests {
             },
             Control::Take { offset: bytes },
             Control::Heard,
+            Control::Close,
         ];
         controls.extend(Reason::ALL.map(|reason| Control::No { reason }));
         controls.extend(Verdict::ALL.map(|verdict| Control::Done { verdict }));
@@ -332,6 +348,7 @@ mod tests {
         #[test]
         fn what_is_written_is_read(transfer: u32, name in "[^\u{0}]{1,200}", block_bytes in 1u16.., bytes: u64) {
             for control in controls(&name, block_bytes, bytes) {
+                let transfer = if control == Control::Close { 0 } else { transfer };
                 let bytes = encoded(transfer, &control);
                 prop_assert_eq!(Control::decode(&bytes), Ok((transfer, control)));
             }
@@ -339,7 +356,7 @@ mod tests {
 
         /// No two messages mean the same.
         #[test]
-        fn what_is_read_is_written_as_it_was(which in 0usize..15, at: usize, bit in 0u8..8, cut in 0usize..3, random in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn what_is_read_is_written_as_it_was(which in 0usize..17, at: usize, bit in 0u8..8, cut in 0usize..3, random in prop::collection::vec(any::<u8>(), 0..80)) {
             let mut changed = encoded(3, &controls("name", 1400, 77)[which]);
             let length = changed.len();
             changed[at % length] ^= 1 << bit;

@@ -67,7 +67,7 @@ pub struct TransferId {
 pub enum Event {
     /// A channel that this end asked for is open.
     Opened(u32),
-    /// A channel is no more, nor are its transfers: nothing was heard for too long.
+    /// A channel is no more, nor are its transfers: nothing was heard for too long, or the other end closed it.
     Lost {
         /// Which.
         channel: u32,
@@ -75,6 +75,8 @@ pub enum Event {
         address: SocketAddr,
         /// What it had said.
         said: Said,
+        /// Its transfers: how each ended, and what was counted of it.
+        transfers: Vec<(TransferId, Ended, TransferStats)>,
     },
     /// The other end wants a file: answer with [`Node::offer`] or [`Node::refuse`].
     Wanted {
@@ -107,6 +109,10 @@ pub enum Ended {
     Done(Verdict),
     /// The other end does not do it.
     Refused(Reason),
+    /// Nothing was heard of the other end for too long.
+    Lost,
+    /// The other end closed the channel before.
+    Closed,
 }
 
 /// What does not go.
@@ -230,24 +236,67 @@ impl<S: Source, K: Sink> Node<S, K> {
     /// Forgets a channel and its transfers, without a word.
     pub fn close(&mut self, channel: u32) {
         self.peers.remove(channel);
-        let ids = self.transfers.keys().filter(|id| id.channel == channel);
-        for id in ids.copied().collect::<Vec<_>>() {
+        for id in self.transfers_of(channel) {
             self.remove(id);
         }
+    }
+
+    /// Closes all channels, and says so to their other ends, after all else that was to be said: with what [`Node::poll_transmit`] gives next.
+    pub fn leave(&mut self) {
+        let channels = self.peers.channels();
+        for channel in &channels {
+            self.say(
+                TransferId {
+                    channel: *channel,
+                    number: 0,
+                },
+                Control::Close,
+            );
+        }
+        for (channel, message) in std::mem::take(&mut self.controls) {
+            let mut datagram = Vec::new();
+            if let Some(to) = self.peers.seal(channel, &message, &mut datagram) {
+                self.answers.push_back((to, datagram));
+            }
+        }
+        for channel in channels {
+            self.close(channel);
+        }
+    }
+
+    fn transfers_of(&self, channel: u32) -> Vec<TransferId> {
+        let of_channel = self.transfers.keys().filter(|id| id.channel == channel);
+        of_channel.copied().collect()
     }
 
     /// What is sent to an address does not get there: its channels are no more, which [`Event::Lost`] says of each.
     pub fn lose(&mut self, address: SocketAddr) {
         for channel in self.peers.at(address) {
-            self.lost(channel, address);
+            self.lost(channel, self.peers.said(channel));
         }
     }
 
-    /// A channel is no more.
-    fn lost(&mut self, channel: u32, address: SocketAddr) {
-        let said = self.peers.said(channel);
+    /// A channel is no more, of whose other end this is known.
+    fn lost(&mut self, channel: u32, said: Said) {
+        let Some(address) = self.peers.address(channel) else {
+            return;
+        };
+        let ended = |stage| match (stage, said) {
+            // That the other end has not said that it knows changes nothing.
+            (Stage::Concluding(verdict, _), _) => Ended::Done(verdict),
+            (_, Said::Close) => Ended::Closed,
+            _ => Ended::Lost,
+        };
+        let of_channel = self.transfers_of(channel).into_iter();
+        let transfers = of_channel.map(|id| (id, ended(self.transfers[&id].stage), self.transfer_stats(id)));
+        let transfers = transfers.collect();
         self.close(channel);
-        self.events.push_back(Event::Lost { channel, address, said });
+        self.events.push_back(Event::Lost {
+            channel,
+            address,
+            said,
+            transfers,
+        });
     }
 
     /// Says anything at all over a channel, as a peer with the key that lies may: for tests of the other end.
@@ -517,9 +566,7 @@ impl<S: Source, K: Sink> Node<S, K> {
         }
         self.tick_ns = now_ns + TICK_NS;
         for channel in self.peers.tick(now_ns, &mut self.answers) {
-            if let Some(address) = self.peers.address(channel) {
-                self.lost(channel, address);
-            }
+            self.lost(channel, self.peers.said(channel));
         }
         for id in self.transfers.keys().copied().collect::<Vec<_>>() {
             self.tick(now_ns, id);

@@ -100,6 +100,8 @@ pub enum Said {
     Something,
     /// That the key is right, and there is no room.
     Full,
+    /// That it closes the channel.
+    Close,
 }
 
 /// An answer to who asks for a channel.
@@ -191,6 +193,11 @@ impl Peers {
 
     pub(crate) fn address(&self, channel: u32) -> Option<SocketAddr> {
         self.peers.get(&channel).map(|peer| peer.address)
+    }
+
+    /// All channels.
+    pub(crate) fn channels(&self) -> Vec<u32> {
+        self.peers.keys().copied().collect()
     }
 
     /// The channels to an address.

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::net::SocketAddr;
 
 use slotwise_gtp::packet::{Packet, SEALED_HEADER_BYTES};
-use slotwise_gtp::{Digest, Ended, Event, MAX_CHANNELS, Node, Reason, Said, Verdict};
+use slotwise_gtp::{Digest, Ended, Event, MAX_CHANNELS, Node, Reason, Said, TransferId, TransferStats, Verdict};
 
 use world::{Harm, MS, SECOND, World, config, file, key, place};
 
@@ -205,6 +205,97 @@ fn who_is_gone_is_forgotten() {
     world.until(|at, event| matches!(event, Event::Lost { .. } if at == place(1)).then_some(()));
     assert_eq!(world.node(1).poll_timeout(), None);
     assert!(world.node(1).offer(theirs, (1, Digest([3; 32])), vec![0]).is_err());
+}
+
+/// A file of 1000 kB under way from node 2 to node 1, some of which is there: the transfer at node 1.
+fn under_way(world: &mut World) -> TransferId {
+    let channel = world.connect(2);
+    let now_ns = world.now_ns;
+    let entry = (1_000_000, Digest([3; 32]));
+    world
+        .node(2)
+        .put(now_ns, (channel, "f"), entry, vec![1; 1_000_000])
+        .unwrap();
+    let theirs = world.offered(1);
+    let now_ns = world.now_ns;
+    world.node(1).take(now_ns, theirs, 0, Vec::new()).unwrap();
+    while world.node(1).transfer_stats(theirs).sink.unwrap().packets < 10 {
+        assert!(world.step(60 * SECOND));
+    }
+    theirs
+}
+
+fn lost(world: &mut World, index: u8) -> (Said, Vec<(TransferId, Ended, TransferStats)>) {
+    world.until(|at, event| match event {
+        Event::Lost { said, transfers, .. } if at == place(index) => Some((*said, transfers.clone())),
+        _ => None,
+    })
+}
+
+#[test]
+fn an_end_that_leaves_says_so_and_what_was_under_way_is_told_at_once() {
+    for leaves in [1, 2] {
+        let mut world = World::new(&[key(1), key(1)], Harm::default(), 1);
+        let theirs = under_way(&mut world);
+        world.events.clear();
+        let (stays, now_ns) = (3 - leaves, world.now_ns);
+        world.node(leaves).leave();
+        let (said, transfers) = lost(&mut world, stays);
+        assert!(
+            world.now_ns < now_ns + SECOND,
+            "and not only when nothing was heard for long"
+        );
+        assert_eq!(said, Said::Close);
+        let [(id, Ended::Closed, stats)] = transfers[..] else {
+            panic!("{transfers:?}")
+        };
+        match stays {
+            1 => assert!(id == theirs && stats.sink.unwrap().received_bytes > 0),
+            _ => assert!(stats.source.unwrap().bytes > 0),
+        }
+        let now_ns = world.now_ns;
+        while world.step(now_ns + SECOND) {}
+        for index in [1, 2] {
+            assert_eq!(world.node(index).poll_timeout(), None, "nothing is kept");
+        }
+    }
+}
+
+#[test]
+fn a_transfer_whose_channel_is_lost_is_told_with_what_was_counted() {
+    let mut world = World::new(&[key(1), key(1)], Harm::default(), 1);
+    let theirs = under_way(&mut world);
+    world.nodes.remove(&place(2));
+    let (said, transfers) = lost(&mut world, 1);
+    assert_eq!(said, Said::Something);
+    assert!(
+        matches!(transfers[..], [(id, Ended::Lost, stats)] if id == theirs && stats.sink.unwrap().received_bytes > 0)
+    );
+}
+
+#[test]
+fn a_file_that_is_whole_stays_so_when_the_other_end_leaves_before_it_has_said_that_it_knows() {
+    let mut world = World::new(&[key(1), key(1)], Harm::default(), 1);
+    let theirs = under_way(&mut world);
+    world.until(|at, event| (at == place(1) && *event == Event::Received(theirs)).then_some(()));
+    let now_ns = world.now_ns;
+    world.node(1).conclude(now_ns, theirs, Verdict::Whole).unwrap();
+    world.node(2).leave();
+    let (_, transfers) = lost(&mut world, 1);
+    assert!(matches!(transfers[..], [(id, Ended::Done(Verdict::Whole), _)] if id == theirs));
+}
+
+#[test]
+fn what_an_end_that_leaves_had_to_say_is_said_before() {
+    let mut world = World::new(&[key(1), key(1)], Harm::default(), 1);
+    let theirs = under_way(&mut world);
+    world.until(|at, event| (at == place(1) && *event == Event::Received(theirs)).then_some(()));
+    let now_ns = world.now_ns;
+    world.node(1).conclude(now_ns, theirs, Verdict::Whole).unwrap();
+    world.node(1).leave();
+    assert!(matches!(world.ended(2), (_, Ended::Done(Verdict::Whole))));
+    let (said, transfers) = lost(&mut world, 2);
+    assert_eq!((said, transfers), (Said::Close, vec![]));
 }
 
 /// Each datagram that ever was on the way, and each with a bit changed, from its own and another address.

@@ -5,6 +5,7 @@ use slotwise_transport::content::{Sink, Source};
 
 use super::{Ended, Event, Node, TransferId};
 use crate::control::{Control, Digest, Reason, Verdict};
+use crate::peers::Said;
 
 /// Who asked asks again when it has heard nothing for so long.
 const AGAIN_NS: u64 = 1_000_000_000;
@@ -131,6 +132,7 @@ impl<S: Source, K: Sink> Node<S, K> {
                     self.end(id, Ended::Done(verdict));
                 }
             }
+            Control::Close => self.lost(id.channel, Said::Close),
             Control::Heard => {
                 if let Some(Stage::Concluding(verdict, _)) = self.transfers.get(&id).map(|transfer| transfer.stage) {
                     self.end(id, Ended::Done(verdict));

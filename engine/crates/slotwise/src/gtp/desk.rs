@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The files of a node's transfers: what comes, what goes, and what became of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::sync::Arc;
 
-use slotwise_gtp::{Digest, Ended, Event, Node, Reason, Said, TransferId, Verdict};
+use slotwise_gtp::{Digest, Ended, Event, Node, Reason, Said, TransferId, TransferStats, Verdict};
 
+use super::disk::{DiskSink, DiskSource};
 use super::hasher::Hasher;
-use super::report::{Counts, Report};
-use super::store::{Directory, DiskSink, DiskSource, Part};
+use super::report::{Counts, Outcome, Report};
+use super::store::{Directory, Part};
 
 /// Bytes that come between two notes of how many are here.
 const SAVE_BYTES: u64 = 16 << 20;
@@ -94,7 +96,8 @@ pub struct Desk {
     gives: bool,
     entries: BTreeMap<TransferId, Entry>,
     /// The name in the directory for what was asked for.
-    wanted: Option<String>,
+    wanted: Option<OsString>,
+    news: VecDeque<News>,
 }
 
 impl Desk {
@@ -107,14 +110,15 @@ impl Desk {
             gives: true,
             entries: BTreeMap::new(),
             wanted: None,
+            news: VecDeque::new(),
         }
     }
 
-    /// Of who asks for one file, to be `name` in the directory, or sends one.
-    pub fn asking(hasher: Hasher, directory: Directory, name: String) -> Desk {
+    /// Of who asks for one file, to be `wanted` in the directory, or sends one.
+    pub fn asking(hasher: Hasher, directory: Directory, wanted: Option<OsString>) -> Desk {
         Desk {
             gives: false,
-            wanted: Some(name),
+            wanted,
             ..Desk::serving(hasher, directory, Taking::Nothing)
         }
     }
@@ -143,19 +147,23 @@ impl Desk {
         self.entries.insert(id, Entry { bytes, ..entry });
     }
 
+    /// The next of what the caller is to know, oldest first.
+    pub fn poll_news(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+
     /// Takes what happened at the node.
-    pub fn on_event(&mut self, now_ns: u64, node: &mut FileNode, event: Event) -> Option<News> {
+    pub fn on_event(&mut self, now_ns: u64, node: &mut FileNode, event: Event) {
         match event {
-            Event::Opened(channel) => return Some(News::Opened(channel)),
-            Event::Lost { channel, said, .. } => {
-                self.entries.retain(|id, entry| {
-                    let is_lost = id.channel == channel;
-                    if is_lost {
+            Event::Opened(channel) => self.news.push_back(News::Opened(channel)),
+            Event::Lost { said, transfers, .. } => {
+                for (id, ended, stats) in transfers {
+                    if let Some(entry) = self.entries.get_mut(&id) {
                         entry.note_all();
                     }
-                    !is_lost
-                });
-                return Some(News::Lost(said));
+                    self.report(now_ns, id, Outcome::Over(ended), stats);
+                }
+                self.news.push_back(News::Lost(said));
             }
             Event::Wanted { id, name } => self.on_wanted(now_ns, node, id, &name),
             Event::Offered {
@@ -165,40 +173,43 @@ impl Desk {
                 digest,
             } => {
                 if let Err(reason) = self.on_offered(now_ns, node, id, (&name, bytes, digest)) {
-                    node.refuse(id, reason);
-                    return self.ended(now_ns, node, id, Ended::Refused(reason)).map(News::Ended);
+                    self.refuse(now_ns, node, id, reason);
                 }
             }
             Event::Received(id) => self.on_received(now_ns, node, id),
-            Event::Ended(id, ended) => return self.ended(now_ns, node, id, ended).map(News::Ended),
+            Event::Ended(id, ended) => self.ended(now_ns, node, id, Outcome::Over(ended)),
         }
-        None
     }
 
-    /// A file that came whole and has its name, of which the other end has not said yet that it knows.
-    pub fn kept(&mut self, now_ns: u64, node: &mut FileNode) -> Option<Box<Report>> {
-        let is_kept = |entry: &Entry| matches!(entry.content, Content::Compared(_, Verdict::Whole));
-        let id = *self.entries.iter().find(|(_, entry)| is_kept(entry))?.0;
-        self.ended(now_ns, node, id, Ended::Done(Verdict::Whole))
+    /// This end is to stop: what is here is noted, and all transfers are over. One that came whole and has its name is so, whether the other end
+    /// has said that it knows or not.
+    pub fn stop(&mut self, now_ns: u64, node: &mut FileNode) {
+        self.save(node, true);
+        for id in self.entries.keys().copied().collect::<Vec<_>>() {
+            let outcome = match self.entries[&id].content {
+                Content::Compared(_, verdict) => Outcome::Over(Ended::Done(verdict)),
+                _ => Outcome::Interrupted,
+            };
+            self.ended(now_ns, node, id, outcome);
+        }
     }
 
-    /// A file that cannot be written: no more of it is to come.
-    pub fn failed(&mut self, now_ns: u64, node: &mut FileNode) -> Option<Box<Report>> {
+    /// Ends transfers of files that cannot be written: no more of them is to come.
+    pub fn fail(&mut self, now_ns: u64, node: &mut FileNode) {
         let cannot_be_written = |(id, entry): &(&TransferId, &Entry)| {
             let sink = node
                 .content(**id)
                 .filter(|_| matches!(entry.content, Content::Receiving(_)));
             sink.is_some_and(|sink| sink.error().is_some())
         };
-        let id = *self.entries.iter().find(cannot_be_written)?.0;
-        if let Some(entry) = self.entries.get_mut(&id) {
-            entry.look(node, id);
-            entry.note_all();
+        let ids = self.entries.iter().filter(cannot_be_written).map(|(id, _)| *id);
+        for id in ids.collect::<Vec<_>>() {
+            if let Some(entry) = self.entries.get_mut(&id) {
+                entry.look(node, id);
+                entry.note_all();
+            }
+            self.refuse(now_ns, node, id, Reason::Storage);
         }
-        let reason = Reason::Storage;
-        let report = self.ended(now_ns, node, id, Ended::Refused(reason));
-        node.refuse(id, reason);
-        report
     }
 
     fn peer(node: &FileNode, id: TransferId) -> String {
@@ -211,14 +222,18 @@ impl Desk {
             true => self.directory.read(name),
             false => Err(Reason::Missing),
         };
+        let entry = Desk::entry(name, &Desk::peer(node, id), now_ns, Content::Asked);
+        self.entries.insert(id, entry);
         match file {
             Ok((file, bytes)) => {
                 let file = Arc::new(file);
                 self.hasher.add(id, &file, bytes);
-                let entry = Desk::entry(name, &Desk::peer(node, id), now_ns, Content::Hashing(file));
-                self.entries.insert(id, Entry { bytes, ..entry });
+                if let Some(entry) = self.entries.get_mut(&id) {
+                    entry.bytes = bytes;
+                    entry.content = Content::Hashing(file);
+                }
             }
-            Err(reason) => node.refuse(id, reason),
+            Err(reason) => self.refuse(now_ns, node, id, reason),
         }
     }
 
@@ -229,17 +244,18 @@ impl Desk {
         id: TransferId,
         (name, bytes, digest): (&str, u64, Digest),
     ) -> Result<(), Reason> {
-        let place = match (self.entries.get(&id), &self.wanted, &self.taking) {
-            (Some(_), Some(wanted), _) => wanted.clone(),
-            (None, _, Taking::Files { max_bytes }) if bytes <= *max_bytes => name.to_owned(),
-            (None, _, Taking::Files { .. }) => return Err(Reason::TooLong),
-            _ => return Err(Reason::Forbidden),
-        };
-        let part = self.directory.receive(&place, bytes, digest)?;
+        let is_asked = self.entries.contains_key(&id);
         let peer = Desk::peer(node, id);
         let entry = self.entries.entry(id);
         let entry = entry.or_insert_with(|| Desk::entry(name, &peer, now_ns, Content::Asked));
         entry.bytes = bytes;
+        let place = match (is_asked, &self.wanted, &self.taking) {
+            (true, Some(wanted), _) => wanted.as_os_str(),
+            (false, _, Taking::Files { max_bytes }) if bytes <= *max_bytes => OsStr::new(name),
+            (false, _, Taking::Files { .. }) => return Err(Reason::TooLong),
+            _ => return Err(Reason::Forbidden),
+        };
+        let part = self.directory.receive(place, bytes, digest)?;
         entry.resumed = part.here();
         entry.here = part.here();
         entry.began_ns = now_ns;
@@ -280,15 +296,10 @@ impl Desk {
                 (Content::Hashing(file), Ok(digest)) => {
                     entry.content = Content::Sending(digest);
                     entry.began_ns = now_ns;
-                    let offered = node.offer(id, (entry.bytes, digest), DiskSource(file));
-                    if offered.is_err() {
-                        self.entries.remove(&id);
-                    }
+                    // Of one that the node has forgotten meanwhile it says the end.
+                    let _ = node.offer(id, (entry.bytes, digest), DiskSource(file));
                 }
-                (Content::Hashing(_), Err(_)) => {
-                    self.entries.remove(&id);
-                    node.refuse(id, Reason::Storage);
-                }
+                (Content::Hashing(_), Err(_)) => self.refuse(now_ns, node, id, Reason::Storage),
                 (Content::Comparing(part), result) => {
                     let verdict = match result {
                         Err(_) => Verdict::Storage,
@@ -328,10 +339,21 @@ impl Desk {
         })
     }
 
-    fn ended(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId, ended: Ended) -> Option<Box<Report>> {
+    /// Says no to the other end.
+    fn refuse(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId, reason: Reason) {
+        self.ended(now_ns, node, id, Outcome::Over(Ended::Refused(reason)));
+        node.refuse(id, reason);
+    }
+
+    fn ended(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId, outcome: Outcome) {
         let stats = node.transfer_stats(id);
         node.forget(id);
-        let entry = self.entries.remove(&id)?;
+        self.report(now_ns, id, outcome, stats);
+    }
+
+    /// Reports a transfer that is over, once.
+    fn report(&mut self, now_ns: u64, id: TransferId, outcome: Outcome, stats: TransferStats) {
+        let Some(entry) = self.entries.remove(&id) else { return };
         let digest = match entry.content {
             Content::Sending(digest) | Content::Compared(digest, _) => Some(digest),
             _ => None,
@@ -345,7 +367,8 @@ impl Desk {
             digest,
             stats,
         };
-        Some(Box::new(Report::new(&counts, ended)))
+        let report = Box::new(Report::new(&counts, outcome));
+        self.news.push_back(News::Ended(report));
     }
 }
 
@@ -386,57 +409,192 @@ mod tests {
         Node::new(&config, key.clone()).unwrap()
     }
 
-    #[test]
-    fn a_file_that_has_its_name_is_reported_before_the_other_end_knows_of_it() {
-        let root = tempfile::tempdir().unwrap();
-        let key = Key::generate().unwrap();
-        let (sends, takes) = (&mut node(false, &key), &mut node(true, &key));
-        let (here, there) = (
-            SocketAddr::from(([10, 0, 0, 1], 1)),
-            SocketAddr::from(([10, 0, 0, 2], 1)),
-        );
-        let directory = Directory::open(root.path()).unwrap();
-        let mut desk = Desk::serving(Hasher::start().unwrap(), directory, Taking::Files { max_bytes: 1 });
-        let empty = root.path().join("sent");
-        let source = Arc::new(File::create(&empty).unwrap());
-        let digest = crate::xfer::Hashing::default().digest();
-        sends.connect(0, there, [1; 16]);
-        let mut out = Vec::new();
-        for now_ns in (0..).step_by(1_000_000) {
-            while sends.poll_transmit(now_ns, &mut out).is_some() {
-                takes.handle_datagram(now_ns, here, &out);
+    /// A node that offers a file, or asks for one, and one whose files a desk has.
+    struct World {
+        root: tempfile::TempDir,
+        now_ns: u64,
+        other: FileNode,
+        node: FileNode,
+        desk: Desk,
+        news: Vec<News>,
+    }
+
+    const HERE: ([u8; 4], u16) = ([10, 0, 0, 1], 1);
+    const THERE: ([u8; 4], u16) = ([10, 0, 0, 2], 1);
+
+    impl World {
+        fn new(taking: Taking) -> World {
+            let root = tempfile::tempdir().unwrap();
+            let key = Key::generate().unwrap();
+            let directory = Directory::open(root.path()).unwrap();
+            let (mut other, node) = (node(false, &key), node(true, &key));
+            other.connect(0, SocketAddr::from(HERE), [1; 16]);
+            World {
+                root,
+                now_ns: 0,
+                other,
+                node,
+                desk: Desk::serving(Hasher::start().unwrap(), directory, taking),
+                news: Vec::new(),
             }
-            while let Some(event) = sends.poll_event() {
+        }
+
+        /// A millisecond; `ask` when the channel is open.
+        fn step(&mut self, ask: impl Fn(&mut FileNode, u64, u32)) {
+            let mut out = Vec::new();
+            self.now_ns += 1_000_000;
+            while self.other.poll_transmit(self.now_ns, &mut out).is_some() {
+                self.node.handle_datagram(self.now_ns, SocketAddr::from(THERE), &out);
+            }
+            while let Some(event) = self.other.poll_event() {
                 if let Event::Opened(channel) = event {
-                    let content = DiskSource(Arc::clone(&source));
-                    sends.put(now_ns, (channel, "file"), (0, digest), content).unwrap();
+                    ask(&mut self.other, self.now_ns, channel);
                 }
             }
-            while let Some(event) = takes.poll_event() {
-                assert!(desk.on_event(now_ns, takes, event).is_none());
+            self.events();
+            while self.node.poll_transmit(self.now_ns, &mut out).is_some() {
+                self.other.handle_datagram(self.now_ns, SocketAddr::from(HERE), &out);
             }
-            assert!(desk.kept(now_ns, takes).is_none(), "it is not compared");
-            if desk
-                .entries
-                .values()
-                .any(|entry| matches!(entry.content, Content::Comparing(_)))
-            {
-                break;
-            }
-            while takes.poll_transmit(now_ns, &mut out).is_some() {
-                sends.handle_datagram(now_ns, there, &out);
-            }
-            sends.handle_timeout(now_ns);
-            takes.handle_timeout(now_ns);
+            self.other.handle_timeout(self.now_ns);
+            self.node.handle_timeout(self.now_ns);
         }
+
+        fn events(&mut self) {
+            while let Some(event) = self.node.poll_event() {
+                self.desk.on_event(self.now_ns, &mut self.node, event);
+            }
+            self.news.extend(std::iter::from_fn(|| self.desk.poll_news()));
+        }
+
+        /// A file of so many zeros is offered as "file".
+        fn offer(bytes: u64) -> impl Fn(&mut FileNode, u64, u32) {
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(bytes).unwrap();
+            let mut hashing = crate::xfer::Hashing::default();
+            while !hashing.advance(&file, bytes).unwrap() {}
+            let (file, digest) = (Arc::new(file), hashing.digest());
+            move |node, now_ns, channel| {
+                let content = DiskSource(Arc::clone(&file));
+                node.put(now_ns, (channel, "file"), (bytes, digest), content).unwrap();
+            }
+        }
+
+        fn is_at(&self, is_at: impl Fn(&Content) -> bool) -> bool {
+            self.desk.entries.values().any(|entry| is_at(&entry.content))
+        }
+
+        /// Reports since the last call, and how channels were lost.
+        fn told(&mut self) -> (Vec<serde_json::Value>, Vec<Said>) {
+            let (mut reports, mut lost) = (Vec::new(), Vec::new());
+            for news in self.news.drain(..) {
+                match news {
+                    News::Ended(report) => reports.push(serde_json::to_value(report).unwrap()),
+                    News::Lost(said) => lost.push(said),
+                    News::Opened(_) => {}
+                }
+            }
+            (reports, lost)
+        }
+    }
+
+    #[test]
+    fn a_file_that_has_its_name_is_reported_before_the_other_end_knows_of_it() {
+        let mut world = World::new(Taking::Files { max_bytes: 1 });
+        let offer = World::offer(0);
+        while !world.is_at(|content| matches!(content, Content::Comparing(_))) {
+            world.step(&offer);
+        }
+        assert!(world.news.is_empty());
         poll(
-            &mut [PollFd::new(desk.hasher.descriptor(), PollFlags::POLLIN)],
+            &mut [PollFd::new(world.desk.hasher.descriptor(), PollFlags::POLLIN)],
             PollTimeout::NONE,
         )
         .unwrap();
-        desk.on_hashed(0, takes);
-        let report = desk.kept(0, takes).unwrap();
-        assert!(report.ok && root.path().join("file").is_file());
-        assert!(desk.kept(0, takes).is_none(), "each is reported once");
+        world.desk.on_hashed(0, &mut world.node);
+        world.desk.stop(0, &mut world.node);
+        world.events();
+        let (reports, _) = world.told();
+        assert!(reports.len() == 1 && reports[0]["ok"] == true, "{reports:?}");
+        assert!(world.root.path().join("file").is_file());
+        world.desk.stop(0, &mut world.node);
+        assert!(world.desk.poll_news().is_none(), "each is reported once");
+    }
+
+    #[test]
+    fn transfers_that_are_refused_are_reported() {
+        let ask: fn(&mut FileNode, u64, u32) = |node, now_ns, channel| {
+            node.get(now_ns, channel, "file").unwrap();
+        };
+        let cases: [(Taking, Box<dyn Fn(&mut FileNode, u64, u32)>, &str); 3] = [
+            (Taking::Nothing, Box::new(ask), "there is no such file"),
+            (Taking::Nothing, Box::new(World::offer(10)), "it takes no files"),
+            (
+                Taking::Files { max_bytes: 9 },
+                Box::new(World::offer(10)),
+                "the file is longer than what it takes",
+            ),
+        ];
+        for (taking, ask, reason) in cases {
+            let mut world = World::new(taking);
+            while world.news.is_empty() {
+                world.step(&ask);
+            }
+            let (reports, _) = world.told();
+            let [report] = &reports[..] else { panic!("{reports:?}") };
+            let said = report["error"].as_str().unwrap();
+            assert!(said.starts_with(&format!("refused: {reason}")), "{said}");
+            assert!(report["role"] == "none" && report["file"] == "file" && report["peer"] == "10.0.0.2:1");
+            assert_eq!(report["goodput_bps"], 0);
+        }
+    }
+
+    #[test]
+    fn transfers_that_are_cut_off_are_reported() {
+        type Cut = fn(&mut World);
+        let cases: [(Cut, &str, &[Said]); 3] = [
+            (
+                |world| {
+                    world.now_ns += 2_000_000_000;
+                    world.node.handle_timeout(world.now_ns);
+                },
+                "nothing more was heard of the other end",
+                &[Said::Something],
+            ),
+            (
+                |world| {
+                    world.other.leave();
+                    world.step(|_, _, _| ());
+                },
+                "the other end was stopped",
+                &[Said::Close],
+            ),
+            (
+                |world| world.desk.stop(world.now_ns, &mut world.node),
+                "this end was stopped",
+                &[],
+            ),
+        ];
+        for (cut, reason, said) in cases {
+            let mut world = World::new(Taking::Files { max_bytes: 1 << 40 });
+            let offer = World::offer(10_000_000);
+            let has_some = |world: &World| {
+                let ids = world.desk.entries.keys();
+                let sinks = ids.filter_map(|id| world.node.transfer_stats(*id).sink);
+                sinks.map(|sink| sink.received_bytes).sum::<u64>() > 100_000
+            };
+            while !has_some(&world) {
+                world.step(&offer);
+            }
+            cut(&mut world);
+            world.events();
+            let (reports, lost) = world.told();
+            let [report] = &reports[..] else { panic!("{reports:?}") };
+            assert_eq!(report["error"], format!("cut off: {reason}"));
+            assert!(
+                report["role"] == "receive" && report["packets"].as_u64() > Some(50),
+                "{report}"
+            );
+            assert!(report["ok"] == false && lost == said, "{lost:?}");
+        }
     }
 }

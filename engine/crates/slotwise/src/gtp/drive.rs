@@ -64,11 +64,19 @@ impl Drive {
         }
     }
 
-    /// Until something happens that is news, or until somebody stops it.
+    /// Until something happens that is news, or until somebody stops it. Then the other ends are told that this one is gone.
     ///
     /// # Errors
     /// [`GtpError::Interrupted`], or what the socket said.
-    pub fn run<T>(
+    pub fn run<T>(&mut self, stop: &Stop, on_news: impl FnMut(&mut Drive, News) -> Option<T>) -> Result<T, GtpError> {
+        let result = self.run_until(stop, on_news);
+        self.node.leave();
+        // The last word, if the socket takes it.
+        let sent = self.send();
+        result.and_then(|result| sent.map(|_| result))
+    }
+
+    fn run_until<T>(
         &mut self,
         stop: &Stop,
         mut on_news: impl FnMut(&mut Drive, News) -> Option<T>,
@@ -82,33 +90,24 @@ impl Drive {
             let now_ns = self.clock.now_ns();
             self.desk.on_hashed(now_ns, &mut self.node);
             while let Some(event) = self.node.poll_event() {
-                let news = self.desk.on_event(now_ns, &mut self.node, event);
-                if let Some(result) = news.and_then(|news| on_news(self, news)) {
-                    // The last word, if the socket takes it.
-                    self.send()?;
-                    return Ok(result);
-                }
+                self.desk.on_event(now_ns, &mut self.node, event);
             }
-            if stop.is_requested() {
-                self.desk.save(&self.node, true);
-                // What has its name here is reported, whether the other end knows it or not.
-                while let Some(report) = self.desk.kept(now_ns, &mut self.node) {
-                    if let Some(result) = on_news(self, News::Ended(report)) {
-                        return Ok(result);
-                    }
-                }
-                return Err(GtpError::Interrupted);
-            }
-            if now_ns >= shown.0 + SECOND_NS {
+            let is_to_stop = stop.is_requested();
+            if is_to_stop {
+                self.desk.stop(now_ns, &mut self.node);
+            } else if now_ns >= shown.0 + SECOND_NS {
                 shown = self.show(shown, now_ns);
                 self.tell_refused();
                 self.desk.save(&self.node, false);
-                while let Some(report) = self.desk.failed(now_ns, &mut self.node) {
-                    if let Some(result) = on_news(self, News::Ended(report)) {
-                        self.send()?;
-                        return Ok(result);
-                    }
+                self.desk.fail(now_ns, &mut self.node);
+            }
+            while let Some(news) = self.desk.poll_news() {
+                if let Some(result) = on_news(self, news) {
+                    return Ok(result);
                 }
+            }
+            if is_to_stop {
+                return Err(GtpError::Interrupted);
             }
             let due_ns = self.node.poll_timeout();
             let wake_ns = match due_ns {

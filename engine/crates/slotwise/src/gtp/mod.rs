@@ -6,6 +6,7 @@
 //! ```
 
 mod desk;
+mod disk;
 mod drive;
 mod granted;
 mod hasher;
@@ -13,6 +14,7 @@ mod lambda;
 mod report;
 mod store;
 
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -29,12 +31,13 @@ use slotwise_netio::UdpPort;
 use zeroize::Zeroizing;
 
 use self::desk::{Desk, News, Taking};
+use self::disk::DiskSource;
 use self::drive::Drive;
 use self::granted::Granted;
 use self::hasher::Hasher;
 use self::lambda::{GrantArgs, Lambda};
 use self::report::Report;
-use self::store::{Directory, DiskSource};
+use self::store::Directory;
 use crate::notes::{note, say};
 use crate::run::RunError;
 use crate::xfer::{Hashing, Stop, draw};
@@ -217,6 +220,8 @@ pub enum GtpError {
         "{0}: names no file, or one that cannot be here; it must not end with '/', '.gtp-part' or '.gtp-state', nor have control characters"
     )]
     NoName(PathBuf),
+    #[error("{0}: the name is no UTF-8, as names there have to be; expected --name with another one")]
+    NotUtf8(PathBuf),
     #[error("{path}: {source}")]
     Key { path: PathBuf, source: KeyError },
     #[error("{path}: others may read it (mode {mode:03o}); it must be its owner's alone: chmod 600")]
@@ -227,10 +232,14 @@ pub enum GtpError {
     Host { host: String, source: io::Error },
     #[error("{peer}: nothing heard for {seconds} s; it must run `slotwise gtp serve`")]
     Silence { peer: SocketAddr, seconds: u64 },
+    #[error(
+        "{peer}: it was stopped before the transfer was over; what came of the file stays where it came, for the next try"
+    )]
+    Stopped { peer: SocketAddr },
     #[error("{peer}: it is there, but does not accept the key; both ends must have the same")]
     OtherKey { peer: SocketAddr },
     #[error(
-        "{peer}: it has no room: it serves {MAX_CHANNELS} at once, and counts who is done until it has heard nothing of it for its own --timeout-s; try again later"
+        "{peer}: it has no room: it serves {MAX_CHANNELS} at once, and counts who was killed until it has heard nothing of it for its own --timeout-s; try again later"
     )]
     Full { peer: SocketAddr },
     #[error("{url}: {reason}; it must be where a controller's `lambda` is, http://HOST:PORT/slotwise/v1/apps/lambda")]
@@ -406,16 +415,20 @@ fn serve(args: &ServeArgs) -> Result<(), RunError> {
     let mut drive = args.common.drive(node, desk, port, true)?;
     note!("slotwise gtp: serving at {local}");
     let result: Result<(), GtpError> = drive.run(&stop, |_, news| {
-        if let News::Ended(report) = news
-            && let Ok(text) = serde_json::to_string(&report)
-        {
-            say!("{text}");
+        if let News::Ended(report) = news {
+            say_report(&report);
         }
         None
     });
     match result {
         Err(GtpError::Interrupted) => Ok(()),
         other => Ok(other?),
+    }
+}
+
+fn say_report(report: &Report) {
+    if let Ok(text) = serde_json::to_string(report) {
+        say!("{text}");
     }
 }
 
@@ -447,11 +460,10 @@ fn any(peer: SocketAddr) -> SocketAddr {
 }
 
 /// Where a file is, and its name there.
-fn placed(path: &Path) -> Result<(&Path, String), GtpError> {
-    let no_name = || GtpError::NoName(path.to_owned());
-    let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(no_name)?;
+fn placed(path: &Path) -> Result<(&Path, &OsStr), GtpError> {
+    let name = path.file_name().ok_or_else(|| GtpError::NoName(path.to_owned()))?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    Ok((parent.unwrap_or(Path::new(".")), name.to_owned()))
+    Ok((parent.unwrap_or(Path::new(".")), name))
 }
 
 /// Opens a channel, asks with `ask`, and waits for the end.
@@ -472,9 +484,15 @@ fn exchange(
         }
         News::Lost(Said::Something) if !opened => Some(Err(GtpError::OtherKey { peer })),
         News::Lost(Said::Full) => Some(Err(GtpError::Full { peer })),
+        News::Lost(Said::Close) => Some(Err(GtpError::Stopped { peer })),
         News::Lost(_) => {
             let seconds = common.timeout_s;
             Some(Err(GtpError::Silence { peer, seconds }))
+        }
+        // Why it was cut off comes next.
+        News::Ended(report) if report.is_cut_off() => {
+            say_report(&report);
+            None
         }
         News::Ended(report) => Some(Ok(*report)),
     })?
@@ -486,13 +504,13 @@ fn receive(args: &ReceiveArgs) -> Result<bool, RunError> {
         return Err(GtpError::Exists(args.out.clone()).into());
     }
     let (parent, name) = placed(&args.out)?;
-    if args.out.as_os_str().as_bytes().ends_with(b"/") || !store::is_name(&name) {
+    if args.out.as_os_str().as_bytes().ends_with(b"/") || !store::is_name(name) {
         return Err(GtpError::NoName(args.out.clone()).into());
     }
     let directory = Directory::open(parent).map_err(file_error(parent))?;
     let peer = resolve(&args.host)?;
     let node = args.common.node(false, peer.is_ipv6())?;
-    let desk = Desk::asking(Hasher::start()?, directory, name);
+    let desk = Desk::asking(Hasher::start()?, directory, Some(name.to_owned()));
     let mut drive = args.common.drive(node, desk, drive::bind(any(peer))?, false)?;
     let report = exchange(&args.common, (peer, &stop), &mut drive, |drive, channel| {
         let now_ns = drive.clock.now_ns();
@@ -507,13 +525,16 @@ fn receive(args: &ReceiveArgs) -> Result<bool, RunError> {
 fn send(args: &SendArgs) -> Result<bool, RunError> {
     let stop = Stop::on_signal()?;
     let (parent, own_name) = placed(&args.file)?;
-    let name = args.name.as_ref().unwrap_or(&own_name);
+    let name = match &args.name {
+        Some(name) => name.as_str(),
+        None => own_name.to_str().ok_or_else(|| GtpError::NotUtf8(args.file.clone()))?,
+    };
     let peer = resolve(&args.host)?;
     let node = args.common.node(false, peer.is_ipv6())?;
     let (file, bytes, digest) = read(&args.file, &stop)?;
     let file = Arc::new(file);
     let directory = Directory::open(parent).map_err(file_error(parent))?;
-    let desk = Desk::asking(Hasher::start()?, directory, own_name.clone());
+    let desk = Desk::asking(Hasher::start()?, directory, None);
     let mut drive = args.common.drive(node, desk, drive::bind(any(peer))?, false)?;
     let report = exchange(&args.common, (peer, &stop), &mut drive, |drive, channel| {
         let now_ns = drive.clock.now_ns();

@@ -4,6 +4,15 @@
 use serde::Serialize;
 use slotwise_gtp::{Digest, Ended, TransferStats, Verdict};
 
+/// End of a transfer, as far as this end knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The protocol says so.
+    Over(Ended),
+    /// This end was told to stop.
+    Interrupted,
+}
+
 /// What is known of a transfer at its end.
 pub struct Counts {
     pub name: String,
@@ -11,7 +20,7 @@ pub struct Counts {
     /// Of the whole file.
     pub bytes: u64,
     pub resumed_bytes: u64,
-    /// From the offer to the last byte.
+    /// From the offer to the last byte, or to where it ended before.
     pub duration_ns: u64,
     pub digest: Option<Digest>,
     pub stats: TransferStats,
@@ -35,6 +44,8 @@ pub struct Report {
     packets: u64,
     #[serde(flatten)]
     end: End,
+    #[serde(skip)]
+    outcome: Outcome,
 }
 
 #[derive(Debug, Serialize)]
@@ -57,18 +68,25 @@ enum End {
 }
 
 impl Report {
-    pub fn new(counts: &Counts, ended: Ended) -> Report {
-        let error = match ended {
-            Ended::Done(Verdict::Whole) => None,
-            Ended::Done(Verdict::Differs) => Some(
+    pub fn new(counts: &Counts, outcome: Outcome) -> Report {
+        let error = match outcome {
+            Outcome::Over(Ended::Done(Verdict::Whole)) => None,
+            Outcome::Over(Ended::Done(Verdict::Differs)) => Some(
                 "what arrived is not what was sent: its SHA-256 is another; the file must not change while it is sent"
                     .into(),
             ),
-            Ended::Done(Verdict::Storage) => Some("the file could not be written where it went".into()),
-            Ended::Refused(reason) => Some(format!("refused: {reason}")),
+            Outcome::Over(Ended::Done(Verdict::Storage)) => Some("the file could not be written where it went".into()),
+            Outcome::Over(Ended::Refused(reason)) => Some(format!("refused: {reason}")),
+            Outcome::Over(Ended::Lost) => Some("cut off: nothing more was heard of the other end".into()),
+            Outcome::Over(Ended::Closed) => Some("cut off: the other end was stopped".into()),
+            Outcome::Interrupted => Some("cut off: this end was stopped".into()),
         };
         let (source, sink) = (counts.stats.source, counts.stats.sink);
-        let moved = source.map_or(counts.bytes - counts.resumed_bytes, |source| source.bytes);
+        let moved = match (source, sink) {
+            (_, Some(sink)) => sink.received_bytes,
+            (Some(source), None) => source.bytes,
+            (None, None) => 0,
+        };
         let goodput = u128::from(moved) * 8_000_000_000 / u128::from(counts.duration_ns.max(1));
         let (role, packets, end) = match (source, sink) {
             (_, Some(sink)) => {
@@ -105,6 +123,70 @@ impl Report {
             sha256: counts.digest.map(|digest| digest.to_string()),
             packets,
             end,
+            outcome,
         }
+    }
+
+    /// Whether it was cut off, at either end or between.
+    pub fn is_cut_off(&self) -> bool {
+        let cut_off = [
+            Outcome::Over(Ended::Lost),
+            Outcome::Over(Ended::Closed),
+            Outcome::Interrupted,
+        ];
+        cut_off.contains(&self.outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slotwise_gtp::Reason;
+    use slotwise_transport::gtp::{SinkStats, SourceStats};
+
+    use super::*;
+
+    fn goodput_bps(stats: TransferStats, resumed_bytes: u64, ended: Ended) -> u64 {
+        let counts = Counts {
+            name: "f".into(),
+            peer: "10.0.0.1:5254".into(),
+            bytes: 100_000_000_000,
+            resumed_bytes,
+            duration_ns: 2_000_000_000,
+            digest: None,
+            stats,
+        };
+        Report::new(&counts, Outcome::Over(ended)).goodput_bps
+    }
+
+    #[test]
+    fn goodput_is_of_the_bytes_that_moved_however_the_transfer_ended() {
+        let sink = TransferStats {
+            sink: Some(SinkStats {
+                received_bytes: 10_000_000,
+                ..SinkStats::default()
+            }),
+            source: None,
+        };
+        for ended in [
+            Ended::Done(Verdict::Whole),
+            Ended::Done(Verdict::Storage),
+            Ended::Refused(Reason::Storage),
+            Ended::Lost,
+            Ended::Closed,
+        ] {
+            assert_eq!(goodput_bps(sink, 1_000, ended), 40_000_000, "{ended:?}");
+        }
+        let source = TransferStats {
+            source: Some(SourceStats {
+                bytes: 5_000_000,
+                ..SourceStats::default()
+            }),
+            sink: None,
+        };
+        assert_eq!(goodput_bps(source, 0, Ended::Lost), 20_000_000);
+        assert_eq!(
+            goodput_bps(TransferStats::default(), 0, Ended::Refused(Reason::Exists)),
+            0
+        );
     }
 }

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Files of a directory: opened beneath it and nowhere else; received beside their place, so that what was cut off can go on.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, OpenHow, RenameFlags, ResolveFlag, openat2, renameat2};
-use nix::sys::stat::{Mode, fstat, fstatat};
-use nix::unistd::{UnlinkatFlags, unlinkat};
+use nix::fcntl::{AT_FDCWD, AtFlags, Flock, FlockArg, OFlag, OpenHow, RenameFlags, ResolveFlag, openat2, renameat2};
+use nix::sys::stat::{Mode, fstatat};
+use nix::unistd::{UnlinkatFlags, fsync, geteuid, linkat, unlinkat};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use slotwise_gtp::{Digest, Reason};
-use slotwise_transport::content::{Sink, Source};
+
+use super::disk::DiskSink;
 
 /// What stands behind the name of a file of which a part is here.
 const PART: &str = ".gtp-part";
@@ -22,6 +26,8 @@ const PART: &str = ".gtp-part";
 const STATE: &str = ".gtp-state";
 /// Length of a state, with spaces behind it.
 const STATE_BYTES: usize = 256;
+/// Longest name on most file systems.
+const NAME_BYTES: usize = 255;
 
 /// A directory whose files are offered, or to which files come.
 pub struct Directory {
@@ -29,20 +35,34 @@ pub struct Directory {
 }
 
 /// The parent below the directory, and the name in it; none if the name is not one of a file beneath.
-fn split(name: &str) -> Option<(PathBuf, String)> {
+fn split(name: &OsStr) -> Option<(PathBuf, OsString)> {
     let path = Path::new(name);
     let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-    let last = path.file_name()?.to_str()?;
-    let is_ours = last.ends_with(PART) || last.ends_with(STATE);
-    let is_clean = !name.chars().any(char::is_control) && !name.ends_with('/');
+    let last = path.file_name()?;
+    let is_ours = [PART, STATE]
+        .iter()
+        .any(|suffix| last.as_bytes().ends_with(suffix.as_bytes()));
+    let is_clean = !name.to_string_lossy().chars().any(char::is_control) && !name.as_bytes().ends_with(b"/");
     if !is_plain || is_ours || !is_clean {
         return None;
     }
     Some((path.parent()?.to_owned(), last.to_owned()))
 }
 
+/// Name beside a file, for what there is of it.
+fn beside(name: &OsStr, suffix: &str) -> OsString {
+    let mut path = OsString::from(".");
+    match path.len() + name.len() + suffix.len() <= NAME_BYTES {
+        true => path.push(name),
+        // It leaves no room for more; its SHA-256 is as much its own.
+        false => path.push(Digest(Sha256::digest(name.as_bytes()).into()).to_string()),
+    }
+    path.push(suffix);
+    path
+}
+
 /// Whether a file in a directory may have this name.
-pub fn is_name(name: &str) -> bool {
+pub fn is_name(name: &OsStr) -> bool {
     split(name).is_some()
 }
 
@@ -84,7 +104,7 @@ impl Directory {
     /// # Errors
     /// [`Reason::Missing`] for what is no regular file beneath, or may not be read; [`Reason::Busy`] when too many are open.
     pub fn read(&self, name: &str) -> Result<(File, u64), Reason> {
-        split(name).ok_or(Reason::Missing)?;
+        split(name.as_ref()).ok_or(Reason::Missing)?;
         let file = self.beneath(Path::new(name), OFlag::O_RDONLY, Mode::empty());
         let file = file.map_err(not_read)?;
         let metadata = file.metadata().map_err(|_| Reason::Storage)?;
@@ -94,27 +114,27 @@ impl Directory {
         Ok((file, metadata.len()))
     }
 
-    /// Makes room for a file, or goes on with what came of it before.
+    /// Makes room for a file, or goes on with what came of it before. What cannot be received leaves nothing behind.
     ///
     /// # Errors
-    /// [`Reason::Forbidden`] for names that are not beneath, [`Reason::Exists`] for those that are taken, [`Reason::Busy`] for a file that is
-    /// being received already, [`Reason::Storage`] for what the system does not do.
-    pub fn receive(&self, name: &str, bytes: u64, digest: Digest) -> Result<Part, Reason> {
+    /// [`Reason::Forbidden`] for names that are not beneath, [`Reason::Exists`] for those that are taken, [`Reason::UnderWay`] for a file that is
+    /// being received already, [`Reason::Storage`] for what the system does not do, and for parts that are not this user's alone.
+    pub fn receive(&self, name: &OsStr, bytes: u64, digest: Digest) -> Result<Part, Reason> {
         let (parent, name) = split(name).ok_or(Reason::Forbidden)?;
         let parent = self.beneath(&parent, OFlag::O_RDONLY | OFlag::O_DIRECTORY, Mode::empty());
         let directory = Directory {
             fd: parent.map_err(|_| Reason::Forbidden)?.into(),
         };
         directory.has_no(&name)?;
-        let open = |suffix| {
-            let path = format!(".{name}{suffix}");
-            let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_NOFOLLOW;
-            // As any file that is made; the user's mask takes away from it.
-            let file = directory.beneath(Path::new(&path), flags, Mode::from_bits_truncate(0o666));
-            file.map_err(|_| Reason::Storage)
-        };
-        let lock = directory.lock(open(PART)?, &name)?;
-        let state_file = open(STATE)?;
+        let part = directory.open_beside(&beside(&name, PART))?;
+        let is_new = part.is_new;
+        let lock = directory.lock(part, &name)?;
+        let state_file = directory.open_state(&name);
+        let state_file = state_file.inspect_err(|_| {
+            if is_new {
+                directory.remove(&beside(&name, PART), &lock);
+            }
+        })?;
         let file = lock.try_clone().map_err(|_| Reason::Storage)?;
         let state = State::read(&state_file).filter(|state| state.sha256 == digest.to_string() && state.bytes == bytes);
         let length = file.metadata().map_err(|_| Reason::Storage)?.len();
@@ -132,11 +152,16 @@ impl Directory {
                 here,
             },
         };
-        part.save(here).map_err(|_| Reason::Storage)?;
+        if part.save(here).is_err() {
+            if is_new {
+                part.discard();
+            }
+            return Err(Reason::Storage);
+        }
         Ok(part)
     }
 
-    fn has_no(&self, name: &str) -> Result<(), Reason> {
+    fn has_no(&self, name: &OsStr) -> Result<(), Reason> {
         match fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
             Ok(_) => Err(Reason::Exists),
             Err(Errno::ENOENT) => Ok(()),
@@ -144,20 +169,105 @@ impl Directory {
         }
     }
 
+    /// Opens a file of this directory, or makes it.
+    fn open_beside(&self, name: &OsStr) -> Result<Beside, Reason> {
+        let flags = OFlag::O_RDWR | OFlag::O_NOFOLLOW;
+        // As any file that is made; the user's mask takes away from it.
+        let mode = Mode::from_bits_truncate(0o666);
+        let made = self.beneath(Path::new(name), flags | OFlag::O_CREAT | OFlag::O_EXCL, mode);
+        let is_new = !matches!(made, Err(Errno::EEXIST));
+        let file = match is_new {
+            true => made,
+            false => self.beneath(Path::new(name), flags, Mode::empty()),
+        };
+        let file = file.map_err(|_| Reason::Storage)?;
+        Ok(Beside { file, is_new })
+    }
+
+    /// Opens what is known of a part.
+    fn open_state(&self, name: &OsStr) -> Result<File, Reason> {
+        let state = self.open_beside(&beside(name, STATE))?;
+        match state.is_own() {
+            true => Ok(state.file),
+            false => Err(Reason::Storage),
+        }
+    }
+
+    /// Whether a file that is open has this name.
+    fn is_at(&self, name: &OsStr, file: &File) -> bool {
+        let there = fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW);
+        let opened = file.metadata();
+        there.is_ok_and(|there| opened.is_ok_and(|opened| (there.st_dev, there.st_ino) == (opened.dev(), opened.ino())))
+    }
+
     /// Locks a part that was opened. Who had it before may have given it its name meanwhile, or deleted it, and it may be a file of another
     /// name too: then what is written to it would be that file's.
-    fn lock(&self, part: File, name: &str) -> Result<Flock<File>, Reason> {
-        let lock = Flock::lock(part, FlockArg::LockExclusiveNonblock).map_err(|_| Reason::Busy)?;
-        let opened = fstat(&*lock).map_err(|_| Reason::Storage)?;
-        let path = format!(".{name}{PART}");
-        let there = fstatat(&self.fd, path.as_str(), AtFlags::AT_SYMLINK_NOFOLLOW);
-        let is_same = there.is_ok_and(|there| (there.st_dev, there.st_ino) == (opened.st_dev, opened.st_ino));
+    fn lock(&self, part: Beside, name: &OsStr) -> Result<Flock<File>, Reason> {
+        let is_own = part.is_own();
+        let lock = Flock::lock(part.file, FlockArg::LockExclusiveNonblock).map_err(|_| Reason::UnderWay)?;
+        let is_same = self.is_at(&beside(name, PART), &lock);
         self.has_no(name)?;
-        match (is_same, opened.st_nlink) {
-            (false, _) => Err(Reason::Busy),
-            (true, 1) => Ok(lock),
-            (true, _) => Err(Reason::Storage),
+        match (is_same, is_own) {
+            (false, _) => Err(Reason::UnderWay),
+            (true, true) => Ok(lock),
+            (true, false) => Err(Reason::Storage),
         }
+    }
+
+    /// Takes a name away from a file that is open; what else has it by now keeps it.
+    fn remove(&self, name: &OsStr, file: &File) {
+        if self.is_at(name, file) {
+            // What cannot be removed is not used: its SHA-256 is another file's.
+            let _ = unlinkat(&self.fd, name, UnlinkatFlags::NoRemoveDir);
+        }
+    }
+
+    /// Gives a file that is open another name, which nothing may have. Its old name may be another file's by now: so the file itself is linked,
+    /// and only where that does not go (no hard links, no /proc) the name is changed, if the file still has it.
+    fn rename(&self, file: &File, old: &OsStr, new: &OsStr) -> nix::Result<()> {
+        let opened = format!("/proc/self/fd/{}", file.as_raw_fd());
+        match linkat(AT_FDCWD, opened.as_str(), &self.fd, new, AtFlags::AT_SYMLINK_FOLLOW) {
+            Ok(()) => {
+                self.remove(old, file);
+                Ok(())
+            }
+            Err(Errno::EEXIST) => Err(Errno::EEXIST),
+            Err(_) => self.rename_without_links(file, old, new),
+        }
+    }
+
+    fn rename_without_links(&self, file: &File, old: &OsStr, new: &OsStr) -> nix::Result<()> {
+        match self.is_at(old, file) {
+            true => renameat2(&self.fd, old, &self.fd, new, RenameFlags::RENAME_NOREPLACE),
+            false => Err(Errno::ENOENT),
+        }
+    }
+
+    /// Brings its names to the disk.
+    fn sync(&self) -> nix::Result<()> {
+        match fsync(&self.fd) {
+            // This file system does not do it for directories.
+            Err(Errno::EINVAL) => Ok(()),
+            other => other,
+        }
+    }
+}
+
+/// A file beside another one.
+struct Beside {
+    file: File,
+    /// Whether it was made now.
+    is_new: bool,
+}
+
+impl Beside {
+    /// Whether it is a regular file of this user, under one name: what is written to another one would be somebody else's.
+    fn is_own(&self) -> bool {
+        let is_own = |of: std::fs::Metadata| {
+            let is_users = self.is_new || of.uid() == geteuid().as_raw();
+            of.is_file() && of.nlink() == 1 && is_users
+        };
+        self.file.metadata().is_ok_and(is_own)
     }
 }
 
@@ -185,7 +295,7 @@ impl State {
 /// A file of which a part is here. What is not [`Part::keep`]t or [`Part::discard`]ed stays, for the next try.
 pub struct Part {
     directory: Directory,
-    name: String,
+    name: OsString,
     file: Arc<File>,
     /// As long as it is held nobody else receives this file.
     _lock: Flock<File>,
@@ -211,12 +321,7 @@ impl Part {
 
     /// Where bytes go.
     pub fn sink(&self) -> DiskSink {
-        DiskSink {
-            file: Arc::clone(&self.file),
-            end: self.state.bytes,
-            written_to: u64::MAX,
-            error: None,
-        }
+        DiskSink::new(Arc::clone(&self.file), self.state.bytes)
     }
 
     /// To be hashed.
@@ -236,78 +341,30 @@ impl Part {
         self.state_file.write_all_at(&text, 0)
     }
 
-    fn remove(&self, suffix: &str) {
-        let path = format!(".{}{suffix}", self.name);
-        // What cannot be removed is not used: its SHA-256 is another file's.
-        let _ = unlinkat(&self.directory.fd, path.as_str(), UnlinkatFlags::NoRemoveDir);
-    }
-
     /// Gives the file its name, on disk; refused if something has it already.
     ///
     /// # Errors
     /// What the system said.
     pub fn keep(self) -> io::Result<()> {
         self.file.sync_all()?;
-        let part = format!(".{}{PART}", self.name);
-        let (fd, name) = (&self.directory.fd, self.name.as_str());
-        renameat2(fd, part.as_str(), fd, name, RenameFlags::RENAME_NOREPLACE)?;
-        self.remove(STATE);
-        Ok(())
+        self.directory
+            .rename(&self.file, &beside(&self.name, PART), &self.name)?;
+        self.directory.remove(&beside(&self.name, STATE), &self.state_file);
+        Ok(self.directory.sync()?)
     }
 
     /// Forgets it.
     pub fn discard(self) {
-        self.remove(STATE);
-        self.remove(PART);
-    }
-}
-
-/// Writes to a file, not beyond its end.
-pub struct DiskSink {
-    file: Arc<File>,
-    end: u64,
-    /// Where the first byte is that could not be written, of those that were to be.
-    written_to: u64,
-    error: Option<io::Error>,
-}
-
-impl DiskSink {
-    /// Why bytes could not be written.
-    pub fn error(&self) -> Option<&io::Error> {
-        self.error.as_ref()
-    }
-
-    /// Of the first `bytes` that it was given, so many are in the file, from the beginning on.
-    pub fn written(&self, bytes: u64) -> u64 {
-        self.written_to.min(bytes)
-    }
-}
-
-impl Sink for DiskSink {
-    fn write(&mut self, offset: u64, bytes: &[u8]) {
-        let room = self.end.saturating_sub(offset).min(bytes.len() as u64) as usize;
-        if let Err(error) = self.file.write_all_at(&bytes[..room], offset) {
-            self.written_to = self.written_to.min(offset);
-            self.error.get_or_insert(error);
-        }
-    }
-}
-
-/// Reads from a file.
-pub struct DiskSource(pub Arc<File>);
-
-impl Source for DiskSource {
-    fn read(&mut self, offset: u64, out: &mut [u8]) {
-        // The SHA-256 shows at the other end that a file was changed meanwhile.
-        if self.0.read_exact_at(out, offset).is_err() {
-            out.fill(0);
-        }
+        self.directory.remove(&beside(&self.name, STATE), &self.state_file);
+        self.directory.remove(&beside(&self.name, PART), &self.file);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
+
+    use slotwise_transport::content::Sink;
 
     use super::*;
 
@@ -349,15 +406,21 @@ mod tests {
             "nul\0",
         ] {
             assert_eq!(directory.read(name).unwrap_err(), Reason::Missing, "{name:?}");
-            assert!(directory.receive(name, 1, digest()).is_err(), "{name:?}");
+            assert!(directory.receive(name.as_ref(), 1, digest()).is_err(), "{name:?}");
         }
         assert_eq!(directory.read("none").unwrap_err(), Reason::Missing);
-        assert_eq!(directory.receive("up/new", 1, digest()).err(), Some(Reason::Forbidden));
         assert_eq!(
-            directory.receive("none/new", 1, digest()).err(),
+            directory.receive("up/new".as_ref(), 1, digest()).err(),
             Some(Reason::Forbidden)
         );
-        assert_eq!(directory.receive("link", 1, digest()).err(), Some(Reason::Exists));
+        assert_eq!(
+            directory.receive("none/new".as_ref(), 1, digest()).err(),
+            Some(Reason::Forbidden)
+        );
+        assert_eq!(
+            directory.receive("link".as_ref(), 1, digest()).err(),
+            Some(Reason::Exists)
+        );
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 2);
     }
 
@@ -365,15 +428,18 @@ mod tests {
     fn a_part_goes_on_where_it_was_if_it_is_of_the_same_file() {
         let root = tempfile::tempdir().unwrap();
         let directory = Directory::open(root.path()).unwrap();
-        let mut part = directory.receive("f", 10, digest()).unwrap();
+        let mut part = directory.receive("f".as_ref(), 10, digest()).unwrap();
         assert_eq!(part.here(), 0);
-        assert_eq!(directory.receive("f", 10, digest()).err(), Some(Reason::Busy));
+        assert_eq!(
+            directory.receive("f".as_ref(), 10, digest()).err(),
+            Some(Reason::UnderWay)
+        );
         let mut sink = part.sink();
         sink.write(0, b"01234");
         sink.write(7, b"7");
         part.save(5).unwrap();
         drop((part, sink));
-        let part = directory.receive("f", 10, digest()).unwrap();
+        let part = directory.receive("f".as_ref(), 10, digest()).unwrap();
         assert_eq!(part.here(), 5);
         assert_eq!(part.file().metadata().unwrap().len(), 5);
         let mut sink = part.sink();
@@ -388,51 +454,142 @@ mod tests {
         );
     }
 
-    /// What is written later, where there is room again, does not make up for it.
-    #[test]
-    fn what_could_not_be_written_is_not_counted() {
-        let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("f");
-        std::fs::write(&path, "").unwrap();
-        let mut sink = DiskSink {
-            file: Arc::new(File::options().write(true).open(&path).unwrap()),
-            end: 100,
-            written_to: u64::MAX,
-            error: None,
-        };
-        sink.write(0, &[1; 10]);
-        assert_eq!((sink.written(10), sink.error().is_none()), (10, true));
-        let writable = std::mem::replace(&mut sink.file, Arc::new(File::open(&path).unwrap()));
-        sink.write(30, &[1; 10]);
-        sink.write(20, &[1; 10]);
-        sink.file = writable;
-        sink.write(10, &[1; 10]);
-        sink.write(20, &[1; 5]);
-        assert_eq!((sink.written(15), sink.written(40)), (15, 20));
-        assert!(sink.error().is_some());
-    }
-
     #[test]
     fn what_was_a_part_when_it_was_opened_and_is_a_file_now_stays_as_it_is() {
         let root = tempfile::tempdir().unwrap();
         let directory = Directory::open(root.path()).unwrap();
-        let part = directory.receive("f", 1, digest()).unwrap();
+        let part = directory.receive("f".as_ref(), 1, digest()).unwrap();
         part.sink().write(0, b"1");
-        let opened = || File::open(root.path().join(".f.gtp-part")).unwrap();
+        let opened = || directory.open_beside(".f.gtp-part".as_ref()).unwrap();
         // Another process opens the part, waits, and then this one is done with it.
         let late = opened();
         part.keep().unwrap();
-        assert_eq!(directory.lock(late, "f").err(), Some(Reason::Exists));
+        assert_eq!(directory.lock(late, "f".as_ref()).err(), Some(Reason::Exists));
         std::fs::remove_file(root.path().join("f")).unwrap();
-        let part = directory.receive("f", 1, digest()).unwrap();
+        let part = directory.receive("f".as_ref(), 1, digest()).unwrap();
         let late = opened();
         part.discard();
-        assert_eq!(directory.lock(late, "f").err(), Some(Reason::Busy));
+        assert_eq!(directory.lock(late, "f".as_ref()).err(), Some(Reason::UnderWay));
         // Two names of one file: what comes to the one would be in the other.
         std::fs::write(root.path().join("other"), "other").unwrap();
         std::fs::hard_link(root.path().join("other"), root.path().join(".f.gtp-part")).unwrap();
-        assert_eq!(directory.receive("f", 1, digest()).err(), Some(Reason::Storage));
+        assert_eq!(
+            directory.receive("f".as_ref(), 1, digest()).err(),
+            Some(Reason::Storage)
+        );
         assert_eq!(std::fs::read(root.path().join("other")).unwrap(), b"other");
+    }
+
+    #[test]
+    fn a_file_is_whole_only_if_what_was_compared_has_its_name() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = Directory::open(root.path()).unwrap();
+        let first = directory.receive("f".as_ref(), 1, digest()).unwrap();
+        first.sink().write(0, b"1");
+        // Somebody tidies up, and sends another file.
+        std::fs::remove_file(root.path().join(".f.gtp-part")).unwrap();
+        let second = directory.receive("f".as_ref(), 2, Digest([8; 32])).unwrap();
+        second.sink().write(0, b"2");
+        assert_eq!(first.keep().unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(!root.path().join("f").exists(), "the other one is not there yet");
+        second.sink().write(1, b"2");
+        second.keep().unwrap();
+        assert_eq!(std::fs::read(root.path().join("f")).unwrap(), b"22");
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 1);
+        // The same where there are no hard links.
+        let part = directory.receive("g".as_ref(), 1, digest()).unwrap();
+        let names = [".g.gtp-part", "g"].map(OsStr::new);
+        assert_eq!(
+            directory.rename_without_links(&part.file, names[0], "f".as_ref()),
+            Err(Errno::EEXIST)
+        );
+        std::fs::rename(root.path().join(".g.gtp-part"), root.path().join("away")).unwrap();
+        std::fs::write(root.path().join(".g.gtp-part"), "other").unwrap();
+        assert_eq!(
+            directory.rename_without_links(&part.file, names[0], names[1]),
+            Err(Errno::ENOENT)
+        );
+        std::fs::rename(root.path().join("away"), root.path().join(".g.gtp-part")).unwrap();
+        directory.rename_without_links(&part.file, names[0], names[1]).unwrap();
+        assert!(directory.is_at(names[1], &part.file));
+    }
+
+    #[test]
+    fn what_another_transfer_has_there_stays_when_a_part_is_forgotten() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = Directory::open(root.path()).unwrap();
+        let first = directory.receive("f".as_ref(), 10, digest()).unwrap();
+        for suffix in [PART, STATE] {
+            std::fs::remove_file(root.path().join(format!(".f{suffix}"))).unwrap();
+        }
+        let mut second = directory.receive("f".as_ref(), 10, Digest([8; 32])).unwrap();
+        second.sink().write(0, b"01234");
+        second.save(5).unwrap();
+        first.discard();
+        drop(second);
+        assert_eq!(directory.receive("f".as_ref(), 10, Digest([8; 32])).unwrap().here(), 5);
+    }
+
+    #[test]
+    fn a_state_that_is_not_the_user_s_own_file_stays_as_it_is_and_nothing_is_left_of_the_part() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = Directory::open(root.path()).unwrap();
+        let (victim, state) = (root.path().join("victim"), root.path().join(".f.gtp-state"));
+        std::fs::write(&victim, "precious").unwrap();
+        let refused = || {
+            assert_eq!(
+                directory.receive("f".as_ref(), 1, digest()).err(),
+                Some(Reason::Storage)
+            );
+            assert!(!root.path().join(".f.gtp-part").exists());
+        };
+        std::fs::hard_link(&victim, &state).unwrap();
+        refused();
+        assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+        std::fs::remove_file(&state).unwrap();
+        symlink(&victim, &state).unwrap();
+        refused();
+        std::fs::remove_file(&state).unwrap();
+        nix::unistd::mkfifo(&state, Mode::from_bits_truncate(0o600)).unwrap();
+        refused();
+        std::fs::remove_file(&state).unwrap();
+        for (name, suffix) in [("f", PART), ("f", STATE)] {
+            let path = root.path().join(format!(".{name}{suffix}"));
+            std::fs::write(&path, "").unwrap();
+            // Only root may give files away.
+            if std::os::unix::fs::chown(&path, Some(1), None).is_ok() {
+                assert_eq!(
+                    directory.receive(name.as_ref(), 1, digest()).err(),
+                    Some(Reason::Storage)
+                );
+            }
+            std::fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_name_as_long_as_a_name_may_be_is_received() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = Directory::open(root.path()).unwrap();
+        for length in [243, 244, 245, 246, 254, 255] {
+            let (name, other) = ("x".repeat(length), "y".repeat(length));
+            let mut part = directory.receive(name.as_ref(), 2, digest()).unwrap();
+            let beside = directory.receive(other.as_ref(), 2, digest()).unwrap();
+            part.sink().write(0, b"1");
+            part.save(1).unwrap();
+            drop(part);
+            let part = directory.receive(name.as_ref(), 2, digest()).unwrap();
+            assert_eq!(part.here(), 1, "{length}");
+            part.keep().unwrap();
+            beside.discard();
+            assert_eq!(std::fs::read(root.path().join(name)).unwrap(), b"1", "{length}");
+        }
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 6);
+        assert_eq!(
+            directory.receive("x".repeat(256).as_ref(), 1, digest()).err(),
+            Some(Reason::Forbidden)
+        );
+        assert_eq!(beside("f".as_ref(), PART), ".f.gtp-part");
     }
 
     #[test]
@@ -440,17 +597,24 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let directory = Directory::open(root.path()).unwrap();
         let long = "x".repeat(300);
-        assert_eq!(directory.receive(&long, 1, digest()).err(), Some(Reason::Forbidden));
+        assert_eq!(
+            directory.receive(long.as_ref(), 1, digest()).err(),
+            Some(Reason::Forbidden)
+        );
         assert_eq!(not_read(Errno::EMFILE), Reason::Busy);
         assert_eq!(not_read(Errno::EACCES), Reason::Missing);
-        assert!(is_name("f") && !is_name("a\nb") && !is_name("f.gtp-part") && !is_name(""));
+        let is_name = |name: &[u8]| is_name(OsStr::from_bytes(name));
+        assert!(
+            is_name(b"f") && is_name(b"latin\xe9") && !is_name(b"a\nb") && !is_name(b"f.gtp-part") && !is_name(b"")
+        );
+        assert!(!is_name(b"\xe9\x7f"));
     }
 
     #[test]
     fn a_part_of_another_file_or_with_a_broken_state_begins_anew() {
         let root = tempfile::tempdir().unwrap();
         let directory = Directory::open(root.path()).unwrap();
-        let begin = |bytes, digest| directory.receive("f", bytes, digest).unwrap();
+        let begin = |bytes, digest| directory.receive("f".as_ref(), bytes, digest).unwrap();
         let half = || {
             let mut part = begin(10, digest());
             part.sink().write(0, b"01234");
@@ -474,7 +638,7 @@ mod tests {
     fn a_name_that_is_taken_meanwhile_stays_as_it_is() {
         let root = tempfile::tempdir().unwrap();
         let directory = Directory::open(root.path()).unwrap();
-        let part = directory.receive("f", 1, digest()).unwrap();
+        let part = directory.receive("f".as_ref(), 1, digest()).unwrap();
         std::fs::write(root.path().join("f"), "other").unwrap();
         assert_eq!(part.keep().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(std::fs::read(root.path().join("f")).unwrap(), b"other");
