@@ -33,7 +33,7 @@ impl Draws {
 
     /// Of an exponential distribution.
     pub fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * (1.0 - self.uniform(0.0, 1.0)).ln()
+        -mean * libm::log(1.0 - self.uniform(0.0, 1.0))
     }
 }
 

@@ -400,12 +400,12 @@ impl Function {
         let mean = |list: &[f64]| (!list.is_empty()).then(|| list.iter().sum::<f64>() / list.len() as f64);
         let bound = || parts.get(2).and_then(|bound| bound.first()).copied();
         let of_two = |what: fn(&[f64], &[f64]) -> Option<f64>| what(list, parts.get(1)?).map(|number| vec![number]);
-        let logarithms = || list.iter().map(|x| x.ln()).collect::<Vec<f64>>();
+        let logarithms = || list.iter().map(|x| libm::log(*x)).collect::<Vec<f64>>();
         match self {
             Function::Least => reduced(f64::min),
             Function::Most => reduced(f64::max),
             Function::Mean => mean(list).map(|mean| vec![mean]),
-            Function::GeometricMean => mean(&each(f64::ln)?).map(|mean| vec![mean.exp()]),
+            Function::GeometricMean => mean(&each(libm::log)?).map(|mean| vec![libm::exp(mean)]),
             Function::Sum => Some(vec![list.iter().sum()]),
             Function::Median => stats::median(list).map(|median| vec![median]),
             Function::Distinct => {
@@ -423,7 +423,7 @@ impl Function {
             }
             Function::Larger => all(f64::max),
             Function::Smaller => all(f64::min),
-            Function::Logarithm => each(f64::log10),
+            Function::Logarithm => each(libm::log10),
             Function::Root => each(f64::sqrt),
             Function::Absolute => each(f64::abs),
             Function::Sorted | Function::Top => {
@@ -444,11 +444,11 @@ impl Function {
             }
             Function::FirstAtLeast => {
                 let bound = bound()?;
-                first(&logarithms(), parts.get(1)?, |y| y >= bound, bound).map(|x| vec![x.exp()])
+                first(&logarithms(), parts.get(1)?, |y| y >= bound, bound).map(|x| vec![libm::exp(x)])
             }
             Function::FirstAtMost => {
                 let bound = bound()?;
-                first(&logarithms(), parts.get(1)?, |y| y <= bound, bound).map(|x| vec![x.exp()])
+                first(&logarithms(), parts.get(1)?, |y| y <= bound, bound).map(|x| vec![libm::exp(x)])
             }
             Function::LinearAtMost => {
                 let bound = bound()?;

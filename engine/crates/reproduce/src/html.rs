@@ -50,7 +50,7 @@ pub(crate) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let digits = (3 - value.abs().log10().floor() as i32).clamp(0, 8) as usize;
+    let digits = (3 - libm::log10(value.abs()).floor() as i32).clamp(0, 8) as usize;
     let text = format!("{value:.digits$}");
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -310,7 +310,7 @@ pub(crate) fn draw_sweep(
     let mut lines = sweep.lines(values, drawn);
     let is_log = |axis| sweep.log.contains(&axis);
     let place = |value: f64, axis: Axis, least: f64| match is_log(axis) {
-        true => value.max(least).log10(),
+        true => libm::log10(value.max(least)),
         false => value,
     };
     let [least_x, least_y] = [|point: &Point| point.x, |point: &Point| point.low].map(|of| least_positive(&lines, of));
@@ -401,7 +401,7 @@ impl Ranged for MarkedAxis {
             false => &[1.0, 2.0, 5.0],
         };
         let decades = start.floor() as i32..=end.floor() as i32;
-        let marks = decades.flat_map(|decade| within.iter().map(move |part| f64::from(decade) + part.log10()));
+        let marks = decades.flat_map(|decade| within.iter().map(move |part| f64::from(decade) + libm::log10(*part)));
         marks.filter(|mark| (start..=end).contains(mark)).collect()
     }
 }
@@ -480,7 +480,7 @@ impl Picture<'_> {
             let (above, area) = whole.split_vertically(legend_height);
             draw_legend(&above, &legend)?;
             let [is_log_x, is_log_y] = self.is_log;
-            let shown = |value: f64, is_log: bool| number(if is_log { 10_f64.powf(value) } else { value });
+            let shown = |value: f64, is_log: bool| number(if is_log { libm::exp10(value) } else { value });
             // Ticks are at round numbers: they have hardly more digits than the top.
             let digits = number(top).len().max(number(top / 8.0).len()).max(4) as u32;
             let mut chart = ChartBuilder::on(&area)

@@ -54,7 +54,7 @@ fn drawn_ns(process: &DelayProcess, random: &mut Pcg64Mcg) -> u64 {
         if square >= 1.0 || square == 0.0 {
             continue;
         }
-        let normal = u * (-2.0 * square.ln() / square).sqrt();
+        let normal = u * (-2.0 * libm::log(square) / square).sqrt();
         let delay_ns = ((process.mean_ms + process.deviation_ms * normal) * NS_PER_MS) as u64;
         if delay_ns > 0 {
             return delay_ns;

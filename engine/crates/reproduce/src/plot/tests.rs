@@ -186,7 +186,7 @@ fn room_is_left_for_the_longest_number_of_the_scale() {
 fn scales_of_logarithms_are_marked_at_round_numbers_and_reach_down_to_the_smallest() {
     let marks = |numbers: Range<f64>| -> Vec<String> {
         let marks = MarkedAxis::new(numbers, true).key_points(10);
-        marks.iter().map(|mark| number(10_f64.powf(*mark))).collect()
+        marks.iter().map(|mark| number(libm::exp10(*mark))).collect()
     };
     assert_eq!(
         marks(-4.0..0.5),
@@ -241,7 +241,7 @@ fn times(matrix: &[[f64; 3]; 3], vector: [f64; 3]) -> [f64; 3] {
 fn seen(RGBColor(red, green, blue): RGBColor, vision: &[[f64; 3]; 3]) -> [f64; 3] {
     let linear = [red, green, blue].map(|part| match f64::from(part) / 255.0 {
         part if part <= 0.04045 => part / 12.92,
-        part => ((part + 0.055) / 1.055).powf(2.4),
+        part => libm::pow((part + 0.055) / 1.055, 2.4),
     });
     let to_xyz = [
         [0.4124, 0.3576, 0.1805],
@@ -250,7 +250,7 @@ fn seen(RGBColor(red, green, blue): RGBColor, vision: &[[f64; 3]; 3]) -> [f64; 3
     ];
     let [x, y, z] = times(&to_xyz, times(vision, linear));
     let [x, y, z] = [x / 0.9505, y, z / 1.089].map(|part| match part.max(0.0) {
-        part if part > 0.008856 => part.cbrt(),
+        part if part > 0.008856 => libm::cbrt(part),
         part => 7.787 * part + 16.0 / 116.0,
     });
     [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]

@@ -27,7 +27,7 @@ fn decrease(window: f64) -> f64 {
     if window <= LOW_WINDOW {
         return 0.5;
     }
-    let place = (window / LOW_WINDOW).ln() / (HIGH_WINDOW / LOW_WINDOW).ln();
+    let place = libm::log(window / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW);
     ((HIGH_DECREASE - 0.5) * place + 0.5).max(HIGH_DECREASE)
 }
 
@@ -36,7 +36,7 @@ fn increase(window: f64) -> f64 {
     if window <= LOW_WINDOW {
         return 1.0;
     }
-    let loss = 0.078_9 / window.powf(1.197_6);
+    let loss = 0.078_9 / libm::pow(window, 1.197_6);
     let part = decrease(window);
     (window * window * loss * 2.0 * part / (2.0 - part)).max(1.0)
 }
