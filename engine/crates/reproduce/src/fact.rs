@@ -400,12 +400,12 @@ pub(crate) fn measure(
     }
 }
 
-/// When, counted from `from_s`, means over `over_s` come within the band to stay; `None` if they do not.
+/// When, counted from `from_s`, means over `over_s` come within the band to stay; `None` if they do not, or if there are none.
 pub(crate) fn settle_s(rows: &[(f64, f64)], from_s: f64, (target, within): (f64, f64), over_s: f64) -> Option<f64> {
     let means = means_over(rows, over_s);
     let last_outside = means.iter().rposition(|(_, mean)| (mean - target).abs() > within);
     match last_outside {
-        None => Some(0.0),
+        None => (!means.is_empty()).then_some(0.0),
         Some(index) if index + 1 < means.len() => Some(means[index].0 - from_s),
         Some(_) => None,
     }
@@ -592,6 +592,37 @@ mod tests {
             [(2.0, 4.0 / 11.0), (9.0, 1.0)],
             "of what came later than the first second"
         );
+    }
+
+    #[test]
+    fn one_name_without_rows_in_the_time_leaves_nothing_to_judge() {
+        // The second flow never starts, and the link's record ends in the second part.
+        let mut recording = Recording::default();
+        for tick in 1..=6u32 {
+            let time_s = f64::from(tick);
+            recording
+                .flows
+                .push("f.0", [time_s, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]);
+        }
+        recording
+            .flows
+            .push("f.1", [11.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]);
+        let of = |name: &str, stat: &str| {
+            let fact = fact("flows", "rate_kbyte_s", name, stat);
+            measure(&fact.what, (0.0, 10.0), fact.stat, &recording, 1.0)
+        };
+        let settle = "{settle: {target: 1, within: 0.1, over_s: 1}}";
+        assert_eq!((of("f.0", settle), of("all", settle)), (Some(0.0), None));
+        let resettle = "{resettle: {every_s: 2, target: 1, within: 0.1, over_s: 1}}";
+        assert_eq!(of("f.0", resettle), None, "the last two parts have no rows");
+        assert_eq!(
+            of("f.0", "{resettle: {every_s: 10, target: 1, within: 0.1, over_s: 1}}"),
+            Some(0.0)
+        );
+        let stays = "{stays: {target: 1, within: 0.1, over_s: 1}}";
+        assert_eq!((of("f.0", stays), of("all", stays)), (Some(1.0), None));
+        let outside = "{outside: {least: 0, most: 2}}";
+        assert_eq!((of("f.0", outside), of("all", outside)), (Some(0.0), None));
     }
 
     #[test]

@@ -18,7 +18,7 @@ fn first_s(means: &[(f64, f64)], is_there: impl Fn(f64) -> bool) -> Option<f64> 
 }
 
 /// One number of these lines, of which times count from `from_s` and are `scale` of those said; of several lines the largest, but for the
-/// part that stays, and rows outside, which are counted. `None` if a line has none.
+/// part that stays, and rows outside, which are counted. `None` if a line has none, as one without rows.
 pub(crate) fn measure(stat: Stat, lines: &[Rows], from_s: f64, scale: f64) -> Option<f64> {
     let largest = |of_line: &dyn Fn(&Rows) -> Option<f64>| {
         let numbers = lines.iter().map(of_line).collect::<Option<Vec<f64>>>()?;
@@ -71,17 +71,22 @@ pub(crate) fn measure(stat: Stat, lines: &[Rows], from_s: f64, scale: f64) -> Op
                 means.iter().all(|(_, mean)| (mean - target).abs() <= within)
             };
             let staying = lines.iter().filter(stays).count();
-            (!lines.is_empty()).then(|| staying as f64 / lines.len() as f64)
+            all_have_rows(lines).then(|| staying as f64 / lines.len() as f64)
         }
         Stat::Outside { least, most } => {
             let rows = lines
                 .iter()
                 .flatten()
                 .filter(|(_, value)| *value < least || *value > most);
-            Some(rows.count() as f64)
+            all_have_rows(lines).then(|| rows.count() as f64)
         }
         _ => None,
     }
+}
+
+/// True if no line is without rows, of which all and nothing could be said.
+fn all_have_rows(lines: &[Rows]) -> bool {
+    !lines.is_empty() && lines.iter().all(|rows| !rows.is_empty())
 }
 
 /// How many neighbours fall.
@@ -161,6 +166,24 @@ mod tests {
         assert_eq!(measure(Stat::Climb { over_s: 0.1 }, &[falls], 0.0, 1.0), Some(0.0));
         assert!(of(Stat::Variation { over_s: 0.1 }).unwrap() > 0.2);
         assert_eq!(of(Stat::Outside { least: 0.2, most: 0.95 }), Some(2.0 + 2.0 * 15.0));
+    }
+
+    #[test]
+    fn a_line_without_rows_has_no_number() {
+        let (target, within, over_s) = (1.0, 0.05, 0.1);
+        let stats = [
+            Stat::Stays { target, within, over_s },
+            Stat::Outside { least: 0.0, most: 2.0 },
+            Stat::Bend { target, within, over_s },
+            Stat::Climb { over_s },
+            Stat::Variation { over_s },
+            Stat::Reach { at_least: 0.5, over_s },
+        ];
+        for stat in stats {
+            assert!(measure(stat, &[rise()], 0.0, 1.0).is_some(), "{stat:?}");
+            assert_eq!(measure(stat, &[rise(), Vec::new()], 0.0, 1.0), None, "{stat:?}");
+        }
+        assert_eq!(settle_s(&[], 0.0, (target, within), over_s), None);
     }
 
     #[test]
