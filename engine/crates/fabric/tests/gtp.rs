@@ -66,9 +66,13 @@ fn sessions_of_one_sink_share_it_and_tcp_lives_in_the_rest() {
     // Two sessions of 2 Mb/s that each host may send, and no more than 3 for the sink.
     scenario.routed.hosts[1].gtp.capacity_bps = 3_000_000;
     let mut network = network(&scenario, 3);
-    run(&mut network, 3000);
-    let flows = run(&mut network, 5000);
-    let rates = flows.iter().map(|flow| flow.delivered_bytes * 4).collect::<Vec<u64>>();
+    // A retransmission of TCP's first recovery is lost: what came behind that gap counts when the timer has filled it, at 4 s.
+    run(&mut network, 5000);
+    let flows = run(&mut network, 15_000);
+    let rates = flows
+        .iter()
+        .map(|flow| flow.delivered_bytes * 8 / 10)
+        .collect::<Vec<u64>>();
     for rate in &rates[..4] {
         assert!((1_300_000..1_500_000).contains(rate), "half of 3 Mb/s each: {rates:?}");
     }
