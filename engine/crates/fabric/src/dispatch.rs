@@ -155,7 +155,8 @@ impl Fabric {
 
     /// Runs a packet through a device and sends on what comes out; says how many packets that were. One outside answers later.
     pub(crate) fn run_p4(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
-        self.pass(device, port, Came::Lent(frame), origin)
+        // Frames in light are given.
+        self.beside_light(device, |fabric| fabric.pass(device, port, Came::Lent(frame), origin))
     }
 
     /// As [`Fabric::run_p4`], of a frame that may go on itself: what is in it afterwards is memory, unless nothing came out.

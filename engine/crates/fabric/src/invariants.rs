@@ -84,6 +84,14 @@ impl Invariants {
         Invariants { checked, records }
     }
 
+    /// Checks a rule no more.
+    pub(crate) fn leave_out(&mut self, invariant: Invariant) {
+        if let Some(place) = self.checked.iter().position(|checked| *checked == invariant) {
+            self.checked.remove(place);
+            self.records.remove(place);
+        }
+    }
+
     /// The rules that are checked.
     pub fn checked(&self) -> &[Invariant] {
         &self.checked

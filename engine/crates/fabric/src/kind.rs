@@ -29,6 +29,8 @@ pub(crate) struct Kind {
     pub(crate) build: fn(&mut Fabric, &Plan),
     /// What must hold in it.
     pub(crate) checks: &'static [Invariant],
+    /// Checks among them that cannot be made of switches outside of the fabric, which answer late.
+    pub(crate) checks_inside: &'static [Invariant],
 }
 
 /// What a network is built from.

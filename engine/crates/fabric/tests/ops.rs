@@ -5,11 +5,11 @@ use crate::support;
 
 use std::collections::BTreeMap;
 
-use slotwise_fabric::{DropCause, Fabric, Invariant, OpsOutputUse, OpsTrains};
+use slotwise_fabric::{DropCause, Fabric, HostMode, Invariant, OpsOutputUse, OpsTrains};
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{DropReason, NO_FIBRE, TrainFate};
 use support::ops::{configure_edge, dropped, ops, set_edge_params, set_switch_params, switch_params};
-use support::{bits, ops as written};
+use support::{bits, ops as written, options};
 
 const MS: u64 = 1_000_000;
 
@@ -260,6 +260,27 @@ fn each_check_can_fail() {
     used(&mut network);
     assert_eq!(count(&network, Invariant::UNEXPLAINED), 1);
 
+    // A switch counts a drop of what went on.
+    let mut network = ops(&scenario);
+    network.run_until(10 * MS);
+    used(&mut network);
+    let switch = network.pipeline_mut(Device::Switch(0).id()).unwrap();
+    switch
+        .counter_write("OpsIngress.drops", DropReason::Contention as usize, 1, 1000)
+        .unwrap();
+    used(&mut network);
+    assert_eq!(count(&network, Invariant::UNEXPLAINED), 1);
+
+    // What it refuses of a controller came in no light.
+    let mut network = ops(&scenario);
+    network.run_until(10 * MS);
+    used(&mut network);
+    // Too short for its header.
+    network.packet_out(11 * MS, Device::Switch(0).id(), &[0]).unwrap();
+    network.run_until(12 * MS);
+    assert_eq!(used(&mut network).0[&DropReason::Truncated], 1);
+    assert_held(&network);
+
     // A switch sends to the wrong edge.
     let mut network = ops(&scenario);
     let own = [2, u64::from(NO_FIBRE), u64::from(NO_FIBRE), u64::from(NO_FIBRE)];
@@ -267,6 +288,22 @@ fn each_check_can_fail() {
     written::modify_route(&mut network, 1, 2, &own);
     network.run_until(20 * MS);
     assert!(count(&network, Invariant::ASTRAY) > 0);
+}
+
+#[test]
+fn switches_outside_are_not_checked_for_what_only_those_inside_can_be() {
+    let scenario = triangle("  ram_bytes: 9000", &udp(0, 2, 1_000_000, "constant"), "");
+    let inside = Fabric::new(&scenario, options(HostMode::Simulated));
+    let not_judged = [Invariant::LANE, Invariant::LABEL, Invariant::UNEXPLAINED];
+    assert!(
+        not_judged
+            .iter()
+            .all(|check| inside.invariants().checked().contains(check))
+    );
+    let all = inside.invariants().checked().to_vec();
+    let outside = inside.with_external_switches();
+    let judged = all.into_iter().filter(|check| !not_judged.contains(check));
+    assert_eq!(outside.invariants().checked(), judged.collect::<Vec<_>>());
 }
 
 /// A run of flows that stop at 50 ms, until nothing is under way any more.

@@ -250,9 +250,8 @@ impl Fabric {
             Device::Switch(_) => now_ns,
             _ => now_ns - duration_ns,
         };
-        // Between edges it is judged where light enters. What a switch outside sent on late comes late, beside what is behind it.
-        let is_in_time = entrance.direct.is_none() && self.external.is_none();
-        let meets = is_in_time && entrance.meets((head_ns, duration_ns));
+        // Between edges it is judged where light enters.
+        let meets = entrance.direct.is_none() && entrance.meets((head_ns, duration_ns));
         let is_split = entrance.splits(in_light, program, |train| ops.watch.is_cut(train));
         if meets {
             self.invariants.violated(Invariant::LANE, now_ns, place, None);

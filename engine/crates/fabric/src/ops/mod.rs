@@ -52,6 +52,7 @@ pub(crate) static KIND: Kind = Kind {
         Invariant::ASTRAY,
         Invariant::INGRESS,
     ],
+    checks_inside: &[Invariant::LANE, Invariant::UNEXPLAINED, Invariant::LABEL],
 };
 
 /// Switches. What waits in the cards of one is gone with its program.
@@ -79,7 +80,7 @@ impl Invariant {
     pub const RAM: Invariant = Invariant::new("ram", "optical RAMs overrun");
     /// No frame of a train without its label before it, and none of another train among them.
     pub const SPLIT: Invariant = Invariant::new("split", "trains split");
-    /// No train lost at a switch that has not counted why.
+    /// What came in light to a switch and did not go on is just what it has counted as dropped.
     pub const UNEXPLAINED: Invariant = Invariant::new("unexplained", "lost without a reason");
     /// A switch changes of a label what it may: one hop less, one deflection less at most, and the wavelength where it converts.
     pub const LABEL: Invariant = Invariant::new("label", "labels spoiled");

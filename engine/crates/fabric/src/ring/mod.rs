@@ -35,6 +35,7 @@ pub(crate) static KIND: Kind = Kind {
         Invariant::ADD_RATE,
         Invariant::INSERTION,
     ],
+    checks_inside: &[],
 };
 
 /// Stations. What waits in the cards of one is gone with its program, and so are its limits.

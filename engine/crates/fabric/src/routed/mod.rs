@@ -24,6 +24,7 @@ pub(crate) static KIND: Kind = Kind {
     is_in: Scenario::has_routers,
     build: |fabric, plan| fabric.add_routers(plan.scenario),
     checks: &[Invariant::ASTRAY],
+    checks_inside: &[],
 };
 
 /// Routers.

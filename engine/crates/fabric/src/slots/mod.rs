@@ -46,6 +46,7 @@ pub(crate) static KIND: Kind = Kind {
         Invariant::UNGRANTED,
         Invariant::DUPLICATE,
     ],
+    checks_inside: &[],
 };
 
 static EDGE: NodeKind = NodeKind {
