@@ -131,7 +131,7 @@ pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
     let reached = (first..end).find(|&frame| {
         let request = frame.saturating_sub(SCHEDULING_LEAD_FRAMES).max(first);
         let available = available_slots(series, query, request);
-        10 * pair.granted_slots[frame] >= 9 * available
+        available > 0 && 10 * pair.granted_slots[frame] >= 9 * available
     });
     let settled = reached.unwrap_or(first)..end;
     let mean = |values: &mut dyn Iterator<Item = u32>| {
@@ -246,6 +246,15 @@ mod tests {
             fact.to_string(),
             "edge 1 -> edge 2: 12.0 slots a frame where the others' demand left 14.0, never 90 % of it"
         );
+    }
+
+    #[test]
+    fn a_frame_in_which_the_others_leave_nothing_is_no_share() {
+        let mut s = series(vec![2000; 5], vec![0; 5], vec![0, 2000, 2000, 2000, 2000]);
+        assert_eq!(hot_pair(&s, &query()).unwrap().frames_to_share, None);
+        s.pairs[0].granted_slots[4] = 15;
+        s.pairs[1].demand_bytes[2] = 0;
+        assert_eq!(hot_pair(&s, &query()).unwrap().frames_to_share, Some(4));
     }
 
     #[test]
