@@ -43,17 +43,29 @@ pub fn of(fairness: &Table) -> Vec<PairShare> {
 pub fn summary(shares: &[PairShare]) -> String {
     let rates: Vec<f64> = shares.iter().map(|share| share.rate_bps).collect();
     let wanted: Vec<f64> = shares.iter().map(|share| share.rias_bps).collect();
-    let worst = shares.iter().filter(|share| share.distance.is_some());
-    let worst = worst.max_by(|a, b| a.distance.unwrap_or(0.0).total_cmp(&b.distance.unwrap_or(0.0)));
+    let judged = || shares.iter().filter(|share| share.distance.is_some());
+    let worst = judged().max_by(|a, b| a.distance.unwrap_or(0.0).total_cmp(&b.distance.unwrap_or(0.0)));
     match worst.zip(Fairness::of(&rates, &wanted)) {
         None => String::new(),
         Some((worst, Fairness { distance, jain })) => format!(
-            "  fairness     {} pairs of stations within {:.1} % of RIAS (the farthest: {}), Jain's index of their parts {:.4}\n",
-            shares.len(),
+            "  fairness     {} pairs of stations within {:.1} % of RIAS (the farthest: {}), Jain's index of their parts {:.4}{}\n",
+            judged().count(),
             distance * 100.0,
             worst.pair,
-            jain.unwrap_or(0.0)
+            jain.unwrap_or(0.0),
+            undue(shares)
         ),
+    }
+}
+
+/// Pairs that should have had nothing, and had something.
+fn undue(shares: &[PairShare]) -> String {
+    let undue = shares
+        .iter()
+        .filter(|share| share.distance.is_none() && share.rate_bps > 0.0);
+    match undue.count() {
+        0 => String::new(),
+        pairs => format!("; {pairs} more got what they should not have"),
     }
 }
 
@@ -77,8 +89,11 @@ mod tests {
         // (0.9 + 1.2)^2 / (2 * (0.81 + 1.44)) = 0.98
         assert_eq!(
             summary(&shares),
-            "  fairness     3 pairs of stations within 20.0 % of RIAS (the farthest: b-c), Jain's index of their parts 0.9800\n"
+            "  fairness     2 pairs of stations within 20.0 % of RIAS (the farthest: b-c), Jain's index of their parts 0.9800; 1 more got \
+             what they should not have\n"
         );
+        let of_those_due = summary(&shares[..2]);
+        assert!(of_those_due.ends_with("parts 0.9800\n"), "{of_those_due}");
         assert_eq!(summary(&shares[2..]), "", "nothing is wanted");
     }
 }
