@@ -62,7 +62,7 @@ pub use gate_card::{CardConfig, CardConfigError, CardOutput, GateCard, core_tick
 pub use invariants::{Invariant, Invariants, Violation};
 pub use link::LinkUse;
 pub use measure::{AccessReport, AccessUse, DelayUse, QueueUse};
-pub use ops::{OpsOutput, OpsOutputUse, OpsSwitchUse, OpsTrains, OpsTransit, TrainUse};
+pub use ops::{OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse, OpsTrains, OpsTransit, TrainUse};
 pub use optical_ram::RamUse;
 pub use packet::Frame;
 pub use port_card::{CardFrame, PortCard};

@@ -437,6 +437,13 @@ impl LineCard {
         }
     }
 
+    /// Demand of VOQs that has no light yet.
+    pub(crate) fn unserved_demand(&self) -> impl Iterator<Item = NewDemand> + '_ {
+        self.queues[..self.voqs()]
+            .iter()
+            .filter_map(|queue| queue.demand.unserved())
+    }
+
     /// Shuts all gates and gives back the signaling that waits: it was for slots that are not to come.
     pub(crate) fn stop(&mut self) -> Vec<Frame> {
         for queue in &mut self.queues {

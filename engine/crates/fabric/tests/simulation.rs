@@ -334,6 +334,28 @@ fn streams_of_different_phases_use_their_own_ports() {
 }
 
 #[test]
+fn demand_that_gets_no_light_is_counted_beside_the_waits_of_what_does() {
+    let scenario = star4(
+        "  - name: starved
+    duration_ms: 60
+    traffic:
+      - {kind: udp, from: h1_0, to: h2_0, rate_bps: 2000000, payload_bytes: 700, process: constant}
+      - {kind: udp, from: h1_0, to: h3_0, rate_bps: 2000000, payload_bytes: 700, process: constant}",
+    );
+    let mut schedule = rotation(&scenario);
+    for slot in &mut schedule {
+        slot[1] = slot[1].filter(|to| *to != 2);
+    }
+    let mut fabric = star(&scenario, HostMode::Simulated, &schedule);
+    fabric.run_until(scenario.epoch_ns() + 40_000_000);
+    assert_eq!((fabric.first_light().count(), fabric.unserved_demand()), (1, 1));
+    // Its VOQs are lost with the edge's program, and with no route nothing comes any more.
+    fabric.set_pipeline(Device::Edge(1).id(), edge_program()).unwrap();
+    fabric.run_until(scenario.epoch_ns() + 60_000_000);
+    assert_eq!((fabric.first_light().count(), fabric.unserved_demand()), (1, 1));
+}
+
+#[test]
 fn messages_take_the_control_latency_and_deadlines_are_exact() {
     let scenario = star4(ALL_KINDS);
     let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));

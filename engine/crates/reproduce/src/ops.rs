@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures optical packet switches while a network runs: each wavelength for data, and each switch, every period of its scenario.
 
-use slotwise_fabric::{DropReason, Fabric, FifoUse, OpsOutputUse, OpsTrains, RamUse, TrainFate, TrainUse};
+use slotwise_fabric::{DropReason, Fabric, FifoUse, OpsEdgeUse, OpsOutputUse, OpsTrains, RamUse, TrainFate, TrainUse};
 use slotwise_scenario::{Device, Ops, Scenario};
 
 use crate::fluid::Fluid;
@@ -141,8 +141,9 @@ impl OpsRecorder {
         for (edge, name) in self.edges.iter().enumerate() {
             let trains = network.take_ops_trains(edge as u16);
             let used = network.take_ops_edge_use(edge as u16);
-            let used = used.map_or((0, 0), |used| (used.probe_round_trip_ns, used.most_held_bytes));
-            recording.trains.push(name, train_row(period, &trains, used));
+            recording
+                .trains
+                .push(name, train_row(period, &trains, &used.unwrap_or_default()));
         }
         if self.seconds.ends(period.end_s, is_last) {
             for (edge, name) in self.edges.iter().enumerate() {
@@ -157,7 +158,7 @@ impl OpsRecorder {
 }
 
 /// In the order of [`crate::record::TRAIN_COLUMNS`].
-fn train_row(period: &Period, trains: &OpsTrains, (probe_ns, held_bytes): (u64, u64)) -> [f64; 19] {
+fn train_row(period: &Period, trains: &OpsTrains, used: &OpsEdgeUse) -> [f64; 20] {
     let (straight, deflected) = (trains.straight, trains.deflected);
     [
         period.end_s,
@@ -177,8 +178,9 @@ fn train_row(period: &Period, trains: &OpsTrains, (probe_ns, held_bytes): (u64, 
         deviation(deflected.trains, deflected.sum_ns, deflected.squares_ns2) / 1e6,
         trains.under_way as f64,
         trains.resequenced as f64,
-        probe_ns as f64 / 1e6,
-        held_bytes as f64,
+        used.probe_round_trip_ns as f64 / 1e6,
+        used.most_held_bytes as f64,
+        used.unserved_trains as f64,
     ]
 }
 
@@ -310,7 +312,12 @@ mod tests {
             under_way: 9,
             ..OpsTrains::default()
         };
-        let row = train_row(&period, &trains, (2_000_000, 11));
+        let used = OpsEdgeUse {
+            most_held_bytes: 11,
+            probe_round_trip_ns: 2_000_000,
+            unserved_trains: 12,
+        };
+        let row = train_row(&period, &trains, &used);
         for (name, number) in [
             ("lost", 7.0),
             ("packets_lost_by_links", 8.0),
@@ -322,6 +329,7 @@ mod tests {
             ("under_way", 9.0),
             ("longest_probe_ms", 2.0),
             ("most_held_bytes", 11.0),
+            ("unserved", 12.0),
         ] {
             let column = TRAIN_COLUMNS.iter().position(|column| column.name == name);
             assert_eq!(row[column.expect("it is one")], number, "{name}");

@@ -90,14 +90,40 @@ pub struct Report {
 /// From the first packet into a VOQ that had been empty for a frame until its first bit is at the core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstLight {
-    /// How often demand was new.
+    /// Number of times that new demand got light.
     pub count: u64,
+    /// Number of times that it got none: it was lost, or still waits. These are in no quantile.
+    pub unserved: u64,
     /// Median of the wait.
     pub p50_ns: u64,
     /// Its 99th percentile.
     pub p99_ns: u64,
     /// The longest.
     pub max_ns: u64,
+}
+
+impl FirstLight {
+    /// The line of a summary; empty if no demand was new.
+    fn summary(&self, frame_ns: u64) -> String {
+        let frames = |ns: u64| ns as f64 / frame_ns as f64;
+        let mut said = Vec::new();
+        if self.count > 0 {
+            said.push(format!(
+                "p50 {:.2}, p99 {:.2}, max {:.2} frames after the first packet, {} times that an empty queue filled",
+                frames(self.p50_ns),
+                frames(self.p99_ns),
+                frames(self.max_ns),
+                self.count
+            ));
+        }
+        if self.unserved > 0 {
+            said.push(format!("{} times unserved", self.unserved));
+        }
+        match said.is_empty() {
+            true => String::new(),
+            false => format!("  first light  {}\n", said.join("; ")),
+        }
+    }
 }
 
 /// One edge's slots against the core's, as its light reaches the core; errors are expected less actual time.
@@ -342,19 +368,8 @@ impl Report {
         if let Some(lateness) = &self.lateness {
             text += &lateness.summary(self.beat);
         }
-        if let (Some(light), Some(frame)) = (&self.first_light, &self.frame)
-            && light.count > 0
-        {
-            let frame_ns = u64::from(frame.slots) * frame.slot_ns;
-            let frames = |ns: u64| ns as f64 / frame_ns as f64;
-            let _ = writeln!(
-                text,
-                "  first light  p50 {:.2}, p99 {:.2}, max {:.2} frames after the first packet, {} times that an empty queue filled",
-                frames(light.p50_ns),
-                frames(light.p99_ns),
-                frames(light.max_ns),
-                light.count
-            );
+        if let (Some(light), Some(frame)) = (&self.first_light, &self.frame) {
+            text += &light.summary(u64::from(frame.slots) * frame.slot_ns);
         }
         let worst = |it: &Synchronization| it.max_ns.max(-it.min_ns);
         if let Some(clock) = self.synchronization.iter().max_by_key(|it| worst(it)) {
@@ -606,7 +621,7 @@ pub fn scheduler_text(scheduler: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{MOST_SHOWN, listed, lost, silence};
+    use super::{FirstLight, MOST_SHOWN, listed, lost, silence};
 
     #[test]
     fn a_flood_of_failures_is_counted() {
@@ -616,6 +631,25 @@ mod tests {
         let flood = listed("note", &failures(5000));
         assert_eq!(flood.lines().count(), MOST_SHOWN + 1);
         assert!(flood.ends_with("\n  note         and 4980 more, which the report has\n"));
+    }
+
+    #[test]
+    fn demand_without_light_is_in_the_summary_beside_the_quantiles() {
+        let mut light = FirstLight {
+            count: 0,
+            unserved: 0,
+            p50_ns: 1_000_000,
+            p99_ns: 2_000_000,
+            max_ns: 4_000_000,
+        };
+        assert_eq!(light.summary(4_000_000), "");
+        light.unserved = 3;
+        assert_eq!(light.summary(4_000_000), "  first light  3 times unserved\n");
+        light.count = 7;
+        assert_eq!(
+            light.summary(4_000_000),
+            "  first light  p50 0.25, p99 0.50, max 1.00 frames after the first packet, 7 times that an empty queue filled; 3 times unserved\n"
+        );
     }
 
     #[test]

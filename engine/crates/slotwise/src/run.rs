@@ -268,6 +268,7 @@ pub fn first_light(fabric: &Fabric) -> FirstLight {
     let waits = fabric.first_light();
     FirstLight {
         count: waits.count(),
+        unserved: fabric.unserved_demand(),
         p50_ns: waits.quantile_ns(0.5),
         p99_ns: waits.quantile_ns(0.99),
         max_ns: waits.max_ns(),

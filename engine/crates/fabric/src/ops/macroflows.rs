@@ -47,6 +47,8 @@ pub(crate) struct Macroflows {
     round_trip_ns: u64,
     /// How long trains waited that left.
     waits: Histogram<u64>,
+    /// Trains that were lost while they waited, since they were asked for.
+    lost: u64,
 }
 
 impl Macroflows {
@@ -89,6 +91,7 @@ impl Macroflows {
             ticks,
             round_trip_ns: 0,
             waits: delays(),
+            lost: 0,
         }
     }
 
@@ -188,6 +191,12 @@ impl Macroflows {
         std::mem::replace(&mut self.waits, delays())
     }
 
+    /// Trains that are in no wait: those that wait now, and those that were lost as they waited since the last call.
+    pub(crate) fn take_unserved(&mut self) -> u64 {
+        let waiting = self.of.iter().flatten().map(|of| of.waiting.len() as u64);
+        waiting.sum::<u64>() + std::mem::take(&mut self.lost)
+    }
+
     /// When something is due next: a train that may leave.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         self.heads.first().map(|(at_ns, _)| *at_ns)
@@ -202,11 +211,13 @@ impl Macroflows {
     pub(crate) fn take_waiting(&mut self) -> Vec<Held> {
         self.heads.clear();
         let all = self.of.iter_mut().flatten();
-        all.flat_map(|of| {
+        let waited = all.flat_map(|of| {
             (of.waiting_bytes, of.arrived_bytes, of.least_bytes, of.dropped) = (0, 0, 0, 0);
             of.waiting.drain(..).map(|(_, held)| held)
-        })
-        .collect()
+        });
+        let waited: Vec<Held> = waited.collect();
+        self.lost += waited.len() as u64;
+        waited
     }
 }
 
@@ -267,6 +278,21 @@ mod tests {
         let waits = macroflows.take_waits();
         assert_eq!((waits.len(), waits.min(), waits.count_at(MS)), (7, 0, 3));
         assert!(macroflows.take_waits().is_empty());
+    }
+
+    #[test]
+    fn trains_that_wait_or_were_lost_as_they_waited_are_in_no_wait_and_counted() {
+        let mut macroflows = macroflows();
+        for queue in [1, 1, 2] {
+            put(&mut macroflows, 0, queue);
+        }
+        assert!(macroflows.release(0).is_some());
+        assert_eq!((macroflows.take_waits().len(), macroflows.take_unserved()), (1, 2));
+        assert_eq!(macroflows.take_unserved(), 2, "they wait still");
+        macroflows.take_waiting();
+        put(&mut macroflows, MS, 2);
+        assert_eq!(macroflows.take_unserved(), 3);
+        assert_eq!(macroflows.take_unserved(), 1, "what is lost counts once");
     }
 
     #[test]

@@ -21,12 +21,15 @@ use crate::invariants::Invariant;
 use crate::optical_ram::RamUse;
 
 /// What an edge that makes trains, or holds them back, did since it was last asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpsEdgeUse {
     /// Most bytes, as links count them, that waited in it at once.
     pub most_held_bytes: u64,
     /// Longest time from a probe to the rate that it brought, ns; 0 of none.
     pub probe_round_trip_ns: u64,
+    /// Trains that are in none of [`Fabric::take_ops_waits`]: those that wait for the rate of their macroflow now, and those that were
+    /// lost as they waited.
+    pub unserved_trains: u64,
 }
 
 /// A wavelength for data of a fibre, one way.
@@ -141,6 +144,7 @@ impl Fabric {
         Some(OpsEdgeUse {
             most_held_bytes: card.take_most_held_bytes(),
             probe_round_trip_ns: card.macroflows.as_mut().map_or(0, Macroflows::take_round_trip_ns),
+            unserved_trains: card.macroflows.as_mut().map_or(0, Macroflows::take_unserved),
         })
     }
 

@@ -25,7 +25,7 @@ use cards::{Card, FibreEnd};
 use edge_trains::EdgeTrains;
 use entrance::{EdgeResequencer, Entrance};
 use measure::SwitchMeter;
-pub use measure::{OpsOutput, OpsOutputUse, OpsSwitchUse};
+pub use measure::{OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse};
 pub use train_queue::TrainUse;
 use watch::Watch;
 pub use watch::{OpsTrains, OpsTransit};

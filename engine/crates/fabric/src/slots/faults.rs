@@ -34,7 +34,12 @@ impl Fabric {
 
     /// What waits in the line cards of an edge is gone.
     fn reset_edge(&mut self, edge: u16) {
-        for card in self.star.cards.iter_mut().filter(|card| card.edge == edge) {
+        for index in 0..self.star.cards.len() {
+            if self.star.cards[index].edge != edge {
+                continue;
+            }
+            self.loses_demand(index);
+            let card = &mut self.star.cards[index];
             let place = Place::LineCard { edge, core: card.core };
             let open = card.trains.as_mut().map_or_else(Vec::new, StarTrains::take_all);
             for frame in card.queues.reset().into_iter().chain(open) {

@@ -4,6 +4,7 @@
 
 use hdrhistogram::Histogram;
 
+use super::Card;
 use crate::fabric::Fabric;
 
 /// Over an hour waits nothing that is alive; longer waits count as that.
@@ -35,6 +36,11 @@ impl Demand {
         }
     }
 
+    /// Demand that has no light yet.
+    pub(crate) fn unserved(&self) -> Option<NewDemand> {
+        self.began
+    }
+
     /// A packet leaves and `backlog_bytes` stay; the new demand if it is the first one of its burst.
     pub(crate) fn sent(&mut self, now_ns: u64, backlog_bytes: u64) -> Option<NewDemand> {
         if backlog_bytes == 0 {
@@ -48,6 +54,8 @@ impl Demand {
 #[derive(Debug, Clone)]
 pub struct FirstLight {
     waits: Histogram<u64>,
+    /// Demand that is gone, and had no light.
+    lost: u64,
 }
 
 impl Default for FirstLight {
@@ -55,6 +63,7 @@ impl Default for FirstLight {
         FirstLight {
             waits: Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
                 .expect("bounds and digits are allowed"),
+            lost: 0,
         }
     }
 }
@@ -64,7 +73,7 @@ impl FirstLight {
         self.waits.saturating_record(wait_ns);
     }
 
-    /// How often demand was new.
+    /// Number of waits: of demand that got light.
     pub fn count(&self) -> u64 {
         self.waits.len()
     }
@@ -86,10 +95,34 @@ impl Fabric {
         &self.star.first_light
     }
 
+    /// Number of times that demand was new and got no light: it was lost, or waits now.
+    pub fn unserved_demand(&self) -> u64 {
+        let waiting = self.star.cards.iter().map(|card| self.unserved(card));
+        self.star.first_light.lost + waiting.sum::<u64>()
+    }
+
+    /// The same of the VOQs of a line card that wait now.
+    fn unserved(&self, card: &Card) -> u64 {
+        let is_new = |demand: &NewDemand| demand.after_ns >= self.star.slots.frame_ns();
+        card.queues.unserved_demand().filter(is_new).count() as u64
+    }
+
+    /// What waits in a line card is about to be lost.
+    pub(crate) fn loses_demand(&mut self, card: usize) {
+        self.star.first_light.lost += self.unserved(&self.star.cards[card]);
+    }
+
     pub(crate) fn light_for(&mut self, card: usize, demand: NewDemand) {
-        if demand.after_ns >= self.star.slots.frame_ns() {
-            let light_ns = self.now_ns + self.star.fibres[card].delay_ns;
-            self.star.first_light.waited(light_ns - demand.at_ns);
+        if demand.after_ns < self.star.slots.frame_ns() {
+            return;
+        }
+        let fibre = &self.star.fibres[card];
+        match fibre.is_up() {
+            true => {
+                let light_ns = self.now_ns + fibre.delay_ns;
+                self.star.first_light.waited(light_ns - demand.at_ns);
+            }
+            false => self.star.first_light.lost += 1,
         }
     }
 }

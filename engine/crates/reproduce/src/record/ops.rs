@@ -59,7 +59,7 @@ pub const SWITCH_COLUMNS: [Column; 12] = [
 ];
 
 /// Of the trains of edges of optical packet switches; the names are in column `edge`. Bytes are those of IP packets.
-pub const TRAIN_COLUMNS: [Column; 19] = [
+pub const TRAIN_COLUMNS: [Column; 20] = [
     column("time_s", "end of the period, s"),
     column("formed", "trains that the edge made"),
     column("packets", "packets in them"),
@@ -96,5 +96,9 @@ pub const TRAIN_COLUMNS: [Column; 19] = [
     column(
         "most_held_bytes",
         "most bytes that waited in the edge at once; 0 where each packet goes before its output at once",
+    ),
+    column(
+        "unserved",
+        "trains in no row of `delays`: waiting for the rate of their macroflow at the end of the period, or lost as they waited",
     ),
 ];
