@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slotwise import Network, plot
+from slotwise import Network, OpsMesh, Ring, plot
 from test_runs import ROOT, load_report, slotwise
 
 SCENARIO = ROOT / "topologies" / "routers4.yaml"
@@ -185,6 +185,49 @@ def test_a_network_made_in_python_runs(tmp_path):
     assert report.ok and set(report.goodput_bps("run")) == {("s.0", "d.0"), ("s.1", "d.1")}
     assert report.data["faults"]["kinds"][0]["kind"] == "router-restart"
     assert report.tables() == ["flows", "links"]
+
+
+def sized(network, size_bytes: int):
+    """A network with flows from its first group of hosts to its second one, of TCP and of GTP, that deliver so much, and one that is endless."""
+    source, sink = (group["name"] for group in network.scenario["hosts"][:2])
+    network.scenario["flows"] = [
+        {"name": "sized", "from": source, "to": sink, "transport": "newreno", "bytes": size_bytes},
+        {"name": "session", "from": source, "to": sink, "gtp": {"bytes": size_bytes}},
+        {"name": "endless", "from": source, "to": sink, "transport": "cubic"},
+    ]
+    return network
+
+
+def routers():
+    """Two routers with a host at each."""
+    network = Network("sizes", seconds=2).node("left", "right")
+    network.link("left", "right", rate_bps=45_000_000, delay_ns=1_000_000, buffer_packets=50)
+    return network.hosts("s", "left", 1).hosts("d", "right", 1)
+
+
+@pytest.mark.parametrize("make", [routers, lambda: Ring(3, rate_bps=45_000_000, seconds=2), lambda: OpsMesh(3, rate_bps=45_000_000, seconds=2)])
+def test_a_flow_of_a_size_that_does_not_arrive_fails_the_run_in_networks_of_each_kind(make, tmp_path):
+    sized(make(), 500_000).save(tmp_path / "little.yaml")
+    done = slotwise("simulate", tmp_path / "little.yaml", "--report", tmp_path / "little.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (phase,) = load_report(tmp_path / "little.json")["phases"]
+    for flow in phase["flows"]:
+        if flow["name"].startswith("endless"):
+            assert flow["completed_ns"] is None and flow["seconds"] == 2
+        else:
+            assert phase["start_ns"] < flow["completed_ns"] < phase["end_ns"] and flow["seconds"] < 1.9
+        assert flow["goodput_bps"] == pytest.approx(flow["bytes"] * 8 / flow["seconds"])
+
+    sized(make(), 1_000_000_000).save(tmp_path / "much.yaml")
+    done = slotwise("simulate", tmp_path / "much.yaml", "--report", tmp_path / "much.json")
+    assert done.returncode == 1, done.stdout + done.stderr
+    report = load_report(tmp_path / "much.json")
+    of_size = [flow for flow in report["phases"][0]["flows"] if not flow["name"].startswith("endless")]
+    assert report["verdict"]["failures"] == [
+        f"flow {flow['name']} from {flow['from']} to {flow['to']} did not arrive: {flow['bytes']} of 1000000000 bytes by the end of phase 'run'"
+        for flow in of_size
+    ]
+    assert all(flow["completed_ns"] is None and flow["bytes"] > 0 for flow in of_size)
 
 
 def test_as_many_routers_as_a_file_may_have_begin():

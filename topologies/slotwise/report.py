@@ -60,9 +60,9 @@ class Report:
         return phases[name]
 
     def goodput_bps(self, phase: str | None = None) -> dict[tuple[str, str], float]:
-        """What the receivers of a phase got, summed by (source host, destination host): payload of TCP or UDP in each flow's own time. That
-        is the phase's in a simulation; live it is what iperf3 measured, without its start and end. The phase may be left out where there is
-        one. Raises as `phase`."""
+        """Goodput of the receivers of a phase, summed by (source host, destination host): payload of TCP or UDP per each flow's own time.
+        Of a flow of a size that is from its start until all had arrived, of others the phase's; of flows that Linux plays what iperf3
+        measured, without its start and end. The phase may be left out where there is one. Raises as `phase`."""
         goodput: dict[tuple[str, str], float] = {}
         for flow in self.phase(phase)["flows"]:
             pair = flow["from"], flow["to"]
@@ -75,8 +75,8 @@ class Report:
         return self._of_phases("flows")
 
     def files(self) -> DataFrame:
-        """A row a file of a live run, in the order of phases, as `flows` has them. A simulation has files among its flows, with kind `file`.
-        Raises MissingPackage."""
+        """A row for each file that hosts of Linux moved (`emulate`), in the order of phases, as `flows` has them. Files that the engine
+        moves, in a simulation all of them, are rows of `flows`, of kind `file`. Raises MissingPackage."""
         return self._of_phases("files")
 
     def series(self) -> DataFrame:

@@ -18,7 +18,7 @@ use slotwise_p4runtime::{
     Turn,
 };
 use slotwise_reproduce::star::Recorder;
-use slotwise_scenario::{FaultKind, Flow, Scenario, TrafficKind};
+use slotwise_scenario::{FaultKind, Scenario};
 
 use crate::child::{ChildEvent, JsonChild, not_ended};
 use crate::choices::Choices;
@@ -609,38 +609,6 @@ pub fn wrong_bytes(fabric: &Fabric) -> Vec<String> {
     vec![format!(
         "{wrong_bytes} bytes of streams arrived that are not what was sent"
     )]
-}
-
-/// How many phases have begun by now, and how many are over.
-pub fn phases_so_far(fabric: &Fabric, scenario: &Scenario) -> (usize, usize) {
-    let times = || (0..scenario.phases.len()).map(|phase| scenario.phase_ns(phase));
-    let begun = times().filter(|(start_ns, _)| *start_ns < fabric.now()).count();
-    (begun, times().filter(|(_, end_ns)| *end_ns <= fabric.now()).count())
-}
-
-/// Files that the fabric moves in the `begun` first phases, of which `over` are over, and that have not arrived by now.
-pub fn unfinished_files(fabric: &Fabric, scenario: &Scenario, (begun, over): (usize, usize)) -> Vec<String> {
-    let flows = fabric.flow_results().into_iter();
-    let unfinished = flows.filter_map(|result| {
-        let Flow {
-            phase, from, to, kind, ..
-        } = result.flow;
-        let TrafficKind::File { bytes, .. } = kind else {
-            return None;
-        };
-        (phase < begun && result.completed_ns.is_none()).then(|| {
-            let until = if phase >= over {
-                "when the run ended, in"
-            } else {
-                "by the end of"
-            };
-            format!(
-                "the file from {from} to {to} did not arrive: {} of {bytes} bytes {until} phase '{}'",
-                result.received_bytes, scenario.phases[phase].name
-            )
-        })
-    });
-    unfinished.collect()
 }
 
 #[cfg(test)]

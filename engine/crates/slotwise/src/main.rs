@@ -70,6 +70,7 @@ mod switches;
 mod time_left;
 mod trains;
 mod tunnels;
+mod unfinished;
 mod view;
 mod web;
 mod xfer;

@@ -24,6 +24,7 @@ use crate::report::{
 };
 use crate::stream::NetworkShape;
 use crate::tunnels::Tunnel;
+use crate::unfinished::unfinished;
 use crate::{sessions, shares, trains};
 
 /// Why a run could not start or go on. What a finished run found wrong is in its report's verdict.
@@ -176,6 +177,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
             lost_flows: run.lost_flows,
         })
         .collect();
+    failures.extend(unfinished(scenario, &phases));
     Report {
         version: REPORT_VERSION,
         command,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use slotwise_fabric::{Fabric, FabricOptions, FlowResult, FrameRecord, HostMode};
 use slotwise_reproduce::routed::{FlowTotals, RoutedRecorder};
 use slotwise_reproduce::{Recording, columns};
-use slotwise_scenario::{FlowGroup, Scenario, Source};
+use slotwise_scenario::{FlowGroup, Scenario, Source, TrafficKind};
 
 use crate::choices::Choices;
 use crate::commands::FibreCommand;
@@ -22,7 +23,7 @@ use crate::events::Events;
 use crate::home::Home;
 use crate::interrupts::Interrupts;
 use crate::live::{LiveView, Snapshot};
-use crate::lockstep::{self, Session, unfinished_files};
+use crate::lockstep::{self, Session};
 use crate::measured::Recorders;
 use crate::news::Newsroom;
 use crate::notes::say;
@@ -31,6 +32,7 @@ use crate::parts::{self, PeriodNow};
 use crate::progress::Progress;
 use crate::report::{Moment, Report};
 use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, drops, first_light, invariants, report};
+use crate::unfinished::flow_bytes;
 use crate::view::until_interrupted;
 use crate::web::Watch;
 
@@ -229,20 +231,15 @@ fn run_network(
         notes,
     } = conclude(&args.run, session, ended);
     failures.extend(lockstep::wrong_bytes(&fabric));
-    failures.extend(unfinished_files(
-        &fabric,
-        scenario,
-        lockstep::phases_so_far(&fabric, scenario),
-    ));
     let mut phases = phases(scenario, &fabric, &phase_bytes);
     let mut after_faults = Vec::new();
     if let Some(routed) = &recorders.routed {
         failures.extend(strange_bytes(routed));
         after_faults = routed.after_faults().to_vec();
-        let run_ns = fabric.now().saturating_sub(scenario.epoch_ns());
+        let run_ns = scenario.epoch_ns()..fabric.now();
         if let Some(last) = phases.last_mut() {
             last.flows
-                .extend(whole_flows(scenario, |_| true, routed.flows(), run_ns));
+                .extend(whole_flows(scenario, |_| true, routed.flows(), &run_ns));
         }
     }
     let recording = recorders.finish();
@@ -416,7 +413,7 @@ fn phases(scenario: &Scenario, fabric: &Fabric, phase_bytes: &BTreeMap<usize, Ve
             PhaseRun {
                 start_ns,
                 end_ns,
-                flows: phase_flows(&results, index, phase_bytes.get(&index), end_ns - start_ns),
+                flows: phase_flows(&results, index, phase_bytes.get(&index), &(start_ns..end_ns)),
                 files: Vec::new(),
                 lost_flows: 0,
             }
@@ -425,7 +422,12 @@ fn phases(scenario: &Scenario, fabric: &Fabric, phase_bytes: &BTreeMap<usize, Ve
 }
 
 /// What became of the flows of a phase, of all that there are; `by_its_end` is what each of all had received then, if it is over.
-pub fn phase_flows(results: &[FlowResult], phase: usize, by_its_end: Option<&Vec<u64>>, phase_ns: u64) -> Vec<Value> {
+pub fn phase_flows(
+    results: &[FlowResult],
+    phase: usize,
+    by_its_end: Option<&Vec<u64>>,
+    phase_ns: &Range<u64>,
+) -> Vec<Value> {
     let flows = results.iter().enumerate();
     let flows = flows.filter(|(_, result)| result.flow.phase == phase);
     let flows = flows.map(|(place, result)| {
@@ -436,8 +438,11 @@ pub fn phase_flows(results: &[FlowResult], phase: usize, by_its_end: Option<&Vec
 }
 
 /// What became of a flow, of which `phase_bytes` came before its phase ended: the others waited in queues.
-fn flow(result: &FlowResult, phase_bytes: u64, phase_ns: u64) -> Value {
+fn flow(result: &FlowResult, phase_bytes: u64, phase_ns: &Range<u64>) -> Value {
     let delay = result.delay.as_ref();
+    let is_sized = matches!(result.flow.kind, TrafficKind::File { .. });
+    let start_ns = result.start_ns.filter(|_| is_sized);
+    let own_ns = own_ns(start_ns, result.completed_ns, phase_ns);
     json!({
         "kind": result.flow.kind.name(),
         "transport": result.flow.kind.transport().map(|transport| transport.name()),
@@ -449,8 +454,8 @@ fn flow(result: &FlowResult, phase_bytes: u64, phase_ns: u64) -> Value {
         "received_packets": result.received_packets,
         "bytes": result.received_bytes,
         "phase_bytes": phase_bytes,
-        "seconds": phase_ns as f64 / 1e9,
-        "goodput_bps": phase_bytes as f64 * 8e9 / phase_ns as f64,
+        "seconds": own_ns as f64 / 1e9,
+        "goodput_bps": phase_bytes as f64 * 8e9 / own_ns as f64,
         "delay_ns": delay.map(|delay| json!({"min": delay.min_ns, "mean": delay.mean_ns, "p99": delay.p99_ns, "max": delay.max_ns})),
         "completed_ns": result.completed_ns,
         "pages": result.pages,
@@ -461,6 +466,14 @@ fn flow(result: &FlowResult, phase_bytes: u64, phase_ns: u64) -> Value {
             "window_bytes": stream.window_bytes,
         })),
     })
+}
+
+/// The time of which a flow's goodput is, ns: of a flow of a size from its start until all had arrived, or its time was over; of others
+/// all of it.
+fn own_ns(sized_start_ns: Option<u64>, completed_ns: Option<u64>, all_ns: &Range<u64>) -> u64 {
+    let end_ns = completed_ns.unwrap_or(all_ns.end);
+    let start_ns = sized_start_ns.unwrap_or(all_ns.start);
+    end_ns.saturating_sub(start_ns).max(1)
 }
 
 /// That bytes of a flow arrived that are not what was sent, if any did.
@@ -475,7 +488,7 @@ pub fn whole_flows(
     scenario: &Scenario,
     is_played: impl Fn(&FlowGroup) -> bool,
     totals: &[FlowTotals],
-    run_ns: u64,
+    run_ns: &Range<u64>,
 ) -> Vec<Value> {
     let of_group = |(entry, group): (usize, &FlowGroup)| {
         let ends = scenario
@@ -501,11 +514,14 @@ pub fn whole_flows(
     flows.truncate(totals.len());
     for (flow, total) in flows.iter_mut().zip(totals) {
         let used = &total.used;
+        let is_sized = flow_bytes(scenario, flow).is_some();
+        let own_ns = own_ns(is_sized.then_some(used.start_ns), used.completed_ns, run_ns);
         flow["name"] = json!(total.name);
         flow["received_packets"] = json!(used.packets);
         flow["bytes"] = json!(used.delivered_bytes);
-        flow["seconds"] = json!(run_ns as f64 / 1e9);
-        flow["goodput_bps"] = json!(used.delivered_bytes as f64 * 8e9 / run_ns.max(1) as f64);
+        flow["seconds"] = json!(own_ns as f64 / 1e9);
+        flow["goodput_bps"] = json!(used.delivered_bytes as f64 * 8e9 / own_ns as f64);
+        flow["completed_ns"] = json!(used.completed_ns);
         flow["delay_ns"] = match used.packets {
             0 => Value::Null,
             packets => json!({"mean": used.delay_sum_ns as f64 / packets as f64, "max": used.delay_max_ns}),

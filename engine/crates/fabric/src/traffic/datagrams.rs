@@ -214,6 +214,7 @@ impl DatagramFlow {
             received_packets: self.received_packets,
             received_bytes: self.received_bytes,
             delay,
+            start_ns: None,
             completed_ns: None,
             stream: None,
             pages: None,

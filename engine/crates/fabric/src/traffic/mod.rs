@@ -63,7 +63,9 @@ pub struct FlowResult {
     pub received_bytes: u64,
     /// Delays of datagrams; `None` if none was received, and for streams.
     pub delay: Option<DelaySummary>,
-    /// When the last byte of a `file` had arrived.
+    /// When its streams began, fabric time; `None` of datagrams with stamps.
+    pub start_ns: Option<u64>,
+    /// When the last byte of a `file` had arrived, fabric time.
     pub completed_ns: Option<u64>,
     /// Of any flow but `udp`, what its streams did.
     pub stream: Option<StreamResult>,
@@ -120,6 +122,10 @@ pub struct FlowUse {
     pub timeouts: u64,
     /// Bytes that are not what was sent, since the start: always 0.
     pub wrong_bytes: u64,
+    /// When it began, fabric time.
+    pub start_ns: u64,
+    /// When the last byte of a flow of a size had arrived, fabric time.
+    pub completed_ns: Option<u64>,
 }
 
 /// A source's turn.
@@ -397,6 +403,7 @@ impl Traffic {
             received_packets: state.totals.received_packets,
             received_bytes: state.totals.received_bytes,
             delay: None,
+            start_ns: Some(state.start_ns),
             completed_ns: state.completed_ns,
             stream: Some(StreamResult {
                 retransmissions: state.totals.retransmissions,
@@ -448,6 +455,8 @@ impl Traffic {
             retransmissions: state.totals.retransmissions,
             timeouts: state.totals.timeouts,
             wrong_bytes: state.totals.wrong_bytes,
+            start_ns: state.start_ns,
+            completed_ns: state.completed_ns,
         }
     }
 

@@ -141,6 +141,8 @@ pub(crate) struct FlowState {
     pub(crate) srtt_ns: Option<u64>,
     /// Rate of its applications.
     pub(crate) offered_bps: Option<u64>,
+    pub(crate) start_ns: u64,
+    /// When all of a flow of a size had arrived.
     pub(crate) completed_ns: Option<u64>,
     /// Of a web flow, pages that were fetched to the end.
     pub(crate) pages: Option<u64>,
@@ -582,6 +584,7 @@ impl Streams {
             window_bytes: present.window_bytes,
             srtt_ns: present.srtt_ns,
             offered_bps,
+            start_ns: spec.start_ns,
             completed_ns: bytes.and(*completed_ns),
             pages: is_web.then(|| self.clients.pages(index)),
         }

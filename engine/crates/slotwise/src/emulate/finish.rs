@@ -9,7 +9,7 @@ use slotwise_reproduce::routed::RoutedRecorder;
 
 use super::{COMMAND, Emulation, Heard, Running};
 use crate::child::not_ended;
-use crate::lockstep::{unfinished_files, wrong_bytes};
+use crate::lockstep::wrong_bytes;
 use crate::neighbours::Neighbours;
 use crate::realtime::Outcome;
 use crate::run::{Gathered, RunError, report};
@@ -40,6 +40,8 @@ impl Emulation<'_> {
     }
 
     pub(super) fn finish(&mut self, mut running: Running) -> Result<bool, RunError> {
+        // Those of hosts go with them.
+        self.tell_of_interfaces(&running);
         running.fabric.end_run();
         let now_ns = running.fabric.now_ns();
         if self.interrupted {
@@ -104,7 +106,6 @@ impl Emulation<'_> {
         let scenario = &self.network.scenario;
         let (begun, over) = (running.phases.len(), phase_bytes.len());
         self.failures.extend(wrong_bytes(&fabric));
-        self.failures.extend(unfinished_files(&fabric, scenario, (begun, over)));
         if running.hosts.is_some() {
             for (index, phase) in running.phases.iter_mut().enumerate().skip(over) {
                 phase.lost_flows = scenario.linux_flows_of(index).saturating_sub(phase.flows.len());
@@ -117,7 +118,8 @@ impl Emulation<'_> {
         for (index, phase) in running.phases.iter_mut().enumerate() {
             let planned_ns = scenario.phases[index].duration_ms * NS_PER_MS;
             let length_ns = planned_ns.min(phase.end_ns - phase.start_ns).max(1);
-            let flows = phase_flows(&results, index, phase_bytes.get(&index), length_ns);
+            let phase_ns = phase.start_ns..phase.start_ns + length_ns;
+            let flows = phase_flows(&results, index, phase_bytes.get(&index), &phase_ns);
             phase.flows.extend(flows.into_iter().map(by_engine));
         }
         if let Some(last) = running.phases.last_mut() {
@@ -126,8 +128,8 @@ impl Emulation<'_> {
         let start_ns = running.phases.first().map(|phase| phase.start_ns);
         if let (Some(recorder), Some(start_ns), Some(last)) = (&recorder, start_ns, running.phases.last_mut()) {
             self.failures.extend(strange_bytes(recorder));
-            let run_ns = (last.end_ns - start_ns).max(1);
-            let flows = whole_flows(scenario, |group| !group.is_of_linux(), recorder.flows(), run_ns);
+            let run_ns = start_ns..last.end_ns;
+            let flows = whole_flows(scenario, |group| !group.is_of_linux(), recorder.flows(), &run_ns);
             last.flows.extend(flows.into_iter().map(by_engine));
         }
         let gathered = Gathered {
