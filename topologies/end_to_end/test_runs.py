@@ -456,6 +456,20 @@ def test_hosts_that_vanish_end_a_run_with_its_report(tmp_path):
     assert load_report(path)["verdict"]["failures"] == ["host h1_0 has vanished"]
 
 
+def test_an_interface_that_is_deleted_fails_a_run_whose_flows_the_engine_plays(tmp_path):
+    scenario, path = tmp_path / "web.yaml", tmp_path / "report.json"
+    text = SCENARIO.read_text()
+    web = "phases:\n- name: web\n  duration_ms: 6000\n  traffic:\n  - {kind: web, from: h0_0, to: h1_0, mean_think_ns: 1000000, mean_bytes: 5000}\n"
+    scenario.write_text(text[:text.index("phases:")] + web)
+    with Emulation("--report", path, scenario=scenario) as run:
+        run.read_until("1/1 web")
+        (shell,) = [pid for pid in below(run.inside()) if command_line(pid).endswith("mininet:h1_0")]
+        subprocess.run(["nsenter", "--net", "--target", str(shell), "ip", "link", "delete", "h1_0-eth0"], check=True)
+        assert run.finish() == 1, run.output
+    (failure,) = load_report(path)["verdict"]["failures"]
+    assert re.fullmatch(r"at \d+\.\d s of fabric time interface \S+ of port \d+ of edge 1 is gone", failure), failure
+
+
 def test_a_taken_port_is_named_before_anything_starts():
     with socket.create_server(("127.0.0.1", REST_PORT)):
         done = slotwise("emulate", SCENARIO)

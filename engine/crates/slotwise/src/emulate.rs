@@ -405,14 +405,18 @@ impl Emulation<'_> {
         self.conclude(running, ended)
     }
 
-    /// Says at once and in the report which interfaces went, or were made anew.
+    /// Says at once and in the report which interfaces went, or were made anew. Those of the run's own hosts must not.
     fn tell_of_interfaces(&mut self, running: &Running) {
+        let kept = match running.hosts {
+            Some(_) => &mut self.failures,
+            None => &mut self.notes,
+        };
         for said in running.fabric.news() {
             // Whoever reads this may have gone: the run goes on.
             let _ = writeln!(io::stderr(), "slotwise emulate: {said}");
-            if self.notes.len() < MOST_NOTES {
+            if kept.len() < MOST_NOTES {
                 let at_s = running.fabric.now_ns() as f64 / 1e9;
-                self.notes.push(format!("at {at_s:.1} s of fabric time {said}"));
+                kept.push(format!("at {at_s:.1} s of fabric time {said}"));
             }
         }
     }

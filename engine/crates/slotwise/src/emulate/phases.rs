@@ -38,6 +38,7 @@ impl Emulation<'_> {
                     .map_or(next_view, |watch| watch.next().min(next_view));
                 let over = self.listen(running, next.saturating_duration_since(Instant::now()))?;
                 running.frames[before..].iter().for_each(|record| progress.add(record));
+                self.tell_of_interfaces(running);
                 if self.interrupted {
                     return Ok(());
                 }
