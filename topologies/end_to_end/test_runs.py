@@ -259,7 +259,7 @@ def test_a_controller_that_does_not_answer_at_the_end_fails_a_simulation(tmp_pat
             pass
         assert run.wait(PATIENCE_S) == 1
     verdict = load_report(path)["verdict"]
-    assert not verdict["ok"] and verdict["failures"] == ["controller: apps/routes: no answer in time"]
+    assert not verdict["ok"] and verdict["failures"] == ["controller: apps/ops/status: no answer in time"]
 
 
 def test_simulations_at_once_do_not_meet(tmp_path):
@@ -409,15 +409,13 @@ def test_a_run_that_is_interrupted_ends_in_order(number, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_is_heard_from_the_start_on(number):
     with Emulation("--rest-port", "0") as run:
-        inside = None
-        while inside is None:
+        inside = []
+        while not inside:
             assert run.process.poll() is None, run.finish()
-            with suppress(ValueError):
-                inside = run.inside()
+            inside = [pid for pid in children(run.process.pid) if command_line(pid).startswith("/proc/self/exe emulate")]
         # It has no handlers yet, or has them already: it is heard either way.
-        os.kill(inside, signal.SIGSTOP)
-        os.kill(inside, number)
-        os.kill(inside, signal.SIGCONT)
+        for each in (signal.SIGSTOP, number, signal.SIGCONT):
+            os.kill(inside[0], each)
         assert run.finish() == 1, run.output
     assert "interrupted" in run.output
 
