@@ -13,7 +13,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
@@ -51,7 +51,9 @@ impl RunDirectory {
     fn create_in(parent: &Path) -> io::Result<RunDirectory> {
         delete_dead(parent);
         for _ in 0..TRIES {
-            let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+            let mut builder = tempfile::Builder::new();
+            let builder = builder.prefix(PREFIX).permissions(fs::Permissions::from_mode(OWN));
+            let directory = builder.tempdir_in(parent)?;
             let Ok(_unborn) = lock_directory(directory.path()) else {
                 continue;
             };
@@ -163,8 +165,6 @@ fn contents(path: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     fn names(parent: &Path) -> Vec<String> {
@@ -230,7 +230,13 @@ mod tests {
         make("slotwise-backup", 0o755);
         fs::write(make("slotwise-papers", OWN).join("paper"), "").unwrap();
         let being_born = lock_directory(&make("slotwise-birth1", OWN)).unwrap();
-        drop(RunDirectory::create_in(parent.path()).unwrap());
+        let live = RunDirectory::create_in(parent.path()).unwrap();
+        assert_eq!(
+            fs::metadata(live.path()).unwrap().mode() & 0o777,
+            OWN,
+            "it would be known"
+        );
+        drop(live);
         assert_eq!(
             names(parent.path()),
             ["slotwise-backup", "slotwise-birth1", "slotwise-papers"]
