@@ -7,8 +7,8 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use slotwise_transport::content::{Pattern, PatternCheck};
 use slotwise_transport::{
-    ANYONE, Algorithm, Arrivals, Endpoint, Event, FlowKey, PROTOCOL_UDP, Receiver, ReceiverConfig, Sender,
-    SenderConfig, Stack, UdpSink, UdpSource, UdpSourceConfig, WebConfig, WebUser,
+    ANYONE, Algorithm, Arrivals, Endpoint, Event, FlowKey, MAX_OPEN_PAGES, PROTOCOL_UDP, Receiver, ReceiverConfig,
+    Sender, SenderConfig, Stack, UdpSink, UdpSource, UdpSourceConfig, WebConfig, WebUser,
 };
 
 const A: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 1000);
