@@ -120,6 +120,12 @@ impl Program {
         found.all(|other| other == first).then_some(first)
     }
 
+    /// Widths in bits of the fields of a table's key, in order. `None` if there is no such table.
+    pub fn key_widths(&self, table: &str) -> Option<Vec<u32>> {
+        let table = self.ir.tables.iter().find(|found| found.name == table)?;
+        Some(table.key.iter().map(|part| part.source.width).collect())
+    }
+
     fn code(&self) -> &Result<Arc<jit::Code>, jit::Unsupported> {
         self.code.get_or_init(|| jit::Code::compile(&self.ir).map(Arc::new))
     }

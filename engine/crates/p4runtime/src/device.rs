@@ -16,7 +16,7 @@ use crate::entity::Books;
 use crate::error::ApiError;
 use crate::learning::LearningQueue;
 use crate::link::Link;
-use crate::p4info::{Array, P4Info};
+use crate::p4info::{Array, MatchField, P4Info};
 use crate::programs::{Blob, Programs};
 use crate::proto::p4::v1::{self, get_forwarding_pipeline_config_request::ResponseType};
 
@@ -93,7 +93,7 @@ impl Installed {
         })?;
         let info = P4Info::new(p4info, &|names| program.header_widths(names))?;
         let mut pipeline = Pipeline::new_in(program.clone(), pipeline_config.clone(), memory).map_err(exhausted)?;
-        check_fit(&info, &pipeline).map_err(|error| mismatch(&error))?;
+        check_fit(&info, &program, &pipeline).map_err(|error| mismatch(&error))?;
         for table in info.tables.values() {
             // The program's JSON does not say whether the entries in it are const.
             let told = pipeline.table_set_const(&table.name, table.is_const);
@@ -154,7 +154,7 @@ fn exhausted(error: OutOfMemory) -> ApiError {
 }
 
 /// Every object that P4Info names is in the program, and is as large.
-fn check_fit(info: &P4Info, pipeline: &Pipeline) -> Result<(), ConfigError> {
+fn check_fit(info: &P4Info, program: &Program, pipeline: &Pipeline) -> Result<(), ConfigError> {
     let objects = &info.objects;
     for table in info.tables.values() {
         let DirectResources { counter, meter } = pipeline.direct_resources(&table.name)?;
@@ -166,6 +166,15 @@ fn check_fit(info: &P4Info, pipeline: &Pipeline) -> Result<(), ConfigError> {
             };
             let name = &table.name;
             return Err(ConfigError::NotFound(format!("table `{name}` has no direct {wanted}")));
+        }
+        // Controllers could only give 0 for such a field.
+        let widths = program.key_widths(&table.name).unwrap_or_default();
+        let without_bits = |(MatchField { field, .. }, width): &(&MatchField, u32)| field.width == 0 && *width > 0;
+        if let Some((MatchField { field, .. }, width)) = table.fields.iter().zip(widths).find(without_bits) {
+            let (name, field) = (&table.name, &field.name);
+            return Err(ConfigError::Invalid(format!(
+                "table `{name}`: field `{field}` has no bits; expected {width} as in the program"
+            )));
         }
     }
     for (array, last) in objects.counters.values().filter_map(with_last) {

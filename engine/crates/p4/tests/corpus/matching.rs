@@ -109,7 +109,10 @@ fn refused_changes_change_nothing() {
     );
     pipeline.table_insert(table, entry(key(), 0, answer_one())).unwrap();
     let third = entry(vec![exact(3), wide(3)], 0, answer_one());
-    refused(pipeline.table_insert(table, third), ConfigError::Exhausted);
+    refused(pipeline.table_insert(table, third), |table| ConfigError::TableFull {
+        table,
+        max_size: 2,
+    });
     refused(
         pipeline.table_insert("TestIngress.const_table", entry(vec![ternary(1, 1)], 9, answer_one())),
         ConfigError::Denied,
