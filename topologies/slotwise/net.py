@@ -14,7 +14,7 @@ from mininet.topo import Topo
 
 from slotwise.access import OFFLOADS_OFF
 from slotwise.errors import SlotwiseError
-from slotwise.process import end_all_in, network_of
+from slotwise.process import end_all_in, open_network
 from slotwise.scenario import hosts, ops_edges, routed_hosts, stations
 
 
@@ -42,15 +42,17 @@ class AccessHost(Host):
     """
 
     def startShell(self, *arguments, **options):
-        """As Mininet has it; keeps which network is the host's."""
+        """As Mininet has it; holds the host's network open."""
         super().startShell(*arguments, **options)
-        self.network = network_of(self.pid)
+        self.network = open_network(self.pid)
 
     def terminate(self):
         """As Mininet has it, which ends the shell and its group; then all else that is left in the host's network, such as daemons."""
         super().terminate()
-        if self.network not in (None, network_of(os.getpid())):
-            end_all_in(self.network)
+        network, self.network = self.network, None
+        if network is not None:
+            end_all_in(network)
+            os.close(network)
 
     def cmd(self, *arguments, **options):
         """As Mininet has it, but a host whose shell has ended says nothing: Mininet would wait for it for ever."""

@@ -31,17 +31,20 @@ def die_with_parent() -> None:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
 
 
-def network_of(pid: int) -> tuple[int, int] | None:
-    """The network namespace of a process, by the numbers of its file; None if there is no such process, or nobody may ask."""
+def open_network(pid: int) -> int | None:
+    """Descriptor of the network namespace of a process, or None if there is no such process or its namespace may not be read. While it is
+    open no other namespace can have the same number."""
     try:
-        found = os.stat(f"/proc/{pid}/ns/net")
+        return os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
 
 
-def end_all_in(network: tuple[int, int]) -> None:
-    """Ends every process in a network namespace: by SIGTERM, and those that are still there after GRACE_S by SIGKILL."""
+def end_all_in(network: int) -> None:
+    """Ends every process in a network namespace, given its descriptor, but the caller's own: by SIGTERM, and those that are still there
+    after GRACE_S by SIGKILL."""
+    if os.path.samestat(os.fstat(network), os.stat("/proc/self/ns/net")):
+        return
     for number in (signal.SIGTERM, signal.SIGKILL):
         with ExitStack() as stack:
             left = _processes_in(network, stack)
@@ -59,14 +62,19 @@ def end_all_in(network: tuple[int, int]) -> None:
                     left.remove(descriptor)
 
 
-def _processes_in(network: tuple[int, int], stack: ExitStack) -> set[int]:
+def _processes_in(network: int, stack: ExitStack) -> set[int]:
     """Descriptors of the processes in a network namespace, which `stack` closes."""
+    wanted = os.fstat(network)
     found = set()
     for process in Path("/proc").glob("[0-9]*"):
         # First the descriptor: it is of the process that is looked at then, whatever gets its number later.
         with suppress(ProcessLookupError):
             descriptor = os.pidfd_open(int(process.name))
-            if network_of(int(process.name)) == network:
+            try:
+                is_in = os.path.samestat(os.stat(process / "ns" / "net"), wanted)
+            except OSError:
+                is_in = False  # it has ended, or nobody may ask
+            if is_in:
                 stack.callback(os.close, descriptor)
                 found.add(descriptor)
             else:
