@@ -302,6 +302,12 @@ impl Recorded {
     /// # Errors
     /// What is wrong with it, or more than a page can have.
     pub fn of(report: &Value) -> Result<Recorded, ReplayError> {
+        if !report.is_object() {
+            return Err(ReplayError::Part {
+                place: "the file".into(),
+                problem: "no report; expected an object".into(),
+            });
+        }
         let version = report["version"].as_u64();
         if let Some(version) = version.filter(|version| *version != u64::from(REPORT_VERSION)) {
             return Err(ReplayError::Version(version));
