@@ -174,6 +174,7 @@ def test_parts_that_need_what_is_not_there_are_left_out_by_name(summing, monkeyp
     monkeypatch.setattr(summing.shutil, "which", lambda name: None)
     monkeypatch.delenv("P4C_SOURCES", raising=False)
     assert {part.name: part.missing for part in summing.parts() if part.missing} == {
+        "rust-lints": "cargo-clippy not on the PATH",
         "stf-corpus": "P4C_SOURCES is not set",
         "diff-bmv2": "simple_switch_grpc not on the PATH",
         "ptf-bmv2": "simple_switch_grpc not on the PATH",
