@@ -54,5 +54,5 @@ def test_one_that_fails_always_fails_the_run_and_the_schedule_stays(program, tmp
     assert report["controller"]["scheduler_failures"] > 3
     assert report["controller"]["commits"]["sent"] == 0
     (failure,) = [failure for failure in report["verdict"]["failures"] if "schedule" in failure]
-    assert failure.startswith(f"the scheduler gave no schedule in any of {report['controller']['frames_scheduled']} frames")
+    assert failure.startswith(f"scheduler 'broken' gave no schedule in any of its {report['controller']['frames_scheduled']} frames: ")
     assert not any(report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate"))

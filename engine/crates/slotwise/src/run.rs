@@ -75,18 +75,23 @@ pub struct Gathered {
     pub notes: Vec<String>,
 }
 
-/// Says how often a scheduler of one's own failed, by the controller's statistics; `None` if it never did. An error if it never gave a
+/// Says how often schedulers failed, by the controller's statistics; `None` if they never did. An error if one of them never gave a
 /// schedule.
 fn unscheduled(controller: &Value) -> Result<Option<String>, String> {
     let Some(failures) = controller["scheduler_failures"].as_u64().filter(|&count| count > 0) else {
         return Ok(None);
     };
-    let frames = controller["frames_scheduled"].as_u64().unwrap_or_default();
-    if failures >= frames {
+    let failed = controller["failed_schedulers"].as_array().into_iter().flatten();
+    let mut useless = failed.filter(|scheduler| scheduler["failures"] == scheduler["frames"]);
+    if let Some(scheduler) = useless.next() {
+        let name = scheduler["name"].as_str().unwrap_or_default();
+        let reason = scheduler["last_failure"].as_str().unwrap_or_default();
         return Err(format!(
-            "the scheduler gave no schedule in any of {frames} frames; the controller's log says why"
+            "scheduler '{name}' gave no schedule in any of its {} frames: {reason}",
+            scheduler["frames"]
         ));
     }
+    let frames = controller["frames_scheduled"].as_u64().unwrap_or_default();
     Ok(Some(format!(
         "the scheduler gave no schedule in {failures} of {frames} frames, in which the last one stayed; the controller's log says why"
     )))
@@ -439,10 +444,13 @@ mod tests {
             told.starts_with("the scheduler gave no schedule in 16 of 17 frames"),
             "{told}"
         );
-        let failure = of(17).unwrap_err();
-        assert!(
-            failure.starts_with("the scheduler gave no schedule in any of 17 frames"),
-            "{failure}"
+        let one_of_two = json!({"frames_scheduled": 17, "scheduler_failures": 9, "failed_schedulers": [
+            {"name": "late", "frames": 9, "failures": 2, "last_failure": "too late"},
+            {"name": "mine", "frames": 7, "failures": 7, "last_failure": "no class"},
+        ]});
+        assert_eq!(
+            unscheduled(&one_of_two).unwrap_err(),
+            "scheduler 'mine' gave no schedule in any of its 7 frames: no class"
         );
     }
 }
