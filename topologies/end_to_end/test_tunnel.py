@@ -184,7 +184,7 @@ class Ends:
 
 @pytest.fixture(name="ends")
 def tunnels_of_one_machine(tmp_path):
-    """Those of a test, and all of them gone after it."""
+    """Tunnels of a test, all of them gone after it."""
     with ExitStack() as stack:
         ends = Ends(stack, tmp_path)
         for name in (ends.name, f"{ends.name}1"):

@@ -18,7 +18,7 @@ from slotwise.ring import Ring
 from slotwise.scenario import ScenarioError
 
 __version__ = "0.1.0"
-"""That of the engine, too; topologies/pyproject.toml and scripts/package read it here."""
+"""Version, the engine's too; topologies/pyproject.toml and scripts/package read it here."""
 
 __all__ = [
     "CommandNotFound", "Experiment", "HomeNotFound", "InvalidArgument", "LambdaNetwork", "MissingPackage", "Network", "OpsMesh", "Report", "ReportError", "Ring", "RunFailed",

@@ -168,14 +168,14 @@ def _is_float(text: str) -> bool:
 
 
 def _are_floats(texts: set[str]) -> bool:
-    """Whether all are numbers that are apart, and as they are, in 64 bits of floating point too."""
+    """Returns true if all are numbers that are apart, and as they are, in 64 bits of floating point too."""
     if not all(is_exact(int(text)) if _is_int(text) else _is_float(text) for text in texts):
         return False
     return len({float(text) for text in texts}) == len(texts)
 
 
 def is_exact(number: int) -> bool:
-    """Whether a number of 64 bits is the same in floating point."""
+    """Returns true if a number of 64 bits is the same in floating point."""
     return float(number) == number
 
 

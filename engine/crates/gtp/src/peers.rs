@@ -100,7 +100,7 @@ pub enum Said {
     Something,
     /// That the key is right, and there is no room.
     Full,
-    /// That it closes the channel.
+    /// Notice that it closes the channel.
     Close,
 }
 

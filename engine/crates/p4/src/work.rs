@@ -15,7 +15,7 @@ pub(crate) const LOOKUP: u64 = 16;
 
 /// Of a hash over the payload of a long frame.
 const HASH: u64 = 1024;
-/// Of copies of header stacks, of text, and of a message to the controller.
+/// Limit of copies of header stacks, of text, and of a message to the controller.
 const LONG: u64 = 64;
 
 /// Work of a primitive whose parameters have so many operations and operands.

@@ -75,7 +75,7 @@ pub struct Gathered {
     pub notes: Vec<String>,
 }
 
-/// Says how often schedulers failed, by the controller's statistics; `None` if they never did. An error if one of them never gave a
+/// Returns how often schedulers failed, by the controller's statistics; `None` if they never did. An error if one of them never gave a
 /// schedule.
 fn unscheduled(controller: &Value) -> Result<Option<String>, String> {
     let Some(failures) = controller["scheduler_failures"].as_u64().filter(|&count| count > 0) else {

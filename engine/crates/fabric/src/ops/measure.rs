@@ -66,7 +66,7 @@ pub struct OpsSwitchUse {
 pub(super) struct SwitchMeter {
     /// Frames that came in light and did not go on, since it was last asked.
     pub(super) lost: u64,
-    /// What its program has counted as dropped of all else meanwhile: packet-outs, ticks, probes.
+    /// Drops that its program has counted of all else meanwhile: packet-outs, ticks, probes.
     beside_light: u64,
     /// What its program had counted when it was last asked.
     counted: OpsSwitchUse,
@@ -159,7 +159,7 @@ impl Fabric {
         trains.map(|trains| &mut trains.card)
     }
 
-    /// What an optical packet switch did since the last call. What came in light and did not go on must be just what it has counted as
+    /// Use of an optical packet switch since the last call. What came in light and did not go on must be just what it has counted as
     /// dropped of that.
     pub fn take_ops_switch_use(&mut self, device: Device) -> Option<OpsSwitchUse> {
         let switch = switch_number(device).filter(|_| self.ops.get().is_some())?;

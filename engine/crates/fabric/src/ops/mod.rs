@@ -80,7 +80,7 @@ impl Invariant {
     pub const RAM: Invariant = Invariant::new("ram", "optical RAMs overrun");
     /// No frame of a train without its label before it, and none of another train among them.
     pub const SPLIT: Invariant = Invariant::new("split", "trains split");
-    /// What came in light to a switch and did not go on is just what it has counted as dropped.
+    /// Packets that came in light to a switch and did not go on are just those that it has counted as dropped.
     pub const UNEXPLAINED: Invariant = Invariant::new("unexplained", "lost without a reason");
     /// A switch changes of a label what it may: one hop less, one deflection less at most, and the wavelength where it converts.
     pub const LABEL: Invariant = Invariant::new("label", "labels spoiled");

@@ -107,7 +107,7 @@ impl Fabric {
         card.queues.unserved_demand().filter(is_new).count() as u64
     }
 
-    /// What waits in a line card is about to be lost.
+    /// Notes that all that waits in a line card is about to be lost.
     pub(crate) fn loses_demand(&mut self, card: usize) {
         self.star.first_light.lost += self.unserved(&self.star.cards[card]);
     }

@@ -51,7 +51,7 @@ const VXLAN_HAS_PROTOCOL: u8 = 0x04;
 const GENEVE_BYTES: usize = 8;
 const GUE_BYTES: usize = 4;
 
-/// What a place of the frame is said to have.
+/// Protocol that a place of the frame is said to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Ethernet,
@@ -131,7 +131,7 @@ fn gre(frame: &[u8], at: usize) -> Option<(Option<Layer>, Place)> {
     Some((layer, (Kind::EtherType(u16_at(header, 2)), behind)))
 }
 
-/// What a tunnel has behind its UDP header.
+/// Payload of a tunnel behind its UDP header.
 fn in_udp(frame: &[u8], at: usize) -> Option<Place> {
     let [flags, second, third, fourth] = *frame.get(at..)?.first_chunk()?;
     let words = |count: u8| usize::from(count) * 4;

@@ -74,7 +74,7 @@ const ENCAPSULATIONS: [&[Part]; 26] = [
     &[Ethernet, V4, V4, Udp(true), VXLAN, Ethernet, V4],
 ];
 
-/// What a frame carries.
+/// Payload of a frame.
 #[derive(Clone, Copy)]
 struct Load<'a> {
     /// Of the segment.

@@ -27,7 +27,7 @@ public final class SchedulerFailed extends Command.Notice {
         return reason;
     }
 
-    /** How often this scheduler has failed since the controller began. */
+    /** Failures of this scheduler since the controller began. */
     public long failures() {
         return failures;
     }

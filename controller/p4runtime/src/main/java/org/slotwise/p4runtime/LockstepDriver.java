@@ -40,7 +40,7 @@ public final class LockstepDriver extends Driver {
     private boolean saidReady;
     private boolean isInTurn;
     private long packetOuts;
-    /** What the fabric knows: how the last turn ended. */
+    /** End of the last turn, which the fabric knows. */
     private Done told = Done.getDefaultInstance();
 
     /** Takes what it needs; does nothing before {@link #start}. */

@@ -52,7 +52,7 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
         return answer(Response.serverError(), 500, "an unexpected error; the controller's log has it");
     }
 
-    /** What a resource that refuses a method allows, or null: Jersey serves HEAD where there is GET, and does not name it here. */
+    /** Methods that a resource which refuses one allows, or null: Jersey serves HEAD where there is GET, and does not name it here. */
     private static Set<String> allowed(Response response) {
         if (response.getAllowedMethods().isEmpty()) {
             return null;

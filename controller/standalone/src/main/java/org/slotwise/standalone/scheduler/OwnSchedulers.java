@@ -34,7 +34,7 @@ public final class OwnSchedulers implements AutoCloseable {
     private static final int DEFAULT_LIMIT_MS = 100;
     /** Where time stands still meanwhile; the engine waits twice as long for a controller. */
     private static final int LOCKSTEP_LIMIT_MS = 30_000;
-    /** Of a class, which shares the CPU with the controller: what takes so long is a defect. */
+    /** Limit of a class, which shares the CPU with the controller: what takes so long is a defect. */
     private static final int JAR_LIMIT_MS = 5000;
 
     private final List<AutoCloseable> open = new ArrayList<>();

@@ -50,7 +50,7 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
     private static final int MAX_LINE = 1024;
     private static final String MARGIN = System.lineSeparator() + "    ";
     private static final int MAX_LINES = 1000;
-    /** What is written within this time belongs together, such as a traceback. */
+    /** Time within which what is written belongs together, such as a traceback. */
     private static final long PAUSE_MS = 20;
     private static final int MAX_PORT = 65_535;
 
