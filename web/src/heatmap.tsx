@@ -39,7 +39,10 @@ const AROUND = 400;
 const WRITTEN = 30;
 
 /** The largest of each block, where there are more cells than pixels. */
-function reduced(props: HeatmapProps, limit: number): { rows: number; columns: number; at: (row: number, column: number) => number } {
+function reduced(
+  props: HeatmapProps,
+  limit: number,
+): { rows: number; columns: number; at: (row: number, column: number) => number } {
   const { rows, columns, values } = props;
   const [down, across] = [Math.max(1, Math.ceil(rows / limit)), Math.max(1, Math.ceil(columns / limit))];
   if (down === 1 && across === 1) {
@@ -159,7 +162,12 @@ function rgb(text: string): [number, number, number] {
   return [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16)) as [number, number, number];
 }
 
-const MOVES: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const MOVES: Record<string, [number, number]> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
 
 export function Heatmap(props: HeatmapProps) {
   const { rows, columns, cursor, onCursor } = props;
@@ -167,7 +175,9 @@ export function Heatmap(props: HeatmapProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
   // What is said of a cell, below, is to be seen together with it.
-  const height = props.height ?? Math.min(Math.max(200, MARGIN.top + rows * 34), width || 400, 640, Math.max(320, window.innerHeight - AROUND));
+  const height =
+    props.height ??
+    Math.min(Math.max(200, MARGIN.top + rows * 34), width || 400, 640, Math.max(320, window.innerHeight - AROUND));
 
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry!.contentRect.width)));
@@ -197,7 +207,9 @@ export function Heatmap(props: HeatmapProps) {
     const far = event.shiftKey ? 10 : 1;
     onCursor([clamp(row + far * move[0], rows), clamp(column + far * move[1], columns)]);
   };
-  const said = cursor ? props.describe(...cursor) : `Arrow keys choose a cell: ${props.rowLabel} by ${props.columnLabel}.`;
+  const said = cursor
+    ? props.describe(...cursor)
+    : `Arrow keys choose a cell: ${props.rowLabel} by ${props.columnLabel}.`;
   return (
     <figure class="heatmap">
       <figcaption>
@@ -236,7 +248,8 @@ function Scale({ most }: { most: string }) {
   const stops = [0.08, 0.31, 0.54, 0.77, 1].map((part) => `rgb(${viridis(part).join(' ')})`);
   return (
     <span class="scale" aria-label={`colours from 0 to ${most}`} role="img">
-      0 <span class="scale-none" /> <span class="scale-bar" style={{ background: `linear-gradient(90deg, ${stops.join(', ')})` }} /> {most}
+      0 <span class="scale-none" />{' '}
+      <span class="scale-bar" style={{ background: `linear-gradient(90deg, ${stops.join(', ')})` }} /> {most}
     </span>
   );
 }

@@ -53,7 +53,12 @@ describe('what the stream has said', () => {
 
   it('begins a table anew that has other things', () => {
     const [hello] = example as Message[];
-    const sessions = (now_ns: number, names: string[]) => ({ message: 'update', now_ns, phase: 0, tables: [{ table: 'sessions', names, columns: { rate_bps: names.map((_, k) => k) } }] });
+    const sessions = (now_ns: number, names: string[]) => ({
+      message: 'update',
+      now_ns,
+      phase: 0,
+      tables: [{ table: 'sessions', names, columns: { rate_bps: names.map((_, k) => k) } }],
+    });
     const run = heard([hello, sessions(1e9, ['a', 'b']), sessions(2e9, ['a', 'b']), sessions(3e9, ['b'])]);
     expect(run.tables.get('sessions')).toEqual({ names: ['b'], timesS: [3], rows: { rate_bps: [[0]] } });
   });
@@ -68,7 +73,11 @@ describe('what the stream has said', () => {
 it('counts all flows over the whole run when it is over', () => {
   const phase = (flows: Flow[]) => ({ name: 'run', start_ns: 0, end_ns: 2e9, flows, files: [] });
   const report = (phases: Report['phases']) => ({ duration_ns: 2e9, phases }) as unknown as Report;
-  expect(ofWholeRun(report([phase([{ name: 'a', bytes: 1e6 }, { name: 'b', bytes: 3e6 }, { bytes: 7e6 }])]))).toEqual({ flows: 2, lost: 0, bps: 16e6 });
+  expect(ofWholeRun(report([phase([{ name: 'a', bytes: 1e6 }, { name: 'b', bytes: 3e6 }, { bytes: 7e6 }])]))).toEqual({
+    flows: 2,
+    lost: 0,
+    bps: 16e6,
+  });
   expect(ofWholeRun(report([{ ...phase([]), lost_flows: 5 }]))).toEqual({ flows: 0, lost: 5, bps: 0 });
   expect(ofWholeRun(report([phase([{ bytes: 7e6 }])]))).toBeNull();
 });

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the stream has said, kept so that one can go back in it.
 
-import { VERSION, type Drop, type End, type FirstLight, type Hello, type Message, type Network, type News, type Report, type StarUpdate, type TableUpdate } from './stream';
+import {
+  VERSION,
+  type Drop,
+  type End,
+  type FirstLight,
+  type Hello,
+  type Message,
+  type Network,
+  type News,
+  type Report,
+  type StarUpdate,
+  type TableUpdate,
+} from './stream';
 
 /** Numbers of pairs and of tables that are kept, each; then older ones are thinned out. */
 const MOST_NUMBERS = 16_000_000;
@@ -128,7 +140,8 @@ export class History {
 
   private addMoment(timeS: number): void {
     const { moments, firstLight, frameS } = this;
-    const inFrames = (ns: number | undefined) => (ns === undefined || !firstLight?.count || !frameS ? null : ns / 1e9 / frameS);
+    const inFrames = (ns: number | undefined) =>
+      ns === undefined || !firstLight?.count || !frameS ? null : ns / 1e9 / frameS;
     moments.timesS.push(timeS);
     moments.latenessUs.push(this.latenessNs === null ? null : this.latenessNs / 1e3);
     moments.lightP50Frames.push(inFrames(firstLight?.p50_ns));
@@ -171,7 +184,8 @@ export class History {
 
   private addTable(timeS: number, update: TableUpdate): void {
     let table = this.tables.get(update.table);
-    const isSame = table?.names.length === update.names.length && update.names.every((name, k) => name === table!.names[k]);
+    const isSame =
+      table?.names.length === update.names.length && update.names.every((name, k) => name === table!.names[k]);
     if (!table || !isSame) {
       table = { names: update.names, timesS: [], rows: {} };
       this.tables.set(update.table, table);
@@ -232,7 +246,12 @@ export class History {
   }
 
   /** Pairs over time, of those asked for. */
-  pairSeries(pairs: number[]): { timesS: number[]; goodputBps: number[][]; meanSlots: number[][]; demandSlots: number[][] } {
+  pairSeries(pairs: number[]): {
+    timesS: number[];
+    goodputBps: number[][];
+    meanSlots: number[][];
+    demandSlots: number[][];
+  } {
     const { edges } = this.network;
     const places = new Map(pairs.map((pair, place) => [pair, place]));
     const columns = () => pairs.map(() => new Array<number>(this.stars.length).fill(0));
@@ -278,7 +297,9 @@ export function ofWholeRun(report: Report): { flows: number; lost: number; bps: 
   const flows = report.phases.flatMap((phase) => phase.flows).filter((flow) => typeof flow.name === 'string');
   const lost = report.phases.reduce((sum, phase) => sum + (phase.lost_flows ?? 0), 0);
   const delivered = flows.reduce((sum, flow) => sum + (typeof flow.bytes === 'number' ? flow.bytes : 0), 0);
-  return flows.length || lost ? { flows: flows.length, lost, bps: (delivered * 8e9) / Math.max(report.duration_ns, 1) } : null;
+  return flows.length || lost
+    ? { flows: flows.length, lost, bps: (delivered * 8e9) / Math.max(report.duration_ns, 1) }
+    : null;
 }
 
 /** Index of the last entry at or before a time; -1 if there is none. Entries are in order of time. */

@@ -38,51 +38,135 @@ const VIEWS: View[] = [
     id: 'ring',
     name: 'Ring',
     isThere: has('ring'),
-    draw: (props) => <TableView {...props} table="links" thing="station" plots={[['added_bps', 'Added'], ['limit_bps', 'May add'], ['utilization', 'Spans'], ['congested_bps', 'Congested links'], ['active_stations', 'Stations of the congested span']]} />,
+    draw: (props) => (
+      <TableView
+        {...props}
+        table="links"
+        thing="station"
+        plots={[
+          ['added_bps', 'Added'],
+          ['limit_bps', 'May add'],
+          ['utilization', 'Spans'],
+          ['congested_bps', 'Congested links'],
+          ['active_stations', 'Stations of the congested span'],
+        ]}
+      />
+    ),
   },
   {
     id: 'ops',
     name: 'Wavelengths',
     isThere: has('ops'),
-    draw: (props) => <TableView {...props} table="links" thing="wavelength" plots={[['utilization', 'Utilization'], ['ram_bytes', 'Optical RAM'], ['queue_bytes', 'Queues'], ['dropped_packets', 'Dropped'], ['target', 'Targets'], ['light', 'Light']]} />,
+    draw: (props) => (
+      <TableView
+        {...props}
+        table="links"
+        thing="wavelength"
+        plots={[
+          ['utilization', 'Utilization'],
+          ['ram_bytes', 'Optical RAM'],
+          ['queue_bytes', 'Queues'],
+          ['dropped_packets', 'Dropped'],
+          ['target', 'Targets'],
+          ['light', 'Light'],
+        ]}
+      />
+    ),
   },
   {
     id: 'labels',
     name: 'Labels',
     isThere: (run) => run.tables.has('labels'),
-    draw: (props) => <TableView {...props} table="labels" thing="label" plots={[['first_fibre', 'First fibre'], ['fibres', 'Fibres to choose from']]} />,
+    draw: (props) => (
+      <TableView
+        {...props}
+        table="labels"
+        thing="label"
+        plots={[
+          ['first_fibre', 'First fibre'],
+          ['fibres', 'Fibres to choose from'],
+        ]}
+      />
+    ),
   },
   {
     id: 'switches',
     name: 'Switches',
     isThere: (run) => run.tables.has('switches'),
-    draw: (props) => <TableView {...props} table="switches" thing="switch" plots={[['deflected', 'Trains deflected'], ['waited', 'Trains that waited'], ['refused', 'Trains refused'], ['straight', 'Trains straight on']]} />,
+    draw: (props) => (
+      <TableView
+        {...props}
+        table="switches"
+        thing="switch"
+        plots={[
+          ['deflected', 'Trains deflected'],
+          ['waited', 'Trains that waited'],
+          ['refused', 'Trains refused'],
+          ['straight', 'Trains straight on'],
+        ]}
+      />
+    ),
   },
   {
     id: 'routers',
     name: 'Links',
     isThere: has('routers'),
-    draw: (props) => <TableView {...props} table="links" thing="link" plots={[['utilization', 'Utilization'], ['queue_bytes', 'Queues'], ['dropped_packets', 'Dropped'], ['light', 'Light'], ['xcp_bps', 'Capacities of XCP']]} />,
+    draw: (props) => (
+      <TableView
+        {...props}
+        table="links"
+        thing="link"
+        plots={[
+          ['utilization', 'Utilization'],
+          ['queue_bytes', 'Queues'],
+          ['dropped_packets', 'Dropped'],
+          ['light', 'Light'],
+          ['xcp_bps', 'Capacities of XCP'],
+        ]}
+      />
+    ),
   },
   {
     id: 'flows',
     name: 'XCP and flows',
     isThere: (run) => run.tables.has('flows'),
-    draw: (props) => <TableView {...props} table="flows" thing="flow" plots={[['goodput_kbps', 'Goodput'], ['rate_kbyte_s', 'Rate of the sender, kB/s'], ['rtt_ms', 'Round-trip time, ms'], ['window_packets', 'Window, packets']]} />,
+    draw: (props) => (
+      <TableView
+        {...props}
+        table="flows"
+        thing="flow"
+        plots={[
+          ['goodput_kbps', 'Goodput'],
+          ['rate_kbyte_s', 'Rate of the sender, kB/s'],
+          ['rtt_ms', 'Round-trip time, ms'],
+          ['window_packets', 'Window, packets'],
+        ]}
+      />
+    ),
   },
-  { id: 'lambda', name: 'Lambda', isThere: (run) => run.tables.has('gtp') || run.tables.has('sessions'), draw: (props) => <Lambda {...props} /> },
+  {
+    id: 'lambda',
+    name: 'Lambda',
+    isThere: (run) => run.tables.has('gtp') || run.tables.has('sessions'),
+    draw: (props) => <Lambda {...props} />,
+  },
   { id: 'news', name: 'Faults and alarms', isThere: () => true, draw: (props) => <NewsView {...props} /> },
   {
     id: 'control',
     name: 'Control',
-    isThere: (run) => !!run.hello && !run.hello.is_finished && (run.hello.controls.rest || run.hello.controls.fibres.length > 0),
+    isThere: (run) =>
+      !!run.hello && !run.hello.is_finished && (run.hello.controls.rest || run.hello.controls.fibres.length > 0),
     draw: (props) => <Control {...props} />,
   },
 ];
 
 function firstTheme(): Theme {
   const kept = localStorage.getItem(THEME_KEY);
-  return kept === 'dark' || kept === 'light' ? kept : matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+  return kept === 'dark' || kept === 'light'
+    ? kept
+    : matchMedia('(prefers-color-scheme: dark)').matches
+      ? 'dark'
+      : 'light';
 }
 
 function Page() {
@@ -127,19 +211,50 @@ function Page() {
   const current = views.find((candidate) => candidate.id === view) ?? views[0]!;
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById('main')?.focus(); }}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById('main')?.focus();
+        }}
+      >
         Skip to the view
       </a>
-      <Header run={now} connection={connection} atS={atS} theme={theme} onTheme={(chosen) => { localStorage.setItem(THEME_KEY, chosen); document.documentElement.dataset['theme'] = chosen; setTheme(chosen); }} />
+      <Header
+        run={now}
+        connection={connection}
+        atS={atS}
+        theme={theme}
+        onTheme={(chosen) => {
+          localStorage.setItem(THEME_KEY, chosen);
+          document.documentElement.dataset['theme'] = chosen;
+          setTheme(chosen);
+        }}
+      />
       <Tabs views={views} current={current.id} onChoose={setView} />
       <main>
-        <div id="main" role="tabpanel" tabIndex={-1} aria-labelledby={`tab-${current.id}`} data-updates={now.timesS.length}>
-        {wrong ? (
-          <p class="kind fault" role="alert">
-            {wrong}
-          </p>
-        ) : null}
-        {now.hello ? current.draw({ run: now, atS, theme, goTo: setPickedS }) : <p class="empty">{connection === 'refused' ? 'There is no run here any more, or the token in the address is not its own.' : 'Waiting for the run ...'}</p>}
+        <div
+          id="main"
+          role="tabpanel"
+          tabIndex={-1}
+          aria-labelledby={`tab-${current.id}`}
+          data-updates={now.timesS.length}
+        >
+          {wrong ? (
+            <p class="kind fault" role="alert">
+              {wrong}
+            </p>
+          ) : null}
+          {now.hello ? (
+            current.draw({ run: now, atS, theme, goTo: setPickedS })
+          ) : (
+            <p class="empty">
+              {connection === 'refused'
+                ? 'There is no run here any more, or the token in the address is not its own.'
+                : 'Waiting for the run ...'}
+            </p>
+          )}
         </div>
       </main>
       <Timeline run={now} pickedS={pickedS} onPick={setPickedS} />
@@ -147,11 +262,29 @@ function Page() {
   );
 }
 
-function Header({ run, connection, atS, theme, onTheme }: { run: History; connection: Connection; atS: number; theme: Theme; onTheme: (theme: Theme) => void }) {
+function Header({
+  run,
+  connection,
+  atS,
+  theme,
+  onTheme,
+}: {
+  run: History;
+  connection: Connection;
+  atS: number;
+  theme: Theme;
+  onTheme: (theme: Theme) => void;
+}) {
   const { hello, end } = run;
   const index = before(run.timesS, atS, (timeS) => timeS);
   const phase = run.phases[Math.max(index, 0)] ?? 0;
-  const [badge, name] = end ? (end.ok ? ['good', '✓ finished, ok'] : ['bad', '✗ finished, failed']) : connection === 'open' ? ['live', '● live'] : ['bad', connection];
+  const [badge, name] = end
+    ? end.ok
+      ? ['good', '✓ finished, ok']
+      : ['bad', '✗ finished, failed']
+    : connection === 'open'
+      ? ['live', '● live']
+      : ['bad', connection];
   return (
     <header>
       <h1>Slotwise{hello?.scenario ? ` · ${hello.scenario}` : ''}</h1>
@@ -168,7 +301,8 @@ function Header({ run, connection, atS, theme, onTheme }: { run: History; connec
           )}
           {hello.frame ? (
             <span>
-              <b>{run.network.edges}</b> edges, frames of <b>{hello.frame.slots}</b> slots of <b>{hello.frame.slot_ns / 1e3}</b> µs
+              <b>{run.network.edges}</b> edges, frames of <b>{hello.frame.slots}</b> slots of{' '}
+              <b>{hello.frame.slot_ns / 1e3}</b> µs
             </span>
           ) : null}
           {phase ? (
@@ -194,7 +328,9 @@ function Header({ run, connection, atS, theme, onTheme }: { run: History; connec
 function Tabs({ views, current, onChoose }: { views: View[]; current: string; onChoose: (id: string) => void }) {
   const onKeyDown = (event: KeyboardEvent) => {
     const place = views.findIndex((view) => view.id === current);
-    const moved = ({ ArrowLeft: place - 1, ArrowRight: place + 1, Home: 0, End: views.length - 1 } as Record<string, number>)[event.key];
+    const moved = (
+      { ArrowLeft: place - 1, ArrowRight: place + 1, Home: 0, End: views.length - 1 } as Record<string, number>
+    )[event.key];
     if (moved === undefined) {
       return;
     }
@@ -207,7 +343,15 @@ function Tabs({ views, current, onChoose }: { views: View[]; current: string; on
     <nav aria-label="Views">
       <div role="tablist" aria-label="Views" onKeyDown={onKeyDown}>
         {views.map((view) => (
-          <button key={view.id} id={`tab-${view.id}`} role="tab" aria-selected={view.id === current} aria-controls="main" tabIndex={view.id === current ? 0 : -1} onClick={() => onChoose(view.id)}>
+          <button
+            key={view.id}
+            id={`tab-${view.id}`}
+            role="tab"
+            aria-selected={view.id === current}
+            aria-controls="main"
+            tabIndex={view.id === current ? 0 : -1}
+            onClick={() => onChoose(view.id)}
+          >
             {view.name}
           </button>
         ))}
@@ -216,17 +360,37 @@ function Tabs({ views, current, onChoose }: { views: View[]; current: string; on
   );
 }
 
-function Timeline({ run, pickedS, onPick }: { run: History; pickedS: number | null; onPick: (atS: number | null) => void }) {
+function Timeline({
+  run,
+  pickedS,
+  onPick,
+}: {
+  run: History;
+  pickedS: number | null;
+  onPick: (atS: number | null) => void;
+}) {
   const last = run.timesS.length - 1;
   const index = pickedS === null ? last : before(run.timesS, pickedS, (timeS) => timeS);
   const atS = pickedS ?? run.nowS;
   const pick = (chosen: number) => onPick(chosen >= last ? null : (run.timesS[chosen] ?? null));
   return (
     <footer>
-      <button onClick={() => onPick(pickedS === null ? run.nowS : null)} disabled={last < 0 || (run.isFinished && pickedS === null)}>
+      <button
+        onClick={() => onPick(pickedS === null ? run.nowS : null)}
+        disabled={last < 0 || (run.isFinished && pickedS === null)}
+      >
         {run.isFinished ? 'To the end' : pickedS === null ? 'Pause' : 'Follow'}
       </button>
-      <input type="range" min={0} max={Math.max(last, 0)} value={Math.max(index, 0)} disabled={last < 1} aria-label="Time in the run" aria-valuetext={seconds(atS)} onInput={(event) => pick(Number(event.currentTarget.value))} />
+      <input
+        type="range"
+        min={0}
+        max={Math.max(last, 0)}
+        value={Math.max(index, 0)}
+        disabled={last < 1}
+        aria-label="Time in the run"
+        aria-valuetext={seconds(atS)}
+        onInput={(event) => pick(Number(event.currentTarget.value))}
+      />
       <output>
         {seconds(atS)} of {seconds(Math.max(run.endS, run.nowS))}
       </output>

@@ -62,19 +62,35 @@ export function Plot(props: PlotProps) {
     if (!width || !latest.current.lines.length) {
       return;
     }
-    const axis = { stroke: styled('--text-soft'), grid: { stroke: styled('--grid'), width: 1 }, ticks: { stroke: styled('--grid'), width: 1 } };
+    const axis = {
+      stroke: styled('--text-soft'),
+      grid: { stroke: styled('--grid'), width: 1 },
+      ticks: { stroke: styled('--grid'), width: 1 },
+    };
     const made = new uPlot(
       {
         width,
         height,
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-        scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
+        scales: {
+          x: { time: false },
+          y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] },
+        },
         axes: [
           { ...axis, values: (_, at) => at.map((value) => `${value} s`) },
           { ...axis, size: 78, values: (_, at) => at.map((value) => latest.current.format?.(value) ?? digits(value)) },
         ],
-        series: [{}, ...lines.map((line, k) => ({ label: line.label, stroke: lineColor(line.as ?? k), dash: lineDash(line.as ?? k), width: 1.75, points: { show: false } }))],
+        series: [
+          {},
+          ...lines.map((line, k) => ({
+            label: line.label,
+            stroke: lineColor(line.as ?? k),
+            dash: lineDash(line.as ?? k),
+            width: 1.75,
+            points: { show: false },
+          })),
+        ],
         hooks: {
           draw: [
             (drawn) => {
@@ -118,7 +134,12 @@ export function Plot(props: PlotProps) {
       <figcaption>
         <span class="plot-title">{title}</span> <span class="soft">{unit}</span>
       </figcaption>
-      <div ref={place} class="plot-canvas" role="img" aria-label={`${title}, ${unit}, over time; the values at the timeline's time are in the legend`} />
+      <div
+        ref={place}
+        class="plot-canvas"
+        role="img"
+        aria-label={`${title}, ${unit}, over time; the values at the timeline's time are in the legend`}
+      />
       {lines.length ? null : <p class="soft">Nothing but zeros so far.</p>}
       <ul class="legend" aria-label={`${title} at ${atS.toFixed(2)} s`}>
         {lines.map((line, k) => {
@@ -126,7 +147,15 @@ export function Plot(props: PlotProps) {
           return (
             <li key={line.label}>
               <svg width="22" height="8" aria-hidden="true">
-                <line x1="0" y1="4" x2="22" y2="4" stroke-width="3" stroke={`var(--line-${(line.as ?? k) % LINES})`} stroke-dasharray={lineDash(line.as ?? k).join(' ')} />
+                <line
+                  x1="0"
+                  y1="4"
+                  x2="22"
+                  y2="4"
+                  stroke-width="3"
+                  stroke={`var(--line-${(line.as ?? k) % LINES})`}
+                  stroke-dasharray={lineDash(line.as ?? k).join(' ')}
+                />
               </svg>
               {line.label} <b>{value === null ? '–' : format(value)}</b>
             </li>

@@ -93,7 +93,14 @@ export interface Flow {
 export interface Report {
   verdict: { ok: boolean; failures: string[]; notes: string[] };
   duration_ns: number;
-  phases: { name: string; start_ns: number; end_ns: number; flows: Flow[]; files: Record<string, unknown>[]; lost_flows?: number }[];
+  phases: {
+    name: string;
+    start_ns: number;
+    end_ns: number;
+    flows: Flow[];
+    files: Record<string, unknown>[];
+    lost_flows?: number;
+  }[];
   invariants: Record<string, number | string[]>;
   drops: Drop[];
   lateness?: { p50_ns: number; p99_ns: number; max_ns: number };

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page in a real browser: Debian's Chromium, driven by Playwright."""
+
 import json
 import os
 import re
@@ -15,8 +16,15 @@ ROOT = Path(__file__).resolve().parents[2]
 SLOTWISE = ROOT / "engine" / "target" / "release" / "slotwise"
 CHROMIUM = "/usr/bin/chromium"
 # It talks to nobody but us.
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SHOTS = Path(os.environ.get("SLOTWISE_SHOTS", ROOT / "build" / "page"))
 """Where pictures of the views go; docs/page.md says how the documentation's are made anew."""
 PATIENCE_MS = 60_000
@@ -46,7 +54,9 @@ def opened(chromium, refused=(), **options):
     wrong = []
     new.on("pageerror", lambda error: wrong.append(str(error)))
     expected = [f"the server responded with a status of {status} " for status in refused]
-    hear = lambda said: said.type == "error" and not any(part in said.text for part in expected) and wrong.append(said.text)
+    hear = lambda said: (
+        said.type == "error" and not any(part in said.text for part in expected) and wrong.append(said.text)
+    )
     new.on("console", hear)
     try:
         yield new
@@ -65,8 +75,9 @@ def shot(page, name):
 @contextmanager
 def served(*arguments):
     """A slotwise that serves the page: (address of the page, process). It has to end well at SIGINT, if it has not ended before."""
-    process = subprocess.Popen([str(SLOTWISE), *map(str, arguments)], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               text=True)
+    process = subprocess.Popen(
+        [str(SLOTWISE), *map(str, arguments)], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    )
     try:
         address = None
         for line in process.stdout:
@@ -91,8 +102,14 @@ def reports(tmp_path_factory):
         if (scenario, seconds) not in made:
             path = tmp_path_factory.mktemp("report") / "report.json"
             # What the scenario wants of a whole run, a file's arrival say, is not asked of a short one.
-            subprocess.run([SLOTWISE, "simulate", ROOT / scenario, "--duration", str(seconds), "--report", path], cwd=ROOT,
-                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False, timeout=600)
+            subprocess.run(
+                [SLOTWISE, "simulate", ROOT / scenario, "--duration", str(seconds), "--report", path],
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                check=False,
+                timeout=600,
+            )
             made[scenario, seconds] = path
         return made[scenario, seconds]
 

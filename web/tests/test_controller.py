@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same page from a controller: what it shows is what REST says, and what is changed there arrives."""
+
 import json
 import re
 import signal
@@ -19,7 +20,9 @@ TOKEN = "0123456789+abc/def=="
 @contextmanager
 def started(*command):
     """A process whose stdout is read as far as is waited for."""
-    with subprocess.Popen(list(map(str, command)), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        list(map(str, command)), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             yield process
         finally:
@@ -38,22 +41,37 @@ def said(process, pattern):
 def star(tmp_path):
     """A live star of four under a controller of its own: (address of the page, address of REST, the emulation)."""
     network, config, token = tmp_path / "network.json", tmp_path / "controller.json", tmp_path / "token"
-    subprocess.run([SLOTWISE, "check", SCENARIO, "--network", network], check=True, stdout=subprocess.DEVNULL, timeout=60)
+    subprocess.run(
+        [SLOTWISE, "check", SCENARIO, "--network", network], check=True, stdout=subprocess.DEVNULL, timeout=60
+    )
     token.write_text(TOKEN)
     token.chmod(0o600)
     with ExitStack() as stack:
-        emulation = stack.enter_context(started(SLOTWISE, "emulate", SCENARIO, "--external-controller", "--p4runtime-port", 0, "--duration", 600))
+        emulation = stack.enter_context(
+            started(SLOTWISE, "emulate", SCENARIO, "--external-controller", "--p4runtime-port", 0, "--duration", 600)
+        )
         address = said(emulation, r"waiting for a controller at ([\d.]+:\d+)")[1]
-        config.write_text(json.dumps({
-            "p4runtime": {"address": address},
-            "rest": {"port": 0, "token_file": str(token), "page": True},
-            "store": str(tmp_path / "store"),
-            "clock": "wall",
-            "pipelines": {program: {"json": str(P4C_OUT / f"{program}.json"), "p4info": str(P4C_OUT / f"{program}.p4info.txtpb")}
-                          for program in ("edge", "core")},
-            "network": json.loads(network.read_text()),
-        }))
-        controller = stack.enter_context(started("java", "-Xmx256m", "-XX:+UseSerialGC", "-jar", JAR, "--config", config))
+        config.write_text(
+            json.dumps(
+                {
+                    "p4runtime": {"address": address},
+                    "rest": {"port": 0, "token_file": str(token), "page": True},
+                    "store": str(tmp_path / "store"),
+                    "clock": "wall",
+                    "pipelines": {
+                        program: {
+                            "json": str(P4C_OUT / f"{program}.json"),
+                            "p4info": str(P4C_OUT / f"{program}.p4info.txtpb"),
+                        }
+                        for program in ("edge", "core")
+                    },
+                    "network": json.loads(network.read_text()),
+                }
+            )
+        )
+        controller = stack.enter_context(
+            started("java", "-Xmx256m", "-XX:+UseSerialGC", "-jar", JAR, "--config", config)
+        )
         ready = json.loads(said(controller, '.*"event":"ready".*')[0])
         yield f"{ready['page']}?token={TOKEN}", ready["rest"], emulation
 
@@ -113,21 +131,35 @@ def test_a_controllers_page_shows_what_rest_says_and_changes_arrive(chromium, st
 
         # A rotation is the same in every frame: what the page had a moment ago is what REST says now.
         choose(page, "star")
-        while page.locator(".heatmap").count() < 3 or f"Version {rest(server, 'schedule')['version']}" not in page.locator("#main").inner_text():
+        while (
+            page.locator(".heatmap").count() < 3
+            or f"Version {rest(server, 'schedule')['version']}" not in page.locator("#main").inner_text()
+        ):
             page.wait_for_timeout(100)
         schedule = rest(server, "schedule")
         assert page.get_by_role("radio", name="goodput").count() == 0, "nor of what was delivered"
-        slots = {(entry["edge"], slot["slot"]): f"to edge {slot['to']}" if slot["use"] == "data" else slot["use"]
-                 for entry in schedule["edges"] for slot in entry["slots"]}
+        slots = {
+            (entry["edge"], slot["slot"]): f"to edge {slot['to']}" if slot["use"] == "data" else slot["use"]
+            for entry in schedule["edges"]
+            for slot in entry["slots"]
+        }
         edges = len(schedule["edges"])
         assert all(is_drawn(page, page.locator(".heatmap canvas").nth(place)) for place in (1, 2))
-        shown = [re.fullmatch(r"edge (\d+), slot (\d+): (.*)", text).groups() for text in walked(page, 2, edges, schedule["slots"])]
+        shown = [
+            re.fullmatch(r"edge (\d+), slot (\d+): (.*)", text).groups()
+            for text in walked(page, 2, edges, schedule["slots"])
+        ]
         assert {(int(edge), int(slot)): use for edge, slot, use in shown if use != "dark"} == slots
 
         page.get_by_role("button", name="Pause").click()
-        found = [re.match(r"edge (\d+) → edge (\d+): demand .*, in force ([\d.]+) slots$", text) for text in walked(page, 1, edges, edges)]
+        found = [
+            re.match(r"edge (\d+) → edge (\d+): demand .*, in force ([\d.]+) slots$", text)
+            for text in walked(page, 1, edges, edges)
+        ]
         in_force = {(int(match[1]), int(match[2])): float(match[3]) for match in found if match}
-        assert in_force == {(pair["from"], pair["to"]): pair["granted_slots"] for pair in rest(server, "demand")["pairs"]}
+        assert in_force == {
+            (pair["from"], pair["to"]): pair["granted_slots"] for pair in rest(server, "demand")["pairs"]
+        }
         assert all(in_force.values()), "a rotation gives each pair something"
         shot(page, "controller-star")
 

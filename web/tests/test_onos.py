@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same page under ONOS: from the packed bundle, by the web container that ONOS has, behind its login. ONOS itself is not there."""
+
 import socket
 import subprocess
 from contextlib import contextmanager
@@ -24,9 +25,21 @@ def node(host, port, directory):
     """A node with the bundle, which leads: (address of the page, lead_by(address of another node))."""
     directory.mkdir()
     class_path = f"{APP / 'target' / 'test-classes'}:{(APP / 'target' / 'test-class-path').read_text()}"
-    command = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Dslotwise.bundle={BUNDLE}", "-cp", class_path,
-               "org.slotwise.onos.osgi.ServedBundle", host, str(port), str(directory)]
+    command = [
+        "java",
+        "-Xmx256m",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        f"-Dslotwise.bundle={BUNDLE}",
+        "-cp",
+        class_path,
+        "org.slotwise.onos.osgi.ServedBundle",
+        host,
+        str(port),
+        str(directory),
+    ]
     with subprocess.Popen(command, cwd=APP, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+
         def lead_by(address):
             process.stdin.write(f"{address}\n")
             process.stdin.flush()
@@ -75,14 +88,19 @@ def test_a_viewer_sees_the_page_and_changes_nothing(chromium, address):
 def test_a_page_of_onos_may_have_it_in_a_frame(chromium, address):
     interface = address.replace("/slotwise/page/", "/ui/")
     with opened(chromium, http_credentials=ADMIN) as page:
-        page.route(interface, lambda route: route.fulfill(content_type="text/html", body=f'<iframe src="{address}"></iframe>'))
+        page.route(
+            interface, lambda route: route.fulfill(content_type="text/html", body=f'<iframe src="{address}"></iframe>')
+        )
         page.goto(interface)
         page.frame_locator("iframe").get_by_text("live").wait_for()
 
 
 def test_an_open_page_goes_where_the_leader_is(chromium, tmp_path):
     port = free_port()
-    with node("127.0.0.1", port, tmp_path / "one") as (address, lead_by), node("127.0.0.2", port, tmp_path / "other") as (other, _):
+    with (
+        node("127.0.0.1", port, tmp_path / "one") as (address, lead_by),
+        node("127.0.0.2", port, tmp_path / "other") as (other, _),
+    ):
         with opened(chromium, http_credentials=ADMIN) as page:
             page.goto(f"{address}#news")
             page.get_by_text("live").wait_for()

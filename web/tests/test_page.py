@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each view is drawn, and its values are the report's."""
+
 import json
 import math
 import re
@@ -50,7 +51,9 @@ def test_the_slot_table_is_the_reports(page, viewed):
         for row in range(edges):
             for step in range(edges):
                 said = page.locator(".heatmap output").first.inner_text()
-                if found := re.match(r"edge (\d+) → edge (\d+): demand ([\d.]+) slots .*, in force ([\d.]+) slots", said):
+                if found := re.match(
+                    r"edge (\d+) → edge (\d+): demand ([\d.]+) slots .*, in force ([\d.]+) slots", said
+                ):
                     seen[int(found[1]), int(found[2])] = (float(found[3]), float(found[4]))
                 if step < edges - 1:
                     press(page, "ArrowLeft" if row % 2 else "ArrowRight")
@@ -58,7 +61,10 @@ def test_the_slot_table_is_the_reports(page, viewed):
         slot_bytes = report["network"]["slot_bytes"]
         frames = [k for k in range(frame - 2, frame + 3) if 0 <= k < len(ends_s)]
         candidates = [
-            {(p["from"], p["to"]): (math.ceil(p["demand_bytes"][k] / slot_bytes[p["from"]]), p["granted_slots"][k]) for p in series["pairs"]}
+            {
+                (p["from"], p["to"]): (math.ceil(p["demand_bytes"][k] / slot_bytes[p["from"]]), p["granted_slots"][k])
+                for p in series["pairs"]
+            }
             for k in frames
         ]
         # The timeline is said to 10 ms, which is two frames.
@@ -71,7 +77,11 @@ def test_what_was_delivered_adds_up_to_the_report(page, viewed):
     page.get_by_role("radio", name="goodput").check()
     go_to(page, int(page.get_by_label("Time in the run").get_attribute("max")))
     frame_s = report["frame"]["slots"] * report["frame"]["slot_ns"] / 1e9
-    last = {(p["from"], p["to"]): p["delivered_bytes"][-1] * 8 / frame_s for p in report["series"]["pairs"] if p["delivered_bytes"][-1]}
+    last = {
+        (p["from"], p["to"]): p["delivered_bytes"][-1] * 8 / frame_s
+        for p in report["series"]["pairs"]
+        if p["delivered_bytes"][-1]
+    }
     rows = page.get_by_label("Busiest pairs").locator("tbody tr")
     shown = {}
     for k in range(rows.count()):
@@ -100,7 +110,13 @@ def table_is_the_reports(page, thing, names, columns):
     rows = page.get_by_role("table", name=f"All {thing}{'es' if thing.endswith('ch') else 's'}").locator("tbody tr")
     rows.first.wait_for()
     found = [
-        (row.get_attribute("data-name"), {cell.get_attribute("data-column"): float(cell.get_attribute("data-value")) for cell in row.locator("td[data-column]").all()})
+        (
+            row.get_attribute("data-name"),
+            {
+                cell.get_attribute("data-column"): float(cell.get_attribute("data-value"))
+                for cell in row.locator("td[data-column]").all()
+            },
+        )
         for row in rows.all()
     ]
     assert [name for name, _ in found] == names
@@ -161,7 +177,9 @@ def test_sessions_of_lambda_networks_are_the_reports(page, viewed):
     shot(page, "lambda")
     strokes = page.locator(".plot").first.locator(".legend line")
     lines = [(line.get_attribute("stroke"), bool(line.get_attribute("stroke-dasharray"))) for line in strokes.all()]
-    assert lines[0::2] == [(color, False) for color, _ in lines[1::2]] and all(dashed for _, dashed in lines[1::2]), lines
+    assert lines[0::2] == [(color, False) for color, _ in lines[1::2]] and all(dashed for _, dashed in lines[1::2]), (
+        lines
+    )
     sessions = report["series"]["sessions"]
     columns = {column: [session[column][-1] or 0 for session in sessions] for column in ("rate_bps", "fair_bps")}
     table_is_the_reports(page, "session", [session["name"] for session in sessions], columns)
@@ -176,9 +194,16 @@ def test_faults_and_drops_are_the_reports(page, viewed):
     found = {row.get_attribute("data-kind"): row.locator("td").nth(1).inner_text() for row in kinds.all()}
     assert found == {kind["kind"]: str(kind["injected"]) for kind in report["faults"]["kinds"]}
     drops = page.get_by_role("table", name="Dropped packets").locator("tbody tr")
-    found = {row.get_attribute("data-drop"): int(row.locator("[data-value]").get_attribute("data-value")) for row in drops.all()}
+    found = {
+        row.get_attribute("data-drop"): int(row.locator("[data-value]").get_attribute("data-value"))
+        for row in drops.all()
+    }
     idle = [drop["packets"] for drop in report["drops"] if drop["reason"] == "p4:NoSignaling"]
-    assert found == {f"{drop['place']} {drop['reason']}": drop["packets"] for drop in report["drops"] if drop["reason"] != "p4:NoSignaling"}
+    assert found == {
+        f"{drop['place']} {drop['reason']}": drop["packets"]
+        for drop in report["drops"]
+        if drop["reason"] != "p4:NoSignaling"
+    }
     assert int(page.locator("[data-idle]").get_attribute("data-idle")) == sum(idle) > 0, "idle slots are no drops"
     happened = page.get_by_label("What happened").locator("li")
     recovered = sum(row["recovery_ns"] is not None for row in report["faults"]["rows"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """By keyboard, by people with any colour vision, in the dark, with a thousand edges; and who is kept out."""
+
 import http.client
 import json
 import re
@@ -70,13 +71,15 @@ def test_dark_mode_is_chosen_and_kept(page, viewed):
 
 def linear(color):
     """sRGB of `#rrggbb` as linear light."""
-    parts = [int(color[at:at + 2], 16) / 255 for at in (1, 3, 5)]
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
 
 
 def contrast(one, other):
     """Of WCAG 2."""
-    light, dark = sorted((sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear(color))) for color in (one, other)), reverse=True)
+    light, dark = sorted(
+        (sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear(color))) for color in (one, other)), reverse=True
+    )
     return (light + 0.05) / (dark + 0.05)
 
 
@@ -91,8 +94,14 @@ VISIONS = {
 
 def lab(rgb):
     """CIE L*a*b* (D65) of linear light."""
-    xyz = [sum(w * c for w, c in zip(row, rgb)) for row in ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))]
-    f = [(v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116) for v in (max(x, 0) / n for x, n in zip(xyz, (0.9505, 1, 1.089)))]
+    xyz = [
+        sum(w * c for w, c in zip(row, rgb))
+        for row in ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
+    ]
+    f = [
+        (v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116)
+        for v in (max(x, 0) / n for x, n in zip(xyz, (0.9505, 1, 1.089)))
+    ]
     return 116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])
 
 
@@ -106,7 +115,9 @@ def test_lines_stand_out_and_apart_for_any_colour_vision(chromium, reports, them
     with served("view", reports(*STAR)) as (address, _), opened(chromium, color_scheme=theme) as page:
         page.goto(address)
         page.get_by_text("finished").wait_for()
-        style = lambda name: page.evaluate(f"getComputedStyle(document.documentElement).getPropertyValue('{name}').trim()")
+        style = lambda name: page.evaluate(
+            f"getComputedStyle(document.documentElement).getPropertyValue('{name}').trim()"
+        )
         panel, lines = style("--panel"), [style(f"--line-{k}") for k in range(7)]
     for line in lines:
         assert contrast(line, panel) >= 3, (line, panel)
@@ -121,14 +132,37 @@ def thousand_edges():
     edges = 1000
     network = {"kinds": ["star"], "edges": edges, "cores": 1, "slot_bytes": [6000] * edges}
     frame = {"slots": 4096, "signaling_slots": 1000, "slot_ns": 10000, "guard_ns": 1000}
-    yield {"message": "hello", "version": 1, "command": "simulate", "scenario": "thousand", "seed": 1, "is_finished": False, "phases": ["all"],
-           "network": network, "frame": frame, "controls": {"rest": False, "fibres": []}}
+    yield {
+        "message": "hello",
+        "version": 1,
+        "command": "simulate",
+        "scenario": "thousand",
+        "seed": 1,
+        "is_finished": False,
+        "phases": ["all"],
+        "network": network,
+        "frame": frame,
+        "controls": {"rest": False, "fibres": []},
+    }
     pairs = [pair for pair in range(0, edges * edges, 10) if pair // edges != pair % edges]
     for update in range(1, 11):
         slots = [1 + (pair // 10 + update) % 4 for pair in pairs]
-        star = {"frames": 1, "pairs": pairs, "demand_bytes": [9000 * s for s in slots], "in_force_slots": slots, "granted_slots": slots,
-                "delivered_bytes": [5000 * s for s in slots]}
-        yield {"message": "update", "now_ns": update * 40_960_000, "end_ns": 409_600_000, "phase": 1, "violations": 0, "star": star}
+        star = {
+            "frames": 1,
+            "pairs": pairs,
+            "demand_bytes": [9000 * s for s in slots],
+            "in_force_slots": slots,
+            "granted_slots": slots,
+            "delivered_bytes": [5000 * s for s in slots],
+        }
+        yield {
+            "message": "update",
+            "now_ns": update * 40_960_000,
+            "end_ns": 409_600_000,
+            "phase": 1,
+            "violations": 0,
+            "star": star,
+        }
 
 
 def test_a_thousand_edges_are_still_usable(page, viewed):
@@ -194,9 +228,13 @@ def test_a_report_that_is_none_is_refused(tmp_path):
     import subprocess
 
     from conftest import SLOTWISE
+
     whole = json.loads((ROOT / "schema" / "examples" / "stream-report.json").read_text())
     short = whole | {"series": whole["series"] | {"frame_ms": [5.0]}}
-    for text, reason in (("[]", "no report"), (json.dumps(short), "series.pairs[0].demand_bytes: 2 values; expected 1")):
+    for text, reason in (
+        ("[]", "no report"),
+        (json.dumps(short), "series.pairs[0].demand_bytes: 2 values; expected 1"),
+    ):
         path = tmp_path / "report.json"
         path.write_text(text)
         said = subprocess.run([SLOTWISE, "view", path], capture_output=True, text=True, timeout=60)

@@ -72,10 +72,54 @@ export function Control({ run }: ViewProps) {
       {rest && has('routers') ? <Ports app="routes" of="routers" /> : null}
       {rest && has('ring') ? <Ports app="ring" of="the ring" /> : null}
       {rest && has('ops') ? <Ports app="ops" of="optical packet switches" /> : null}
-      {rest && has('ring') ? <Numbers title="Weights of stations" path="slotwise/v1/apps/ring/weights" list="weights" named={['device_id']} number="weight" least={1} most={255} step={1} /> : null}
-      {rest && has('ops') ? <Numbers title="Target utilization of outputs" path="slotwise/v1/apps/ops/targets" list="targets" named={['device_id', 'port']} number="target" least={0.01} most={1} step={0.01} /> : null}
-      {rest && has('ops') ? <Numbers title="Weights of classes" path="slotwise/v1/apps/ops/weights" list="weights" named={['class']} number="weight" least={0.001} most={1000} step={0.001} /> : null}
-      {rest && has('routers') ? <Numbers title="Capacities that XCP reckons with" path="slotwise/v1/apps/routes/capacities" list="outputs" named={['device_id', 'port']} number="xcp_bps" least={1e6} most={4e11} step={1e6} /> : null}
+      {rest && has('ring') ? (
+        <Numbers
+          title="Weights of stations"
+          path="slotwise/v1/apps/ring/weights"
+          list="weights"
+          named={['device_id']}
+          number="weight"
+          least={1}
+          most={255}
+          step={1}
+        />
+      ) : null}
+      {rest && has('ops') ? (
+        <Numbers
+          title="Target utilization of outputs"
+          path="slotwise/v1/apps/ops/targets"
+          list="targets"
+          named={['device_id', 'port']}
+          number="target"
+          least={0.01}
+          most={1}
+          step={0.01}
+        />
+      ) : null}
+      {rest && has('ops') ? (
+        <Numbers
+          title="Weights of classes"
+          path="slotwise/v1/apps/ops/weights"
+          list="weights"
+          named={['class']}
+          number="weight"
+          least={0.001}
+          most={1000}
+          step={0.001}
+        />
+      ) : null}
+      {rest && has('routers') ? (
+        <Numbers
+          title="Capacities that XCP reckons with"
+          path="slotwise/v1/apps/routes/capacities"
+          list="outputs"
+          named={['device_id', 'port']}
+          number="xcp_bps"
+          least={1e6}
+          most={4e11}
+          step={1e6}
+        />
+      ) : null}
     </div>
   );
 }
@@ -112,11 +156,24 @@ function Scheduler() {
   const choose = (chosen: string) => {
     const of = state?.available.find((scheduler) => scheduler.name === chosen);
     setName(chosen);
-    setSettings(Object.fromEntries((of?.settings ?? []).map((setting) => [setting.name, String(chosen === state?.name ? (state.settings[setting.name] ?? setting.default) : setting.default)])));
+    setSettings(
+      Object.fromEntries(
+        (of?.settings ?? []).map((setting) => [
+          setting.name,
+          String(chosen === state?.name ? (state.settings[setting.name] ?? setting.default) : setting.default),
+        ]),
+      ),
+    );
   };
   const submit = async (event: Event) => {
     event.preventDefault();
-    const typed = (about?.settings ?? []).map((setting) => [setting.name, setting.type === 'integer' ? Number(settings[setting.name]) : (settings[setting.name] ?? '')] as const);
+    const typed = (about?.settings ?? []).map(
+      (setting) =>
+        [
+          setting.name,
+          setting.type === 'integer' ? Number(settings[setting.name]) : (settings[setting.name] ?? ''),
+        ] as const,
+    );
     setAnswer(
       await attempt(async () => {
         const now = await ask<{ name: string }>('slotwise/v1/scheduler', { name, settings: Object.fromEntries(typed) });
@@ -139,7 +196,12 @@ function Scheduler() {
         </select>
         {about ? <p class="help">{about.description}</p> : null}
         {(about?.settings ?? []).map((setting) => (
-          <Field key={`${name} ${setting.name}`} setting={setting} value={settings[setting.name] ?? ''} onValue={(value) => setSettings({ ...settings, [setting.name]: value })} />
+          <Field
+            key={`${name} ${setting.name}`}
+            setting={setting}
+            value={settings[setting.name] ?? ''}
+            onValue={(value) => setSettings({ ...settings, [setting.name]: value })}
+          />
         ))}
         <span />
         <div>
@@ -168,7 +230,13 @@ function Field({ setting, value, onValue }: { setting: Setting; value: string; o
           ))}
         </select>
       ) : setting.type === 'integer' ? (
-        <input {...input} type="number" min={setting.minimum} max={setting.maximum} onInput={(event) => onValue(event.currentTarget.value)} />
+        <input
+          {...input}
+          type="number"
+          min={setting.minimum}
+          max={setting.maximum}
+          onInput={(event) => onValue(event.currentTarget.value)}
+        />
       ) : (
         <input {...input} type="text" onInput={(event) => onValue(event.currentTarget.value)} />
       )}
@@ -195,7 +263,8 @@ function Things({ label, things }: { label: string; things: Thing[] }) {
       {things.length > 8 ? (
         <p>
           <label>
-            with <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} /> in the name
+            with <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} /> in the
+            name
           </label>
         </p>
       ) : null}
@@ -394,7 +463,8 @@ function Numbers({ title, path, list, named, number, least, most, step }: Number
   const [state, read] = useResource<Record<string, Record<string, number>[]>>(path);
   const entries = state?.[list] ?? [];
   const [answer, setAnswer] = useState<Answer>(null);
-  const nameOf = (entry: Record<string, number>) => named.map((key) => `${key.replace('device_id', 'device')} ${entry[key]}`).join(', ');
+  const nameOf = (entry: Record<string, number>) =>
+    named.map((key) => `${key.replace('device_id', 'device')} ${entry[key]}`).join(', ');
   const set = async (entry: Record<string, number>, value: number) => {
     setAnswer(
       await attempt(async () => {
@@ -417,7 +487,14 @@ function Numbers({ title, path, list, named, number, least, most, step }: Number
               <tr key={nameOf(entry)}>
                 <td>{nameOf(entry)}</td>
                 <td class="number">
-                  <NumberField least={least} most={most} step={step} value={entry[number]!} label={`${title}: ${nameOf(entry)}`} onValue={(value) => set(entry, value)} />
+                  <NumberField
+                    least={least}
+                    most={most}
+                    step={step}
+                    value={entry[number]!}
+                    label={`${title}: ${nameOf(entry)}`}
+                    onValue={(value) => set(entry, value)}
+                  />
                 </td>
               </tr>
             ))}
@@ -445,5 +522,16 @@ function NumberField({ least, most, step, value, label, onValue }: NumberFieldPr
     setTyped(null);
     onValue(Number(text));
   };
-  return <input type="number" min={least} max={most} step={step} value={typed ?? value} aria-label={label} onInput={(event) => setTyped(event.currentTarget.value)} onChange={(event) => tell(event.currentTarget.value)} />;
+  return (
+    <input
+      type="number"
+      min={least}
+      max={most}
+      step={step}
+      value={typed ?? value}
+      aria-label={label}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+      onChange={(event) => tell(event.currentTarget.value)}
+    />
+  );
 }

@@ -43,7 +43,14 @@ export function Lambda(props: ViewProps) {
                 title="Distance D from max-min rates"
                 unit="2-norm, by that of no rates at all"
                 timesS={distance.timesS}
-                lines={[{ label: 'D', values: (distance.rows['distance'] ?? []).map((row, k) => part(row[0], distance.rows['from_zero']?.[k]?.[0])) }]}
+                lines={[
+                  {
+                    label: 'D',
+                    values: (distance.rows['distance'] ?? []).map((row, k) =>
+                      part(row[0], distance.rows['from_zero']?.[k]?.[0]),
+                    ),
+                  },
+                ]}
                 atS={atS}
                 theme={theme}
                 onPick={goTo}
@@ -51,13 +58,31 @@ export function Lambda(props: ViewProps) {
             ) : null}
           </div>
           <h2>All sessions</h2>
-          <TableView {...props} table="sessions" thing="session" plots={[['rate_bps', 'Rates'], ['fair_bps', 'Max-min rates']]} />
+          <TableView
+            {...props}
+            table="sessions"
+            thing="session"
+            plots={[
+              ['rate_bps', 'Rates'],
+              ['fair_bps', 'Max-min rates'],
+            ]}
+          />
         </>
       ) : null}
       {run.tables.has('gtp') ? (
         <>
           {sessions ? <h2>Grants</h2> : null}
-          <TableView {...props} table="gtp" thing={sessions ? 'flow' : 'session'} plots={[['received_mbps', 'Received'], ['sink_mbps', 'Granted by the sink'], ['source_mbps', 'Granted by the source'], ['lost_packets', 'Lost']]} />
+          <TableView
+            {...props}
+            table="gtp"
+            thing={sessions ? 'flow' : 'session'}
+            plots={[
+              ['received_mbps', 'Received'],
+              ['sink_mbps', 'Granted by the sink'],
+              ['source_mbps', 'Granted by the source'],
+              ['lost_packets', 'Lost'],
+            ]}
+          />
         </>
       ) : null}
     </>

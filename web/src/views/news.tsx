@@ -34,7 +34,10 @@ export function NewsView({ run, atS, goTo }: ViewProps) {
           ))}
         </ol>
       ) : (
-        <p class="soft">No faults by seed, no alarms, no changes of the scheduler, nothing cut by hand. Changes that the scenario itself has are not listed.</p>
+        <p class="soft">
+          No faults by seed, no alarms, no changes of the scheduler, nothing cut by hand. Changes that the scenario
+          itself has are not listed.
+        </p>
       )}
       {run.hello?.controls.rest && !run.isFinished && run.network.kinds.includes('star') ? <Alarms /> : null}
       {kinds.length ? (
@@ -113,9 +116,16 @@ export function NewsView({ run, atS, goTo }: ViewProps) {
         <p class="soft">None.</p>
       )}
       {drops.some((drop) => drop.reason === MISDIRECTED) ? (
-        <p class="soft">P4: Misdirected at an edge is a control message for another edge, or any before the edge has its number: as a run starts, or an edge does. Data for another edge is a violation, ungranted.</p>
+        <p class="soft">
+          P4: Misdirected at an edge is a control message for another edge, or any before the edge has its number: as a
+          run starts, or an edge does. Data for another edge is a violation, ungranted.
+        </p>
       ) : null}
-      {idle ? <p class="soft" data-idle={idle}>Idle signaling slots are no drops: {count(idle)}.</p> : null}
+      {idle ? (
+        <p class="soft" data-idle={idle}>
+          Idle signaling slots are no drops: {count(idle)}.
+        </p>
+      ) : null}
     </>
   );
 }
@@ -166,7 +176,9 @@ function Alarms() {
               </td>
               <td>{member.state}</td>
               <td class="number">{member.error_ns} ns</td>
-              <td class={member.faults.length ? 'kind fault' : 'soft'}>{member.faults.join(', ').replaceAll('_', ' ') || 'none'}</td>
+              <td class={member.faults.length ? 'kind fault' : 'soft'}>
+                {member.faults.join(', ').replaceAll('_', ' ') || 'none'}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -37,12 +37,22 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
           </>
         ) : null}
         {flows || ofLinux ? (
-          <Card name="Goodput of flows" note={ofLinux ? `${count(flows?.names.length ?? 0)} flows; ${count(ofLinux)} of Linux are counted at the end` : `${count(flows?.names.length ?? 0)} flows`}>
+          <Card
+            name="Goodput of flows"
+            note={
+              ofLinux
+                ? `${count(flows?.names.length ?? 0)} flows; ${count(ofLinux)} of Linux are counted at the end`
+                : `${count(flows?.names.length ?? 0)} flows`
+            }
+          >
             {flows ? bps(goodput) : '–'}
           </Card>
         ) : null}
         {whole ? (
-          <Card name="Goodput of the whole run" note={`${count(whole.flows)} flows${whole.lost ? `; results of ${count(whole.lost)} of Linux are lost` : ''}`}>
+          <Card
+            name="Goodput of the whole run"
+            note={`${count(whole.flows)} flows${whole.lost ? `; results of ${count(whole.lost)} of Linux are lost` : ''}`}
+          >
             {whole.flows ? bps(whole.bps) : '–'}
           </Card>
         ) : null}
@@ -70,13 +80,56 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
       <div class="two">
         {has('star') ? (
           <>
-            {run.isMeasured ? <Plot title="Goodput" unit="of the busiest pairs of edges" timesS={series.timesS} lines={pairs.map((pair, k) => ({ label: pairName(pair), values: series.goodputBps[k]! }))} atS={atS} theme={theme} onPick={goTo} format={bps} /> : null}
-            <Plot title="Demand and grants" unit="slots a frame, all pairs" timesS={totals.timesS} lines={[{ label: 'demand', values: totals.demandSlots }, { label: 'granted', values: totals.grantedSlots }]} atS={atS} theme={theme} onPick={goTo} />
-            {run.isMeasured ? <Plot title="First light" unit="frames from the first packet, so far" timesS={moments.timesS} lines={[{ label: 'median', values: moments.lightP50Frames }, { label: '99th percentile', values: moments.lightP99Frames }]} atS={atS} theme={theme} onPick={goTo} /> : null}
+            {run.isMeasured ? (
+              <Plot
+                title="Goodput"
+                unit="of the busiest pairs of edges"
+                timesS={series.timesS}
+                lines={pairs.map((pair, k) => ({ label: pairName(pair), values: series.goodputBps[k]! }))}
+                atS={atS}
+                theme={theme}
+                onPick={goTo}
+                format={bps}
+              />
+            ) : null}
+            <Plot
+              title="Demand and grants"
+              unit="slots a frame, all pairs"
+              timesS={totals.timesS}
+              lines={[
+                { label: 'demand', values: totals.demandSlots },
+                { label: 'granted', values: totals.grantedSlots },
+              ]}
+              atS={atS}
+              theme={theme}
+              onPick={goTo}
+            />
+            {run.isMeasured ? (
+              <Plot
+                title="First light"
+                unit="frames from the first packet, so far"
+                timesS={moments.timesS}
+                lines={[
+                  { label: 'median', values: moments.lightP50Frames },
+                  { label: '99th percentile', values: moments.lightP99Frames },
+                ]}
+                atS={atS}
+                theme={theme}
+                onPick={goTo}
+              />
+            ) : null}
           </>
         ) : null}
         {moments.latenessUs.some((value) => value !== null) ? (
-          <Plot title="Lateness" unit="µs, 99th percentile so far" timesS={moments.timesS} lines={[{ label: '99th percentile', values: moments.latenessUs }]} atS={atS} theme={theme} onPick={goTo} />
+          <Plot
+            title="Lateness"
+            unit="µs, 99th percentile so far"
+            timesS={moments.timesS}
+            lines={[{ label: '99th percentile', values: moments.latenessUs }]}
+            atS={atS}
+            theme={theme}
+            onPick={goTo}
+          />
         ) : null}
       </div>
       {end ? <Outcome run={run} /> : null}
@@ -109,7 +162,14 @@ function Outcome({ run }: { run: ViewProps['run'] }) {
               <td>{phase.name}</td>
               <td class="number">{duration(phase.end_ns - phase.start_ns)}</td>
               <td class="number">{count(phase.flows.length)}</td>
-              <td>{phase.files.map((file) => `${String(file['from'])} → ${String(file['to'])}, ${bytes(Number(file['bytes']))}, ${file['intact'] === true ? 'intact' : 'NOT intact'}`).join('; ')}</td>
+              <td>
+                {phase.files
+                  .map(
+                    (file) =>
+                      `${String(file['from'])} → ${String(file['to'])}, ${bytes(Number(file['bytes']))}, ${file['intact'] === true ? 'intact' : 'NOT intact'}`,
+                  )
+                  .join('; ')}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -32,7 +32,11 @@ function formatOf(column: string): (value: number) => string {
 /** Columns of the heat map over time: so many periods, or averages of several. */
 const MOST_COLUMNS = 240;
 
-function overTime(table: TableHistory, rows: number[][], things: number[]): { values: Float32Array; columns: number; endsS: number[] } {
+function overTime(
+  table: TableHistory,
+  rows: number[][],
+  things: number[],
+): { values: Float32Array; columns: number; endsS: number[] } {
   const together = Math.max(1, Math.ceil(rows.length / MOST_COLUMNS));
   const columns = Math.ceil(rows.length / together);
   const values = new Float32Array(things.length * columns);
@@ -87,18 +91,26 @@ export function TableView({ run, atS, theme, goTo, table: name, thing, plots }: 
   const now = run.tableAt(name, atS);
   const linesOf = (of: string) => {
     const data = table.rows[of] ?? [];
-    const sums = table.names.map((_, k) => (things.includes(k) ? data.reduce((sum, row) => sum + (row[k] ?? 0), 0) : 0));
+    const sums = table.names.map((_, k) =>
+      things.includes(k) ? data.reduce((sum, row) => sum + (row[k] ?? 0), 0) : 0,
+    );
     const first = cursor ? [things[cursor[0]]!] : [];
     const shown = [...first, ...most(sums, MOST_LINES).filter((k) => !first.includes(k))].slice(0, MOST_LINES);
     return shown.map((k) => ({ label: table.names[k]!, values: data.map((row) => row[k] ?? null) }));
   };
   return (
     <>
-      <Choice legend="Show:" of={available.map((key) => [key, columnName(key)] as const)} value={column} onChoose={setColumn} />
+      <Choice
+        legend="Show:"
+        of={available.map((key) => [key, columnName(key)] as const)}
+        value={column}
+        onChoose={setColumn}
+      />
       {table.names.length > 12 ? (
         <p>
           <label>
-            {thing} with <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} /> in the name
+            {thing} with{' '}
+            <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} /> in the name
           </label>
         </p>
       ) : null}
@@ -113,7 +125,9 @@ export function TableView({ run, atS, theme, goTo, table: name, thing, plots }: 
         columnName={(at) => `${endsS[at]!.toFixed(1)} s`}
         rowLabel={thing}
         columnLabel="time"
-        describe={(row, at) => `${table.names[things[row]!]} at ${endsS[at]!.toFixed(2)} s: ${format(values[row * columns + at]!)}`}
+        describe={(row, at) =>
+          `${table.names[things[row]!]} at ${endsS[at]!.toFixed(2)} s: ${format(values[row * columns + at]!)}`
+        }
         cursor={cursor && cursor[0] < things.length && cursor[1] < columns ? cursor : null}
         onCursor={setCursor}
         theme={theme}
@@ -124,7 +138,17 @@ export function TableView({ run, atS, theme, goTo, table: name, thing, plots }: 
         {plots
           .filter(([of]) => available.includes(of))
           .map(([of, title]) => (
-            <Plot key={of} title={title} unit={`of the ${several(thing)} with the most`} timesS={table.timesS} lines={linesOf(of)} atS={atS} theme={theme} onPick={goTo} format={formatOf(of)} />
+            <Plot
+              key={of}
+              title={title}
+              unit={`of the ${several(thing)} with the most`}
+              timesS={table.timesS}
+              lines={linesOf(of)}
+              atS={atS}
+              theme={theme}
+              onPick={goTo}
+              format={formatOf(of)}
+            />
           ))}
       </div>
       {now ? (

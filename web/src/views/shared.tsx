@@ -14,7 +14,15 @@ export interface ViewProps {
   goTo: (atS: number) => void;
 }
 
-export function Card({ name, children, note }: { name: string; children: ComponentChildren; note?: ComponentChildren }) {
+export function Card({
+  name,
+  children,
+  note,
+}: {
+  name: string;
+  children: ComponentChildren;
+  note?: ComponentChildren;
+}) {
   return (
     <div class="card">
       <dt>{name}</dt>
@@ -26,13 +34,29 @@ export function Card({ name, children, note }: { name: string; children: Compone
   );
 }
 
-export function Choice<T extends string>({ legend, of, value, onChoose }: { legend: string; of: readonly (readonly [T, string])[]; value: T; onChoose: (value: T) => void }) {
+export function Choice<T extends string>({
+  legend,
+  of,
+  value,
+  onChoose,
+}: {
+  legend: string;
+  of: readonly (readonly [T, string])[];
+  value: T;
+  onChoose: (value: T) => void;
+}) {
   return (
     <fieldset class="choices">
       <legend>{legend}</legend>
       {of.map(([key, name]) => (
         <label key={key}>
-          <input type="radio" name={`${legend} ${of.map(([option]) => option).join(' ')}`} checked={value === key} onChange={() => onChoose(key)} /> {name}
+          <input
+            type="radio"
+            name={`${legend} ${of.map(([option]) => option).join(' ')}`}
+            checked={value === key}
+            onChange={() => onChoose(key)}
+          />{' '}
+          {name}
         </label>
       ))}
     </fieldset>

@@ -27,7 +27,11 @@ function second(matrix: Matrix, which: Second): { title: string; unit: string; v
     case 'mean':
       return { title: 'Slots granted', unit: 'slots a frame, mean', values: matrix.meanSlots };
     case 'unmet':
-      return { title: 'Demand without a slot', unit: 'slots', values: matrix.demandSlots.map((slots, k) => Math.max(0, slots - matrix.inForceSlots[k]!)) };
+      return {
+        title: 'Demand without a slot',
+        unit: 'slots',
+        values: matrix.demandSlots.map((slots, k) => Math.max(0, slots - matrix.inForceSlots[k]!)),
+      };
     case 'goodput':
       return { title: 'Goodput', unit: 'Mb/s', values: matrix.goodputBps.map((value) => value / 1e6) };
   }
@@ -78,21 +82,65 @@ export function Star({ run, atS, theme, goTo }: ViewProps) {
     }
   }
   const series = run.pairSeries(pairs);
-  const lines = (values: number[][]) => pairs.map((pair, k) => ({ label: `${Math.floor(pair / edges)} → ${pair % edges}`, values: values[k]! }));
+  const lines = (values: number[][]) =>
+    pairs.map((pair, k) => ({ label: `${Math.floor(pair / edges)} → ${pair % edges}`, values: values[k]! }));
   const demandMost = largest(matrix.demandSlots);
   const slots = run.hello?.frame?.slots ?? 0;
   return (
     <>
       <Choice legend="Beside demand:" of={seconds} value={which} onChoose={setWhich} />
       <div class="two">
-        <Heatmap {...shared} title="Demand" unit="slots that would empty the queue" values={matrix.demandSlots} most={demandMost} />
-        <Heatmap {...shared} title={right.title} unit={right.unit} values={right.values} most={which === 'in-force' || which === 'mean' ? Math.max(largest(right.values), Math.min(slots, demandMost), 1) : largest(right.values)} />
+        <Heatmap
+          {...shared}
+          title="Demand"
+          unit="slots that would empty the queue"
+          values={matrix.demandSlots}
+          most={demandMost}
+        />
+        <Heatmap
+          {...shared}
+          title={right.title}
+          unit={right.unit}
+          values={right.values}
+          most={
+            which === 'in-force' || which === 'mean'
+              ? Math.max(largest(right.values), Math.min(slots, demandMost), 1)
+              : largest(right.values)
+          }
+        />
       </div>
       <h2>Pairs over time</h2>
       <div class="two">
-        <Plot title="Queues" unit="demand in slots" timesS={series.timesS} lines={lines(series.demandSlots)} atS={atS} theme={theme} onPick={goTo} />
-        <Plot title="Grants" unit="slots a frame" timesS={series.timesS} lines={lines(series.meanSlots)} atS={atS} theme={theme} onPick={goTo} />
-        {run.isMeasured ? <Plot title="Goodput" unit="of pairs" timesS={series.timesS} lines={lines(series.goodputBps)} atS={atS} theme={theme} onPick={goTo} format={bps} /> : null}
+        <Plot
+          title="Queues"
+          unit="demand in slots"
+          timesS={series.timesS}
+          lines={lines(series.demandSlots)}
+          atS={atS}
+          theme={theme}
+          onPick={goTo}
+        />
+        <Plot
+          title="Grants"
+          unit="slots a frame"
+          timesS={series.timesS}
+          lines={lines(series.meanSlots)}
+          atS={atS}
+          theme={theme}
+          onPick={goTo}
+        />
+        {run.isMeasured ? (
+          <Plot
+            title="Goodput"
+            unit="of pairs"
+            timesS={series.timesS}
+            lines={lines(series.goodputBps)}
+            atS={atS}
+            theme={theme}
+            onPick={goTo}
+            format={bps}
+          />
+        ) : null}
         <Busiest matrix={matrix} isMeasured={run.isMeasured} />
       </div>
       {run.hello?.controls.rest && !run.isFinished ? <Slots theme={theme} edges={edges} /> : null}
@@ -196,7 +244,9 @@ function Slots({ theme, edges }: { theme: string; edges: number }) {
         columnLabel="slot"
         describe={(row, slot) => {
           const to = values[row * schedule.slots + slot]!;
-          return to >= 0 ? `${nameOf(row)}, slot ${slot}: to edge ${to}` : `${nameOf(row)}, slot ${slot}: ${uses.get(row * schedule.slots + slot) ?? 'dark'}`;
+          return to >= 0
+            ? `${nameOf(row)}, slot ${slot}: to edge ${to}`
+            : `${nameOf(row)}, slot ${slot}: ${uses.get(row * schedule.slots + slot) ?? 'dark'}`;
         }}
         cursor={cursor}
         onCursor={setCursor}
