@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What of the repository is on the site beside docs/: the README as its first page, the changelog, and files that pages link to."""
+
 import posixpath
 import re
 from pathlib import Path
@@ -61,6 +62,7 @@ def _placed(target: str) -> str:
 
 def _moved(markdown: str, source: str, place: str) -> str:
     """With links that are right from its place on the site."""
+
     def link(match: re.Match) -> str:
         target = _target(source, match[2])
         if target is None:
@@ -74,4 +76,8 @@ def _moved(markdown: str, source: str, place: str) -> str:
 
 def _listed(directory: Path) -> str:
     """Its files, a line each."""
-    return "".join(f"{path.relative_to(ROOT)}\n" for path in sorted(directory.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+    return "".join(
+        f"{path.relative_to(ROOT)}\n"
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    )

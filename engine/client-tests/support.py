@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests with either client share: a switch between veth pairs, and frames."""
+
 import os
 import re
 import socket

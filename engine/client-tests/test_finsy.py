@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`slotwise switch` as finsy sees it."""
+
 import asyncio
 import select
 import subprocess
@@ -22,6 +23,7 @@ def controller(switch, **options):
 
 def with_controller(switch, scenario, **options):
     """Runs a coroutine function with a controller of a switch without entries."""
+
     async def run():
         async with controller(switch, **options) as connected:
             await scenario(connected)
@@ -45,9 +47,13 @@ async def everything(connected, *entities):
 
 
 def test_entries_of_every_match_kind(switch, cables):
-    full = fy.P4TableMatch({
-        "hdr.ethernet.dst": "0x11/&0xff", "hdr.ethernet.ether_type": (0x8000, 0x9000), "standard.ingress_port": 1,
-    })
+    full = fy.P4TableMatch(
+        {
+            "hdr.ethernet.dst": "0x11/&0xff",
+            "hdr.ethernet.ether_type": (0x8000, 0x9000),
+            "standard.ingress_port": 1,
+        }
+    )
     entries = [
         fy.P4TableEntry("rules", match=full, action=fy.P4TableAction("forward", port=2), priority=9, metadata=b"mine"),
         entry("routes", "hdr.tagged.address", "10.1.0.0/16", fy.P4TableAction("forward", port=3)),
@@ -70,7 +76,9 @@ def test_entries_of_every_match_kind(switch, cables):
             assert cables[out].receive() == data, dst
         default = fy.P4TableEntry("routes", is_default_action=True, action=fy.P4TableAction("forward", port=4))
         await connected.write([~default])
-        assert [it.action for it in await everything(connected, fy.P4TableEntry("routes", is_default_action=True))] == [default.action]
+        assert [it.action for it in await everything(connected, fy.P4TableEntry("routes", is_default_action=True))] == [
+            default.action
+        ]
         fresh = [entry("routes", "hdr.tagged.address", "10.2.0.0/16", fy.P4TableAction("drop"))]
         with pytest.raises(fy.P4ClientError) as refused:
             await connected.insert([entries[0], *fresh, entries[1]])
@@ -107,7 +115,9 @@ def test_members_groups_and_one_shots(switch, cables):
             for port in (2, 3)
         ]
         group = fy.P4ActionProfileGroup(
-            "uplinks", group_id=7, max_size=4,
+            "uplinks",
+            group_id=7,
+            max_size=4,
             members=[fy.P4Member(2, weight=1), fy.P4Member(3, weight=(2, 4))],
         )
         by_group = entry("by_uplink", "hdr.ethernet.src", 99, fy.P4IndirectAction(group_id=7))
@@ -124,7 +134,9 @@ def test_members_groups_and_one_shots(switch, cables):
         assert readable[0].recv(65536) == data
         await connected.delete([by_group])
         await connected.delete([group, *members])
-        action_set = fy.P4IndirectAction([(1, fy.P4TableAction("forward", port=4)), (2, fy.P4TableAction("forward", port=4))])
+        action_set = fy.P4IndirectAction(
+            [(1, fy.P4TableAction("forward", port=4)), (2, fy.P4TableAction("forward", port=4))]
+        )
         one_shot = entry("by_uplink", "hdr.ethernet.src", 99, action_set)
         await connected.insert([one_shot])
         assert [it.action for it in await everything(connected, fy.P4TableEntry("by_uplink"))] == [action_set]
@@ -137,13 +149,17 @@ def test_members_groups_and_one_shots(switch, cables):
 def test_multicast_and_clones(switch, cables):
     async def scenario(connected):
         group = fy.P4MulticastGroupEntry(5, replicas=(P4Replica(2, instance=1), P4Replica(3, instance=2)))
-        session = fy.P4CloneSessionEntry(9, packet_length_bytes=20, class_of_service=1, replicas=(P4Replica(4, instance=7),))
-        await connected.insert([
-            group,
-            session,
-            rule("0x31/&0xff", fy.P4TableAction("flood", group=5)),
-            rule("0x32/&0xff", fy.P4TableAction("mirror", port=2, session=9)),
-        ])
+        session = fy.P4CloneSessionEntry(
+            9, packet_length_bytes=20, class_of_service=1, replicas=(P4Replica(4, instance=7),)
+        )
+        await connected.insert(
+            [
+                group,
+                session,
+                rule("0x31/&0xff", fy.P4TableAction("flood", group=5)),
+                rule("0x32/&0xff", fy.P4TableAction("mirror", port=2, session=9)),
+            ]
+        )
         cables[1].send(frame(0x31))
         assert (cables[2].receive(), cables[3].receive()) == (frame(0x31, src=1), frame(0x31, src=2))
         cables[1].send(frame(0x32))
@@ -216,12 +232,32 @@ def test_a_role_is_held_to_its_config(switch, cables):
 
 def make_certificates(directory):
     """An authority's certificate, and a certificate with its key that it has signed."""
+
     def openssl(name, *arguments):
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-             "-config", "/dev/null", "-subj", f"/CN={name}", "-keyout", directory / f"{name}.key",
-             "-out", directory / f"{name}.pem", *arguments],
-            check=True, capture_output=True,
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+                "-days",
+                "2",
+                "-config",
+                "/dev/null",
+                "-subj",
+                f"/CN={name}",
+                "-keyout",
+                directory / f"{name}.key",
+                "-out",
+                directory / f"{name}.pem",
+                *arguments,
+            ],
+            check=True,
+            capture_output=True,
         )
 
     openssl("authority", "-addext", "basicConstraints=critical,CA:TRUE")
@@ -232,13 +268,25 @@ def make_certificates(directory):
 
 def test_mutual_tls(tmp_path):
     authority, certificate, key = make_certificates(tmp_path)
-    secure = Switch("--grpc-server-ssl", "--grpc-server-cert", str(certificate), "--grpc-server-key", str(key),
-                    "--grpc-server-cacert", str(authority), "--grpc-server-with-client-auth")
+    secure = Switch(
+        "--grpc-server-ssl",
+        "--grpc-server-cert",
+        str(certificate),
+        "--grpc-server-key",
+        str(key),
+        "--grpc-server-cacert",
+        str(authority),
+        "--grpc-server-with-client-auth",
+    )
 
     async def scenario(connected):
         assert connected.is_primary
 
-    with_controller(secure, scenario, channel_credentials=fy.GRPCCredentialsTLS(cacert=authority, cert=certificate, private_key=key))
+    with_controller(
+        secure, scenario, channel_credentials=fy.GRPCCredentialsTLS(cacert=authority, cert=certificate, private_key=key)
+    )
     with pytest.raises(fy.P4ClientError):
-        with_controller(secure, scenario, channel_credentials=fy.GRPCCredentialsTLS(cacert=authority, cert=None, private_key=None))
+        with_controller(
+            secure, scenario, channel_credentials=fy.GRPCCredentialsTLS(cacert=authority, cert=None, private_key=None)
+        )
     secure.stop()

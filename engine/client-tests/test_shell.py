@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`slotwise switch` as p4runtime-shell sees it."""
+
 import grpc
 import p4runtime_sh.shell as sh
 import pytest

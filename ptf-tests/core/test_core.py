@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The photonic core: what passes, what is lost and why."""
+
 from slotwise import wire
 from slotwise.wire import DropReason
 from support.base import UNKNOWN_VERSION, ethernet, frame, linecard, optical, tick
@@ -200,11 +201,21 @@ class FibresCannotSignal(CoreTest):
 
 class BadVersion(CoreTest):
     def runTest(self):
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                  wire.Linecard(version=UNKNOWN_VERSION, kind=wire.LineCardKind.SLOT_TICK), wire.SlotTick())
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.QUEUE_REPORT),
-                  wire.QueueReport())
-        self.send(wire.PORT_CORE_CONTROL, ethernet(wire.ETHERTYPE_OPTICAL), optical(wire.OpticalKind.REQUEST), bytes(144))
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(version=UNKNOWN_VERSION, kind=wire.LineCardKind.SLOT_TICK),
+            wire.SlotTick(),
+        )
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            linecard(wire.LineCardKind.QUEUE_REPORT),
+            wire.QueueReport(),
+        )
+        self.send(
+            wire.PORT_CORE_CONTROL, ethernet(wire.ETHERTYPE_OPTICAL), optical(wire.OpticalKind.REQUEST), bytes(144)
+        )
         self.expect_drop(DropReason.BAD_VERSION, 3)
 
 

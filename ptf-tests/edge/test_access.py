@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames from hosts: ARP, routing, classification, queue choice, and the optical header."""
+
 from slotwise import wire
 from slotwise.wire import DropReason
 from support import edge as e
@@ -16,7 +17,9 @@ class AccessTest(e.EdgeTest):
     def setUp(self):
         super().setUp()
         self.switch.insert("ipv4_route", {"dst": (REMOTE_NET, 16)}, "to_edge", edge=e.REMOTE)
-        self.switch.insert("ipv4_route", {"dst": (LOCAL_HOST, 32)}, "to_host", port=e.OTHER_HOST_PORT, mac=e.OTHER_HOST_MAC)
+        self.switch.insert(
+            "ipv4_route", {"dst": (LOCAL_HOST, 32)}, "to_host", port=e.OTHER_HOST_PORT, mac=e.OTHER_HOST_MAC
+        )
         self.queue(traffic_class=0, queue=e.REMOTE)
 
     def queue(self, traffic_class, queue):
@@ -29,9 +32,21 @@ class AccessTest(e.EdgeTest):
         """The packet leaves by the fibre with an optical header and one hop less to live."""
         routed = wire.Ipv4(**{**header.__dict__, "ttl": header.ttl - 1})
         routed = ipv4(**{**routed.__dict__, "checksum": 0})
-        self.expect(e.FIBRE, ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
-                    optical(wire.OpticalKind.DATA, traffic_class=traffic_class, src_edge=self.edge, dst_edge=e.REMOTE,
-                            queue=queue, sequence=sequence, inner_type=wire.ETHERTYPE_IPV4), routed, payload)
+        self.expect(
+            e.FIBRE,
+            ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
+            optical(
+                wire.OpticalKind.DATA,
+                traffic_class=traffic_class,
+                src_edge=self.edge,
+                dst_edge=e.REMOTE,
+                queue=queue,
+                sequence=sequence,
+                inner_type=wire.ETHERTYPE_IPV4,
+            ),
+            routed,
+            payload,
+        )
 
     def classify(self, traffic_class, priority=1, **key):
         self.switch.insert("traffic_class", key, "set_class", priority=priority, traffic_class=traffic_class)
@@ -86,7 +101,7 @@ class ClassByPort(AccessTest):
         for fields in (dict(frag_offset=100), dict(ihl=6)):
             other = ipv4(REMOTE_HOST, payload, protocol=UDP, **fields)
             self.send_ip(other, payload)
-            found = wire.Optical.decode(self.received(e.FIBRE)[wire.Ethernet.SIZE:])
+            found = wire.Optical.decode(self.received(e.FIBRE)[wire.Ethernet.SIZE :])
             self.assertEqual((found.queue, found.traffic_class), (e.REMOTE, 0), fields)
 
 
@@ -104,8 +119,12 @@ class HostOfSameEdge(AccessTest):
     def runTest(self):
         header = ipv4(LOCAL_HOST, PAYLOAD)
         self.send_ip(header)
-        self.expect(e.OTHER_HOST_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=e.OTHER_HOST_MAC, src=e.MAC),
-                    ipv4(LOCAL_HOST, PAYLOAD, ttl=63), PAYLOAD)
+        self.expect(
+            e.OTHER_HOST_PORT,
+            ethernet(wire.ETHERTYPE_IPV4, dst=e.OTHER_HOST_MAC, src=e.MAC),
+            ipv4(LOCAL_HOST, PAYLOAD, ttl=63),
+            PAYLOAD,
+        )
 
 
 class NoRoute(AccessTest):
@@ -165,17 +184,37 @@ class HostsMayNotSignal(AccessTest):
 
 class ArpTest(e.EdgeTest):
     def send_arp(self, **fields):
-        defaults = dict(hw_type=1, proto_type=wire.ETHERTYPE_IPV4, hw_len=6, proto_len=4, opcode=wire.ARP_REQUEST,
-                        sender_mac=e.HOST_MAC, sender_ip=0x0A010001, target_ip=REMOTE_HOST)
+        defaults = dict(
+            hw_type=1,
+            proto_type=wire.ETHERTYPE_IPV4,
+            hw_len=6,
+            proto_len=4,
+            opcode=wire.ARP_REQUEST,
+            sender_mac=e.HOST_MAC,
+            sender_ip=0x0A010001,
+            target_ip=REMOTE_HOST,
+        )
         self.send(e.HOST_PORT, ethernet(wire.ETHERTYPE_ARP, src=e.HOST_MAC), wire.ArpIpv4(**{**defaults, **fields}))
 
 
 class ArpProxy(ArpTest):
     def runTest(self):
         self.send_arp()
-        self.expect(e.HOST_PORT, ethernet(wire.ETHERTYPE_ARP, dst=e.HOST_MAC, src=e.MAC),
-                    wire.ArpIpv4(hw_type=1, proto_type=wire.ETHERTYPE_IPV4, hw_len=6, proto_len=4, opcode=wire.ARP_REPLY,
-                                 sender_mac=e.MAC, sender_ip=REMOTE_HOST, target_mac=e.HOST_MAC, target_ip=0x0A010001))
+        self.expect(
+            e.HOST_PORT,
+            ethernet(wire.ETHERTYPE_ARP, dst=e.HOST_MAC, src=e.MAC),
+            wire.ArpIpv4(
+                hw_type=1,
+                proto_type=wire.ETHERTYPE_IPV4,
+                hw_len=6,
+                proto_len=4,
+                opcode=wire.ARP_REPLY,
+                sender_mac=e.MAC,
+                sender_ip=REMOTE_HOST,
+                target_mac=e.HOST_MAC,
+                target_ip=0x0A010001,
+            ),
+        )
 
 
 class ArpThatWantsNoAnswer(ArpTest):

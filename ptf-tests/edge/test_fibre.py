@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Light that ends at an edge."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, OpticalKind
 from support import edge as e
@@ -62,8 +63,12 @@ class BadVersion(FibreTest):
 class TruncatedLight(FibreTest):
     def runTest(self):
         beacon = frame(*e.beacon(e.MASTER, e.SLAVE))
-        request = frame(ethernet(wire.ETHERTYPE_OPTICAL), optical(OpticalKind.REQUEST, dst_edge=e.SLAVE), wire.Request(),
-                        bytes(wire.REQUEST_ENTRIES * wire.RequestEntry.SIZE))
+        request = frame(
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            optical(OpticalKind.REQUEST, dst_edge=e.SLAVE),
+            wire.Request(),
+            bytes(wire.REQUEST_ENTRIES * wire.RequestEntry.SIZE),
+        )
         datagram = frame(ethernet(wire.ETHERTYPE_OPTICAL), data(), ipv4(HOST))
         for whole in (beacon, request, datagram):
             self.send(e.FIBRE, whole[:-1])

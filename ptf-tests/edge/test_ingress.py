@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains before outputs: so many may wait for each, the second choice takes what the first one cannot, and classes share by tags."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, LineCardKind, TrainPart
 from support import edge as e
@@ -29,8 +30,13 @@ class IngressTest(labels.LabelTest):
         carried = self.send_packet(PAYLOAD)
         self.number += 1
         self.sequence += 1
-        self.expect(port, ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
-                    self.label(self.number, PACKET_BYTES + wire.Label.SIZE), self.light(self.sequence, TrainPart.ONLY), carried)
+        self.expect(
+            port,
+            ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
+            self.label(self.number, PACKET_BYTES + wire.Label.SIZE),
+            self.light(self.sequence, TrainPart.ONLY),
+            carried,
+        )
 
     def is_refused(self, count):
         self.send_packet(PAYLOAD)
@@ -38,7 +44,9 @@ class IngressTest(labels.LabelTest):
 
     def sent(self, port=e.FIBRE, traffic_class=0, tag=0, flags=0):
         """The card: one has left, and another one begins. The card is heard before the next packet."""
-        self.from_card(LineCardKind.TRAIN_SENT, wire.TrainSent(traffic_class=traffic_class, flags=flags, tag=tag), port=port)
+        self.from_card(
+            LineCardKind.TRAIN_SENT, wire.TrainSent(traffic_class=traffic_class, flags=flags, tag=tag), port=port
+        )
         self.handled(wire.PORT_LINECARD)
 
     def idle(self, port=e.FIBRE):
@@ -88,7 +96,9 @@ class TheSecondChoice(IngressTest):
     """As long as there is no room at the first one; a train that takes it may still be deflected as often."""
 
     def queue_either(self, port, second):
-        self.switch.insert("voq", {"dst_edge": e.REMOTE, "class": 0}, "enqueue_either", queue=QUEUE, port=port, second=second)
+        self.switch.insert(
+            "voq", {"dst_edge": e.REMOTE, "class": 0}, "enqueue_either", queue=QUEUE, port=port, second=second
+        )
 
     def runTest(self):
         self.queue_either(e.FIBRE, SECOND)
@@ -138,8 +148,13 @@ class CardsThatAreNotBelieved(IngressTest):
         self.sent(traffic_class=wire.MAX_OUTPUT_CLASSES)
         self.from_card(LineCardKind.TRAIN_SENT, wire.TrainSent().encode()[:-1])
         self.await_drops(DropReason.TRUNCATED, 1)
-        self.assertEqual([self.drops(r) for r in (DropReason.STALE, DropReason.BAD_QUEUE, DropReason.BAD_FIELD, DropReason.TRUNCATED)],
-                         [1, 2, 1, 1])
+        self.assertEqual(
+            [
+                self.drops(r)
+                for r in (DropReason.STALE, DropReason.BAD_QUEUE, DropReason.BAD_FIELD, DropReason.TRUNCATED)
+            ],
+            [1, 2, 1, 1],
+        )
         self.send_packet(PAYLOAD)
         self.await_drops(DropReason.INGRESS_FULL, 1)
         self.assertEqual(self.drops(DropReason.INGRESS_FULL), 1)
@@ -154,8 +169,15 @@ class TickTest(IngressTest):
     def setUp(self):
         super().setUp()
         for traffic_class in (0, 1, 2, 5):
-            self.switch.insert("train_queue", {"queue": 100 + traffic_class}, "set_train", dst_edge=e.REMOTE, traffic_class=traffic_class,
-                               port=e.FIBRE, second=SECOND if traffic_class == 2 else 0)
+            self.switch.insert(
+                "train_queue",
+                {"queue": 100 + traffic_class},
+                "set_train",
+                dst_edge=e.REMOTE,
+                traffic_class=traffic_class,
+                port=e.FIBRE,
+                second=SECOND if traffic_class == 2 else 0,
+            )
 
     def gets(self, port=e.FIBRE, traffic_class=0, carried=1000, tag=0):
         self.number += 1
@@ -164,9 +186,13 @@ class TickTest(IngressTest):
 
     def gets_none(self, count, traffic_class=0):
         self.close(100 + traffic_class, 2, 1000, 100)
-        self.expect_at_card(LineCardKind.TRAIN_LABEL, wire.TrainLabel(queue=100 + traffic_class, packets=2, flags=wire.TRAIN_REFUSED,
-                                                                     traffic_class=traffic_class),
-                            self.label(0, 1000 + wire.Label.SIZE, 2, traffic_class=traffic_class))
+        self.expect_at_card(
+            LineCardKind.TRAIN_LABEL,
+            wire.TrainLabel(
+                queue=100 + traffic_class, packets=2, flags=wire.TRAIN_REFUSED, traffic_class=traffic_class
+            ),
+            self.label(0, 1000 + wire.Label.SIZE, 2, traffic_class=traffic_class),
+        )
         self.expect_drop(DropReason.INGRESS_FULL, count)
 
 
@@ -272,7 +298,9 @@ class ClassesBeyondTheLast(FairTest):
     """A queue of a class that outputs do not know counts as one that they do: nothing else is touched."""
 
     def runTest(self):
-        self.switch.insert("train_queue", {"queue": 108}, "set_train", dst_edge=e.REMOTE, traffic_class=8, port=e.FIBRE, second=0)
+        self.switch.insert(
+            "train_queue", {"queue": 108}, "set_train", dst_edge=e.REMOTE, traffic_class=8, port=e.FIBRE, second=0
+        )
         length = 1000 + wire.Label.SIZE
         self.tagged(0)
         self.gets(traffic_class=8, tag=length * PLAIN_WEIGHT)

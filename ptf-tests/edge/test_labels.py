@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An edge of optical packet switches: each packet becomes a train, and trains become packets again."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, LabelKind, OpticalKind, TrainPart
 from support import edge as e
@@ -19,8 +20,13 @@ class EachPacketIsATrain(labels.LabelTest):
         self.queue(self.port)
         for number in (1, 2):
             carried = self.send_packet(PAYLOAD)
-            self.expect(self.port, ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
-                        self.label(number, len(carried), wavelength=self.wavelength), self.light(number, TrainPart.ONLY), carried)
+            self.expect(
+                self.port,
+                ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
+                self.label(number, len(carried), wavelength=self.wavelength),
+                self.light(number, TrainPart.ONLY),
+                carried,
+            )
         self.expect_silence()
 
 
@@ -84,7 +90,13 @@ class OnASecondFibre(EachPacketIsATrain):
 
 class LabelOfAHost(labels.LabelTest):
     def runTest(self):
-        self.send(e.HOST_PORT, ethernet(wire.ETHERTYPE_OPTICAL), wire.Label(version=wire.LABEL_VERSION), data(e.SLAVE), ipv4(HOST))
+        self.send(
+            e.HOST_PORT,
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            wire.Label(version=wire.LABEL_VERSION),
+            data(e.SLAVE),
+            ipv4(HOST),
+        )
         self.expect_drop(DropReason.UNEXPECTED_PORT, 1)
 
 
@@ -93,7 +105,9 @@ class NoTrainsInAStar(e.EdgeTest):
 
     def runTest(self):
         self.switch.insert("ipv4_route", {"dst": (HOST, 32)}, "to_host", port=e.HOST_PORT, mac=e.HOST_MAC)
-        label = wire.Label(version=wire.LABEL_VERSION, kind=LabelKind.TRAIN, src_edge=e.REMOTE, dst_edge=e.SLAVE, packets=1)
+        label = wire.Label(
+            version=wire.LABEL_VERSION, kind=LabelKind.TRAIN, src_edge=e.REMOTE, dst_edge=e.SLAVE, packets=1
+        )
         self.send(e.FIBRE, ethernet(wire.ETHERTYPE_OPTICAL), label, data(e.SLAVE), ipv4(HOST))
         self.expect_drop(DropReason.BAD_VERSION, 1)
         self.expect_silence()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Macroflows: a period's tick becomes a probe, a probe comes back as a reply, and a reply becomes a rate."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, FlowOp, IntervalTimer, LabelKind, LineCardKind
 from support import edge as e
@@ -31,23 +32,60 @@ class MacroflowTest(labels.LabelTest):
         self.total = 0
 
     def macroflow(self, queue, edge, port=labels.PROBES):
-        self.switch.insert("macroflow", {"queue": queue}, "set_macroflow", dst_edge=edge, traffic_class=CLASS, wavelength=WAVELENGTH,
-                           port=port, floor=FLOOR, periods_q8=self.periods_q8, tells_satisfied=self.tells_satisfied, shift=self.shift)
+        self.switch.insert(
+            "macroflow",
+            {"queue": queue},
+            "set_macroflow",
+            dst_edge=edge,
+            traffic_class=CLASS,
+            wavelength=WAVELENGTH,
+            port=port,
+            floor=FLOOR,
+            periods_q8=self.periods_q8,
+            tells_satisfied=self.tells_satisfied,
+            shift=self.shift,
+        )
 
     def interval_tick(self, arrived, backlog=0, queue=QUEUE, timer=IntervalTimer.CONTROL, least=0):
-        self.from_card(LineCardKind.INTERVAL_TICK, wire.IntervalTick(timer=timer, local_ns=START_NS, least_backlog_bytes=least),
-                       wire.QueueReport(queue=queue, arrived_bytes=arrived % (1 << 32), backlog_bytes=backlog))
+        self.from_card(
+            LineCardKind.INTERVAL_TICK,
+            wire.IntervalTick(timer=timer, local_ns=START_NS, least_backlog_bytes=least),
+            wire.QueueReport(queue=queue, arrived_bytes=arrived % (1 << 32), backlog_bytes=backlog),
+        )
 
     def expect_probe(self, sent, sequence, queue=QUEUE, port=labels.PROBES, feedback=wire.NO_FEEDBACK, flags=0):
-        self.expect(port, ethernet(wire.ETHERTYPE_OPTICAL, src=e.MAC), self.about(LabelKind.PROBE, self.edge, e.REMOTE),
-                    self.probe(sent, sequence, queue, feedback, flags))
+        self.expect(
+            port,
+            ethernet(wire.ETHERTYPE_OPTICAL, src=e.MAC),
+            self.about(LabelKind.PROBE, self.edge, e.REMOTE),
+            self.probe(sent, sequence, queue, feedback, flags),
+        )
 
     def about(self, kind, src, dst, hops=labels.HOPS, **fields):
-        return wire.Label(**{**dict(version=wire.LABEL_VERSION, kind=kind, traffic_class=CLASS, src_edge=src, dst_edge=dst,
-                                    wavelength=WAVELENGTH, hops_left=hops), **fields})
+        return wire.Label(
+            **{
+                **dict(
+                    version=wire.LABEL_VERSION,
+                    kind=kind,
+                    traffic_class=CLASS,
+                    src_edge=src,
+                    dst_edge=dst,
+                    wavelength=WAVELENGTH,
+                    hops_left=hops,
+                ),
+                **fields,
+            }
+        )
 
     def probe(self, sent, sequence, queue=QUEUE, feedback=wire.NO_FEEDBACK, flags=0):
-        return wire.Probe(sequence=sequence, sent_bytes=sent, feedback=feedback % (1 << 32), queue=queue, flags=flags, sent_ns=START_NS)
+        return wire.Probe(
+            sequence=sequence,
+            sent_bytes=sent,
+            feedback=feedback % (1 << 32),
+            queue=queue,
+            flags=flags,
+            sent_ns=START_NS,
+        )
 
     def period(self, sent, flags=0):
         """A period in which the macroflow has sent so much."""
@@ -56,12 +94,20 @@ class MacroflowTest(labels.LabelTest):
         self.interval_tick(self.total)
         self.expect_probe(sent, self.sequence, flags=flags)
 
-    def reply(self, sent, feedback, sequence=None, queue=QUEUE, port=labels.PROBES, dst=e.SLAVE, src=e.REMOTE, **fields):
-        self.send(port, ethernet(wire.ETHERTYPE_OPTICAL), self.about(LabelKind.REPLY, src, dst, 4, **fields),
-                  self.probe(sent, self.sequence if sequence is None else sequence, queue, feedback))
+    def reply(
+        self, sent, feedback, sequence=None, queue=QUEUE, port=labels.PROBES, dst=e.SLAVE, src=e.REMOTE, **fields
+    ):
+        self.send(
+            port,
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            self.about(LabelKind.REPLY, src, dst, 4, **fields),
+            self.probe(sent, self.sequence if sequence is None else sequence, queue, feedback),
+        )
 
     def expect_rate(self, rate, queue=QUEUE, port=e.FIBRE + WAVELENGTH):
-        self.expect_at_card(LineCardKind.FLOW_CONTROL, wire.FlowControl(queue=queue, op=FlowOp.SET_RATE, value=8 * rate), port=port)
+        self.expect_at_card(
+            LineCardKind.FLOW_CONTROL, wire.FlowControl(queue=queue, op=FlowOp.SET_RATE, value=8 * rate), port=port
+        )
 
     def gets(self, sent, feedback, rate):
         """A period, and the network's answer."""
@@ -119,7 +165,9 @@ class AProbeComesBack(MacroflowTest):
         for port in (labels.PROBES, labels.SECOND_FIBRE + labels.WAVELENGTHS):
             content = self.probe((1 << 32) - 1, 77, queue=0xFFFF, feedback=-5, flags=0xFFFF)
             self.send(port, ethernet(wire.ETHERTYPE_OPTICAL), self.about(LabelKind.PROBE, 999, self.edge, 1), content)
-            self.expect(port, ethernet(wire.ETHERTYPE_OPTICAL, src=e.MAC), self.about(LabelKind.REPLY, self.edge, 999), content)
+            self.expect(
+                port, ethernet(wire.ETHERTYPE_OPTICAL, src=e.MAC), self.about(LabelKind.REPLY, self.edge, 999), content
+            )
 
 
 class AReplyBecomesARate(MacroflowTest):
@@ -191,8 +239,17 @@ class WhereATrainTakesLongerThanAPeriod(MacroflowTest):
     def runTest(self):
         mean = 0
         allowed = FLOOR
-        for sent, backlog, feedback in ((0, 20_000, 100_000), (0, 20_000, 100_000), (0, 20_000, 50_000), (20_000, 0, 0), (0, 0, 0), (0, 0, 0), (800, 0, 0),
-                                        (0, 1, 10_000), (800, 1, -20_000)):
+        for sent, backlog, feedback in (
+            (0, 20_000, 100_000),
+            (0, 20_000, 100_000),
+            (0, 20_000, 50_000),
+            (20_000, 0, 0),
+            (0, 0, 0),
+            (0, 0, 0),
+            (800, 0, 0),
+            (0, 1, 10_000),
+            (800, 1, -20_000),
+        ):
             mean = mean - (mean >> 3) + (sent >> 3)
             used = max(mean, sent)
             self.total += sent
@@ -224,8 +281,17 @@ class RepliesThatAreNotTaken(MacroflowTest):
         self.refuse(DropReason.STALE, {"sent": 5000})
         self.period(3000)
         self.refuse(DropReason.STALE, {"sequence": 1}, {"sequence": 3}, {"sequence": 0xFFFFFFFF})
-        self.refuse(DropReason.BAD_FIELD, {"sent": 2999}, {"sent": 0xFFFFFFFF}, {"wavelength": 0}, {"wavelength": labels.WAVELENGTHS},
-                    {"train": 1}, {"length": 1}, {"packets": 1}, {"src": self.edge})
+        self.refuse(
+            DropReason.BAD_FIELD,
+            {"sent": 2999},
+            {"sent": 0xFFFFFFFF},
+            {"wavelength": 0},
+            {"wavelength": labels.WAVELENGTHS},
+            {"train": 1},
+            {"length": 1},
+            {"packets": 1},
+            {"src": self.edge},
+        )
         self.refuse(DropReason.NOT_A_MEMBER, {"src": 9}, {"queue": 8}, {"traffic_class": CLASS + 1})
         self.refuse(DropReason.MISDIRECTED, {"dst": e.REMOTE})
         self.refuse(DropReason.NO_VOQ, {"queue": UNKNOWN_QUEUE})
@@ -248,11 +314,23 @@ class ProbesThatAreNotAnswered(MacroflowTest):
 
     def runTest(self):
         self.refuse(DropReason.MISDIRECTED, {"dst": e.REMOTE})
-        self.refuse(DropReason.BAD_FIELD, {"src": self.edge}, {"wavelength": labels.WAVELENGTHS}, {"wavelength": 255}, {"train": 1},
-                    {"length": 1}, {"packets": 1})
+        self.refuse(
+            DropReason.BAD_FIELD,
+            {"src": self.edge},
+            {"wavelength": labels.WAVELENGTHS},
+            {"wavelength": 255},
+            {"train": 1},
+            {"length": 1},
+            {"packets": 1},
+        )
         self.refuse(DropReason.UNEXPECTED_PORT, {}, port=e.FIBRE)
         self.refuse(DropReason.UNEXPECTED_PORT, {}, port=labels.SECOND_FIBRE)
-        self.send(e.HOST_PORT, ethernet(wire.ETHERTYPE_OPTICAL), self.about(LabelKind.PROBE, e.REMOTE, self.edge), self.probe(100, 1))
+        self.send(
+            e.HOST_PORT,
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            self.about(LabelKind.PROBE, e.REMOTE, self.edge),
+            self.probe(100, 1),
+        )
         self.await_drops(DropReason.UNEXPECTED_PORT, 3)
         self.refuse(DropReason.BAD_VERSION, {"version": 4}, {"kind": 3})
         cut = frame(self.about(LabelKind.PROBE, e.REMOTE, self.edge), self.probe(100, 1))[:-1]
@@ -265,8 +343,12 @@ class ProbesThatAreNotAnswered(MacroflowTest):
 class WithoutAWavelengthForProbes(labels.LabelTest):
     def runTest(self):
         for kind in (LabelKind.PROBE, LabelKind.REPLY):
-            self.send(labels.PROBES, ethernet(wire.ETHERTYPE_OPTICAL),
-                      wire.Label(version=wire.LABEL_VERSION, kind=kind, src_edge=e.REMOTE, dst_edge=self.edge), wire.Probe())
+            self.send(
+                labels.PROBES,
+                ethernet(wire.ETHERTYPE_OPTICAL),
+                wire.Label(version=wire.LABEL_VERSION, kind=kind, src_edge=e.REMOTE, dst_edge=self.edge),
+                wire.Probe(),
+            )
         self.expect_drop(DropReason.BAD_VERSION, 2)
 
 
@@ -295,26 +377,46 @@ class TheEdgesOwnAgent(MacroflowTest):
 
     def setUp(self):
         super().setUp()
-        self.switch.set_default("xcp_params", "set_xcp_params", alpha_q16=ALPHA_Q16, beta_q16=BETA_Q16, gamma_q16=GAMMA_Q16,
-                                initial_rtt_ns=PERIOD_NS, min_control_ns=PERIOD_NS, min_queue_ns=PERIOD_NS, quantum_ns=0)
-        self.switch.insert("xcp_output", {"queue": OUTPUT}, "fixed_capacity", throughput=CAPACITY * RATE_PER_BYTE, overhead=0)
+        self.switch.set_default(
+            "xcp_params",
+            "set_xcp_params",
+            alpha_q16=ALPHA_Q16,
+            beta_q16=BETA_Q16,
+            gamma_q16=GAMMA_Q16,
+            initial_rtt_ns=PERIOD_NS,
+            min_control_ns=PERIOD_NS,
+            min_queue_ns=PERIOD_NS,
+            quantum_ns=0,
+        )
+        self.switch.insert(
+            "xcp_output", {"queue": OUTPUT}, "fixed_capacity", throughput=CAPACITY * RATE_PER_BYTE, overhead=0
+        )
         self.local_ns = START_NS
         self.totals = {QUEUE: 0, OTHER_QUEUE: 0}
         self.sequences = {QUEUE: 0, OTHER_QUEUE: 0}
 
     def interval(self, queue_bytes=0):
         self.local_ns += PERIOD_NS
-        for timer, op in ((IntervalTimer.QUEUE, FlowOp.SET_QUEUE_TIMER), (IntervalTimer.CONTROL, FlowOp.SET_CONTROL_TIMER)):
-            self.from_card(LineCardKind.INTERVAL_TICK, wire.IntervalTick(timer=timer, local_ns=self.local_ns, least_backlog_bytes=queue_bytes),
-                           wire.QueueReport(queue=OUTPUT), port=OUTPUT)
-            self.expect_at_card(LineCardKind.FLOW_CONTROL, wire.FlowControl(queue=OUTPUT, op=op, value=PERIOD_NS), port=OUTPUT)
+        for timer, op in (
+            (IntervalTimer.QUEUE, FlowOp.SET_QUEUE_TIMER),
+            (IntervalTimer.CONTROL, FlowOp.SET_CONTROL_TIMER),
+        ):
+            self.from_card(
+                LineCardKind.INTERVAL_TICK,
+                wire.IntervalTick(timer=timer, local_ns=self.local_ns, least_backlog_bytes=queue_bytes),
+                wire.QueueReport(queue=OUTPUT),
+                port=OUTPUT,
+            )
+            self.expect_at_card(
+                LineCardKind.FLOW_CONTROL, wire.FlowControl(queue=OUTPUT, op=op, value=PERIOD_NS), port=OUTPUT
+            )
 
     def told(self, sent, queue=QUEUE):
         """The feedback with which the macroflow's probe leaves."""
         self.totals[queue] += sent
         self.sequences[queue] += 1
         self.interval_tick(self.totals[queue], queue=queue)
-        found = wire.Probe.decode(self.received(labels.PROBES)[wire.Ethernet.SIZE + wire.Label.SIZE:])
+        found = wire.Probe.decode(self.received(labels.PROBES)[wire.Ethernet.SIZE + wire.Label.SIZE :])
         self.assertEqual((found.sequence, found.sent_bytes, found.queue), (self.sequences[queue], sent, queue))
         return found.feedback - (1 << 32 if found.feedback >> 31 else 0)
 

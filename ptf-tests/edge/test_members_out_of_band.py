@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joining by invitation where all but light that is measured comes by the controller, as docs/protocols.md says."""
+
 import test_membership as in_band
 from slotwise import wire
 from slotwise.wire import DropReason, FaultCode, OpticalKind
@@ -42,8 +43,11 @@ class InvitationMustBeLight(OutOfBandMemberTest):
     """Its answer is timed by it, and nothing times a packet-out."""
 
     def runTest(self):
-        self.told(OpticalKind.INVITATION, wire.Stamp(),
-                  wire.Invitation(nonce=in_band.NONCE, mac=e.MAC, flags=0, answer_ns=in_band.ANSWER_NS))
+        self.told(
+            OpticalKind.INVITATION,
+            wire.Stamp(),
+            wire.Invitation(nonce=in_band.NONCE, mac=e.MAC, flags=0, answer_ns=in_band.ANSWER_NS),
+        )
         self.assertEqual(self.drops(DropReason.BAD_VERSION), 1)
         self.expect_silence()
 
@@ -67,10 +71,17 @@ class MemberTakesBeaconsOfTheController(OutOfBandMemberTest):
         self.handled(wire.PORT_LINECARD)
         self.told(OpticalKind.COMMIT, wire.Commit(frame=in_band.FRAME + 1, active_version=0, next_version=0))
         self.tick(e.SLOT, frame_number=in_band.FRAME + 2, local_ns=7)
-        self.expect(wire.PORT_LINECARD, in_band.ethernet(wire.ETHERTYPE_LINECARD),
-                    in_band.linecard(wire.LineCardKind.FLOW_CONTROL),
-                    wire.FlowControl(queue=QUEUE, op=wire.FlowOp.OPEN, open_ns=7 + e.GUARD_NS + in_band.MARGIN_NS,
-                                     close_ns=7 + e.SLOT_NS - in_band.MARGIN_NS))
+        self.expect(
+            wire.PORT_LINECARD,
+            in_band.ethernet(wire.ETHERTYPE_LINECARD),
+            in_band.linecard(wire.LineCardKind.FLOW_CONTROL),
+            wire.FlowControl(
+                queue=QUEUE,
+                op=wire.FlowOp.OPEN,
+                open_ns=7 + e.GUARD_NS + in_band.MARGIN_NS,
+                close_ns=7 + e.SLOT_NS - in_band.MARGIN_NS,
+            ),
+        )
 
 
 class MasterTellsTheControllerThatItEnds(e.MasterTest):
@@ -78,7 +89,9 @@ class MasterTellsTheControllerThatItEnds(e.MasterTest):
 
     def runTest(self):
         self.switch.set_default("membership", "inviting", own_phase_ns=in_band.OWN_PHASE_NS)
-        self.switch.insert("signaling", {"core": 0, "slot": 0, "repeat": 2}, "send_commit", edge=e.SLAVE, port=wire.PORT_CPU)
+        self.switch.insert(
+            "signaling", {"core": 0, "slot": 0, "repeat": 2}, "send_commit", edge=e.SLAVE, port=wire.PORT_CPU
+        )
         self.at(in_band.FRAME)
         self.assertEqual(self.said(), OpticalKind.COMMIT)
         order = wire.Fault(session=0, frame=in_band.FRAME, code=FaultCode.SHUTDOWN, flags=0, edge=e.MASTER)
@@ -91,6 +104,6 @@ class MasterTellsTheControllerThatItEnds(e.MasterTest):
         self.tick(0, frame_number=in_band.FRAME, repeat=2)
         ingress_port, packet = self.switch.packet_in(DEADLINE_S)
         self.assertEqual(ingress_port, wire.PORT_LINECARD)
-        header = wire.Optical.decode(packet[wire.Ethernet.SIZE:])
+        header = wire.Optical.decode(packet[wire.Ethernet.SIZE :])
         self.assertEqual((header.src_edge, header.dst_edge), (e.MASTER, e.SLAVE))
         return header.kind

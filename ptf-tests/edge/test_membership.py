@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joining by invitation and following the master's clock, as docs/protocols.md says."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, FaultCode, FlowOp, LineCardKind, OpticalKind
 from support import edge as e
@@ -13,7 +14,11 @@ UNSIGNED = 1 << 64
 
 
 def light(kind, *headers, src_edge, dst_edge):
-    return (ethernet(wire.ETHERTYPE_OPTICAL), optical(kind, src_edge=src_edge, dst_edge=dst_edge, queue=wire.SIGNALING_QUEUE), *headers)
+    return (
+        ethernet(wire.ETHERTYPE_OPTICAL),
+        optical(kind, src_edge=src_edge, dst_edge=dst_edge, queue=wire.SIGNALING_QUEUE),
+        *headers,
+    )
 
 
 class MemberTest(e.EdgeTest):
@@ -23,8 +28,9 @@ class MemberTest(e.EdgeTest):
 
     def setUp(self):
         super().setUp()
-        self.switch.set_default("membership", "by_invitation", fault_port=wire.PORT_CPU, margin_ns=MARGIN_NS,
-                                out_of_band=self.out_of_band)
+        self.switch.set_default(
+            "membership", "by_invitation", fault_port=wire.PORT_CPU, margin_ns=MARGIN_NS, out_of_band=self.out_of_band
+        )
 
     def told(self, kind, *headers):
         """What the master tells it, or out of band the controller."""
@@ -34,23 +40,50 @@ class MemberTest(e.EdgeTest):
         self.send(e.FIBRE, *light(kind, *headers, src_edge=src_edge, dst_edge=e.SLAVE))
 
     def invite(self, nonce=NONCE, mac=e.MAC, answer_ns=ANSWER_NS, **fields):
-        self.from_master(OpticalKind.INVITATION, wire.Stamp(received_ns=RECEIVED_NS),
-                         wire.Invitation(nonce=nonce, mac=mac, flags=0, answer_ns=answer_ns), **fields)
+        self.from_master(
+            OpticalKind.INVITATION,
+            wire.Stamp(received_ns=RECEIVED_NS),
+            wire.Invitation(nonce=nonce, mac=mac, flags=0, answer_ns=answer_ns),
+            **fields,
+        )
 
-    def configure(self, session=NONCE, phase_ns=PHASE_NS, slot_ns=e.SLOT_NS, guard_ns=e.GUARD_NS, slots=20,
-                  hold_frames=HOLD_FRAMES):
-        self.told(OpticalKind.CONFIGURATION, wire.Configuration(
-            session=session, slot_ns=slot_ns, guard_ns=guard_ns, slots=slots, hold_frames=hold_frames,
-            phase_ns=phase_ns % UNSIGNED))
+    def configure(
+        self,
+        session=NONCE,
+        phase_ns=PHASE_NS,
+        slot_ns=e.SLOT_NS,
+        guard_ns=e.GUARD_NS,
+        slots=20,
+        hold_frames=HOLD_FRAMES,
+    ):
+        self.told(
+            OpticalKind.CONFIGURATION,
+            wire.Configuration(
+                session=session,
+                slot_ns=slot_ns,
+                guard_ns=guard_ns,
+                slots=slots,
+                hold_frames=hold_frames,
+                phase_ns=phase_ns % UNSIGNED,
+            ),
+        )
 
     def measured(self, frame_number, phase_ns, session=NONCE, edge_ns=1_000, received_ns=2_000):
-        self.told(OpticalKind.SYNC, wire.Stamp(received_ns=received_ns),
-                  wire.Sync(session=session, frame=frame_number, edge_ns=edge_ns, phase_ns=phase_ns % UNSIGNED))
+        self.told(
+            OpticalKind.SYNC,
+            wire.Stamp(received_ns=received_ns),
+            wire.Sync(session=session, frame=frame_number, edge_ns=edge_ns, phase_ns=phase_ns % UNSIGNED),
+        )
 
     def expect_control(self, op, open_ns=0, close_ns=0, value=0):
-        self.expect(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), linecard(LineCardKind.FLOW_CONTROL),
-                    wire.FlowControl(queue=wire.SIGNALING_QUEUE, op=op, open_ns=open_ns, close_ns=close_ns % UNSIGNED,
-                                     value=value % UNSIGNED))
+        self.expect(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            linecard(LineCardKind.FLOW_CONTROL),
+            wire.FlowControl(
+                queue=wire.SIGNALING_QUEUE, op=op, open_ns=open_ns, close_ns=close_ns % UNSIGNED, value=value % UNSIGNED
+            ),
+        )
 
     def answer(self):
         """Invited, and asked by the line card."""
@@ -60,9 +93,18 @@ class MemberTest(e.EdgeTest):
         self.expect(e.FIBRE, *self.answered())
 
     def answered(self, nonce=NONCE, sequence=1):
-        return (ethernet(wire.ETHERTYPE_OPTICAL),
-                optical(OpticalKind.INVITATION, src_edge=e.SLAVE, dst_edge=e.MASTER, queue=wire.SIGNALING_QUEUE, sequence=sequence),
-                wire.Stamp(), wire.Invitation(nonce=nonce, mac=e.MAC, flags=wire.INVITATION_ANSWER, answer_ns=0))
+        return (
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            optical(
+                OpticalKind.INVITATION,
+                src_edge=e.SLAVE,
+                dst_edge=e.MASTER,
+                queue=wire.SIGNALING_QUEUE,
+                sequence=sequence,
+            ),
+            wire.Stamp(),
+            wire.Invitation(nonce=nonce, mac=e.MAC, flags=wire.INVITATION_ANSWER, answer_ns=0),
+        )
 
     def join(self):
         self.answer()
@@ -127,8 +169,15 @@ class RefusesConfigurations(MemberTest):
         self.configure()
         self.await_drops(DropReason.NOT_A_MEMBER, 1)
         self.answer()
-        bad = [dict(slot_ns=e.SLOT_NS + 1), dict(guard_ns=e.GUARD_NS + 1), dict(guard_ns=e.SLOT_NS), dict(slots=0),
-               dict(hold_frames=0), dict(phase_ns=wire.MAX_PHASE_NS + 1), dict(phase_ns=-wire.MAX_PHASE_NS - 1)]
+        bad = [
+            dict(slot_ns=e.SLOT_NS + 1),
+            dict(guard_ns=e.GUARD_NS + 1),
+            dict(guard_ns=e.SLOT_NS),
+            dict(slots=0),
+            dict(hold_frames=0),
+            dict(phase_ns=wire.MAX_PHASE_NS + 1),
+            dict(phase_ns=-wire.MAX_PHASE_NS - 1),
+        ]
         for fields in bad:
             self.configure(**fields)
         self.await_drops(DropReason.BAD_FIELD, len(bad))
@@ -199,16 +248,27 @@ class LeavesUnmeasured(MemberTest):
 class TellsFaults(MemberTest):
     def runTest(self):
         self.join()
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), linecard(LineCardKind.ALARM),
-                  wire.Alarm(code=FaultCode.LOSS_OF_SIGNAL, flags=0))
-        self.expect_packet_in(wire.PORT_LINECARD, *light_with_sequence(
-            wire.Fault(session=NONCE, frame=FRAME, code=FaultCode.LOSS_OF_SIGNAL, flags=0, edge=e.SLAVE)))
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            linecard(LineCardKind.ALARM),
+            wire.Alarm(code=FaultCode.LOSS_OF_SIGNAL, flags=0),
+        )
+        self.expect_packet_in(
+            wire.PORT_LINECARD,
+            *light_with_sequence(
+                wire.Fault(session=NONCE, frame=FRAME, code=FaultCode.LOSS_OF_SIGNAL, flags=0, edge=e.SLAVE)
+            ),
+        )
         self.expect_silence()
 
 
 def light_with_sequence(header):
-    return (ethernet(wire.ETHERTYPE_OPTICAL),
-            optical(OpticalKind.FAULT, src_edge=e.SLAVE, dst_edge=e.MASTER, queue=wire.SIGNALING_QUEUE, sequence=2), header)
+    return (
+        ethernet(wire.ETHERTYPE_OPTICAL),
+        optical(OpticalKind.FAULT, src_edge=e.SLAVE, dst_edge=e.MASTER, queue=wire.SIGNALING_QUEUE, sequence=2),
+        header,
+    )
 
 
 class LeavesAtShutdown(MemberTest):
@@ -235,7 +295,9 @@ class RefusesShutdowns(MemberTest):
         for fields in bad:
             self.from_master(OpticalKind.FAULT, wire.Fault(**{**shutdown, **fields}))
         self.await_drops(DropReason.BAD_FIELD, len(bad))
-        self.from_master(OpticalKind.FAULT, wire.Fault(**{**shutdown, "frame": (FRAME - wire.FRAME_WINDOW - 1) % (1 << 32)}))
+        self.from_master(
+            OpticalKind.FAULT, wire.Fault(**{**shutdown, "frame": (FRAME - wire.FRAME_WINDOW - 1) % (1 << 32)})
+        )
         self.await_drops(DropReason.STALE, 1)
         self.assertEqual((self.drops(DropReason.BAD_FIELD), self.drops(DropReason.STALE)), (len(bad), 1))
         self.expect_silence()
@@ -255,13 +317,20 @@ class Measures(e.MasterTest):
     def runTest(self):
         self.switch.set_default("membership", "inviting", own_phase_ns=OWN_PHASE_NS)
         self.switch.insert("member", {"edge": e.SLAVE, "port": e.FIBRE}, "accept_session", session=NONCE)
-        self.switch.insert("signaling", {"core": 0, "slot": e.SLAVE, "repeat": 1}, "send_sync", edge=e.SLAVE, port=e.FIBRE)
+        self.switch.insert(
+            "signaling", {"core": 0, "slot": e.SLAVE, "repeat": 1}, "send_sync", edge=e.SLAVE, port=e.FIBRE
+        )
         self.tick(0, frame_number=FRAME)
         self.handled(wire.PORT_LINECARD)
 
         def sync(frame_number=FRAME, session=NONCE, src_edge=e.SLAVE):
-            return light(OpticalKind.SYNC, wire.Stamp(sent_ns=1_000, received_ns=500), wire.Sync(
-                session=session, frame=frame_number, edge_ns=0, phase_ns=0), src_edge=src_edge, dst_edge=e.MASTER)
+            return light(
+                OpticalKind.SYNC,
+                wire.Stamp(sent_ns=1_000, received_ns=500),
+                wire.Sync(session=session, frame=frame_number, edge_ns=0, phase_ns=0),
+                src_edge=src_edge,
+                dst_edge=e.MASTER,
+            )
 
         self.send(e.FIBRE, *sync(src_edge=e.REMOTE))
         self.send(e.FIBRE, *sync(session=NONCE + 1))
@@ -273,9 +342,13 @@ class Measures(e.MasterTest):
         self.send(e.FIBRE, *sync(frame_number=FRAME + 1))
         self.await_drops(DropReason.STALE, 3)
         self.tick(e.SLAVE, frame_number=FRAME, repeat=1)
-        self.expect(e.FIBRE, ethernet(wire.ETHERTYPE_OPTICAL),
-                    optical(OpticalKind.SYNC, src_edge=e.MASTER, dst_edge=e.SLAVE, queue=wire.SIGNALING_QUEUE, sequence=1),
-                    wire.Stamp(), wire.Sync(session=NONCE, frame=FRAME, edge_ns=1_000, phase_ns=(-500 - OWN_PHASE_NS) % UNSIGNED))
+        self.expect(
+            e.FIBRE,
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            optical(OpticalKind.SYNC, src_edge=e.MASTER, dst_edge=e.SLAVE, queue=wire.SIGNALING_QUEUE, sequence=1),
+            wire.Stamp(),
+            wire.Sync(session=NONCE, frame=FRAME, edge_ns=1_000, phase_ns=(-500 - OWN_PHASE_NS) % UNSIGNED),
+        )
         self.tick(e.SLAVE, frame_number=FRAME, repeat=1)
         self.expect_silence()
 
@@ -289,8 +362,13 @@ class MeasuresANewSession(e.MasterTest):
         later = 1 << 31
         self.tick(0, frame_number=later)
         self.handled(wire.PORT_LINECARD)
-        parts = light(OpticalKind.SYNC, wire.Stamp(sent_ns=1_000, received_ns=500), wire.Sync(
-            session=NONCE, frame=later, edge_ns=0, phase_ns=0), src_edge=e.SLAVE, dst_edge=e.MASTER)
+        parts = light(
+            OpticalKind.SYNC,
+            wire.Stamp(sent_ns=1_000, received_ns=500),
+            wire.Sync(session=NONCE, frame=later, edge_ns=0, phase_ns=0),
+            src_edge=e.SLAVE,
+            dst_edge=e.MASTER,
+        )
         self.send(e.FIBRE, *parts)
         self.expect_packet_in(e.FIBRE, *parts)
 
@@ -299,8 +377,11 @@ class StaticMembersTakeNoOrders(e.EdgeTest):
     """Without membership by invitation nothing of this is taken."""
 
     def runTest(self):
-        for kind, headers in ((OpticalKind.INVITATION, (wire.Stamp(), wire.Invitation(nonce=1, mac=e.MAC, flags=0, answer_ns=0))),
-                              (OpticalKind.CONFIGURATION, (wire.Configuration(),)),
-                              (OpticalKind.SYNC, (wire.Stamp(), wire.Sync())), (OpticalKind.FAULT, (wire.Fault(),))):
+        for kind, headers in (
+            (OpticalKind.INVITATION, (wire.Stamp(), wire.Invitation(nonce=1, mac=e.MAC, flags=0, answer_ns=0))),
+            (OpticalKind.CONFIGURATION, (wire.Configuration(),)),
+            (OpticalKind.SYNC, (wire.Stamp(), wire.Sync())),
+            (OpticalKind.FAULT, (wire.Fault(),)),
+        ):
             self.send(e.FIBRE, *light(kind, *headers, src_edge=e.MASTER, dst_edge=e.SLAVE))
         self.expect_drop(DropReason.NOT_A_MEMBER, 4)

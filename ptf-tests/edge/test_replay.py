@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Control messages that are replayed, reordered, too old, or of frames and versions that cannot be: refused and counted,
 and the schedule in force is as if they had not come."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, FaultCode, OpticalKind
 from support import edge as e
@@ -36,7 +37,9 @@ class CommitTest(ScheduleTest):
 
     def setUp(self):
         super().setUp()
-        self.switch.insert("signaling", {"core": 0, "slot": 1, "repeat": BEACON_REPEAT}, "send_commit", edge=e.SLAVE, port=e.FIBRE)
+        self.switch.insert(
+            "signaling", {"core": 0, "slot": 1, "repeat": BEACON_REPEAT}, "send_commit", edge=e.SLAVE, port=e.FIBRE
+        )
         self.at(FRAME)
 
     def slot_0(self, frame_number):
@@ -46,8 +49,10 @@ class CommitTest(ScheduleTest):
     def expect_beacon(self, frame_number, **fields):
         self.tick(1, frame_number=frame_number % WRAP, repeat=BEACON_REPEAT)
         found = self.received(e.FIBRE)
-        self.assertEqual(wire.Commit.decode(found[wire.Ethernet.SIZE + wire.Optical.SIZE:]),
-                         wire.Commit(frame=frame_number % WRAP, **fields))
+        self.assertEqual(
+            wire.Commit.decode(found[wire.Ethernet.SIZE + wire.Optical.SIZE :]),
+            wire.Commit(frame=frame_number % WRAP, **fields),
+        )
 
 
 class ReplayedCommit(CommitTest):
@@ -215,8 +220,12 @@ class HearsAgainAfterAges(SlaveTest):
 
 class RequestOfAnotherTime(e.MasterTest):
     def request(self, frame_number):
-        return frame(ethernet(wire.ETHERTYPE_OPTICAL), optical(OpticalKind.REQUEST, src_edge=e.SLAVE, dst_edge=e.MASTER),
-                     wire.Request(frame=frame_number), bytes(wire.REQUEST_ENTRIES * wire.RequestEntry.SIZE))
+        return frame(
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            optical(OpticalKind.REQUEST, src_edge=e.SLAVE, dst_edge=e.MASTER),
+            wire.Request(frame=frame_number),
+            bytes(wire.REQUEST_ENTRIES * wire.RequestEntry.SIZE),
+        )
 
     def runTest(self):
         self.at(FRAME)
@@ -237,18 +246,23 @@ class ShutdownTest(e.MasterTest):
     def setUp(self):
         super().setUp()
         self.switch.set_default("membership", "inviting", own_phase_ns=OWN_PHASE_NS)
-        self.switch.insert("signaling", {"core": 0, "slot": 1, "repeat": BEACON_REPEAT}, "send_commit", edge=e.SLAVE, port=e.FIBRE)
+        self.switch.insert(
+            "signaling", {"core": 0, "slot": 1, "repeat": BEACON_REPEAT}, "send_commit", edge=e.SLAVE, port=e.FIBRE
+        )
         self.at(FRAME)
 
     def order(self, frame_number, flags=0, code=FaultCode.SHUTDOWN, session=0, dst_edge=e.MASTER):
-        parts = (ethernet(wire.ETHERTYPE_OPTICAL), optical(OpticalKind.FAULT, src_edge=e.MASTER, dst_edge=dst_edge),
-                 wire.Fault(session=session, frame=frame_number, code=code, flags=flags, edge=e.MASTER))
+        parts = (
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            optical(OpticalKind.FAULT, src_edge=e.MASTER, dst_edge=dst_edge),
+            wire.Fault(session=session, frame=frame_number, code=code, flags=flags, edge=e.MASTER),
+        )
         self.switch.packet_out(wire.PORT_SELF, sealed(frame(*parts)))
         self.packet_outs_handled(e.OTHER_HOST_PORT)
 
     def expect_ending(self, ending):
         self.tick(1, frame_number=FRAME, repeat=BEACON_REPEAT)
-        kind = wire.Optical.decode(self.received(e.FIBRE)[wire.Ethernet.SIZE:]).kind
+        kind = wire.Optical.decode(self.received(e.FIBRE)[wire.Ethernet.SIZE :]).kind
         self.assertEqual(kind, OpticalKind.FAULT if ending else OpticalKind.COMMIT)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slot ticks to gates, and how a version of the schedule comes into force."""
+
 from slotwise import wire
 from slotwise.wire import DropReason
 from support import edge as e
@@ -34,10 +35,18 @@ class GrantOutOfRange(e.MasterTest):
 
 class BadLineCardMessages(e.MasterTest):
     def runTest(self):
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                  wire.Linecard(version=UNKNOWN_VERSION, kind=wire.LineCardKind.SLOT_TICK), wire.SlotTick())
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.FLOW_CONTROL),
-                  wire.FlowControl())
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(version=UNKNOWN_VERSION, kind=wire.LineCardKind.SLOT_TICK),
+            wire.SlotTick(),
+        )
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            linecard(wire.LineCardKind.FLOW_CONTROL),
+            wire.FlowControl(),
+        )
         self.expect_drop(DropReason.BAD_VERSION, 2)
 
 
@@ -60,13 +69,17 @@ class CommitTest(e.MasterTest):
         super().setUp()
         self.grant(bank=0, slot=e.SLOT, queue=OLD_QUEUE)
         self.grant(bank=1, slot=e.SLOT, queue=NEW_QUEUE)
-        self.switch.insert("signaling", {"core": 0, "slot": 1, "repeat": BEACON_REPEAT}, "send_commit", edge=e.SLAVE, port=e.FIBRE)
+        self.switch.insert(
+            "signaling", {"core": 0, "slot": 1, "repeat": BEACON_REPEAT}, "send_commit", edge=e.SLAVE, port=e.FIBRE
+        )
 
     def expect_beacon(self, frame_number, **fields):
         self.tick(1, frame_number=frame_number, repeat=BEACON_REPEAT)
         found = self.received(e.FIBRE)
-        self.assertEqual(wire.Commit.decode(found[wire.Ethernet.SIZE + wire.Optical.SIZE:]),
-                         wire.Commit(frame=frame_number, **fields))
+        self.assertEqual(
+            wire.Commit.decode(found[wire.Ethernet.SIZE + wire.Optical.SIZE :]),
+            wire.Commit(frame=frame_number, **fields),
+        )
 
 
 class CommitFlipsBank(CommitTest):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Edges that share: what an edge allows those that it sends, what it grants those that it takes, by GTP's local rule."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, FlowOp, IntervalTimer, LabelKind, LineCardKind
 from support import edge as e
@@ -30,8 +31,18 @@ class ShareTest(MacroflowTest):
 
     def setUp(self):
         super().setUp()
-        self.switch.set_default("share_params", "set_share", sessions=EDGES * CLASSES, classes=CLASSES, capacity=CAPACITY,
-                                alpha_q16=ALPHA_Q16, beta_q16=BETA_Q16, capped=self.capped, periods_q16=PERIODS << 16, hold_ns=3 * PERIOD_NS)
+        self.switch.set_default(
+            "share_params",
+            "set_share",
+            sessions=EDGES * CLASSES,
+            classes=CLASSES,
+            capacity=CAPACITY,
+            alpha_q16=ALPHA_Q16,
+            beta_q16=BETA_Q16,
+            capped=self.capped,
+            periods_q16=PERIODS << 16,
+            hold_ns=3 * PERIOD_NS,
+        )
         self.local_ns = START_NS
         self.macroflow(THIRD_QUEUE, e.REMOTE + 1)
         self.totals = {QUEUE: 0, THIRD_QUEUE: 0}
@@ -43,27 +54,40 @@ class ShareTest(MacroflowTest):
         self.totals[queue] += sent
         self.asked[queue] += 1
         self.tick(queue)
-        self.expect(labels.PROBES, ethernet(wire.ETHERTYPE_OPTICAL, src=e.MAC), self.about(LabelKind.PROBE, self.edge, edge),
-                    self.word(sent, self.asked[queue], queue, wire.NO_FEEDBACK, self.local_ns))
+        self.expect(
+            labels.PROBES,
+            ethernet(wire.ETHERTYPE_OPTICAL, src=e.MAC),
+            self.about(LabelKind.PROBE, self.edge, edge),
+            self.word(sent, self.asked[queue], queue, wire.NO_FEEDBACK, self.local_ns),
+        )
 
     def tick(self, queue=QUEUE):
-        self.from_card(LineCardKind.INTERVAL_TICK, wire.IntervalTick(timer=IntervalTimer.CONTROL, local_ns=self.local_ns),
-                       wire.QueueReport(queue=queue, arrived_bytes=self.totals[queue]))
+        self.from_card(
+            LineCardKind.INTERVAL_TICK,
+            wire.IntervalTick(timer=IntervalTimer.CONTROL, local_ns=self.local_ns),
+            wire.QueueReport(queue=queue, arrived_bytes=self.totals[queue]),
+        )
 
     def word(self, sent, sequence, queue, feedback, sent_ns=START_NS, flags=GRANT):
-        return wire.Probe(sequence=sequence, sent_bytes=sent, feedback=feedback, flags=flags, queue=queue, sent_ns=sent_ns)
+        return wire.Probe(
+            sequence=sequence, sent_bytes=sent, feedback=feedback, flags=flags, queue=queue, sent_ns=sent_ns
+        )
 
     def granted(self, sent, feedback, queue=QUEUE, edge=e.REMOTE, **fields):
         """The far edge's reply to the last probe."""
-        self.send(labels.PROBES, ethernet(wire.ETHERTYPE_OPTICAL), self.about(LabelKind.REPLY, edge, self.edge, 4),
-                  self.word(sent, self.asked[queue], queue, feedback, **fields))
+        self.send(
+            labels.PROBES,
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            self.about(LabelKind.REPLY, edge, self.edge, 4),
+            self.word(sent, self.asked[queue], queue, feedback, **fields),
+        )
 
     def expect_about(self, exact, found):
         self.assertLessEqual(abs(found - exact), 2, f"found {found}, exact {exact}")
 
     def rate_told(self):
         """What the card is told, byte/s."""
-        found = self.received(wire.PORT_LINECARD)[wire.Ethernet.SIZE + wire.Linecard.SIZE:]
+        found = self.received(wire.PORT_LINECARD)[wire.Ethernet.SIZE + wire.Linecard.SIZE :]
         control = wire.FlowControl.decode(found)
         self.assertEqual(control.op, FlowOp.SET_RATE)
         return control.value // 8
@@ -78,15 +102,18 @@ class ShareTest(MacroflowTest):
         """A probe of a macroflow that this edge takes."""
         if sequence is None:
             sequence = self.told[src] = self.told.get(src, 0) + 1
-        self.send(labels.PROBES, ethernet(wire.ETHERTYPE_OPTICAL),
-                  self.about(LabelKind.PROBE, src, self.edge if dst is None else dst, 4, traffic_class=traffic_class),
-                  self.word(sent, sequence, 77, wire.NO_FEEDBACK, flags=flags))
+        self.send(
+            labels.PROBES,
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            self.about(LabelKind.PROBE, src, self.edge if dst is None else dst, 4, traffic_class=traffic_class),
+            self.word(sent, sequence, 77, wire.NO_FEEDBACK, flags=flags),
+        )
 
     def grant_told(self):
         content = self.received(labels.PROBES)
-        label = wire.Label.decode(content[wire.Ethernet.SIZE:])
+        label = wire.Label.decode(content[wire.Ethernet.SIZE :])
         self.assertEqual((label.kind, label.src_edge, label.hops_left), (LabelKind.REPLY, self.edge, labels.HOPS))
-        found = wire.Probe.decode(content[wire.Ethernet.SIZE + wire.Label.SIZE:])
+        found = wire.Probe.decode(content[wire.Ethernet.SIZE + wire.Label.SIZE :])
         self.assertEqual((found.flags, found.queue), (GRANT, 77))
         return found.feedback
 
@@ -173,15 +200,20 @@ class GrantsThatAreNotTaken(ShareTest):
     def refuse(self, reason, count, *replies):
         before = self.drops(reason)
         for number, fields in enumerate(replies, 1):
-            self.send(labels.PROBES, ethernet(wire.ETHERTYPE_OPTICAL),
-                      self.about(LabelKind.REPLY, **{**dict(src=e.REMOTE, dst=self.edge, hops=4), **fields.get("label", {})}),
-                      self.word(**{**dict(sent=3000, sequence=1, queue=QUEUE, feedback=7), **fields.get("probe", {})}))
+            self.send(
+                labels.PROBES,
+                ethernet(wire.ETHERTYPE_OPTICAL),
+                self.about(LabelKind.REPLY, **{**dict(src=e.REMOTE, dst=self.edge, hops=4), **fields.get("label", {})}),
+                self.word(**{**dict(sent=3000, sequence=1, queue=QUEUE, feedback=7), **fields.get("probe", {})}),
+            )
             self.await_drops(reason, before + number)
         self.assertEqual((self.drops(reason), len(replies)), (before + count, count))
 
     def runTest(self):
         self.asks(3000)
-        self.refuse(DropReason.BAD_FIELD, 3, {"probe": {"flags": 0}}, {"probe": {"flags": SATISFIED}}, {"probe": {"sent": 2999}})
+        self.refuse(
+            DropReason.BAD_FIELD, 3, {"probe": {"flags": 0}}, {"probe": {"flags": SATISFIED}}, {"probe": {"sent": 2999}}
+        )
         self.refuse(DropReason.STALE, 2, {"probe": {"sequence": 0}}, {"probe": {"sequence": 2}})
         self.refuse(DropReason.NOT_A_MEMBER, 2, {"label": {"src": 9}}, {"label": {"traffic_class": CLASS + 1}})
         self.refuse(DropReason.NO_VOQ, 1, {"probe": {"queue": UNKNOWN_QUEUE}})
@@ -203,8 +235,14 @@ class ProbesThatAreNotGranted(ShareTest):
 
     def runTest(self):
         self.grants(rate(FIRST_STEP), 0)
-        self.refuse(DropReason.NOT_A_MEMBER, {"src": EDGES}, {"src": 0xFFFF}, {"traffic_class": CLASSES}, {"traffic_class": 255},
-                    {"src": 0x4000, "traffic_class": 0})
+        self.refuse(
+            DropReason.NOT_A_MEMBER,
+            {"src": EDGES},
+            {"src": 0xFFFF},
+            {"traffic_class": CLASSES},
+            {"traffic_class": 255},
+            {"src": 0x4000, "traffic_class": 0},
+        )
         self.refuse(DropReason.BAD_FIELD, {"sent": 1 << 31}, {"sent": 0xFFFFFFFF}, {"src": self.edge})
         self.refuse(DropReason.STALE, {"sequence": 1}, {"sequence": 0}, {"sequence": 2 - WINDOW})
         self.grants(CAPACITY * PERIODS, CAPACITY)
@@ -229,7 +267,7 @@ class APlainProbeComesBack(ShareTest):
 
     def runTest(self):
         self.probes(5, flags=SATISFIED)
-        found = wire.Probe.decode(self.received(labels.PROBES)[wire.Ethernet.SIZE + wire.Label.SIZE:])
+        found = wire.Probe.decode(self.received(labels.PROBES)[wire.Ethernet.SIZE + wire.Label.SIZE :])
         self.assertEqual((found.flags, found.feedback), (SATISFIED, wire.NO_FEEDBACK))
         self.grants(CAPACITY * PERIODS, CAPACITY)
 
@@ -239,8 +277,15 @@ class AnEdgeThatDoesNotShareGrantsAnything(MacroflowTest):
 
     def runTest(self):
         content = wire.Probe(sequence=5, sent_bytes=1, feedback=wire.NO_FEEDBACK, flags=GRANT, queue=3, sent_ns=9)
-        self.send(labels.PROBES, ethernet(wire.ETHERTYPE_OPTICAL), self.about(LabelKind.PROBE, 999, self.edge, 1), content)
-        self.expect(labels.PROBES, ethernet(wire.ETHERTYPE_OPTICAL, src=e.MAC), self.about(LabelKind.REPLY, self.edge, 999), content)
+        self.send(
+            labels.PROBES, ethernet(wire.ETHERTYPE_OPTICAL), self.about(LabelKind.PROBE, 999, self.edge, 1), content
+        )
+        self.expect(
+            labels.PROBES,
+            ethernet(wire.ETHERTYPE_OPTICAL, src=e.MAC),
+            self.about(LabelKind.REPLY, self.edge, 999),
+            content,
+        )
 
 
 class AGrantDoesNotLastForEver(ShareTest):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests, beacons, and what passes between the switch and its controller."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, OpticalKind
 from support import edge as e
@@ -10,22 +11,35 @@ FIRST_BLOCK, SECOND_BLOCK = 0, 1
 
 class SignalingTest(e.EdgeTest):
     def report(self, queue, backlog_bytes=0, arrived_bytes=0):
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.QUEUE_REPORT),
-                  wire.QueueReport(queue=queue, backlog_bytes=backlog_bytes, arrived_bytes=arrived_bytes))
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            linecard(wire.LineCardKind.QUEUE_REPORT),
+            wire.QueueReport(queue=queue, backlog_bytes=backlog_bytes, arrived_bytes=arrived_bytes),
+        )
 
     def request_at(self, repeat, block, port=e.FIBRE):
-        self.switch.insert("signaling", {"core": 0, "slot": self.edge, "repeat": repeat}, "send_request", block=block, port=port)
+        self.switch.insert(
+            "signaling", {"core": 0, "slot": self.edge, "repeat": repeat}, "send_request", block=block, port=port
+        )
 
     def beacon_at(self, slot, repeat, edge, port):
-        self.switch.insert("signaling", {"core": 0, "slot": slot, "repeat": repeat}, "send_commit", edge=edge, port=port)
+        self.switch.insert(
+            "signaling", {"core": 0, "slot": slot, "repeat": repeat}, "send_commit", edge=edge, port=port
+        )
 
 
 def request(sequence, src_edge, entries=None, **fields):
     """Parts of a request; `entries` maps a position in the block to (backlog, arrived)."""
     entries = entries or {}
-    return (ethernet(wire.ETHERTYPE_OPTICAL),
-            optical(OpticalKind.REQUEST, src_edge=src_edge, dst_edge=e.MASTER, queue=wire.SIGNALING_QUEUE, sequence=sequence),
-            wire.Request(**fields), *(wire.RequestEntry(*entries.get(i, (0, 0))) for i in range(wire.REQUEST_ENTRIES)))
+    return (
+        ethernet(wire.ETHERTYPE_OPTICAL),
+        optical(
+            OpticalKind.REQUEST, src_edge=src_edge, dst_edge=e.MASTER, queue=wire.SIGNALING_QUEUE, sequence=sequence
+        ),
+        wire.Request(**fields),
+        *(wire.RequestEntry(*entries.get(i, (0, 0))) for i in range(wire.REQUEST_ENTRIES)),
+    )
 
 
 class RequestContents(SignalingTest):
@@ -49,8 +63,14 @@ class RareRequests(SignalingTest):
     """A request is made only in frames whose number has no bit of the mask."""
 
     def runTest(self):
-        self.switch.insert("signaling", {"core": 0, "slot": self.edge, "repeat": 1}, "send_request_every",
-                           block=FIRST_BLOCK, mask=7, port=e.FIBRE)
+        self.switch.insert(
+            "signaling",
+            {"core": 0, "slot": self.edge, "repeat": 1},
+            "send_request_every",
+            block=FIRST_BLOCK,
+            mask=7,
+            port=e.FIBRE,
+        )
         self.report(0, 1000, 5000)
         for frame_number in range(1, 8):
             self.tick(self.edge, frame_number=frame_number, repeat=1)
@@ -136,9 +156,18 @@ class MasterBeacons(MasterSignalingTest):
         self.beacon_at(slot=1, repeat=1, edge=e.SLAVE, port=e.FIBRE)
         for sequence, slot, port, dst_edge in ((1, 0, wire.PORT_CORE_CONTROL, 0xFFFF), (2, 1, e.FIBRE, e.SLAVE)):
             self.tick(slot, frame_number=8, repeat=1)
-            self.expect(port, ethernet(wire.ETHERTYPE_OPTICAL),
-                        optical(OpticalKind.COMMIT, src_edge=e.MASTER, dst_edge=dst_edge, queue=wire.SIGNALING_QUEUE,
-                                sequence=sequence), wire.Commit(frame=8))
+            self.expect(
+                port,
+                ethernet(wire.ETHERTYPE_OPTICAL),
+                optical(
+                    OpticalKind.COMMIT,
+                    src_edge=e.MASTER,
+                    dst_edge=dst_edge,
+                    queue=wire.SIGNALING_QUEUE,
+                    sequence=sequence,
+                ),
+                wire.Commit(frame=8),
+            )
 
 
 class MasterOwnRequest(MasterSignalingTest):
@@ -171,9 +200,11 @@ class PacketOutUnchanged(e.EdgeTest):
     """Whatever it holds: what would be refused from a port passes from the controller."""
 
     def runTest(self):
-        for port, packet in ((e.HOST_PORT, frame(ethernet(wire.ETHERTYPE_IPV4), b"no header")),
-                             (e.FIBRE, frame(*e.beacon(e.REMOTE, e.REMOTE))),
-                             (wire.PORT_LINECARD, frame(ethernet(wire.ETHERTYPE_LINECARD), bytes(40)))):
+        for port, packet in (
+            (e.HOST_PORT, frame(ethernet(wire.ETHERTYPE_IPV4), b"no header")),
+            (e.FIBRE, frame(*e.beacon(e.REMOTE, e.REMOTE))),
+            (wire.PORT_LINECARD, frame(ethernet(wire.ETHERTYPE_LINECARD), bytes(40))),
+        ):
             self.switch.packet_out(port, packet)
             self.expect(port, packet)
         self.expect_silence()
@@ -192,7 +223,9 @@ class PacketOutToSelf(e.MasterTest):
 
     def runTest(self):
         self.switch.packet_out(wire.PORT_SELF, sealed(frame(*request(1, e.SLAVE))))
-        self.switch.packet_out(wire.PORT_SELF, sealed(frame(ethernet(wire.ETHERTYPE_OPTICAL), optical(15, dst_edge=e.MASTER))))
+        self.switch.packet_out(
+            wire.PORT_SELF, sealed(frame(ethernet(wire.ETHERTYPE_OPTICAL), optical(15, dst_edge=e.MASTER)))
+        )
         self.expect_drop(DropReason.BAD_VERSION, 2)
 
 
@@ -208,7 +241,9 @@ class CommitWithWrongBits(e.MasterTest):
             self.switch.packet_out(wire.PORT_SELF, bytes(wrong))
         self.packet_outs_handled(e.OTHER_HOST_PORT)
         self.assertEqual(self.drops(DropReason.BAD_CHECK), len(bits))
-        self.switch.packet_out(wire.PORT_SELF, frame(*e.beacon(e.MASTER, e.MASTER, next_version=1), bytes(wire.Check.SIZE)))
+        self.switch.packet_out(
+            wire.PORT_SELF, frame(*e.beacon(e.MASTER, e.MASTER, next_version=1), bytes(wire.Check.SIZE))
+        )
         self.packet_outs_handled(e.OTHER_HOST_PORT)
         self.assertEqual(self.drops(DropReason.BAD_CHECK), len(bits) + 1)
         for _ in range(2):  # the whole one is taken, once

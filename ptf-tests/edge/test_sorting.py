@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an edge has to do with each kind of message, by the port that it comes by and by what the edge is in its star. The
 messages say nothing (all fields are zero): what they say is tested elsewhere."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, OpticalKind
 from support import edge as e
 from support.base import PAYLOAD_BYTES, ethernet, frame, optical, sealed
 
 SESSION = 5
-KINDS = [OpticalKind.DATA, OpticalKind.REQUEST, OpticalKind.COMMIT, OpticalKind.INVITATION, OpticalKind.CONFIGURATION,
-         OpticalKind.SYNC, OpticalKind.FAULT]
+KINDS = [
+    OpticalKind.DATA,
+    OpticalKind.REQUEST,
+    OpticalKind.COMMIT,
+    OpticalKind.INVITATION,
+    OpticalKind.CONFIGURATION,
+    OpticalKind.SYNC,
+    OpticalKind.FAULT,
+]
 
 
 class Sorting:
@@ -22,12 +30,20 @@ class Sorting:
     def reason(self, source, kind):
         before = {reason: self.drops(reason) for reason in DropReason}
         src_edge = e.SLAVE if self.edge == e.MASTER else e.MASTER
-        message = frame(ethernet(wire.ETHERTYPE_OPTICAL), optical(kind, src_edge=src_edge, dst_edge=self.edge),
-                        bytes(PAYLOAD_BYTES.get(kind, 0)))
+        message = frame(
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            optical(kind, src_edge=src_edge, dst_edge=self.edge),
+            bytes(PAYLOAD_BYTES.get(kind, 0)),
+        )
         if source == "light":
             self.send(e.FIBRE, message)
             # For a reason that no message here is dropped for.
-            self.send_marker(DropReason.MISDIRECTED, e.FIBRE, ethernet(wire.ETHERTYPE_OPTICAL), optical(OpticalKind.DATA, dst_edge=e.REMOTE))
+            self.send_marker(
+                DropReason.MISDIRECTED,
+                e.FIBRE,
+                ethernet(wire.ETHERTYPE_OPTICAL),
+                optical(OpticalKind.DATA, dst_edge=e.REMOTE),
+            )
         else:
             self.switch.packet_out(wire.PORT_SELF, sealed(message))
             self.packet_outs_handled(e.OTHER_HOST_PORT)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains in a star: packets join as before optical packet switches, have no label, and the card is told the VOQ they wait in."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, LineCardKind, TrainPart
 from support import edge as e
@@ -31,23 +32,42 @@ class StarTrainTest(e.EdgeTest):
         header = ipv4(REMOTE_HOST, payload, **fields)
         self.send(e.HOST_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=e.MAC, src=e.HOST_MAC), header, payload)
         self.sequences[queue] = self.sequences.get(queue, 0) + 1
-        self.expect(e.FIBRE, ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
-                    wire.Optical(version=wire.OPTICAL_VERSION, kind=wire.OpticalKind.DATA, src_edge=self.edge, dst_edge=e.REMOTE, queue=queue,
-                                 train=part, sequence=self.sequences[queue], inner_type=wire.ETHERTYPE_IPV4),
-                    frame(ipv4(**{**header.__dict__, "ttl": header.ttl - 1, "checksum": 0}), payload))
+        self.expect(
+            e.FIBRE,
+            ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
+            wire.Optical(
+                version=wire.OPTICAL_VERSION,
+                kind=wire.OpticalKind.DATA,
+                src_edge=self.edge,
+                dst_edge=e.REMOTE,
+                queue=queue,
+                train=part,
+                sequence=self.sequences[queue],
+                inner_type=wire.ETHERTYPE_IPV4,
+            ),
+            frame(ipv4(**{**header.__dict__, "ttl": header.ttl - 1, "checksum": 0}), payload),
+        )
 
     def close(self, packets, queue=QUEUE, port=e.FIBRE, **fields):
         """The card of a fibre has closed a train of so many packets."""
         one = PACKET_BYTES + FRAME_BYTES
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                  wire.Linecard(version=wire.LINECARD_VERSION, kind=LineCardKind.TRAIN_TICK, port=port),
-                  wire.TrainTick(**{**dict(queue=queue, packets=packets, bytes=packets * one, first_bytes=one, local_ns=7), **fields}))
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(version=wire.LINECARD_VERSION, kind=LineCardKind.TRAIN_TICK, port=port),
+            wire.TrainTick(
+                **{**dict(queue=queue, packets=packets, bytes=packets * one, first_bytes=one, local_ns=7), **fields}
+            ),
+        )
 
     def expect_voq(self, packets, queue=QUEUE, voq=QUEUE, port=e.FIBRE):
         """The card is told where the train waits, and nothing else: there is no label."""
-        self.expect(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                    wire.Linecard(version=wire.LINECARD_VERSION, kind=LineCardKind.TRAIN_LABEL, port=port),
-                    wire.TrainLabel(queue=queue, packets=packets, tag=voq))
+        self.expect(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(version=wire.LINECARD_VERSION, kind=LineCardKind.TRAIN_LABEL, port=port),
+            wire.TrainLabel(queue=queue, packets=packets, tag=voq),
+        )
 
 
 class PacketsOfAStarJoin(StarTrainTest):
@@ -72,8 +92,12 @@ class FlowsOfAStarShareAVoq(StarTrainTest):
     def runTest(self):
         self.aggregate()
         self.aggregate(FLOW_QUEUE, voq=QUEUE)
-        self.switch.insert("flow_queue", {"src": 0x0A000001, "dst": REMOTE_HOST, "protocol": wire.IP_PROTOCOL_UDP, "l4_src": 4000,
-                                          "l4_dst": 5201}, "set_flow_queue", queue=FLOW_QUEUE)
+        self.switch.insert(
+            "flow_queue",
+            {"src": 0x0A000001, "dst": REMOTE_HOST, "protocol": wire.IP_PROTOCOL_UDP, "l4_src": 4000, "l4_dst": 5201},
+            "set_flow_queue",
+            queue=FLOW_QUEUE,
+        )
         payload = FLOW + bytes(len(PAYLOAD) - len(FLOW))
         for part in (FIRST, MIDDLE, MIDDLE, FIRST):
             self.packet(part, FLOW_QUEUE, payload, protocol=wire.IP_PROTOCOL_UDP)
@@ -109,10 +133,19 @@ class TicksOfAStarThatAreNotBelieved(StarTrainTest):
         self.aggregate()
         self.packet(FIRST)
         self.packet(MIDDLE)
-        refused = ((DropReason.BAD_QUEUE, ({"queue": wire.SIGNALING_QUEUE}, {"port": e.FIBRE + wire.MAX_CORES}, {"port": 0})),
-                   (DropReason.NO_ROUTE, ({"queue": UNKNOWN_QUEUE},)),
-                   (DropReason.BAD_FIELD, ({"packets": 0}, {"bytes": 1 << 24}, {"lost_bytes": 1 << 31}, {"bytes": 2 * (FRAME_BYTES + 20) - 1,
-                                                                                                     "first_bytes": 0})))
+        refused = (
+            (DropReason.BAD_QUEUE, ({"queue": wire.SIGNALING_QUEUE}, {"port": e.FIBRE + wire.MAX_CORES}, {"port": 0})),
+            (DropReason.NO_ROUTE, ({"queue": UNKNOWN_QUEUE},)),
+            (
+                DropReason.BAD_FIELD,
+                (
+                    {"packets": 0},
+                    {"bytes": 1 << 24},
+                    {"lost_bytes": 1 << 31},
+                    {"bytes": 2 * (FRAME_BYTES + 20) - 1, "first_bytes": 0},
+                ),
+            ),
+        )
         for reason, ticks in refused:
             for count, fields in enumerate(ticks, 1):
                 self.close(**{"packets": 2, **fields})

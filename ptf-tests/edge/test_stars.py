@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An edge in several stars, demand shared over cores, and beacons out of band."""
+
 from slotwise import wire
 from slotwise.wire import DropReason
 from support import edge as e
@@ -13,7 +14,9 @@ FLOWS = 200
 
 
 def card(core):
-    return wire.Linecard(version=wire.LINECARD_VERSION, kind=wire.LineCardKind.SLOT_TICK, port=wire.PORT_OPTICAL_BASE + core)
+    return wire.Linecard(
+        version=wire.LINECARD_VERSION, kind=wire.LineCardKind.SLOT_TICK, port=wire.PORT_OPTICAL_BASE + core
+    )
 
 
 class TwoStars(e.EdgeTest):
@@ -21,22 +24,43 @@ class TwoStars(e.EdgeTest):
 
     def setUp(self):
         super().setUp()
-        self.switch.insert("edge_params", {"core": SECOND}, "set_edge_params", edge_id=self.edge, is_master=1,
-                           master=self.edge, mac=e.MAC, guard_ns=e.GUARD_NS, slot_ns=e.SLOT_NS,
-                           beacon_hold_frames=e.HOLD_FRAMES)
+        self.switch.insert(
+            "edge_params",
+            {"core": SECOND},
+            "set_edge_params",
+            edge_id=self.edge,
+            is_master=1,
+            master=self.edge,
+            mac=e.MAC,
+            guard_ns=e.GUARD_NS,
+            slot_ns=e.SLOT_NS,
+            beacon_hold_frames=e.HOLD_FRAMES,
+        )
         for core in (FIRST, SECOND):
-            self.switch.insert("slot_schedule", {"core": core, "bank": 0, "slot": e.SLOT}, "grant", queue=OLD_QUEUE + 16 * core)
-            self.switch.insert("slot_schedule", {"core": core, "bank": 1, "slot": e.SLOT}, "grant", queue=NEW_QUEUE + 16 * core)
+            self.switch.insert(
+                "slot_schedule", {"core": core, "bank": 0, "slot": e.SLOT}, "grant", queue=OLD_QUEUE + 16 * core
+            )
+            self.switch.insert(
+                "slot_schedule", {"core": core, "bank": 1, "slot": e.SLOT}, "grant", queue=NEW_QUEUE + 16 * core
+            )
 
     def tick_of(self, core, slot, frame_number, repeat=0):
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), card(core),
-                  wire.SlotTick(frame=frame_number, slot=slot, repeat=repeat))
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            card(core),
+            wire.SlotTick(frame=frame_number, slot=slot, repeat=repeat),
+        )
 
     def expect_open_of(self, core, queue):
-        self.expect(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                    wire.Linecard(version=wire.LINECARD_VERSION, kind=wire.LineCardKind.FLOW_CONTROL,
-                                  port=wire.PORT_OPTICAL_BASE + core),
-                    wire.FlowControl(queue=queue, op=wire.FlowOp.OPEN, open_ns=e.GUARD_NS, close_ns=e.SLOT_NS))
+        self.expect(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(
+                version=wire.LINECARD_VERSION, kind=wire.LineCardKind.FLOW_CONTROL, port=wire.PORT_OPTICAL_BASE + core
+            ),
+            wire.FlowControl(queue=queue, op=wire.FlowOp.OPEN, open_ns=e.GUARD_NS, close_ns=e.SLOT_NS),
+        )
 
 
 class BeaconOfOneStar(TwoStars):
@@ -55,7 +79,9 @@ class BeaconOfOneStar(TwoStars):
 class CommitNamesItsStar(TwoStars):
     def runTest(self):
         header = optical(wire.OpticalKind.COMMIT, dst_edge=self.edge, queue=wire.SIGNALING_QUEUE, core=SECOND)
-        self.switch.packet_out(wire.PORT_SELF, sealed(frame(ethernet(wire.ETHERTYPE_OPTICAL), header, wire.Commit(next_version=1))))
+        self.switch.packet_out(
+            wire.PORT_SELF, sealed(frame(ethernet(wire.ETHERTYPE_OPTICAL), header, wire.Commit(next_version=1)))
+        )
         self.packet_outs_handled(e.OTHER_HOST_PORT)
         self.tick_of(SECOND, 0, 6)  # announced
         self.tick_of(SECOND, e.SLOT, 7)
@@ -84,16 +110,21 @@ class NoSuchStar(e.MasterTest):
     def runTest(self):
         beyond = wire.MAX_CORES
         self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), card(beyond), wire.SlotTick())
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                  wire.Linecard(version=wire.LINECARD_VERSION, kind=wire.LineCardKind.SLOT_TICK, port=e.HOST_PORT),
-                  wire.SlotTick())
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(version=wire.LINECARD_VERSION, kind=wire.LineCardKind.SLOT_TICK, port=e.HOST_PORT),
+            wire.SlotTick(),
+        )
         self.expect_drop(DropReason.UNEXPECTED_PORT, 2)
 
 
 class CommitForNoSuchStar(e.MasterTest):
     def runTest(self):
         header = optical(wire.OpticalKind.COMMIT, queue=wire.SIGNALING_QUEUE, core=wire.MAX_CORES)
-        self.switch.packet_out(wire.PORT_SELF, sealed(frame(ethernet(wire.ETHERTYPE_OPTICAL), header, wire.Commit(next_version=1))))
+        self.switch.packet_out(
+            wire.PORT_SELF, sealed(frame(ethernet(wire.ETHERTYPE_OPTICAL), header, wire.Commit(next_version=1)))
+        )
         self.expect_drop(DropReason.BAD_FIELD)
 
 
@@ -108,18 +139,27 @@ class ShareTest(e.EdgeTest):
         self.switch.insert("voq", {"dst_edge": e.REMOTE, "class": 0}, "share", shares=e.REMOTE)
         for part in self.parts:
             core = part // (wire.SHARES // 2)
-            self.switch.insert("voq_share", {"shares": e.REMOTE, "part": part}, "enqueue",
-                               queue=e.REMOTE + 16 * core, port=e.FIBRE + core)
+            self.switch.insert(
+                "voq_share",
+                {"shares": e.REMOTE, "part": part},
+                "enqueue",
+                queue=e.REMOTE + 16 * core,
+                port=e.FIBRE + core,
+            )
 
     def send_flow(self, port):
         ports = port.to_bytes(2, "big") + (80).to_bytes(2, "big")
-        self.send(e.HOST_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=e.MAC, src=e.HOST_MAC),
-                  ipv4(REMOTE_HOST, ports, protocol=wire.IP_PROTOCOL_UDP), ports)
+        self.send(
+            e.HOST_PORT,
+            ethernet(wire.ETHERTYPE_IPV4, dst=e.MAC, src=e.HOST_MAC),
+            ipv4(REMOTE_HOST, ports, protocol=wire.IP_PROTOCOL_UDP),
+            ports,
+        )
 
     def core_of_next(self):
         result = self.dataplane.poll(device_number=0, timeout=5)
         self.assertIn(result.port, (e.FIBRE, SECOND_FIBRE))
-        header = wire.Optical.decode(result.packet[wire.Ethernet.SIZE:])
+        header = wire.Optical.decode(result.packet[wire.Ethernet.SIZE :])
         core = result.port - e.FIBRE
         self.assertEqual(header.queue, e.REMOTE + 16 * core)
         return core
@@ -146,8 +186,12 @@ class FragmentsGoOneWay(ShareTest):
         for port in range(32):
             ports = port.to_bytes(2, "big") + (80).to_bytes(2, "big")
             for place in (dict(flags=1), dict(flags=1, frag_offset=1), dict(frag_offset=2)):
-                self.send(e.HOST_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=e.MAC, src=e.HOST_MAC),
-                          ipv4(REMOTE_HOST, ports, protocol=wire.IP_PROTOCOL_UDP, **place), ports)
+                self.send(
+                    e.HOST_PORT,
+                    ethernet(wire.ETHERTYPE_IPV4, dst=e.MAC, src=e.HOST_MAC),
+                    ipv4(REMOTE_HOST, ports, protocol=wire.IP_PROTOCOL_UDP, **place),
+                    ports,
+                )
                 ways.add(self.core_of_next())
         self.assertEqual(len(ways), 1)
 
@@ -197,21 +241,27 @@ class RequestOutOfBandNamesItsStarAndSaysWhetherThereIsLight(TwoStars):
     def setUp(self):
         super().setUp()
         self.switch.insert("membership", {"core": SECOND}, "out_of_band")
-        self.switch.insert("signaling", {"core": SECOND, "slot": 0, "repeat": 1}, "send_request", block=0, port=wire.PORT_CPU)
+        self.switch.insert(
+            "signaling", {"core": SECOND, "slot": 0, "repeat": 1}, "send_request", block=0, port=wire.PORT_CPU
+        )
 
     def request_of(self, frame_number):
         self.tick_of(SECOND, 0, frame_number, repeat=1)
         ingress_port, packet = self.switch.packet_in(DEADLINE_S)
         self.assertEqual(ingress_port, wire.PORT_LINECARD)
-        header = wire.Optical.decode(packet[wire.Ethernet.SIZE:])
+        header = wire.Optical.decode(packet[wire.Ethernet.SIZE :])
         self.assertEqual((header.kind, header.core), (wire.OpticalKind.REQUEST, SECOND))
-        return wire.Request.decode(packet[wire.Ethernet.SIZE + wire.Optical.SIZE + wire.Check.SIZE:])
+        return wire.Request.decode(packet[wire.Ethernet.SIZE + wire.Optical.SIZE + wire.Check.SIZE :])
 
     def alarm(self, over):
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                  wire.Linecard(version=wire.LINECARD_VERSION, kind=wire.LineCardKind.ALARM,
-                                port=wire.PORT_OPTICAL_BASE + SECOND),
-                  wire.Alarm(code=wire.FaultCode.LOSS_OF_SIGNAL, flags=over))
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(
+                version=wire.LINECARD_VERSION, kind=wire.LineCardKind.ALARM, port=wire.PORT_OPTICAL_BASE + SECOND
+            ),
+            wire.Alarm(code=wire.FaultCode.LOSS_OF_SIGNAL, flags=over),
+        )
 
     def runTest(self):
         self.assertEqual(self.request_of(10).flags & wire.REQUEST_NO_LIGHT, 0)
@@ -225,13 +275,20 @@ class FaultNamesItsStar(TwoStars):
     """Only the second star is joined by invitation: the first one's line card has nobody to tell."""
 
     def runTest(self):
-        self.switch.insert("membership", {"core": SECOND}, "by_invitation", fault_port=wire.PORT_CPU, margin_ns=1_000, out_of_band=0)
+        self.switch.insert(
+            "membership", {"core": SECOND}, "by_invitation", fault_port=wire.PORT_CPU, margin_ns=1_000, out_of_band=0
+        )
         for core in (0, SECOND):
-            self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                      wire.Linecard(version=wire.LINECARD_VERSION, kind=wire.LineCardKind.ALARM, port=wire.PORT_OPTICAL_BASE + core),
-                      wire.Alarm(code=wire.FaultCode.POWER, flags=0))
+            self.send(
+                wire.PORT_LINECARD,
+                ethernet(wire.ETHERTYPE_LINECARD),
+                wire.Linecard(
+                    version=wire.LINECARD_VERSION, kind=wire.LineCardKind.ALARM, port=wire.PORT_OPTICAL_BASE + core
+                ),
+                wire.Alarm(code=wire.FaultCode.POWER, flags=0),
+            )
         _, packet = self.switch.packet_in(DEADLINE_S)
-        header = wire.Optical.decode(packet[wire.Ethernet.SIZE:])
+        header = wire.Optical.decode(packet[wire.Ethernet.SIZE :])
         self.assertEqual((header.kind, header.core), (wire.OpticalKind.FAULT, SECOND))
         self.expect_silence()
 
@@ -243,8 +300,10 @@ class BadBeaconsOutOfBand(OutOfBandTest):
         self.told(frame=10 + wire.FRAME_LEAD + 1)
         self.told(src_edge=e.REMOTE, frame=10)
         self.told(frame=10, active_version=0, next_version=2)
-        self.assertEqual([self.drops(reason) for reason in
-                          (DropReason.STALE, DropReason.BAD_FIELD, DropReason.BAD_COMMIT)], [1, 1, 2])
+        self.assertEqual(
+            [self.drops(reason) for reason in (DropReason.STALE, DropReason.BAD_FIELD, DropReason.BAD_COMMIT)],
+            [1, 1, 2],
+        )
         self.tick(e.SLOT, frame_number=11)
         self.expect_open(OLD_QUEUE)
 

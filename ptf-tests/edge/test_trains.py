@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains of several packets: which packet opens one, what a label says of it, and ticks that are not believed."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, LabelKind, LineCardKind, TrainPart
 from support import edge as e
@@ -29,15 +30,26 @@ class TrainTest(labels.LabelTest):
         self.set_train(queue)
 
     def set_train(self, queue, traffic_class=0, port=e.FIBRE, second=0):
-        self.switch.insert("train_queue", {"queue": queue}, "set_train", dst_edge=e.REMOTE, traffic_class=traffic_class, port=port,
-                           second=second)
+        self.switch.insert(
+            "train_queue",
+            {"queue": queue},
+            "set_train",
+            dst_edge=e.REMOTE,
+            traffic_class=traffic_class,
+            port=port,
+            second=second,
+        )
 
     def packet(self, part, payload=PAYLOAD, queue=QUEUE, traffic_class=0, **fields):
         """A packet goes to the card as this part of its queue's train; what it carries."""
         carried = self.send_packet(payload, **fields)
         self.sequences[queue] = self.sequences.get(queue, 0) + 1
-        self.expect(e.FIBRE, ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
-                    self.light(self.sequences[queue], part, queue, traffic_class), carried)
+        self.expect(
+            e.FIBRE,
+            ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
+            self.light(self.sequences[queue], part, queue, traffic_class),
+            carried,
+        )
         return carried
 
     def packets(self, *parts):
@@ -146,7 +158,9 @@ class QueuesHaveTrainsOfTheirOwn(TrainTest):
 
     def runTest(self):
         for traffic_class, queue in ((1, OTHER_QUEUE), (2, UNKNOWN_QUEUE)):
-            self.switch.insert("traffic_class", {"dscp": (traffic_class, 0x3F)}, "set_class", priority=1, traffic_class=traffic_class)
+            self.switch.insert(
+                "traffic_class", {"dscp": (traffic_class, 0x3F)}, "set_class", priority=1, traffic_class=traffic_class
+            )
             self.queue(e.FIBRE, queue, traffic_class)
         self.aggregate(OTHER_QUEUE, PACKET_BYTES)
         self.packets(FIRST, MIDDLE)
@@ -154,9 +168,13 @@ class QueuesHaveTrainsOfTheirOwn(TrainTest):
         self.packet(FIRST, queue=OTHER_QUEUE, traffic_class=1, dscp=1)
         self.train(1, 1, OTHER_QUEUE)
         carried = self.send_packet(PAYLOAD, dscp=2)
-        self.expect(e.FIBRE, ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
-                    self.label(2, PACKET_BYTES + labels.FRAME_BYTES - self.framing + wire.Label.SIZE, traffic_class=2),
-                    self.light(1, ONLY, UNKNOWN_QUEUE, 2), carried)
+        self.expect(
+            e.FIBRE,
+            ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
+            self.label(2, PACKET_BYTES + labels.FRAME_BYTES - self.framing + wire.Label.SIZE, traffic_class=2),
+            self.light(1, ONLY, UNKNOWN_QUEUE, 2),
+            carried,
+        )
         self.train(3, 2)
 
 
@@ -169,8 +187,12 @@ class FlowsHaveTrainsOfTheirOwn(TrainTest):
         self.packet(part, flow + bytes(PACKET_BYTES - wire.Ipv4.SIZE - len(flow)), queue, protocol=wire.IP_PROTOCOL_UDP)
 
     def name(self, queue):
-        self.switch.insert("flow_queue", {"src": 0x0A000001, "dst": REMOTE_HOST, "protocol": wire.IP_PROTOCOL_UDP, "l4_src": 4000,
-                                          "l4_dst": 5201}, "set_flow_queue", queue=queue)
+        self.switch.insert(
+            "flow_queue",
+            {"src": 0x0A000001, "dst": REMOTE_HOST, "protocol": wire.IP_PROTOCOL_UDP, "l4_src": 4000, "l4_dst": 5201},
+            "set_flow_queue",
+            queue=queue,
+        )
 
     def runTest(self):
         self.name(OTHER_QUEUE)
@@ -186,7 +208,12 @@ class FlowsHaveTrainsOfTheirOwn(TrainTest):
 class AFlowInAQueueThatThereIsNot(FlowsHaveTrainsOfTheirOwn):
     def runTest(self):
         self.name(wire.SIGNALING_QUEUE)
-        self.send(e.HOST_PORT, ethernet(wire.ETHERTYPE_IPV4), ipv4(REMOTE_HOST, self.flow, protocol=wire.IP_PROTOCOL_UDP), self.flow)
+        self.send(
+            e.HOST_PORT,
+            ethernet(wire.ETHERTYPE_IPV4),
+            ipv4(REMOTE_HOST, self.flow, protocol=wire.IP_PROTOCOL_UDP),
+            self.flow,
+        )
         self.expect_drop(DropReason.BAD_QUEUE)
 
 
@@ -200,8 +227,13 @@ class FlowsWithoutTrains(FlowsHaveTrainsOfTheirOwn):
         self.name(OTHER_QUEUE)
         payload = self.flow + PAYLOAD
         carried = self.send_packet(payload, protocol=wire.IP_PROTOCOL_UDP)
-        self.expect(e.FIBRE, ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC), self.label(1, len(carried) + wire.Label.SIZE),
-                    self.light(1, ONLY), carried)
+        self.expect(
+            e.FIBRE,
+            ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
+            self.label(1, len(carried) + wire.Label.SIZE),
+            self.light(1, ONLY),
+            carried,
+        )
 
 
 class TicksThatAreNotBelieved(TrainTest):
@@ -217,13 +249,16 @@ class TicksThatAreNotBelieved(TrainTest):
         self.packets(FIRST, MIDDLE)
         self.refuse(DropReason.BAD_QUEUE, {"queue": wire.SIGNALING_QUEUE}, {"queue": 0xFFFF})
         self.refuse(DropReason.NO_ROUTE, {"queue": UNKNOWN_QUEUE})
-        self.refuse(DropReason.BAD_FIELD,
-                    {"packets": 0, "bytes": 200},
-                    {"packets": 1},  # whose only frame is shorter than it
-                    {"first_bytes": 2 * PACKET_BYTES + 1},
-                    {"bytes": wire.MAX_TRAIN_BYTES + 1}, {"bytes": 0xFFFFFFFF},
-                    {"lost_bytes": 1 << 31},
-                    {"packets": 11})  # that carry less than an IPv4 header each
+        self.refuse(
+            DropReason.BAD_FIELD,
+            {"packets": 0, "bytes": 200},
+            {"packets": 1},  # whose only frame is shorter than it
+            {"first_bytes": 2 * PACKET_BYTES + 1},
+            {"bytes": wire.MAX_TRAIN_BYTES + 1},
+            {"bytes": 0xFFFFFFFF},
+            {"lost_bytes": 1 << 31},
+            {"packets": 11},
+        )  # that carry less than an IPv4 header each
         self.packet(MIDDLE)
         self.train(1, 3)
         self.packet(FIRST)
@@ -242,10 +277,17 @@ class TicksThatAreNone(TrainTest):
         self.expect_drop(DropReason.BAD_VERSION, 2)
         self.from_card(LineCardKind.TRAIN_TICK, tick.encode()[:-1])
         self.await_drops(DropReason.TRUNCATED, 1)
-        self.send(e.HOST_PORT, ethernet(wire.ETHERTYPE_LINECARD),
-                  wire.Linecard(version=wire.LINECARD_VERSION, kind=LineCardKind.TRAIN_TICK, port=e.FIBRE), tick)
+        self.send(
+            e.HOST_PORT,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(version=wire.LINECARD_VERSION, kind=LineCardKind.TRAIN_TICK, port=e.FIBRE),
+            tick,
+        )
         self.await_drops(DropReason.UNEXPECTED_PORT, 1)
-        self.assertEqual([self.drops(r) for r in (DropReason.BAD_VERSION, DropReason.TRUNCATED, DropReason.UNEXPECTED_PORT)], [2, 1, 1])
+        self.assertEqual(
+            [self.drops(r) for r in (DropReason.BAD_VERSION, DropReason.TRUNCATED, DropReason.UNEXPECTED_PORT)],
+            [2, 1, 1],
+        )
         self.expect_silence()
 
 
@@ -263,10 +305,18 @@ class NoOutputsInAStar(e.EdgeTest):
     """Without parameters of labels these are kinds that are not known."""
 
     def runTest(self):
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                  wire.Linecard(version=wire.LINECARD_VERSION, kind=LineCardKind.TRAIN_SENT, port=e.FIBRE), wire.TrainSent())
-        self.send(e.FIBRE, ethernet(wire.ETHERTYPE_OPTICAL), wire.Label(version=wire.LABEL_VERSION, kind=LabelKind.PROBE, dst_edge=self.edge),
-                  wire.Probe())
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(version=wire.LINECARD_VERSION, kind=LineCardKind.TRAIN_SENT, port=e.FIBRE),
+            wire.TrainSent(),
+        )
+        self.send(
+            e.FIBRE,
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            wire.Label(version=wire.LABEL_VERSION, kind=LabelKind.PROBE, dst_edge=self.edge),
+            wire.Probe(),
+        )
         self.expect_drop(DropReason.BAD_VERSION, 2)
 
 
@@ -276,11 +326,12 @@ class AcknowledgementsApart(labels.LabelTest):
     def tcp(self, words=5, payload=b"", **fields):
         """A segment with a header of so many 32-bit words."""
         header = wire.L4Ports(src=4000, dst=80).encode() + bytes(8) + bytes([words << 4, 0x10]) + bytes(6)
-        return self.send_packet(header + bytes(4 * words - 20) + payload,
-                                **{**dict(protocol=wire.IP_PROTOCOL_TCP), **fields})
+        return self.send_packet(
+            header + bytes(4 * words - 20) + payload, **{**dict(protocol=wire.IP_PROTOCOL_TCP), **fields}
+        )
 
     def expect_class(self, traffic_class):
-        light = self.received(e.FIBRE)[wire.Ethernet.SIZE + wire.Label.SIZE:]
+        light = self.received(e.FIBRE)[wire.Ethernet.SIZE + wire.Label.SIZE :]
         self.assertEqual(wire.Optical.decode(light).traffic_class, traffic_class)
 
     def runTest(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """XCP-CL on an edge's VOQs: capacity from the slots granted, in the frame in which they are. What XCP makes of a packet is
 tested with the router, which has the same controls."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, IntervalTimer
 from support import edge as e
@@ -24,7 +25,9 @@ class EdgeXcp(XcpMixin):
         for edge, queue in ((e.REMOTE, QUEUE), (OTHER_EDGE, OTHER_QUEUE)):
             self.switch.insert("ipv4_route", {"dst": (0x0A000000 + (edge << 16), 16)}, "to_edge", edge=edge)
             self.switch.insert("voq", {"dst_edge": edge, "class": 0}, "enqueue", queue=queue, port=e.FIBRE)
-        self.switch.insert("ipv4_route", {"dst": (LOCAL_HOST, 32)}, "to_host", port=e.OTHER_HOST_PORT, mac=e.OTHER_HOST_MAC)
+        self.switch.insert(
+            "ipv4_route", {"dst": (LOCAL_HOST, 32)}, "to_host", port=e.OTHER_HOST_PORT, mac=e.OTHER_HOST_MAC
+        )
         self.switch.insert("xcp_output", {"queue": QUEUE}, "slot_capacity", throughput=SLOT_RATE, overhead=OVERHEAD)
 
     def slots(self, bank, slots, queue=QUEUE):
@@ -90,7 +93,9 @@ class FixedCapacityIgnoresSlots(SlaveTest):
     """Plain XCP on a VOQ."""
 
     def runTest(self):
-        self.switch.insert("xcp_output", {"queue": OTHER_QUEUE}, "fixed_capacity", throughput=5 * SLOT_RATE, overhead=OVERHEAD)
+        self.switch.insert(
+            "xcp_output", {"queue": OTHER_QUEUE}, "fixed_capacity", throughput=5 * SLOT_RATE, overhead=OVERHEAD
+        )
         self.slots(bank=0, slots=3, queue=OTHER_QUEUE)
         self.queue, self.xcp_dst = OTHER_QUEUE, 0x0A000001 + (OTHER_EDGE << 16)
         self.expect_capacity(5 * SLOT_RATE, START_NS)
@@ -98,7 +103,9 @@ class FixedCapacityIgnoresSlots(SlaveTest):
 
 class SeveralQueues(SlaveTest):
     def runTest(self):
-        self.switch.insert("xcp_output", {"queue": OTHER_QUEUE}, "slot_capacity", throughput=SLOT_RATE, overhead=OVERHEAD)
+        self.switch.insert(
+            "xcp_output", {"queue": OTHER_QUEUE}, "slot_capacity", throughput=SLOT_RATE, overhead=OVERHEAD
+        )
         self.slots(bank=0, slots=3)
         self.slots(bank=0, slots=7, queue=OTHER_QUEUE)
         self.interval(1)
@@ -112,7 +119,9 @@ class CapacityIsCut(SlaveTest):
     """More than the arithmetic has room for is cut, not wrapped."""
 
     def runTest(self):
-        self.switch.insert("xcp_output", {"queue": OTHER_QUEUE}, "slot_capacity", throughput=(1 << 44) - 1, overhead=OVERHEAD)
+        self.switch.insert(
+            "xcp_output", {"queue": OTHER_QUEUE}, "slot_capacity", throughput=(1 << 44) - 1, overhead=OVERHEAD
+        )
         self.slots(bank=0, slots=0xFFFF, queue=OTHER_QUEUE)
         self.queue, self.xcp_dst = OTHER_QUEUE, 0x0A000001 + (OTHER_EDGE << 16)
         self.interval(1)
@@ -136,8 +145,12 @@ class ToHostUntouched(SlaveTest):
         before = self.verdicts()
         shim = header()
         whole = (ipv4(LOCAL_HOST, shim.encode()), shim)
-        self.send(e.FIBRE, ethernet(wire.ETHERTYPE_OPTICAL),
-                  optical(wire.OpticalKind.DATA, src_edge=e.REMOTE, dst_edge=self.edge, inner_type=wire.ETHERTYPE_IPV4), *whole)
+        self.send(
+            e.FIBRE,
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            optical(wire.OpticalKind.DATA, src_edge=e.REMOTE, dst_edge=self.edge, inner_type=wire.ETHERTYPE_IPV4),
+            *whole,
+        )
         self.expect(e.OTHER_HOST_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=e.OTHER_HOST_MAC, src=e.MAC), *whole)
         self.assertEqual(self.verdicts(), before)
 
@@ -146,12 +159,18 @@ class TickIsAReport(SlaveTest):
     """What a tick says of its queue is in the next request."""
 
     def runTest(self):
-        self.switch.insert("signaling", {"core": 0, "slot": self.edge, "repeat": 1}, "send_request", block=0, port=e.FIBRE)
-        self.assertEqual(self.timer(QUEUE, IntervalTimer.CONTROL, START_NS, backlog_bytes=1500, arrived_bytes=9000), INITIAL_RTT_NS)
+        self.switch.insert(
+            "signaling", {"core": 0, "slot": self.edge, "repeat": 1}, "send_request", block=0, port=e.FIBRE
+        )
+        self.assertEqual(
+            self.timer(QUEUE, IntervalTimer.CONTROL, START_NS, backlog_bytes=1500, arrived_bytes=9000), INITIAL_RTT_NS
+        )
         self.tick(self.edge, repeat=1)
         found = self.received(e.FIBRE)
         at = wire.Ethernet.SIZE + wire.Optical.SIZE + wire.Request.SIZE + QUEUE * wire.RequestEntry.SIZE
-        self.assertEqual(wire.RequestEntry.decode(found[at:]), wire.RequestEntry(backlog_bytes=1500, arrived_bytes=9000))
+        self.assertEqual(
+            wire.RequestEntry.decode(found[at:]), wire.RequestEntry(backlog_bytes=1500, arrived_bytes=9000)
+        )
 
 
 class TickOutOfRange(SlaveTest):

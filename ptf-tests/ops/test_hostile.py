@@ -1,26 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutated frames into every port of an optical packet switch; see edge/test_hostile.py."""
+
 from slotwise import wire
 from slotwise.wire import IntervalTimer, LabelKind, TrainPart
 from support import ops as o
 from support.hostile import Hostile
 
 MS = 1_000_000
-OUT = [o.OUT, o.data_port(1, 1), o.probe_port(1), o.SIDE, o.data_port(2, 1), o.probe_port(2), o.IN, o.probe_port(0), wire.PORT_LINECARD]
+OUT = [
+    o.OUT,
+    o.data_port(1, 1),
+    o.probe_port(1),
+    o.SIDE,
+    o.data_port(2, 1),
+    o.probe_port(2),
+    o.IN,
+    o.probe_port(0),
+    wire.PORT_LINECARD,
+]
 
 
 def templates():
     first = o.train(part=TrainPart.FIRST, packets=3, length=o.AGE_BYTES)
-    light = [o.train(), first, o.follower(), o.follower(TrainPart.LAST), first, o.follower(payload=bytes(300)), o.train(dst=o.ELSEWHERE),
-             o.train(deflections_left=0)]
+    light = [
+        o.train(),
+        first,
+        o.follower(),
+        o.follower(TrainPart.LAST),
+        first,
+        o.follower(payload=bytes(300)),
+        o.train(dst=o.ELSEWHERE),
+        o.train(deflections_left=0),
+    ]
     on_second = o.train(part=TrainPart.FIRST, packets=3, length=3000, wavelength=1)
-    probes = [o.probe(), o.probe(sent_bytes=500_000), o.probe(sent_bytes=2_000_000), o.probe(flags=wire.PROBE_SATISFIED, sent_bytes=900_000),
-              o.probe(), o.probe(wavelength=1), o.probe(kind=LabelKind.REPLY)]
+    probes = [
+        o.probe(),
+        o.probe(sent_bytes=500_000),
+        o.probe(sent_bytes=2_000_000),
+        o.probe(flags=wire.PROBE_SATISFIED, sent_bytes=900_000),
+        o.probe(),
+        o.probe(wavelength=1),
+        o.probe(kind=LabelKind.REPLY),
+    ]
     # Whatever their order, an interval is a positive one about every second time.
-    ticks = [o.interval_tick(IntervalTimer.CONTROL, o.OUT, local_ns * MS, least_backlog_bytes=1000) for local_ns in (1000, 1070, 1150)]
+    ticks = [
+        o.interval_tick(IntervalTimer.CONTROL, o.OUT, local_ns * MS, least_backlog_bytes=1000)
+        for local_ns in (1000, 1070, 1150)
+    ]
     ticks.append(o.interval_tick(IntervalTimer.QUEUE, o.OUT, 1000 * MS, least_backlog_bytes=1000, backlog_bytes=2000))
-    return ([(o.IN, data) for data in light] + [(o.data_port(0, 1), on_second), (o.data_port(0, 1), o.follower()), (o.OUT, o.train(dst=o.HERE))]
-            + [(o.probe_port(0), data) for data in probes] + [(wire.PORT_LINECARD, data) for data in ticks])
+    return (
+        [(o.IN, data) for data in light]
+        + [(o.data_port(0, 1), on_second), (o.data_port(0, 1), o.follower()), (o.OUT, o.train(dst=o.HERE))]
+        + [(o.probe_port(0), data) for data in probes]
+        + [(wire.PORT_LINECARD, data) for data in ticks]
+    )
 
 
 class HostileToPacketSwitch(Hostile, o.OpsTest):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Labels that are not what they should be, and frames where they have no business: counted, and nothing changes."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, LabelKind, OpticalKind, TrainPart
 from support import ops as o
@@ -24,8 +25,11 @@ class LengthsThatCannotBe(RefusedTest):
 
     def runTest(self):
         size = len(o.train())
-        self.expect_refused(DropReason.BAD_FIELD, *(o.train(length=length) for length in (0, size - 1, o.LONGEST_BYTES + 1, (1 << 32) - 1)),
-                            *(o.train(length=length, **LONG) for length in (0, size - 1, o.LONGEST_BYTES + 1, (1 << 32) - 1)))
+        self.expect_refused(
+            DropReason.BAD_FIELD,
+            *(o.train(length=length) for length in (0, size - 1, o.LONGEST_BYTES + 1, (1 << 32) - 1)),
+            *(o.train(length=length, **LONG) for length in (0, size - 1, o.LONGEST_BYTES + 1, (1 << 32) - 1)),
+        )
 
 
 class TheLongestTrain(RefusedTest):
@@ -40,20 +44,34 @@ class PartsAndPackets(RefusedTest):
         wrong = [(part, 1) for part in (0, TrainPart.FIRST, TrainPart.MIDDLE, TrainPart.LAST, 5, 255)]
         wrong += [(part, 2) for part in (0, TrainPart.MIDDLE, TrainPart.LAST, TrainPart.ONLY, 5)]
         wrong += [(TrainPart.ONLY, 0), (TrainPart.FIRST, 0)]
-        self.expect_refused(DropReason.BAD_FIELD, *(o.train(part=part, packets=packets, length=o.AGE_BYTES) for part, packets in wrong))
+        self.expect_refused(
+            DropReason.BAD_FIELD, *(o.train(part=part, packets=packets, length=o.AGE_BYTES) for part, packets in wrong)
+        )
 
 
 class AnotherWavelength(RefusedTest):
     """A label says on which wavelength it comes."""
 
     def runTest(self):
-        self.expect_refused(DropReason.BAD_FIELD, *(o.train(wavelength=wavelength, length=o.AGE_BYTES) for wavelength in (1, 2, 255)))
+        self.expect_refused(
+            DropReason.BAD_FIELD, *(o.train(wavelength=wavelength, length=o.AGE_BYTES) for wavelength in (1, 2, 255))
+        )
 
 
 class BothHeadersSayTheSame(RefusedTest):
     def runTest(self):
-        self.expect_refused(DropReason.BAD_FIELD, *(o.train(length=o.AGE_BYTES, light=light) for light in (
-            dict(src_edge=31), dict(dst_edge=o.ELSEWHERE), dict(version=2), dict(kind=OpticalKind.REQUEST))))
+        self.expect_refused(
+            DropReason.BAD_FIELD,
+            *(
+                o.train(length=o.AGE_BYTES, light=light)
+                for light in (
+                    dict(src_edge=31),
+                    dict(dst_edge=o.ELSEWHERE),
+                    dict(version=2),
+                    dict(kind=OpticalKind.REQUEST),
+                )
+            ),
+        )
 
 
 class FromAnEdgeToItself(RefusedTest):
@@ -75,7 +93,9 @@ class FollowersThatAreNone(RefusedTest):
     """A part that cannot be without a label: even while a train is under way."""
 
     def runTest(self):
-        self.expect_refused(DropReason.BAD_FIELD, *(o.follower(part) for part in (0, TrainPart.FIRST, TrainPart.ONLY, 5, 255)))
+        self.expect_refused(
+            DropReason.BAD_FIELD, *(o.follower(part) for part in (0, TrainPart.FIRST, TrainPart.ONLY, 5, 255))
+        )
 
 
 class ABadLabelLeavesTheTrainUnderWay(o.OpsTest):
@@ -115,12 +135,18 @@ class WhatIsNoLight(RefusedTest):
     """Of no protocol of ours, or a host's."""
 
     def runTest(self):
-        others = [frame(ethernet(ether_type), bytes(60)) for ether_type in (wire.ETHERTYPE_IPV4, wire.ETHERTYPE_ARP, 0x88B7)]
+        others = [
+            frame(ethernet(ether_type), bytes(60)) for ether_type in (wire.ETHERTYPE_IPV4, wire.ETHERTYPE_ARP, 0x88B7)
+        ]
         self.expect_refused(DropReason.UNEXPECTED_PORT, *others, frame(*tick_of_a_slot()))
 
 
 def tick_of_a_slot():
-    return (ethernet(wire.ETHERTYPE_LINECARD), wire.Linecard(version=wire.LINECARD_VERSION, kind=wire.LineCardKind.SLOT_TICK), bytes(60))
+    return (
+        ethernet(wire.ETHERTYPE_LINECARD),
+        wire.Linecard(version=wire.LINECARD_VERSION, kind=wire.LineCardKind.SLOT_TICK),
+        bytes(60),
+    )
 
 
 class PortsThatAreNone(o.OpsTest):

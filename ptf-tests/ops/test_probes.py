@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Probes and XCP's agents: what an output allows the macroflows that go by it, held against the formula in real arithmetic."""
+
 from collections import Counter
 
 from slotwise import wire
@@ -38,8 +39,17 @@ class AgentTest(o.OpsTest):
     def setUp(self):
         super().setUp()
         self.local_ns = Counter()
-        self.switch.set_default("xcp_params", "set_xcp_params", alpha_q16=ALPHA_Q16, beta_q16=BETA_Q16, gamma_q16=GAMMA_Q16,
-                                initial_rtt_ns=PERIOD_NS, min_control_ns=PERIOD_NS, min_queue_ns=PERIOD_NS, quantum_ns=0)
+        self.switch.set_default(
+            "xcp_params",
+            "set_xcp_params",
+            alpha_q16=ALPHA_Q16,
+            beta_q16=BETA_Q16,
+            gamma_q16=GAMMA_Q16,
+            initial_rtt_ns=PERIOD_NS,
+            min_control_ns=PERIOD_NS,
+            min_queue_ns=PERIOD_NS,
+            quantum_ns=0,
+        )
         self.agent(o.OUT, self.target)
 
     def agent(self, port, target):
@@ -52,10 +62,16 @@ class AgentTest(o.OpsTest):
         self.timer(IntervalTimer.CONTROL, FlowOp.SET_CONTROL_TIMER, port)
 
     def timer(self, timer, op, port, queue_bytes=0):
-        self.send(wire.PORT_LINECARD, o.interval_tick(timer, port, START_NS + self.local_ns[port], least_backlog_bytes=queue_bytes))
-        self.expect(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                    wire.Linecard(version=wire.LINECARD_VERSION, kind=LineCardKind.FLOW_CONTROL, port=port),
-                    wire.FlowControl(queue=port, op=op, value=PERIOD_NS))
+        self.send(
+            wire.PORT_LINECARD,
+            o.interval_tick(timer, port, START_NS + self.local_ns[port], least_backlog_bytes=queue_bytes),
+        )
+        self.expect(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(version=wire.LINECARD_VERSION, kind=LineCardKind.FLOW_CONTROL, port=port),
+            wire.FlowControl(queue=port, op=op, value=PERIOD_NS),
+        )
 
     def arrive(self, length, port=o.OUT, came_by=o.IN, **fields):
         """A train of so many bytes, of which one frame is enough."""
@@ -93,7 +109,10 @@ class WithoutAgents(o.OpsTest):
     def runTest(self):
         for wavelength in range(o.WAVELENGTHS):
             self.send(IN_PROBES, o.probe(wavelength=wavelength, feedback=-5, sent_bytes=1000, flags=0xFFFF))
-            self.expect(OUT_PROBES, o.probe(wavelength=wavelength, feedback=-5, sent_bytes=1000, flags=0xFFFF, hops_left=o.HOPS - 1))
+            self.expect(
+                OUT_PROBES,
+                o.probe(wavelength=wavelength, feedback=-5, sent_bytes=1000, flags=0xFFFF, hops_left=o.HOPS - 1),
+            )
         self.send(o.probe_port(1), o.probe(dst=o.THERE))
         self.expect(o.probe_port(2), o.probe(dst=o.THERE, hops_left=o.HOPS - 1))
 
@@ -245,7 +264,10 @@ class EachOutputHasItsOwn(AgentTest):
         self.agent(o.data_port(1, 1), TARGET // 5)
         self.agent(o.SIDE, TARGET // 7)
         self.interval(0, probes=1)
-        for port, fields in ((o.data_port(1, 1), dict(wavelength=1)), (o.SIDE, dict(dst=o.ELSEWHERE, out=o.probe_port(2)))):
+        for port, fields in (
+            (o.data_port(1, 1), dict(wavelength=1)),
+            (o.SIDE, dict(dst=o.ELSEWHERE, out=o.probe_port(2))),
+        ):
             self.tick(port=port)
             self.told(**fields)
             self.tick(port=port)
@@ -320,9 +342,25 @@ class TicksWithoutAnAgent(AgentTest):
 
 class OtherCardMessages(AgentTest):
     def runTest(self):
-        for kind in (LineCardKind.SLOT_TICK, LineCardKind.QUEUE_REPORT, LineCardKind.FLOW_CONTROL, LineCardKind.RING_TICK, 15):
-            self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), wire.Linecard(version=wire.LINECARD_VERSION, kind=kind), bytes(60))
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), wire.Linecard(version=2, kind=LineCardKind.INTERVAL_TICK), bytes(60))
+        for kind in (
+            LineCardKind.SLOT_TICK,
+            LineCardKind.QUEUE_REPORT,
+            LineCardKind.FLOW_CONTROL,
+            LineCardKind.RING_TICK,
+            15,
+        ):
+            self.send(
+                wire.PORT_LINECARD,
+                ethernet(wire.ETHERTYPE_LINECARD),
+                wire.Linecard(version=wire.LINECARD_VERSION, kind=kind),
+                bytes(60),
+            )
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(version=2, kind=LineCardKind.INTERVAL_TICK),
+            bytes(60),
+        )
         self.expect_drop(DropReason.BAD_VERSION, 6)
 
 
@@ -344,21 +382,38 @@ class ProbesWithBadFields(RefusedProbes):
     """About a wavelength that there is not, with what only a train has, or from an edge to itself."""
 
     def runTest(self):
-        wrong = (dict(wavelength=o.WAVELENGTHS), dict(wavelength=255), dict(train=1), dict(length=1), dict(packets=1), dict(src=o.THERE))
-        self.refuse(DropReason.BAD_FIELD, *(o.probe(kind=kind, **fields) for fields in wrong for kind in (LabelKind.PROBE, LabelKind.REPLY)))
+        wrong = (
+            dict(wavelength=o.WAVELENGTHS),
+            dict(wavelength=255),
+            dict(train=1),
+            dict(length=1),
+            dict(packets=1),
+            dict(src=o.THERE),
+        )
+        self.refuse(
+            DropReason.BAD_FIELD,
+            *(o.probe(kind=kind, **fields) for fields in wrong for kind in (LabelKind.PROBE, LabelKind.REPLY)),
+        )
 
 
 class ProbesThatHaveTravelledTooFar(RefusedProbes):
     def runTest(self):
-        self.refuse(DropReason.TTL_EXPIRED, *(o.probe(kind=kind, hops_left=hops) for hops in (0, 1)
-                                              for kind in (LabelKind.PROBE, LabelKind.REPLY)))
+        self.refuse(
+            DropReason.TTL_EXPIRED,
+            *(o.probe(kind=kind, hops_left=hops) for hops in (0, 1) for kind in (LabelKind.PROBE, LabelKind.REPLY)),
+        )
 
 
 class ProbesWithoutARoute(RefusedProbes):
     """To nobody, or back."""
 
     def runTest(self):
-        self.refuse(DropReason.NO_ROUTE, o.probe(dst=o.NOWHERE), o.probe(dst=o.HERE), o.probe(dst=o.NOWHERE, kind=LabelKind.REPLY))
+        self.refuse(
+            DropReason.NO_ROUTE,
+            o.probe(dst=o.NOWHERE),
+            o.probe(dst=o.HERE),
+            o.probe(dst=o.NOWHERE, kind=LabelKind.REPLY),
+        )
 
 
 class ProbesOfOtherKinds(RefusedProbes):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains through an optical packet switch: where they go, what they reserve, and what becomes of those for which there is no room."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, TrainPart
 from support import ops as o

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A station that is the head of a span by explicit rates: estimators, congestion, the rate that it tells."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, RingClass
 from support import ring as r

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A station's hosts and its ring: what is added, passed on, taken off, refused."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, RingClass, RingKind
 from support import ring as r
@@ -18,8 +19,14 @@ class AddsToRing(r.RingTest):
             self.send_ip()
             self.expect_added(sequence=sequence)
         self.send_ip(0x0A070001)
-        self.expect(r.WEST, ethernet(wire.ETHERTYPE_OPTICAL, dst=r.MAC), r.ring(ringlet=1, destination=7),
-                    wire.RingData(queue=4, inner_type=wire.ETHERTYPE_IPV4, sequence=1), ipv4(0x0A070001, r.PAYLOAD, ttl=63), r.PAYLOAD)
+        self.expect(
+            r.WEST,
+            ethernet(wire.ETHERTYPE_OPTICAL, dst=r.MAC),
+            r.ring(ringlet=1, destination=7),
+            wire.RingData(queue=4, inner_type=wire.ETHERTYPE_IPV4, sequence=1),
+            ipv4(0x0A070001, r.PAYLOAD, ttl=63),
+            r.PAYLOAD,
+        )
         self.expect_silence()
 
 
@@ -34,7 +41,12 @@ class WeightTravels(r.RingTest):
 class FromHostToHost(r.RingTest):
     def runTest(self):
         self.send_ip(r.HERE)
-        self.expect(r.HOST_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=r.HOST_MAC, src=r.MAC), ipv4(r.HERE, r.PAYLOAD, ttl=63), r.PAYLOAD)
+        self.expect(
+            r.HOST_PORT,
+            ethernet(wire.ETHERTYPE_IPV4, dst=r.HOST_MAC, src=r.MAC),
+            ipv4(r.HERE, r.PAYLOAD, ttl=63),
+            r.PAYLOAD,
+        )
 
 
 class TakesOff(r.RingTest):
@@ -42,9 +54,20 @@ class TakesOff(r.RingTest):
 
     def runTest(self):
         for port, ringlet in ((r.WEST, 0), (r.EAST, 1)):
-            self.send(port, ethernet(wire.ETHERTYPE_OPTICAL), r.ring(source=1, destination=r.STATION, ttl=1, ringlet=ringlet),
-                      wire.RingData(inner_type=wire.ETHERTYPE_IPV4), ipv4(r.HERE, r.PAYLOAD, ttl=1 + 1), r.PAYLOAD)
-            self.expect(r.HOST_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=r.HOST_MAC, src=r.MAC), ipv4(r.HERE, r.PAYLOAD, ttl=2), r.PAYLOAD)
+            self.send(
+                port,
+                ethernet(wire.ETHERTYPE_OPTICAL),
+                r.ring(source=1, destination=r.STATION, ttl=1, ringlet=ringlet),
+                wire.RingData(inner_type=wire.ETHERTYPE_IPV4),
+                ipv4(r.HERE, r.PAYLOAD, ttl=1 + 1),
+                r.PAYLOAD,
+            )
+            self.expect(
+                r.HOST_PORT,
+                ethernet(wire.ETHERTYPE_IPV4, dst=r.HOST_MAC, src=r.MAC),
+                ipv4(r.HERE, r.PAYLOAD, ttl=2),
+                r.PAYLOAD,
+            )
         self.expect_silence()
 
 
@@ -63,8 +86,13 @@ class PassesOnOtherPayloads(r.RingTest):
     """IPv4 that is cut short or odd is none of this station's business."""
 
     def runTest(self):
-        whole = frame(ethernet(wire.ETHERTYPE_OPTICAL), r.ring(source=1, ttl=7), wire.RingData(inner_type=wire.ETHERTYPE_IPV4),
-                      ipv4(r.THERE, r.PAYLOAD, ttl=1), r.PAYLOAD)
+        whole = frame(
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            r.ring(source=1, ttl=7),
+            wire.RingData(inner_type=wire.ETHERTYPE_IPV4),
+            ipv4(r.THERE, r.PAYLOAD, ttl=1),
+            r.PAYLOAD,
+        )
         self.send(r.WEST, whole)
         self.expect(r.EAST, whole[:15] + bytes([6]) + whole[16:])
 
@@ -141,8 +169,13 @@ class NoWay(r.RingTest):
         self.switch.insert("ipv4_route", {"dst": (0x0A050000, 16)}, "to_station", station=5)
         self.send_ip(0x0A050001)
         self.send(r.HOST_PORT, ethernet(0x86DD), r.PAYLOAD)
-        self.send(r.WEST, ethernet(wire.ETHERTYPE_OPTICAL), r.ring(source=1, destination=r.STATION), wire.RingData(inner_type=0x88B7),
-                  r.PAYLOAD)
+        self.send(
+            r.WEST,
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            r.ring(source=1, destination=r.STATION),
+            wire.RingData(inner_type=0x88B7),
+            r.PAYLOAD,
+        )
         self.expect_drop(DropReason.NO_ROUTE, 4)
 
 
@@ -159,18 +192,38 @@ class Misdirected(r.RingTest):
     """It came for a host of this station, but its host is elsewhere."""
 
     def runTest(self):
-        self.send(r.WEST, ethernet(wire.ETHERTYPE_OPTICAL), r.ring(source=1, destination=r.STATION),
-                  wire.RingData(inner_type=wire.ETHERTYPE_IPV4), ipv4(r.THERE, r.PAYLOAD), r.PAYLOAD)
+        self.send(
+            r.WEST,
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            r.ring(source=1, destination=r.STATION),
+            wire.RingData(inner_type=wire.ETHERTYPE_IPV4),
+            ipv4(r.THERE, r.PAYLOAD),
+            r.PAYLOAD,
+        )
         self.expect_drop(DropReason.MISDIRECTED)
 
 
 class AnswersArp(r.RingTest):
     def runTest(self):
-        request = wire.ArpIpv4(hw_type=1, proto_type=wire.ETHERTYPE_IPV4, hw_len=6, proto_len=4, opcode=wire.ARP_REQUEST,
-                               sender_mac=r.HOST_MAC, sender_ip=r.HERE, target_ip=r.THERE)
+        request = wire.ArpIpv4(
+            hw_type=1,
+            proto_type=wire.ETHERTYPE_IPV4,
+            hw_len=6,
+            proto_len=4,
+            opcode=wire.ARP_REQUEST,
+            sender_mac=r.HOST_MAC,
+            sender_ip=r.HERE,
+            target_ip=r.THERE,
+        )
         self.send(r.HOST_PORT, ethernet(wire.ETHERTYPE_ARP, src=r.HOST_MAC), request)
-        reply = {**request.__dict__, "opcode": wire.ARP_REPLY, "sender_mac": r.MAC, "sender_ip": r.THERE,
-                 "target_mac": r.HOST_MAC, "target_ip": r.HERE}
+        reply = {
+            **request.__dict__,
+            "opcode": wire.ARP_REPLY,
+            "sender_mac": r.MAC,
+            "sender_ip": r.THERE,
+            "target_mac": r.HOST_MAC,
+            "target_ip": r.HERE,
+        }
         self.expect(r.HOST_PORT, ethernet(wire.ETHERTYPE_ARP, dst=r.HOST_MAC, src=r.MAC), wire.ArpIpv4(**reply))
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a station is told by the next one, or by somebody who may not."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, RingKind
 from support import ring as r
@@ -127,12 +128,18 @@ class WrongCheck(ToldTest):
 class NotOfTheNextStation(ToldTest):
     def runTest(self):
         senders = (2, 5, 8, 65535, r.STATION)
-        self.expect_refused(DropReason.NOT_A_MEMBER, *(r.fairness((5, 2, 3, RATE), source=sender) for sender in senders))
+        self.expect_refused(
+            DropReason.NOT_A_MEMBER, *(r.fairness((5, 2, 3, RATE), source=sender) for sender in senders)
+        )
 
 
 class ForAnotherStation(ToldTest):
     def runTest(self):
-        self.expect_refused(DropReason.MISDIRECTED, r.fairness((5, 2, 3, RATE), destination=5), r.fairness((5, 2, 3, RATE), destination=8))
+        self.expect_refused(
+            DropReason.MISDIRECTED,
+            r.fairness((5, 2, 3, RATE), destination=5),
+            r.fairness((5, 2, 3, RATE), destination=8),
+        )
 
 
 class BadEntries(ToldTest):
@@ -141,23 +148,37 @@ class BadEntries(ToldTest):
     def runTest(self):
         self.expect_refused(
             DropReason.BAD_FIELD,
-            r.fairness((8, 2, 3, RATE)), r.fairness((5, 8, 3, RATE)), r.fairness((5, 0, 3, RATE)), r.fairness((r.STATION, 2, 3, RATE)),
-            r.fairness((5, 2, 3, 0)), r.fairness((5, 2, 3, RATE), (8, 3, 3, RATE)), r.fairness((5, 2, 3, RATE), count=5),
-            r.fairness((5, 2, 3, RATE), count=255), r.fairness((5, 2, 3, RATE), count=2))
+            r.fairness((8, 2, 3, RATE)),
+            r.fairness((5, 8, 3, RATE)),
+            r.fairness((5, 0, 3, RATE)),
+            r.fairness((r.STATION, 2, 3, RATE)),
+            r.fairness((5, 2, 3, 0)),
+            r.fairness((5, 2, 3, RATE), (8, 3, 3, RATE)),
+            r.fairness((5, 2, 3, RATE), count=5),
+            r.fairness((5, 2, 3, RATE), count=255),
+            r.fairness((5, 2, 3, RATE), count=2),
+        )
 
 
 class NotTheNearestFirst(ToldTest):
     def runTest(self):
         near, far, farther = (4, 1, 3, 3 * RATE), (5, 2, 3, 2 * RATE), (6, 3, 3, RATE)
-        self.expect_refused(DropReason.BAD_FIELD, r.fairness(far, near), r.fairness(near, near), r.fairness(near, farther, far),
-                            r.fairness(near, far, farther, far))
+        self.expect_refused(
+            DropReason.BAD_FIELD,
+            r.fairness(far, near),
+            r.fairness(near, near),
+            r.fairness(near, farther, far),
+            r.fairness(near, far, farther, far),
+        )
 
 
 class ByTheWrongPort(ToldTest):
     """About a ringlet a message comes by the port where that ringlet goes on."""
 
     def runTest(self):
-        self.expect_refused(DropReason.BAD_FIELD, r.fairness((5, 2, 3, RATE)), r.fairness((5, 2, 3, RATE), ringlet=2), port=r.WEST)
+        self.expect_refused(
+            DropReason.BAD_FIELD, r.fairness((5, 2, 3, RATE)), r.fairness((5, 2, 3, RATE), ringlet=2), port=r.WEST
+        )
 
 
 class OfAHost(ToldTest):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The other ways to be fair: adaptive rates, IEEE 802.17's two modes, and the controller's."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, RingKind, RingMode, RingPhase
 from support import ring as r
@@ -78,13 +79,26 @@ class RprConservative(r.TickedTest):
 
 
 class ReportedTest(r.TickedTest):
-    def expect_report(self, phase, rates, link_rate, added_rate, told_rate, active, block=0, hol_delay_ns=0, local_ns=0):
+    def expect_report(
+        self, phase, rates, link_rate, added_rate, told_rate, active, block=0, hol_delay_ns=0, local_ns=0
+    ):
         sources = [wire.ReportSource(rate=rates.get(station, 0)) for station in range(16 * block, 16 * block + 16)]
         self.expect_packet_in(
-            wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_OPTICAL),
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_OPTICAL),
             r.ring(kind=RingKind.REPORT, ttl=1, destination=r.STATION, weight=self.weight),
-            wire.RingReport(local_ns=local_ns, link_rate=link_rate, added_rate=added_rate, told_rate=told_rate,
-                            hol_delay_ns=hol_delay_ns, phase=phase, block=block, active=active), *sources)
+            wire.RingReport(
+                local_ns=local_ns,
+                link_rate=link_rate,
+                added_rate=added_rate,
+                told_rate=told_rate,
+                hol_delay_ns=hol_delay_ns,
+                phase=phase,
+                block=block,
+                active=active,
+            ),
+            *sources,
+        )
 
 
 class Watched(ReportedTest):
@@ -96,8 +110,14 @@ class Watched(ReportedTest):
         self.congest()
         self.expect_limits((0, r.TARGET / 2), ticks=2)
         self.tick(repeat=1)
-        self.expect_report(RingPhase.CONGESTED, {1: wire.NO_LIMIT, r.STATION: wire.NO_LIMIT}, 18_000_000, 9_000_000,
-                           r.TARGET // 2 - 1, 2)
+        self.expect_report(
+            RingPhase.CONGESTED,
+            {1: wire.NO_LIMIT, r.STATION: wire.NO_LIMIT},
+            18_000_000,
+            9_000_000,
+            r.TARGET // 2 - 1,
+            2,
+        )
         self.tick(repeat=2)
         self.expect_told((r.STATION, 1, 1, r.TARGET // 2 - 1))
         self.congest()
@@ -121,7 +141,9 @@ class ControllerTest(ReportedTest):
 
     def order(self, *entries, source=0, sequence=None, **fields):
         self.sequence += 1
-        message = r.fairness(*entries, source=source, sequence=self.sequence if sequence is None else sequence, **fields)
+        message = r.fairness(
+            *entries, source=source, sequence=self.sequence if sequence is None else sequence, **fields
+        )
         self.switch.packet_out(wire.PORT_SELF, message)
         self.packet_outs_handled(r.HOST_PORT)
 
@@ -134,8 +156,16 @@ class Reports(ControllerTest):
         self.expect_limits(ticks=1)
         told = r.TARGET // 2 - 1  # the quotient is rounded down
         self.tick_for_message(hol_delay_ns=77, local_ns=5)
-        self.expect_report(RingPhase.CONGESTED, {1: wire.NO_LIMIT, r.STATION: wire.NO_LIMIT}, 18_000_000, 9_000_000, told, 2,
-                           hol_delay_ns=77, local_ns=5)
+        self.expect_report(
+            RingPhase.CONGESTED,
+            {1: wire.NO_LIMIT, r.STATION: wire.NO_LIMIT},
+            18_000_000,
+            9_000_000,
+            told,
+            2,
+            hol_delay_ns=77,
+            local_ns=5,
+        )
         for _ in range(4):
             self.congest(transit_bytes=1000, added=800)
             self.expect_limits(ticks=1)
@@ -211,7 +241,7 @@ class Estimates:
             estimate += (size * 10_000 - estimate) / 8
         self.tick_for_message()
         _, report = self.switch.packet_in(DEADLINE_S)
-        found = wire.RingReport.decode(report[wire.Ethernet.SIZE + wire.Ring.SIZE + wire.Check.SIZE:]).link_rate
+        found = wire.RingReport.decode(report[wire.Ethernet.SIZE + wire.Ring.SIZE + wire.Check.SIZE :]).link_rate
         self.assertAlmostEqual(found / estimate, 1, delta=1e-4)
 
 

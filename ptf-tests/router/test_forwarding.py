@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plain IP router: routes, time to live, ARP, and what is dropped."""
+
 from slotwise import wire
 from slotwise.wire import DropReason
 from support import router as r
@@ -48,11 +49,25 @@ class TtlExpired(ForwardingTest):
 
 class AnswersArp(ForwardingTest):
     def runTest(self):
-        request = wire.ArpIpv4(hw_type=1, proto_type=wire.ETHERTYPE_IPV4, hw_len=6, proto_len=4, opcode=wire.ARP_REQUEST,
-                               sender_mac=HOST_MAC, sender_ip=r.BACK, target_ip=r.THERE)
+        request = wire.ArpIpv4(
+            hw_type=1,
+            proto_type=wire.ETHERTYPE_IPV4,
+            hw_len=6,
+            proto_len=4,
+            opcode=wire.ARP_REQUEST,
+            sender_mac=HOST_MAC,
+            sender_ip=r.BACK,
+            target_ip=r.THERE,
+        )
         self.send(r.IN_PORT, ethernet(wire.ETHERTYPE_ARP, src=HOST_MAC), request)
-        reply = {**request.__dict__, "opcode": wire.ARP_REPLY, "sender_mac": r.MAC, "sender_ip": r.THERE,
-                 "target_mac": HOST_MAC, "target_ip": r.BACK}
+        reply = {
+            **request.__dict__,
+            "opcode": wire.ARP_REPLY,
+            "sender_mac": r.MAC,
+            "sender_ip": r.THERE,
+            "target_mac": HOST_MAC,
+            "target_ip": r.BACK,
+        }
         self.expect(r.IN_PORT, ethernet(wire.ETHERTYPE_ARP, dst=HOST_MAC, src=r.MAC), wire.ArpIpv4(**reply))
 
 
@@ -69,9 +84,15 @@ class UnexpectedPort(ForwardingTest):
 
 class BadLineCardMessages(ForwardingTest):
     def runTest(self):
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                  wire.Linecard(version=UNKNOWN_VERSION, kind=wire.LineCardKind.INTERVAL_TICK), bytes(40))
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.SLOT_TICK), bytes(40))
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(version=UNKNOWN_VERSION, kind=wire.LineCardKind.INTERVAL_TICK),
+            bytes(40),
+        )
+        self.send(
+            wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.SLOT_TICK), bytes(40)
+        )
         self.expect_drop(DropReason.BAD_VERSION, 2)
 
 

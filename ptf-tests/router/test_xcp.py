@@ -1,11 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """XCP on a router's port: feedback and residues, intervals, headers that are not to be touched."""
+
 from slotwise import wire
 from slotwise.wire import DropReason, IntervalTimer, XcpFormat
 from support import router as r
 from support.base import ethernet, frame, ipv4, linecard
-from support.xcp import (ALPHA, BETA, GAMMA, INITIAL_RTT_NS, LARGEST, MIN_CONTROL_NS, MIN_QUEUE_NS, MS, PACKET_BYTES, RATE_PER_BYTE,
-                         PAYLOAD, RTT_NS, START_NS, delta_of, header)
+from support.xcp import (
+    ALPHA,
+    BETA,
+    GAMMA,
+    INITIAL_RTT_NS,
+    LARGEST,
+    MIN_CONTROL_NS,
+    MIN_QUEUE_NS,
+    MS,
+    PACKET_BYTES,
+    RATE_PER_BYTE,
+    PAYLOAD,
+    RTT_NS,
+    START_NS,
+    delta_of,
+    header,
+)
 
 PACKETS = 10
 # Ten packets of 1000 bytes in 100 ms.
@@ -129,8 +145,17 @@ class WholeQuanta(r.RouterXcpTest):
 
     def runTest(self):
         quantum_ns = 7 * MS
-        self.switch.set_default("xcp_params", "set_xcp_params", alpha_q16=1, beta_q16=1, gamma_q16=1, initial_rtt_ns=22 * MS,
-                                min_control_ns=MS, min_queue_ns=MS, quantum_ns=quantum_ns)
+        self.switch.set_default(
+            "xcp_params",
+            "set_xcp_params",
+            alpha_q16=1,
+            beta_q16=1,
+            gamma_q16=1,
+            initial_rtt_ns=22 * MS,
+            min_control_ns=MS,
+            min_queue_ns=MS,
+            quantum_ns=quantum_ns,
+        )
         self.assertEqual(self.control(START_NS), 4 * quantum_ns)
         self.assertEqual(self.queue_tick(START_NS, 0), 2 * quantum_ns)
         self.assertEqual(self.queue_tick(START_NS, 0, backlog_bytes=1 << 31), quantum_ns)
@@ -149,10 +174,12 @@ class GapStartsAfresh(r.RouterXcpTest):
 
 class BadHeadersUntouched(r.RouterXcpTest):
     def runTest(self):
-        bad = {"BAD_VERSION": [dict(version=0), dict(version=2)],
-               "BAD_LENGTH": [dict(length=19), dict(length=21)],
-               "BAD_FORMAT": [dict(format=0), dict(format=3)],
-               "BAD_FIELDS": [dict(x=0), dict(x=RTT_NS * 4 + 1), dict(rtt=1, x=5)]}
+        bad = {
+            "BAD_VERSION": [dict(version=0), dict(version=2)],
+            "BAD_LENGTH": [dict(length=19), dict(length=21)],
+            "BAD_FORMAT": [dict(format=0), dict(format=3)],
+            "BAD_FIELDS": [dict(x=0), dict(x=RTT_NS * 4 + 1), dict(rtt=1, x=5)],
+        }
         self.control(START_NS)
         for _ in range(PACKETS):
             self.through(header())
@@ -177,7 +204,7 @@ class LongerThanItsFrame(r.RouterXcpTest):
         for total_len in (PACKET_BYTES + 1, 65535):
             packet = ipv4(self.xcp_dst, header().encode() + PAYLOAD, total_len=total_len)
             self.send(self.in_port, ethernet(wire.ETHERTYPE_IPV4, dst=self.mac), packet, header(), PAYLOAD)
-            found = self.received(self.out_port)[self.shim_at:]
+            found = self.received(self.out_port)[self.shim_at :]
             self.assertEqual(wire.Xcp.decode(found), header())
         self.control(START_NS + RTT_NS)
         self.expect_near(self.granted(), ALPHA * (r.CAPACITY - INPUT) / PACKETS)
@@ -212,8 +239,12 @@ class OtherExperimentsPass(r.RouterXcpTest):
         whole = header().encode()
         for payload, fields in ((b"", {}), (whole[:-1], {}), (whole, dict(ihl=6)), (whole, dict(frag_offset=1))):
             self.send(r.IN_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=r.MAC), ipv4(r.THERE, payload, **fields), payload)
-            self.expect(r.OUT_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=r.NEXT_HOP_MAC, src=r.MAC),
-                        ipv4(r.THERE, payload, ttl=63, **fields), payload)
+            self.expect(
+                r.OUT_PORT,
+                ethernet(wire.ETHERTYPE_IPV4, dst=r.NEXT_HOP_MAC, src=r.MAC),
+                ipv4(r.THERE, payload, ttl=63, **fields),
+                payload,
+            )
         self.assertEqual(self.verdicts(), before)
 
 
@@ -252,8 +283,12 @@ class TickOutOfRange(r.RouterXcpTest):
 
 class Truncated(r.RouterXcpTest):
     def runTest(self):
-        tick = frame(ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.INTERVAL_TICK), wire.IntervalTick(),
-                     wire.QueueReport(queue=r.OUT_PORT))
+        tick = frame(
+            ethernet(wire.ETHERTYPE_LINECARD),
+            linecard(wire.LineCardKind.INTERVAL_TICK),
+            wire.IntervalTick(),
+            wire.QueueReport(queue=r.OUT_PORT),
+        )
         self.send(wire.PORT_LINECARD, tick[:-1])
         packet = frame(ethernet(wire.ETHERTYPE_IPV4, dst=r.MAC), ipv4(r.THERE, header().encode()), header())
         self.send(r.IN_PORT, packet[:-1])

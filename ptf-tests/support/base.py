@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every test of a switch program starts from. Nothing here knows which target is tested."""
+
 import queue
 import time
 import zlib
@@ -98,7 +99,9 @@ class SwitchTest(BaseTest):
     def handled(self, port):
         """Return when all that was sent into `port` has been handled: a frame sent last has been dropped."""
         ether_type = wire.ETHERTYPE_LINECARD if port == wire.PORT_LINECARD else wire.ETHERTYPE_OPTICAL
-        self.send_marker(wire.DropReason.BAD_VERSION, port, ethernet(ether_type), bytes([UNKNOWN_VERSION << 4]) + bytes(15))
+        self.send_marker(
+            wire.DropReason.BAD_VERSION, port, ethernet(ether_type), bytes([UNKNOWN_VERSION << 4]) + bytes(15)
+        )
 
     def send_marker(self, reason, port, *parts):
         """Send a frame that is dropped for `reason`, and return when it has been."""
@@ -139,15 +142,19 @@ RING_PAYLOAD_BYTES = {
 def with_check(data, header, payload_bytes):
     """A frame with a check behind its header, if it has one; `payload_bytes` of a header says how much more is checked."""
     start, end = wire.Ethernet.SIZE, wire.Ethernet.SIZE + header.SIZE
-    if len(data) < end or int.from_bytes(data[start - 2:start], "big") != wire.ETHERTYPE_OPTICAL:
+    if len(data) < end or int.from_bytes(data[start - 2 : start], "big") != wire.ETHERTYPE_OPTICAL:
         return data
     size = payload_bytes(header.decode(data[start:]))
-    return data[:end] + wire.Check(crc=zlib.crc32(data[start:end + size])).encode() + data[end:]
+    return data[:end] + wire.Check(crc=zlib.crc32(data[start : end + size])).encode() + data[end:]
 
 
 def sealed(data):
     """A frame as it goes between switch and controller: with its check, if it has an optical header."""
-    return with_check(data, wire.Optical, lambda header: PAYLOAD_BYTES.get(header.kind, 0) if header.version == wire.OPTICAL_VERSION else 0)
+    return with_check(
+        data,
+        wire.Optical,
+        lambda header: PAYLOAD_BYTES.get(header.kind, 0) if header.version == wire.OPTICAL_VERSION else 0,
+    )
 
 
 def sealed_on_ring(data):
@@ -169,14 +176,17 @@ def ethernet(ether_type, dst=0xFFFFFFFFFFFF, src=0x020000000001):
 
 def tick(slot, frame_number=0, repeat=0, local_ns=0):
     """A slot tick as a line card sends it."""
-    return (ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.SLOT_TICK),
-            wire.SlotTick(frame=frame_number, slot=slot, repeat=repeat, local_ns=local_ns))
+    return (
+        ethernet(wire.ETHERTYPE_LINECARD),
+        linecard(wire.LineCardKind.SLOT_TICK),
+        wire.SlotTick(frame=frame_number, slot=slot, repeat=repeat, local_ns=local_ns),
+    )
 
 
 def checksum(header):
     """The IPv4 header's checksum, from its definition."""
     data = frame(wire.Ipv4(**{**header.__dict__, "checksum": 0}))
-    total = sum(int.from_bytes(data[i:i + 2], "big") for i in range(0, len(data), 2))
+    total = sum(int.from_bytes(data[i : i + 2], "big") for i in range(0, len(data), 2))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total ^ 0xFFFF

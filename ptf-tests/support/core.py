@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A core with three fibres. Its clock is the target's own, in the target's unit, and runs while a test does: each test
 sets guard, slot and packet duration to nothing or to an age, so that neither unit nor speed matters."""
+
 from slotwise import wire
 from support.base import SwitchTest, ethernet, optical, tick
 
@@ -16,8 +17,9 @@ class CoreTest(SwitchTest):
 
     def setUp(self):
         super().setUp()
-        self.switch.set_default("core_params", "set_core_params", guard=self.guard, slot=self.slot,
-                                time_per_byte_q16=self.time_per_byte_q16)
+        self.switch.set_default(
+            "core_params", "set_core_params", guard=self.guard, slot=self.slot, time_per_byte_q16=self.time_per_byte_q16
+        )
 
     def connect(self, input_port, output_port, slot=SLOT, bank=0):
         self.switch.insert("crossbar", {"bank": bank, "slot": slot, "input": input_port}, "connect", port=output_port)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An edge with two hosts' ports and one fibre, as master (edge 4) or as slave (edge 1)."""
+
 from slotwise import wire
 from support.base import SwitchTest, ethernet, frame, linecard, optical, sealed, tick
 
@@ -20,8 +21,17 @@ class EdgeTest(SwitchTest):
 
     def setUp(self):
         super().setUp()
-        self.switch.set_default("edge_params", "set_edge_params", edge_id=self.edge, is_master=int(self.edge == MASTER),
-                                master=MASTER, mac=MAC, guard_ns=GUARD_NS, slot_ns=SLOT_NS, beacon_hold_frames=self.hold_frames)
+        self.switch.set_default(
+            "edge_params",
+            "set_edge_params",
+            edge_id=self.edge,
+            is_master=int(self.edge == MASTER),
+            master=MASTER,
+            mac=MAC,
+            guard_ns=GUARD_NS,
+            slot_ns=SLOT_NS,
+            beacon_hold_frames=self.hold_frames,
+        )
 
     def tick(self, slot, **fields):
         self.send(wire.PORT_LINECARD, *tick(slot, **fields))
@@ -35,9 +45,14 @@ class EdgeTest(SwitchTest):
 
     def expect_open(self, queue, local_ns=0):
         """The gate of `queue` is opened for the slot that began at `local_ns`."""
-        self.expect(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.FLOW_CONTROL),
-                    wire.FlowControl(queue=queue, op=wire.FlowOp.OPEN, open_ns=local_ns + GUARD_NS,
-                                     close_ns=local_ns + SLOT_NS))
+        self.expect(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            linecard(wire.LineCardKind.FLOW_CONTROL),
+            wire.FlowControl(
+                queue=queue, op=wire.FlowOp.OPEN, open_ns=local_ns + GUARD_NS, close_ns=local_ns + SLOT_NS
+            ),
+        )
 
     def beacon(self, src_edge=MASTER, dst_edge=SLAVE, **fields):
         """A beacon as it comes to a slave."""
@@ -52,9 +67,11 @@ class EdgeTest(SwitchTest):
 
 
 def beacon(src_edge, dst_edge, **fields):
-    return (ethernet(wire.ETHERTYPE_OPTICAL),
-            optical(wire.OpticalKind.COMMIT, src_edge=src_edge, dst_edge=dst_edge, queue=wire.SIGNALING_QUEUE),
-            wire.Commit(**fields))
+    return (
+        ethernet(wire.ETHERTYPE_OPTICAL),
+        optical(wire.OpticalKind.COMMIT, src_edge=src_edge, dst_edge=dst_edge, queue=wire.SIGNALING_QUEUE),
+        wire.Commit(**fields),
+    )
 
 
 class MasterTest(EdgeTest):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many mutated frames and one digest of all that a switch made of them: every target must come to the same."""
+
 import hashlib
 import time
 from pathlib import Path
@@ -43,7 +44,7 @@ def mutate(numbers, whole):
             turned[bit // 8] ^= 1 << bit % 8
         return bytes(turned)
     if kind == 2:
-        return whole[:MIN_LENGTH + numbers.below(len(whole) - MIN_LENGTH)]
+        return whole[: MIN_LENGTH + numbers.below(len(whole) - MIN_LENGTH)]
     if kind == 3:
         return whole + numbers.bytes(1 + numbers.below(40))
     if kind == 4:

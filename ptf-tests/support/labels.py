@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An edge of optical packet switches: a host, another edge, a line card that closes trains."""
+
 from slotwise import wire
 from slotwise.wire import LabelKind, LineCardKind, OpticalKind, TrainPart
 from support import edge as e
@@ -20,8 +21,15 @@ class LabelTest(e.EdgeTest):
 
     def setUp(self):
         super().setUp()
-        self.switch.set_default("edge_params", "set_label_params", edge_id=self.edge, mac=e.MAC, framing_bytes=self.framing,
-                                deflections=DEFLECTIONS, hops=HOPS)
+        self.switch.set_default(
+            "edge_params",
+            "set_label_params",
+            edge_id=self.edge,
+            mac=e.MAC,
+            framing_bytes=self.framing,
+            deflections=DEFLECTIONS,
+            hops=HOPS,
+        )
         self.switch.insert("ipv4_route", {"dst": (HOST, 32)}, "to_host", port=e.HOST_PORT, mac=e.HOST_MAC)
         self.switch.insert("ipv4_route", {"dst": (0x0A020000, 16)}, "to_edge", edge=e.REMOTE)
 
@@ -33,8 +41,22 @@ class LabelTest(e.EdgeTest):
         self.switch.insert("voq", {"dst_edge": e.REMOTE, "class": traffic_class}, "enqueue", queue=queue, port=port)
 
     def send_train(self, *rest, dst_edge=e.SLAVE, label=None, **fields):
-        of_label = dict(version=wire.LABEL_VERSION, kind=LabelKind.TRAIN, src_edge=e.REMOTE, dst_edge=dst_edge, train=1, length=100, packets=1)
-        self.send(e.FIBRE, ethernet(wire.ETHERTYPE_OPTICAL), wire.Label(**{**of_label, **(label or {})}), data(dst_edge, **fields), *rest)
+        of_label = dict(
+            version=wire.LABEL_VERSION,
+            kind=LabelKind.TRAIN,
+            src_edge=e.REMOTE,
+            dst_edge=dst_edge,
+            train=1,
+            length=100,
+            packets=1,
+        )
+        self.send(
+            e.FIBRE,
+            ethernet(wire.ETHERTYPE_OPTICAL),
+            wire.Label(**{**of_label, **(label or {})}),
+            data(dst_edge, **fields),
+            *rest,
+        )
 
     def send_packet(self, payload, **fields):
         """A packet of a host for the other edge; it as it is to leave."""
@@ -43,36 +65,94 @@ class LabelTest(e.EdgeTest):
         return frame(ipv4(**{**header.__dict__, "ttl": header.ttl - 1, "checksum": 0}), payload)
 
     def light(self, sequence, part, queue=e.REMOTE, traffic_class=0):
-        return wire.Optical(version=wire.OPTICAL_VERSION, kind=OpticalKind.DATA, traffic_class=traffic_class, src_edge=self.edge,
-                            dst_edge=e.REMOTE, queue=queue, train=part, sequence=sequence, inner_type=wire.ETHERTYPE_IPV4)
+        return wire.Optical(
+            version=wire.OPTICAL_VERSION,
+            kind=OpticalKind.DATA,
+            traffic_class=traffic_class,
+            src_edge=self.edge,
+            dst_edge=e.REMOTE,
+            queue=queue,
+            train=part,
+            sequence=sequence,
+            inner_type=wire.ETHERTYPE_IPV4,
+        )
 
     def label(self, number, length, packets=1, wavelength=0, traffic_class=0):
-        return wire.Label(version=wire.LABEL_VERSION, kind=LabelKind.TRAIN, traffic_class=traffic_class, src_edge=self.edge,
-                          dst_edge=e.REMOTE, train=number, length=length, packets=packets, wavelength=wavelength,
-                          deflections_left=DEFLECTIONS, hops_left=HOPS)
+        return wire.Label(
+            version=wire.LABEL_VERSION,
+            kind=LabelKind.TRAIN,
+            traffic_class=traffic_class,
+            src_edge=self.edge,
+            dst_edge=e.REMOTE,
+            train=number,
+            length=length,
+            packets=packets,
+            wavelength=wavelength,
+            deflections_left=DEFLECTIONS,
+            hops_left=HOPS,
+        )
 
     def from_card(self, kind, *parts, port=e.FIBRE):
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                  wire.Linecard(version=wire.LINECARD_VERSION, kind=kind, port=port), *parts)
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(version=wire.LINECARD_VERSION, kind=kind, port=port),
+            *parts,
+        )
 
     def expect_at_card(self, kind, *parts, port=e.FIBRE):
-        self.expect(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
-                    wire.Linecard(version=wire.LINECARD_VERSION, kind=kind, port=port), *parts)
+        self.expect(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            wire.Linecard(version=wire.LINECARD_VERSION, kind=kind, port=port),
+            *parts,
+        )
 
     def close(self, queue, packets, carried, first=None, **fields):
         """The card has closed a train of so many packets that carry so many bytes, the first one `first`."""
         overhead = FRAME_BYTES - self.framing
-        self.from_card(LineCardKind.TRAIN_TICK, wire.TrainTick(**{**dict(
-            queue=queue, packets=packets, bytes=carried + packets * overhead,
-            first_bytes=(carried if first is None else first) + overhead, local_ns=7), **fields}))
+        self.from_card(
+            LineCardKind.TRAIN_TICK,
+            wire.TrainTick(
+                **{
+                    **dict(
+                        queue=queue,
+                        packets=packets,
+                        bytes=carried + packets * overhead,
+                        first_bytes=(carried if first is None else first) + overhead,
+                        local_ns=7,
+                    ),
+                    **fields,
+                }
+            ),
+        )
 
-    def expect_label(self, number, carried, packets=1, queue=e.REMOTE, port=e.FIBRE, wavelength=0, traffic_class=0, tag=0):
+    def expect_label(
+        self, number, carried, packets=1, queue=e.REMOTE, port=e.FIBRE, wavelength=0, traffic_class=0, tag=0
+    ):
         """The card's train gets this number."""
         length = carried + packets * (FRAME_BYTES - self.framing) + wire.Label.SIZE
-        self.expect_at_card(LineCardKind.TRAIN_LABEL, wire.TrainLabel(queue=queue, packets=packets, traffic_class=traffic_class, tag=tag),
-                            self.label(number, length, packets, wavelength, traffic_class), port=port)
+        self.expect_at_card(
+            LineCardKind.TRAIN_LABEL,
+            wire.TrainLabel(queue=queue, packets=packets, traffic_class=traffic_class, tag=tag),
+            self.label(number, length, packets, wavelength, traffic_class),
+            port=port,
+        )
 
 
 def data(dst_edge, train=TrainPart.ONLY, inner_type=wire.ETHERTYPE_IPV4, **fields):
-    return wire.Optical(**{**dict(version=wire.OPTICAL_VERSION, kind=OpticalKind.DATA, src_edge=e.REMOTE, dst_edge=dst_edge, queue=1,
-                                  train=train, sequence=1, inner_type=inner_type), **fields})
+    return wire.Optical(
+        **{
+            **dict(
+                version=wire.OPTICAL_VERSION,
+                kind=OpticalKind.DATA,
+                src_edge=e.REMOTE,
+                dst_edge=dst_edge,
+                queue=1,
+                train=train,
+                sequence=1,
+                inner_type=inner_type,
+            ),
+            **fields,
+        }
+    )

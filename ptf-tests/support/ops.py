@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An optical packet switch with three fibres of two wavelengths for data and one for probes. Its clock is the target's own, in the
 target's unit, and runs while a test does: trains last for no time or for an age, so that neither unit nor speed matters."""
+
 from slotwise import wire
 from slotwise.wire import LabelKind, LineCardKind, OpticalKind, TrainFate, TrainPart
 from support.base import SwitchTest, ethernet, frame
@@ -39,9 +40,18 @@ class OpsTest(SwitchTest):
         self.configure()
 
     def configure(self):
-        self.switch.set_default("ops_params", "set_ops_params", wavelengths=self.wavelengths, fibre_shift=SHIFT, converts=self.converts,
-                                time_per_byte_q16=self.time_per_byte_q16, longest_bytes=LONGEST_BYTES,
-                                framing_bytes=self.framing_bytes, guard=self.guard, ram=self.ram)
+        self.switch.set_default(
+            "ops_params",
+            "set_ops_params",
+            wavelengths=self.wavelengths,
+            fibre_shift=SHIFT,
+            converts=self.converts,
+            time_per_byte_q16=self.time_per_byte_q16,
+            longest_bytes=LONGEST_BYTES,
+            framing_bytes=self.framing_bytes,
+            guard=self.guard,
+            ram=self.ram,
+        )
         self.route(HERE, 0)
         self.route(THERE, 1, 2)
         self.route(ELSEWHERE, 2)
@@ -77,19 +87,45 @@ class OpsTest(SwitchTest):
 
 
 def label(dst=THERE, src=SOURCE, **fields):
-    defaults = dict(version=wire.LABEL_VERSION, kind=LabelKind.TRAIN, traffic_class=1, train=TRAIN, packets=1,
-                    deflections_left=DEFLECTIONS, hops_left=HOPS)
+    defaults = dict(
+        version=wire.LABEL_VERSION,
+        kind=LabelKind.TRAIN,
+        traffic_class=1,
+        train=TRAIN,
+        packets=1,
+        deflections_left=DEFLECTIONS,
+        hops_left=HOPS,
+    )
     return wire.Label(src_edge=src, dst_edge=dst, **{**defaults, **fields})
 
 
 def optical(dst=THERE, src=SOURCE, part=TrainPart.ONLY, queue=QUEUE, **fields):
-    return wire.Optical(**{**dict(version=wire.OPTICAL_VERSION, kind=OpticalKind.DATA, traffic_class=1, src_edge=src, dst_edge=dst,
-                                  queue=queue, train=part, sequence=1, inner_type=wire.ETHERTYPE_IPV4), **fields})
+    return wire.Optical(
+        **{
+            **dict(
+                version=wire.OPTICAL_VERSION,
+                kind=OpticalKind.DATA,
+                traffic_class=1,
+                src_edge=src,
+                dst_edge=dst,
+                queue=queue,
+                train=part,
+                sequence=1,
+                inner_type=wire.ETHERTYPE_IPV4,
+            ),
+            **fields,
+        }
+    )
 
 
 def train(dst=THERE, src=SOURCE, part=TrainPart.ONLY, queue=QUEUE, payload=PAYLOAD, length=None, light=None, **fields):
     """The first frame of a train, or all of it. Without a length the label has the frame's own."""
-    parts = [ethernet(wire.ETHERTYPE_OPTICAL), label(dst, src, **fields), optical(dst, src, part, queue, **(light or {})), payload]
+    parts = [
+        ethernet(wire.ETHERTYPE_OPTICAL),
+        label(dst, src, **fields),
+        optical(dst, src, part, queue, **(light or {})),
+        payload,
+    ]
     size = len(frame(*parts)) if length is None else length
     parts[1] = label(dst, src, **{"length": size, **fields})
     return frame(*parts)
@@ -99,17 +135,44 @@ def follower(part=TrainPart.MIDDLE, dst=THERE, src=SOURCE, queue=QUEUE, payload=
     return frame(ethernet(wire.ETHERTYPE_OPTICAL), optical(dst, src, part, queue, **fields), payload)
 
 
-def probe(dst=THERE, src=SOURCE, kind=LabelKind.PROBE, wavelength=0, hops_left=HOPS, sent_bytes=0, feedback=wire.NO_FEEDBACK, flags=0,
-          **fields):
+def probe(
+    dst=THERE,
+    src=SOURCE,
+    kind=LabelKind.PROBE,
+    wavelength=0,
+    hops_left=HOPS,
+    sent_bytes=0,
+    feedback=wire.NO_FEEDBACK,
+    flags=0,
+    **fields,
+):
     """A probe for a wavelength; `feedback` with its sign."""
-    return frame(ethernet(wire.ETHERTYPE_OPTICAL),
-                 label(dst, src, **{**dict(kind=kind, train=0, length=0, packets=0, wavelength=wavelength, hops_left=hops_left,
-                                           deflections_left=0), **fields}),
-                 wire.Probe(sequence=1, sent_bytes=sent_bytes, feedback=feedback % (1 << 32), flags=flags, sent_ns=5))
+    return frame(
+        ethernet(wire.ETHERTYPE_OPTICAL),
+        label(
+            dst,
+            src,
+            **{
+                **dict(
+                    kind=kind,
+                    train=0,
+                    length=0,
+                    packets=0,
+                    wavelength=wavelength,
+                    hops_left=hops_left,
+                    deflections_left=0,
+                ),
+                **fields,
+            },
+        ),
+        wire.Probe(sequence=1, sent_bytes=sent_bytes, feedback=feedback % (1 << 32), flags=flags, sent_ns=5),
+    )
 
 
 def interval_tick(timer, queue, local_ns, least_backlog_bytes=0, backlog_bytes=0):
-    return frame(ethernet(wire.ETHERTYPE_LINECARD),
-                 wire.Linecard(version=wire.LINECARD_VERSION, kind=LineCardKind.INTERVAL_TICK, port=queue),
-                 wire.IntervalTick(timer=timer, least_backlog_bytes=least_backlog_bytes, local_ns=local_ns),
-                 wire.QueueReport(queue=queue, backlog_bytes=backlog_bytes))
+    return frame(
+        ethernet(wire.ETHERTYPE_LINECARD),
+        wire.Linecard(version=wire.LINECARD_VERSION, kind=LineCardKind.INTERVAL_TICK, port=queue),
+        wire.IntervalTick(timer=timer, least_backlog_bytes=least_backlog_bytes, local_ns=local_ns),
+        wire.QueueReport(queue=queue, backlog_bytes=backlog_bytes),
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small P4Runtime client that speaks names: tables, keys, actions and parameters as P4Info names them."""
+
 import queue
 import threading
 
@@ -57,9 +58,15 @@ class Switch:
             self.info = text_format.Parse(f.read(), p4info_pb2.P4Info())
         with open(json_path, "rb") as f:
             config = p4rt.ForwardingPipelineConfig(p4info=self.info, p4_device_config=f.read())
-        self._stub.SetForwardingPipelineConfig(p4rt.SetForwardingPipelineConfigRequest(
-            device_id=self.device_id, election_id=ELECTION_ID, config=config,
-            action=p4rt.SetForwardingPipelineConfigRequest.VERIFY_AND_COMMIT), timeout=TIMEOUT_S)
+        self._stub.SetForwardingPipelineConfig(
+            p4rt.SetForwardingPipelineConfigRequest(
+                device_id=self.device_id,
+                election_id=ELECTION_ID,
+                config=config,
+                action=p4rt.SetForwardingPipelineConfigRequest.VERIFY_AND_COMMIT,
+            ),
+            timeout=TIMEOUT_S,
+        )
 
     @staticmethod
     def _named(objects, name):
@@ -91,14 +98,22 @@ class Switch:
         return match
 
     def _write(self, kind, entity):
-        self._stub.Write(p4rt.WriteRequest(device_id=self.device_id, election_id=ELECTION_ID,
-                                           updates=[p4rt.Update(type=kind, entity=entity)]), timeout=TIMEOUT_S)
+        self._stub.Write(
+            p4rt.WriteRequest(
+                device_id=self.device_id, election_id=ELECTION_ID, updates=[p4rt.Update(type=kind, entity=entity)]
+            ),
+            timeout=TIMEOUT_S,
+        )
 
     def insert(self, table, key, action, priority=0, **params):
         info = self._named(self.info.tables, table)
         fields = {f.name: f for f in info.match_fields}
-        entry = p4rt.TableEntry(table_id=info.preamble.id, action=self._action(action, params), priority=priority,
-                                match=[self._match(fields[name], value) for name, value in key.items()])
+        entry = p4rt.TableEntry(
+            table_id=info.preamble.id,
+            action=self._action(action, params),
+            priority=priority,
+            match=[self._match(fields[name], value) for name, value in key.items()],
+        )
         self._write(p4rt.Update.INSERT, p4rt.Entity(table_entry=entry))
 
     def set_default(self, table, action, **params):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A station in the middle of a ring of eight, with a host. Its card's ticks are sent by hand, so no test depends on a clock."""
+
 from slotwise import wire
 from slotwise.wire import LineCardKind, RingClass, RingKind, RingMode
 from support.base import SwitchTest, ethernet, frame, ipv4, sealed_on_ring
@@ -37,14 +38,37 @@ class RingTest(SwitchTest):
         self.configure()
 
     def configure(self):
-        self.switch.set_default("station_params", "set_station", station=STATION, stations=STATIONS, mac=MAC, weight=self.weight)
+        self.switch.set_default(
+            "station_params", "set_station", station=STATION, stations=STATIONS, mac=MAC, weight=self.weight
+        )
         for ringlet, downstream in ((0, NEXT), (1, BEFORE)):
-            self.switch.insert("ringlet", {"ringlet": ringlet}, "set_ringlet", downstream=downstream, mode=self.mode,
-                               capacity=CAPACITY, target=TARGET, relief=RELIEF)
-        self.switch.set_default("ring_timing", "set_timing", interval_ns=INTERVAL_NS, intervals_q8=256 * 10_000,
-                                old_shift=self.shift, new_shift=self.shift, window=WINDOW, windows_q8=256 * 10_000 // WINDOW,
-                                bucket_bytes=100, hol_timer_ns=1_000_000, calm_intervals=CALM, hold_intervals=HOLD,
-                                wait_intervals=WAIT, report_intervals=1, watch_intervals=self.watch)
+            self.switch.insert(
+                "ringlet",
+                {"ringlet": ringlet},
+                "set_ringlet",
+                downstream=downstream,
+                mode=self.mode,
+                capacity=CAPACITY,
+                target=TARGET,
+                relief=RELIEF,
+            )
+        self.switch.set_default(
+            "ring_timing",
+            "set_timing",
+            interval_ns=INTERVAL_NS,
+            intervals_q8=256 * 10_000,
+            old_shift=self.shift,
+            new_shift=self.shift,
+            window=WINDOW,
+            windows_q8=256 * 10_000 // WINDOW,
+            bucket_bytes=100,
+            hol_timer_ns=1_000_000,
+            calm_intervals=CALM,
+            hold_intervals=HOLD,
+            wait_intervals=WAIT,
+            report_intervals=1,
+            watch_intervals=self.watch,
+        )
         self.switch.insert("ipv4_route", {"dst": (HERE, 32)}, "to_host", port=HOST_PORT, mac=HOST_MAC)
         self.switch.insert("ipv4_route", {"dst": (THERE, 32)}, "to_station", station=THERE_STATION)
         self.switch.insert("ring_way", {"station": THERE_STATION}, "reach", ringlet=0, hops=HOPS)
@@ -56,10 +80,14 @@ class RingTest(SwitchTest):
 
     def expect_added(self, port=EAST, hops=HOPS, traffic_class=RingClass.BEST_EFFORT, sequence=1, ringlet=0, **fields):
         """The packet of send_ip has been added to the ring."""
-        self.expect(port, ethernet(wire.ETHERTYPE_OPTICAL, dst=MAC),
-                    ring(traffic_class=traffic_class, ringlet=ringlet, weight=self.weight),
-                    wire.RingData(queue=256 * traffic_class + hops, inner_type=wire.ETHERTYPE_IPV4, sequence=sequence),
-                    ipv4(THERE, PAYLOAD, ttl=63, **fields), PAYLOAD)
+        self.expect(
+            port,
+            ethernet(wire.ETHERTYPE_OPTICAL, dst=MAC),
+            ring(traffic_class=traffic_class, ringlet=ringlet, weight=self.weight),
+            wire.RingData(queue=256 * traffic_class + hops, inner_type=wire.ETHERTYPE_IPV4, sequence=sequence),
+            ipv4(THERE, PAYLOAD, ttl=63, **fields),
+            PAYLOAD,
+        )
 
     def pass_through(self, size, source=1, weight=1, ttl=None, traffic_class=RingClass.BEST_EFFORT):
         """`size` bytes of a packet of `source` for another station go through."""
@@ -80,21 +108,21 @@ class RingTest(SwitchTest):
         """The card is told these (hops, rate), None is any rate; the rates that it was told."""
         found = self.received(wire.PORT_LINECARD)
         header = frame(ethernet(wire.ETHERTYPE_LINECARD), linecard(LineCardKind.ADD_LIMITS, port))
-        self.assertEqual(found[:len(header)].hex(), header.hex())
-        told = wire.AddLimits.decode(found[len(header):])
+        self.assertEqual(found[: len(header)].hex(), header.hex())
+        told = wire.AddLimits.decode(found[len(header) :])
         self.assertEqual(told.next_ns, INTERVAL_NS)
         if ticks is not None:
             self.assertEqual(told.ticks, ticks, "ticks")
         start = len(header) + wire.AddLimits.SIZE
         self.assertEqual(len(found), start + wire.FAIRNESS_ENTRIES * wire.AddLimit.SIZE)
-        entries = [wire.AddLimit.decode(found[start + i * wire.AddLimit.SIZE:]) for i in range(wire.FAIRNESS_ENTRIES)]
+        entries = [wire.AddLimit.decode(found[start + i * wire.AddLimit.SIZE :]) for i in range(wire.FAIRNESS_ENTRIES)]
         unused = [wire.AddLimit(hops=0, rate=wire.NO_LIMIT)] * (wire.FAIRNESS_ENTRIES - len(limits))
-        self.assertEqual(entries[len(limits):], unused)
+        self.assertEqual(entries[len(limits) :], unused)
         for entry, (hops, rate) in zip(entries, limits):
             self.assertEqual(entry.hops, hops, f"of {entries}")
             if rate is not None:
                 self.assertAlmostEqual(entry.rate, rate, delta=ROUNDING, msg=f"of {entries}")
-        return [entry.rate for entry in entries[:len(limits)]]
+        return [entry.rate for entry in entries[: len(limits)]]
 
     def tick_and_expect(self, *limits, ticks=None, **fields):
         self.tick(**fields)
@@ -110,8 +138,15 @@ class RingTest(SwitchTest):
 
     def expect_told(self, *entries, sequence=1, ttl=1, port=WEST, destination=BEFORE, ringlet=0):
         """The station before this one is told these (head, hops, reach, rate)."""
-        expected = fairness(*entries, sequence=sequence, source=STATION, destination=destination, weight=self.weight, ringlet=ringlet,
-                            ttl=ttl)
+        expected = fairness(
+            *entries,
+            sequence=sequence,
+            source=STATION,
+            destination=destination,
+            weight=self.weight,
+            ringlet=ringlet,
+            ttl=ttl,
+        )
         self.expect(port, expected)
 
     def tick_for_message(self, **fields):
@@ -136,13 +171,25 @@ def linecard(kind, port=EAST):
 
 
 def ring_tick(port, repeat, hol_delay_ns, added, committed, local_ns):
-    return (ethernet(wire.ETHERTYPE_LINECARD), linecard(LineCardKind.RING_TICK, port),
-            wire.RingTick(repeat=repeat, hol_delay_ns=hol_delay_ns, added_bytes=added, committed_bytes=committed, local_ns=local_ns))
+    return (
+        ethernet(wire.ETHERTYPE_LINECARD),
+        linecard(LineCardKind.RING_TICK, port),
+        wire.RingTick(
+            repeat=repeat, hol_delay_ns=hol_delay_ns, added_bytes=added, committed_bytes=committed, local_ns=local_ns
+        ),
+    )
 
 
 def ring(**fields):
-    defaults = dict(version=wire.RING_VERSION, kind=RingKind.DATA, ttl=STATIONS, ringlet=0, weight=1, source=STATION,
-                    destination=THERE_STATION)
+    defaults = dict(
+        version=wire.RING_VERSION,
+        kind=RingKind.DATA,
+        ttl=STATIONS,
+        ringlet=0,
+        weight=1,
+        source=STATION,
+        destination=THERE_STATION,
+    )
     return wire.Ring(**{**defaults, **fields})
 
 
@@ -155,9 +202,13 @@ def transit(size, **fields):
 def fairness_parts(*entries, sequence=1, source=NEXT, destination=STATION, weight=1, ringlet=0, ttl=1, count=None):
     told = [wire.FairnessEntry(head=head, hops=hops, reach=reach, rate=rate) for head, hops, reach, rate in entries]
     unused = [wire.FairnessEntry()] * (wire.FAIRNESS_ENTRIES - len(entries))
-    return frame(ethernet(wire.ETHERTYPE_OPTICAL),
-                 ring(kind=RingKind.FAIRNESS, ttl=ttl, ringlet=ringlet, weight=weight, source=source, destination=destination),
-                 wire.Fairness(sequence=sequence, entries=len(entries) if count is None else count), *told, *unused)
+    return frame(
+        ethernet(wire.ETHERTYPE_OPTICAL),
+        ring(kind=RingKind.FAIRNESS, ttl=ttl, ringlet=ringlet, weight=weight, source=source, destination=destination),
+        wire.Fairness(sequence=sequence, entries=len(entries) if count is None else count),
+        *told,
+        *unused,
+    )
 
 
 def fairness(*entries, **fields):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A router with two ports, one with an XCP controller."""
+
 from slotwise import wire
 from support.base import SwitchTest
 from support.xcp import XcpMixin, rate

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """XCP packets and interval ticks, and what they lead to, in whole units: ns, 1/4 ns, 1/16 byte/s."""
+
 from slotwise import wire
 from slotwise.wire import FlowOp, IntervalTimer, LineCardKind, XcpFormat, XcpVerdict
 from support.base import ethernet, ipv4, linecard
@@ -23,8 +24,15 @@ def rate(bits_per_second):
 
 def header(rtt_ns=RTT_NS, spacing_ns=10 * MS, wanted=LARGEST, **fields):
     """Of a sender with one packet each `spacing_ns`."""
-    defaults = dict(protocol=TCP, length=wire.XCP_LENGTH, version=wire.XCP_VERSION, format=XcpFormat.STANDARD, rtt=rtt_ns,
-                    x=spacing_ns * X_PER_NS, delta_throughput=wanted % (1 << 32))
+    defaults = dict(
+        protocol=TCP,
+        length=wire.XCP_LENGTH,
+        version=wire.XCP_VERSION,
+        format=XcpFormat.STANDARD,
+        rtt=rtt_ns,
+        x=spacing_ns * X_PER_NS,
+        delta_throughput=wanted % (1 << 32),
+    )
     return wire.Xcp(**{**defaults, **fields})
 
 
@@ -43,9 +51,11 @@ class XcpMixin:
 
     def through(self, shim, payload=PAYLOAD):
         """Send a packet and return its shim as it leaves; all behind the shim is as it was."""
-        self.send(self.in_port, ethernet(wire.ETHERTYPE_IPV4, dst=self.mac), self.xcp_packet(shim, payload), shim, payload)
-        found = self.received(self.out_port)[self.shim_at:]
-        self.assertEqual(found[wire.Xcp.SIZE:], payload)
+        self.send(
+            self.in_port, ethernet(wire.ETHERTYPE_IPV4, dst=self.mac), self.xcp_packet(shim, payload), shim, payload
+        )
+        found = self.received(self.out_port)[self.shim_at :]
+        self.assertEqual(found[wire.Xcp.SIZE :], payload)
         return wire.Xcp.decode(found)
 
     def granted(self, **fields):
@@ -59,18 +69,25 @@ class XcpMixin:
         self.assertLessEqual(abs(found - exact), units + abs(exact) / (1 << 26), f"found {found}, exact {exact}")
 
     def send_interval_tick(self, queue, timer, local_ns, least_backlog_bytes=0, **report):
-        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), linecard(LineCardKind.INTERVAL_TICK),
-                  wire.IntervalTick(timer=timer, least_backlog_bytes=least_backlog_bytes, local_ns=local_ns),
-                  wire.QueueReport(queue=queue, **report))
+        self.send(
+            wire.PORT_LINECARD,
+            ethernet(wire.ETHERTYPE_LINECARD),
+            linecard(LineCardKind.INTERVAL_TICK),
+            wire.IntervalTick(timer=timer, least_backlog_bytes=least_backlog_bytes, local_ns=local_ns),
+            wire.QueueReport(queue=queue, **report),
+        )
 
     def timer(self, queue, timer, local_ns, **fields):
         """Let a timer tick; the time until its next tick as the answer says."""
         self.send_interval_tick(queue, timer, local_ns, **fields)
         found = self.received(wire.PORT_LINECARD)
         op = FlowOp.SET_CONTROL_TIMER if timer == IntervalTimer.CONTROL else FlowOp.SET_QUEUE_TIMER
-        value = wire.FlowControl.decode(found[wire.Ethernet.SIZE + wire.Linecard.SIZE:]).value
-        expected = (ethernet(wire.ETHERTYPE_LINECARD), linecard(LineCardKind.FLOW_CONTROL),
-                    wire.FlowControl(queue=queue, op=op, value=value))
+        value = wire.FlowControl.decode(found[wire.Ethernet.SIZE + wire.Linecard.SIZE :]).value
+        expected = (
+            ethernet(wire.ETHERTYPE_LINECARD),
+            linecard(LineCardKind.FLOW_CONTROL),
+            wire.FlowControl(queue=queue, op=op, value=value),
+        )
         self.assertEqual(found.hex(), b"".join(p.encode() for p in expected).hex())
         return value
 
@@ -78,8 +95,13 @@ class XcpMixin:
         return self.timer(self.queue if queue is None else queue, IntervalTimer.CONTROL, local_ns)
 
     def queue_tick(self, local_ns, least_backlog_bytes, backlog_bytes=0):
-        return self.timer(self.queue, IntervalTimer.QUEUE, local_ns, least_backlog_bytes=least_backlog_bytes,
-                          backlog_bytes=backlog_bytes)
+        return self.timer(
+            self.queue,
+            IntervalTimer.QUEUE,
+            local_ns,
+            least_backlog_bytes=least_backlog_bytes,
+            backlog_bytes=backlog_bytes,
+        )
 
     def interval(self, packets, start_ns=START_NS, length_ns=RTT_NS):
         """A control interval with so many packets of one sender, all granted nothing yet."""

@@ -4,6 +4,7 @@
 `digests.json` holds them. A change that moves one says in its commit what came in another order, or out differently, and
 why; it then keeps the new ones: `SLOTWISE_RENEW_DIGESTS=1 pytest end_to_end/test_digests.py end_to_end/test_faults.py`.
 """
+
 import hashlib
 import json
 import os

@@ -11,6 +11,7 @@
 
 Blocks of a page run in one directory, in their order.
 """
+
 import re
 from pathlib import Path
 from typing import Iterator, NamedTuple
@@ -55,7 +56,7 @@ def snippets(root: Path, page: Path) -> Iterator[Snippet]:
         while above >= 0 and (found := MARK.fullmatch(lines[above])):
             marks[found[1]] = found[2]
             above -= 1
-        yield Snippet(page, first + 1, language, marks, "\n".join(lines[first + 1:number]) + "\n")
+        yield Snippet(page, first + 1, language, marks, "\n".join(lines[first + 1 : number]) + "\n")
         number += 1
 
 

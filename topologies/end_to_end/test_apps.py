@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A star and routers side by side in one standalone controller, over one P4Runtime session a switch. Run as test_runs.py is."""
+
 import json
 import os
 import queue
@@ -81,14 +82,28 @@ def lasting_address() -> str:
 
 def switch(stack: ExitStack, device: int, address: str) -> tuple[subprocess.Popen, str]:
     """A switch that waits for its program, and its address."""
-    process = spawn(stack, SLOTWISE, "switch", "--no-p4", "--device-id", str(device), "--", "--grpc-server-addr", address, "--cpu-port", "510")
+    process = spawn(
+        stack,
+        SLOTWISE,
+        "switch",
+        "--no-p4",
+        "--device-id",
+        str(device),
+        "--",
+        "--grpc-server-addr",
+        address,
+        "--cpu-port",
+        "510",
+    )
     return process, re.search(r"P4Runtime on ([\d.:]+)", Lines(process.stdout).until("P4Runtime on")[-1])[1]
 
 
 def ask(rest: str, path: str, body: dict | None = None) -> dict:
     """What a resource says, or what it says once it was changed."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{rest}/slotwise/v1/{path}", data, {"Content-Type": "application/json"}, method="PUT" if data else "GET")
+    request = urllib.request.Request(
+        f"{rest}/slotwise/v1/{path}", data, {"Content-Type": "application/json"}, method="PUT" if data else "GET"
+    )
     with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
         return json.load(answer)
 
@@ -96,7 +111,9 @@ def ask(rest: str, path: str, body: dict | None = None) -> dict:
 def settled_router(rest: str, device: int) -> dict | None:
     """What the application has for a router, once it has written all of it."""
     routers = ask(rest, "apps/routes/routes")["routers"]
-    return next((router for router in routers if router["device_id"] == device and router["ready"] and router["settled"]), None)
+    return next(
+        (router for router in routers if router["device_id"] == device and router["ready"] and router["settled"]), None
+    )
 
 
 def number(text: bytes) -> int:
@@ -122,18 +139,43 @@ def tables(address: str, device: int) -> tuple[set[tuple[str, int]], dict[int, i
 def test_a_star_and_routers_share_a_controller(tmp_path):
     network = json.loads(NETWORK.read_text())
     with ExitStack() as stack:
-        switches = {device: switch(stack, device, lasting_address() if device == 2001 else "127.0.0.1:0") for device in devices(network)}
+        switches = {
+            device: switch(stack, device, lasting_address() if device == 2001 else "127.0.0.1:0")
+            for device in devices(network)
+        }
         config = tmp_path / "controller.json"
-        config.write_text(json.dumps({
-            "p4runtime": {"address": switches[2001][1], "devices": {str(device): address for device, (_, address) in switches.items()}},
-            "rest": {"port": 0},
-            "store": str(tmp_path / "store"),
-            "clock": "wall",
-            "pipelines": {program: {"json": str(P4C_OUT / f"{program}.json"), "p4info": str(P4C_OUT / f"{program}.p4info.txtpb")}
-                          for program in ("edge", "core", "router")},
-            "network": network,
-        }))
-        controller = spawn(stack, "java", "-Xmx256m", "-XX:+UseSerialGC", "-jar", str(JAR), "--config", str(config), stderr=subprocess.PIPE)
+        config.write_text(
+            json.dumps(
+                {
+                    "p4runtime": {
+                        "address": switches[2001][1],
+                        "devices": {str(device): address for device, (_, address) in switches.items()},
+                    },
+                    "rest": {"port": 0},
+                    "store": str(tmp_path / "store"),
+                    "clock": "wall",
+                    "pipelines": {
+                        program: {
+                            "json": str(P4C_OUT / f"{program}.json"),
+                            "p4info": str(P4C_OUT / f"{program}.p4info.txtpb"),
+                        }
+                        for program in ("edge", "core", "router")
+                    },
+                    "network": network,
+                }
+            )
+        )
+        controller = spawn(
+            stack,
+            "java",
+            "-Xmx256m",
+            "-XX:+UseSerialGC",
+            "-jar",
+            str(JAR),
+            "--config",
+            str(config),
+            stderr=subprocess.PIPE,
+        )
         said = Lines(controller.stderr)
         ready = json.loads(Lines(controller.stdout).until('"event":"ready"')[-1])
         rest = ready["rest"]
@@ -141,7 +183,10 @@ def test_a_star_and_routers_share_a_controller(tmp_path):
         assert ask(rest, "apps/star/status")["configured"] and ask(rest, "apps/routes/status")["configured"]
         assert ask(rest, "apps/routes/capacities", XCP_CHOSEN) == XCP_CHOSEN
         router = await_that("the chosen capacity", lambda: settled_router(rest, 2001))
-        wanted = {(route["prefix"], route["port"]) for route in router["routes"]}, {1: 2 * 900_000_000, 2: 2 * XCP_CHOSEN["xcp_bps"]}
+        wanted = (
+            {(route["prefix"], route["port"]) for route in router["routes"]},
+            {1: 2 * 900_000_000, 2: 2 * XCP_CHOSEN["xcp_bps"]},
+        )
         assert len(wanted[0]) == 4
         assert tables(switches[2001][1], 2001) == wanted
 
@@ -152,7 +197,9 @@ def test_a_star_and_routers_share_a_controller(tmp_path):
         said.until("device 2001: lost")
         switch(stack, 2001, address)
         since = said.until("device 2001: ready, 0 table entries")
-        assert not any(f"device {device}: lost" in line for line in since for device in devices(network) if device != 2001), "".join(since)
+        assert not any(
+            f"device {device}: lost" in line for line in since for device in devices(network) if device != 2001
+        ), "".join(since)
         await_that("the tables of the router that began anew", lambda: settled_router(rest, 2001))
         assert tables(address, 2001) == wanted
         assert XCP_CHOSEN in ask(rest, "apps/routes/capacities")["outputs"]

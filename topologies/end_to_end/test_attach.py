@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`slotwise emulate --attach`: interfaces that are deleted and made anew in mid-run; hosts of edges and of routers. Run as test_runs.py is."""
+
 import json
 import os
 import signal
@@ -31,7 +32,11 @@ class Host:
     @property
     def entry(self) -> dict:
         """In the list of interfaces."""
-        place = {"router": int(self.host.switch[1:])} if isinstance(self.host, scenarios.RoutedHost) else {"edge": self.host.edge}
+        place = (
+            {"router": int(self.host.switch[1:])}
+            if isinstance(self.host, scenarios.RoutedHost)
+            else {"edge": self.host.edge}
+        )
         return {**place, "port": self.host.access_port, "interface": self.interface}
 
     def connect(self) -> None:
@@ -47,7 +52,9 @@ class Host:
 
     def run(self, *command: str) -> subprocess.CompletedProcess:
         """A command in the host."""
-        return subprocess.run(["nsenter", "--net", "--target", str(self.number), *command], check=False, capture_output=True, text=True)
+        return subprocess.run(
+            ["nsenter", "--net", "--target", str(self.number), *command], check=False, capture_output=True, text=True
+        )
 
     def reaches(self, other: "Host") -> bool:
         """Whether a packet comes back within some time."""
@@ -87,7 +94,9 @@ def test_an_interface_made_anew_takes_its_place_again(tmp_path):
         assert one.reaches(other) and other.reaches(one)
         run.process.send_signal(signal.SIGINT)
         assert run.finish() == 0, run.output
-    notes = [note.split(" of fabric time ")[-1] for note in load_report(report)["verdict"]["notes"] if "interface " in note]
+    notes = [
+        note.split(" of fabric time ")[-1] for note in load_report(report)["verdict"]["notes"] if "interface " in note
+    ]
     gone, again, *rest = notes
     assert gone == f"interface {other.interface} of port 1 of edge 1 is gone"
     assert again == f"interface {other.interface} was made anew; port 1 of edge 1 goes on with it"
@@ -100,8 +109,12 @@ def test_hosts_of_edges_and_of_routers_reach_each_other(tmp_path):
     scenario = scenarios.load(MIX)
     by_name = {host.name: host for host in [*scenarios.hosts(scenario), *scenarios.routed_hosts(scenario)]}
     with ExitStack() as stack:
-        plain, lab, desk, far = connected(stack, ports, *(by_name[name] for name in ("h0_0", "lab.1", "desk.0", "far.0")))
-        run = stack.enter_context(Emulation("--attach", ports, "--report", report, "--rest-port", 0, scenario=MIX, stdin=subprocess.PIPE))
+        plain, lab, desk, far = connected(
+            stack, ports, *(by_name[name] for name in ("h0_0", "lab.1", "desk.0", "far.0"))
+        )
+        run = stack.enter_context(
+            Emulation("--attach", ports, "--report", report, "--rest-port", 0, scenario=MIX, stdin=subprocess.PIPE)
+        )
 
         def set_fibre(name: str, is_up: bool) -> None:
             run.process.stdin.write(json.dumps({"command": "fibre", "name": name, "up": is_up}) + "\n")
@@ -118,4 +131,11 @@ def test_hosts_of_edges_and_of_routers_reach_each_other(tmp_path):
             assert lab.reaches(far), fibre
         run.process.send_signal(signal.SIGINT)
         assert run.finish() == 0, run.output
-    assert load_report(report)["invariants"] == {"collision": 0, "guard": 0, "ungranted": 0, "duplicate": 0, "astray": 0, "first": []}
+    assert load_report(report)["invariants"] == {
+        "collision": 0,
+        "guard": 0,
+        "ungranted": 0,
+        "duplicate": 0,
+        "astray": 0,
+        "first": [],
+    }

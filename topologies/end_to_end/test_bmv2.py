@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stock BMv2 as the switches of stars, of routers and of both. Runs need simple_switch_grpc on the PATH; what is refused does not."""
+
 import os
 import shutil
 import signal
@@ -54,8 +55,10 @@ def test_routers_of_bmv2_carry_tcp_of_linux_and_xcp_of_the_engine(tmp_path):
     assert all(flow["transport"] == "xcp" and flow["delay_ns"]["mean"] > 1_000_000 for flow in xcp)
     # BMv2 cannot see that a link has no light: the run told the controller, which found another way, and the first one again.
     assert report["controller"]["configured"] and report["controller"]["reroutes"] >= 2
-    busy = {link["name"]: [time_ms for time_ms, used in zip(report["series"]["time_ms"], link["utilization"]) if used > 0]
-            for link in report["series"]["links"]}
+    busy = {
+        link["name"]: [time_ms for time_ms, used in zip(report["series"]["time_ms"], link["utilization"]) if used > 0]
+        for link in report["series"]["links"]
+    }
     # The south is nobody's shortest way. When it was the only one nobody can say of a machine that may stand still.
     assert busy["west-south"] and busy["south-west"]
     assert max(busy["north-west"]) >= max(busy["south-west"])
@@ -68,9 +71,15 @@ def test_a_mix_of_bmv2_carries_tcp_of_linux_and_xcp_of_the_engine(tmp_path):
     done = slotwise("emulate", MIX, *BMV2_TARGET, "--report", path)
     assert done.returncode == 0, done.stdout + done.stderr
     report = load_report(path)
-    assert report["verdict"]["ok"] and not any(report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate", "astray"))
+    assert report["verdict"]["ok"] and not any(
+        report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate", "astray")
+    )
     flows = {flow.get("name", "busy"): flow for flow in report["phases"][-1]["flows"]}
-    assert {name: flow["played_by"] for name, flow in flows.items()} == {"across.0": "engine", "down.0": "linux", "busy": "linux"}
+    assert {name: flow["played_by"] for name, flow in flows.items()} == {
+        "across.0": "engine",
+        "down.0": "linux",
+        "busy": "linux",
+    }
     assert all(flow["bytes"] > 20_000 for flow in flows.values()), flows
     assert report["controller"]["commits"]["completed"] > 0
 
@@ -81,7 +90,9 @@ def test_a_ring_of_bmv2_carries_tcp_of_linux_round_a_cut(tmp_path):
     done = slotwise("emulate", RING, *BMV2_TARGET, "--report", path)
     assert done.returncode == 0, done.stdout + done.stderr
     report = load_report(path)
-    assert report["verdict"]["ok"] and not any(count for check, count in report["invariants"].items() if check != "first")
+    assert report["verdict"]["ok"] and not any(
+        count for check, count in report["invariants"].items() if check != "first"
+    )
     assert all(flow["bytes"] > 20_000 for flow in report["phases"][-1]["flows"]), report["phases"]
     assert "device 3002, port 256 has no light" in done.stderr + done.stdout
     assert report["controller"]["reroutes"] >= 2

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several edges behind one port of a core, in virtual time, with the real controller: topologies/combiner.yaml and what can be made of it."""
+
 import pytest
 import yaml
 
@@ -15,7 +16,9 @@ def simulate(scenario, path, *arguments) -> dict:
     done = slotwise("simulate", scenario, "--report", path, *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     report = load_report(path)
-    assert report["verdict"]["ok"] and not any(report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate"))
+    assert report["verdict"]["ok"] and not any(
+        report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate")
+    )
     data_slots = report["frame"]["slots"] - report["frame"]["signaling_slots"]
     for end in ("from", "to"):
         for port in PORTS.values():

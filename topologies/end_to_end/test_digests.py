@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of virtual time are what they were: reports, columns and captures, to the byte. Those with faults are in `test_faults`."""
+
 import shutil
 
 import pytest

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captures of each kind of network as tshark shows them with the dissector that `slotwise dissector` prints."""
+
 import re
 import struct
 import subprocess
@@ -13,13 +14,24 @@ from slotwise import wire
 from test_runs import PATIENCE_S, ROOT, slotwise
 
 OURS = [f"0x{ether_type:04x}" for ether_type in (wire.ETHERTYPE_OPTICAL, wire.ETHERTYPE_LINECARD)]
-SLOTS = {"linecard SLOT_TICK", "linecard QUEUE_REPORT", "linecard FLOW_CONTROL", "optical REQUEST", "optical COMMIT", "optical DATA"}
+SLOTS = {
+    "linecard SLOT_TICK",
+    "linecard QUEUE_REPORT",
+    "linecard FLOW_CONTROL",
+    "optical REQUEST",
+    "optical COMMIT",
+    "optical DATA",
+}
 JOINING = {"optical INVITATION", "optical CONFIGURATION", "optical SYNC", "optical FAULT", "linecard ALARM"}
 OPS_XCP = {"label PROBE", "label REPLY", "linecard INTERVAL_TICK", "linecard QUEUE_REPORT", "linecard FLOW_CONTROL"}
 NETWORKS = {  # scenario, seconds, what is sent in it
     "star": ("topologies/star4-drift.yaml", 0.06, SLOTS | JOINING),
     "star-trains": ("topologies/star4-trains.yaml", 0.03, SLOTS | {"linecard TRAIN_TICK", "linecard TRAIN_LABEL"}),
-    "ring": ("topologies/ring8-tcp.yaml", 0.25, {"ring DATA", "ring FAIRNESS", "ring REPORT", "linecard RING_TICK", "linecard ADD_LIMITS"}),
+    "ring": (
+        "topologies/ring8-tcp.yaml",
+        0.25,
+        {"ring DATA", "ring FAIRNESS", "ring REPORT", "linecard RING_TICK", "linecard ADD_LIMITS"},
+    ),
     "ops": ("topologies/mesh5.yaml", 0.02, {"label TRAIN", "optical DATA"}),
     "mixed": ("topologies/mixed.yaml", 0.06, SLOTS | {"linecard INTERVAL_TICK", "xcp STANDARD", "xcp MINIMAL"}),
 }
@@ -31,7 +43,9 @@ def captured(request, tmp_path_factory) -> tuple[str, Path]:
     """A network's name, and the directory of its captures."""
     scenario, seconds, _ = NETWORKS[request.param]
     place = tmp_path_factory.mktemp(request.param)
-    done = slotwise("simulate", ROOT / scenario, "--duration", seconds, "--report", place / "report.json", "--pcap", place / "pcap")
+    done = slotwise(
+        "simulate", ROOT / scenario, "--duration", seconds, "--report", place / "report.json", "--pcap", place / "pcap"
+    )
     # A shortened run may fail a check of its traffic; it has run to its end all the same.
     assert (place / "report.json").exists(), done.stdout + done.stderr
     return request.param, place / "pcap"
@@ -51,7 +65,7 @@ def frames(capture: Path) -> list[bytes]:
     data, at, found = capture.read_bytes(), 24, []
     while at < len(data):
         (length,) = struct.unpack_from("<I", data, at + 8)
-        found.append(data[at + 16:at + 16 + length])
+        found.append(data[at + 16 : at + 16 + length])
         at += 16 + length
     return found
 
@@ -77,8 +91,18 @@ def test_each_frame_is_named_and_none_is_malformed(captured):
     name, place = captured
     merged = place.with_suffix(".merged")
     subprocess.run(["mergecap", "-F", "nsecpcap", "-w", merged, *captures(place)], check=True, timeout=PATIENCE_S)
-    rows = tshark(merged, "eth.type", "slotwise.message", "slotwise.check.status", "_ws.malformed", "_ws.lua.error", "slotwise.short", "slotwise.cut",
-                  "slotwise.version", "slotwise.kind")
+    rows = tshark(
+        merged,
+        "eth.type",
+        "slotwise.message",
+        "slotwise.check.status",
+        "_ws.malformed",
+        "_ws.lua.error",
+        "slotwise.short",
+        "slotwise.cut",
+        "slotwise.version",
+        "slotwise.kind",
+    )
     assert [row for row in rows if any(row[3:])] == []
     ours = [row for row in rows if row[0].split(",")[0] in OURS]
     assert len(ours) > 100 and [row for row in ours if not row[1]] == []
@@ -90,7 +114,12 @@ def test_each_frame_is_named_and_none_is_malformed(captured):
 
 
 FIELDS = {
-    wire.Optical: "optical", wire.Label: "label", wire.Ring: "ring", wire.Linecard: "linecard", wire.RingData: "ring_data", wire.Commit: "commit",
+    wire.Optical: "optical",
+    wire.Label: "label",
+    wire.Ring: "ring",
+    wire.Linecard: "linecard",
+    wire.RingData: "ring_data",
+    wire.Commit: "commit",
 }
 
 
@@ -114,11 +143,19 @@ def test_fields_are_what_the_codecs_read(captured):
     if name == "ops":
         inspected = [(wire.Label, 14, light, wire.LABEL_VERSION, "opsedge[01]-port256")]
     elif name == "ring":
-        inspected = [(wire.Ring, 14, light, wire.RING_VERSION, "station[23]-port256"), (wire.Linecard, 14, card, wire.LINECARD_VERSION, "station0-linecard")]
+        inspected = [
+            (wire.Ring, 14, light, wire.RING_VERSION, "station[23]-port256"),
+            (wire.Linecard, 14, card, wire.LINECARD_VERSION, "station0-linecard"),
+        ]
     else:
-        inspected = [(wire.Optical, 14, light, wire.OPTICAL_VERSION, "edge[01]-core0"), (wire.Linecard, 14, card, wire.LINECARD_VERSION, "edge1-linecard")]
+        inspected = [
+            (wire.Optical, 14, light, wire.OPTICAL_VERSION, "edge[01]-core0"),
+            (wire.Linecard, 14, card, wire.LINECARD_VERSION, "edge1-linecard"),
+        ]
     for header, at, ether_type, version, pattern in inspected:
-        assert sum(shown_as_decoded(capture, header, at, ether_type, version) for capture in captures(place, pattern)) > 10
+        assert (
+            sum(shown_as_decoded(capture, header, at, ether_type, version) for capture in captures(place, pattern)) > 10
+        )
 
 
 def follows(numbered: dict[tuple, list[int]]) -> None:
@@ -132,8 +169,15 @@ def follows(numbered: dict[tuple, list[int]]) -> None:
 def test_light_of_a_star_counts_up_by_queue_and_goes_to_the_edge_of_its_address(captured):
     _, place = captured
     for edge in range(4):
-        rows = tshark(place / f"edge{edge}-core0.pcap", "slotwise.optical.src_edge", "slotwise.optical.queue", "slotwise.optical.sequence",
-                      "slotwise.optical.dst_edge", "ip.dst", chosen="slotwise.message == \"optical DATA\"")
+        rows = tshark(
+            place / f"edge{edge}-core0.pcap",
+            "slotwise.optical.src_edge",
+            "slotwise.optical.queue",
+            "slotwise.optical.sequence",
+            "slotwise.optical.dst_edge",
+            "ip.dst",
+            chosen='slotwise.message == "optical DATA"',
+        )
         numbered = defaultdict(list)
         for source, queue, sequence, destination, address in rows:
             assert source == str(edge)
@@ -146,7 +190,13 @@ def test_light_of_a_star_counts_up_by_queue_and_goes_to_the_edge_of_its_address(
 @pytest.mark.parametrize("captured", ["ring"], indirect=True)
 def test_packets_of_a_ring_count_up_and_have_a_station_less_to_go_at_each(captured):
     _, place = captured
-    fields = ("slotwise.ring.source", "slotwise.ring.ringlet", "slotwise.ring_data.queue", "slotwise.ring_data.sequence", "slotwise.ring.ttl")
+    fields = (
+        "slotwise.ring.source",
+        "slotwise.ring.ringlet",
+        "slotwise.ring_data.queue",
+        "slotwise.ring_data.sequence",
+        "slotwise.ring.ttl",
+    )
     ttls = defaultdict(set)
     for capture in captures(place, "station*-port25?"):
         station = re.match(r"station(\d+)", capture.name)[1]
@@ -166,7 +216,9 @@ def test_packets_of_a_ring_count_up_and_have_a_station_less_to_go_at_each(captur
 def test_trains_have_their_number_and_hops_left(captured):
     _, place = captured
     for edge in range(5):
-        rows = tshark(place / f"opsedge{edge}-port256.pcap", "slotwise.label.src_edge", "slotwise.label.train", "ip.src")
+        rows = tshark(
+            place / f"opsedge{edge}-port256.pcap", "slotwise.label.src_edge", "slotwise.label.train", "ip.src"
+        )
         numbered = defaultdict(list)
         for source, train, address in rows:
             if source == str(edge):

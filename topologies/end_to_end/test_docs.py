@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every snippet of the documentation is run, or says why it is not; what it names is there in either case."""
+
 import copy
 import json
 import os
@@ -51,11 +52,16 @@ def options() -> dict[tuple[str, ...], str]:
 @pytest.mark.parametrize("snippet", SHELL, ids=str)
 def test_options_and_files_of_commands_are_there(snippet, options):
     for words in commands(snippet.text):
-        own = words[:words.index("--")] if "--" in words else words
+        own = words[: words.index("--")] if "--" in words else words
         for word in own:
             if word.startswith("--"):
-                assert re.search(rf"{re.escape(word.split('=')[0])}\b", options[command_of(own)]), f"slotwise {' '.join(command_of(own))} has no {word}"
-    for path in re.findall(r"(?<![\w./-])((?:topologies|experiments|p4src|scripts|schema|engine/client-tests|ptf-tests)/[\w./-]+)", snippet.text):
+                assert re.search(rf"{re.escape(word.split('=')[0])}\b", options[command_of(own)]), (
+                    f"slotwise {' '.join(command_of(own))} has no {word}"
+                )
+    for path in re.findall(
+        r"(?<![\w./-])((?:topologies|experiments|p4src|scripts|schema|engine/client-tests|ptf-tests)/[\w./-]+)",
+        snippet.text,
+    ):
         assert (ROOT / path).exists() or "p4c-out" in path, f"{path} is not there"
 
 
@@ -135,8 +141,14 @@ def succeed(snippet: Snippet, command: list[str], place: Path) -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     path = f"{programs}:{ROOT / 'build' / 'venv' / 'bin'}:{kept['PATH']}"
     with subprocess.Popen(
-        command, cwd=place, env=kept | {"PATH": path, "SLOTWISE_HOME": str(ROOT)}, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        command,
+        cwd=place,
+        env=kept | {"PATH": path, "SLOTWISE_HOME": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     ) as process:
         try:
             output, _ = process.communicate(timeout=TIMEOUT_S)

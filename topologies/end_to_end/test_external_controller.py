@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs under a controller that `slotwise emulate` did not start: a star, routers and both, on the engine and on stock BMv2. Run as test_runs.py is."""
+
 import json
 import re
 import shutil
@@ -33,15 +34,27 @@ def told_addresses(output: str) -> dict[str, str]:
 def standalone_controller(directory: Path, addresses: dict[str, str], network: dict, programs: tuple[str, ...]):
     """The standalone controller of a network whose switches are at `addresses`, or all at one that is called "all"."""
     config = directory / "controller.json"
-    config.write_text(json.dumps({
-        "p4runtime": {"address": next(iter(addresses.values())), "devices": {name: address for name, address in addresses.items() if name != "all"}},
-        "rest": {"port": 0},
-        "store": str(directory / "store"),
-        "clock": "wall",
-        "pipelines": {program: {"json": str(P4C_OUT / f"{program}.json"), "p4info": str(P4C_OUT / f"{program}.p4info.txtpb")}
-                      for program in programs},
-        "network": network,
-    }))
+    config.write_text(
+        json.dumps(
+            {
+                "p4runtime": {
+                    "address": next(iter(addresses.values())),
+                    "devices": {name: address for name, address in addresses.items() if name != "all"},
+                },
+                "rest": {"port": 0},
+                "store": str(directory / "store"),
+                "clock": "wall",
+                "pipelines": {
+                    program: {
+                        "json": str(P4C_OUT / f"{program}.json"),
+                        "p4info": str(P4C_OUT / f"{program}.p4info.txtpb"),
+                    }
+                    for program in programs
+                },
+                "network": network,
+            }
+        )
+    )
     command = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-jar", str(JAR), "--config", str(config)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         try:
@@ -56,10 +69,14 @@ def test_another_controller_drives_a_star_of_bmv2(tmp_path):
     with Emulation(*EXTERNAL, "--duration", 4, "--report", path, scenario=STAR) as run:
         run.read_until(LAST_DEVICE)
         addresses = told_addresses(run.output)
-        configured = {device.rsplit(":", 1)[-1]: re.search(r"//(.*)\?", entry["basic"]["managementAddress"])[1]
-                      for device, entry in NETCFG["devices"].items()}
+        configured = {
+            device.rsplit(":", 1)[-1]: re.search(r"//(.*)\?", entry["basic"]["managementAddress"])[1]
+            for device, entry in NETCFG["devices"].items()
+        }
         assert configured == addresses, "ONOS would look elsewhere"
-        with standalone_controller(tmp_path, addresses, NETCFG["apps"]["org.slotwise.app"]["network"], ("edge", "core")):
+        with standalone_controller(
+            tmp_path, addresses, NETCFG["apps"]["org.slotwise.app"]["network"], ("edge", "core")
+        ):
             assert run.finish() == 0, run.output
     report = load_report(path)
     assert report["verdict"]["ok"] and report["controller"] is None
@@ -71,7 +88,9 @@ def test_another_controller_drives_routers(tmp_path):
     path, network = tmp_path / "report.json", tmp_path / "network.json"
     told = slotwise("check", ROUTERS, "--network", network)
     assert told.returncode == 0, told.stderr
-    with Emulation("--external-controller", "--p4runtime-port", 0, "--duration", 3, "--report", path, scenario=ROUTERS) as run:
+    with Emulation(
+        "--external-controller", "--p4runtime-port", 0, "--duration", 3, "--report", path, scenario=ROUTERS
+    ) as run:
         run.read_until("waiting for a controller at ")
         address = re.search(r"at ([\d.]+:\d+) ", run.output)[1]
         with standalone_controller(tmp_path, {"all": address}, json.loads(network.read_text()), ("router",)):
@@ -86,14 +105,25 @@ def test_another_controller_drives_a_mix(tmp_path):
     path, network = tmp_path / "report.json", tmp_path / "network.json"
     told = slotwise("check", MIX, "--network", network)
     assert told.returncode == 0, told.stderr
-    with Emulation("--external-controller", "--p4runtime-port", 0, "--duration", 4, "--report", path, scenario=MIX) as run:
+    with Emulation(
+        "--external-controller", "--p4runtime-port", 0, "--duration", 4, "--report", path, scenario=MIX
+    ) as run:
         run.read_until("waiting for a controller at ")
         address = re.search(r"at ([\d.]+:\d+) ", run.output)[1]
-        with standalone_controller(tmp_path, {"all": address}, json.loads(network.read_text()), ("edge", "core", "router")):
+        with standalone_controller(
+            tmp_path, {"all": address}, json.loads(network.read_text()), ("edge", "core", "router")
+        ):
             assert run.finish() == 0, run.output
     report = load_report(path)
     assert report["verdict"]["ok"] and report["controller"] is None
-    assert report["invariants"] == {"collision": 0, "guard": 0, "ungranted": 0, "duplicate": 0, "astray": 0, "first": []}
+    assert report["invariants"] == {
+        "collision": 0,
+        "guard": 0,
+        "ungranted": 0,
+        "duplicate": 0,
+        "astray": 0,
+        "first": [],
+    }
     flows = report["phases"][-1]["flows"]
     assert {flow.get("name", "busy").split(".")[0] for flow in flows} == {"across", "wide", "down", "busy"}
     assert all(flow["bytes"] > 0 for flow in flows), flows
@@ -116,7 +146,9 @@ def test_another_controller_drives_a_mix_of_bmv2(tmp_path):
 def test_another_controller_drives_routers_of_bmv2(tmp_path):
     path, network = tmp_path / "report.json", tmp_path / "network.json"
     assert slotwise("check", ROUTERS_FOR_BMV2, "--network", network).returncode == 0
-    with Emulation(*EXTERNAL, "--p4runtime-port", 0, "--duration", 3, "--report", path, scenario=ROUTERS_FOR_BMV2) as run:
+    with Emulation(
+        *EXTERNAL, "--p4runtime-port", 0, "--duration", 3, "--report", path, scenario=ROUTERS_FOR_BMV2
+    ) as run:
         run.read_until("device 2004:")
         with standalone_controller(tmp_path, told_addresses(run.output), json.loads(network.read_text()), ("router",)):
             assert run.finish() == 0, run.output

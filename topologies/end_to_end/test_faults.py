@@ -4,6 +4,7 @@ controller: invariants hold, the network recovers, runs repeat.
 
 The scenarios of experiments/faults, shortened.
 """
+
 import json
 
 import pytest
@@ -14,8 +15,17 @@ from test_runs import ROOT, slotwise
 SCENARIOS = sorted((ROOT / "experiments" / "faults").glob("*.yaml"))
 # Long enough for two faults of those that are far apart; a controller takes a second or two to start.
 SECONDS = {
-    "controller-restart": 0.5, "edge-restart-drift": 2.5, "routers-controller-restart": 0.8, "ring-controller-restart": 0.8, "ops-controller-restart": 0.8, "mixed-controller-restart": 0.8,
-    "routers-transports": 10, "mixed-transports": 8, "mixed-combined": 3, "mixed-combined-out-of-band": 3, "mixed-combined-drift": 3,
+    "controller-restart": 0.5,
+    "edge-restart-drift": 2.5,
+    "routers-controller-restart": 0.8,
+    "ring-controller-restart": 0.8,
+    "ops-controller-restart": 0.8,
+    "mixed-controller-restart": 0.8,
+    "routers-transports": 10,
+    "mixed-transports": 8,
+    "mixed-combined": 3,
+    "mixed-combined-out-of-band": 3,
+    "mixed-combined-drift": 3,
 }
 DEFAULT_SECONDS = 1.5
 # Where edges with clocks of their own join anew, faults of all kinds are far apart.
@@ -39,7 +49,9 @@ def test_a_network_bears_faults_and_recovers(scenario, tmp_path):
     of_routers, of_stars = {"astray"}, {"collision", "guard", "ungranted", "duplicate"}
     of_rings = {"duplicate", "astray", "transit_loss", "round", "add_rate", "insertion"}
     of_ops = {"lane", "ram", "duplicate", "split", "unexplained", "label", "astray", "ingress"}
-    expected = {"routers": of_routers, "mixed": of_routers | of_stars, "ring": of_rings, "ops": of_ops}.get(scenario.stem.split("-")[0], of_stars)
+    expected = {"routers": of_routers, "mixed": of_routers | of_stars, "ring": of_rings, "ops": of_ops}.get(
+        scenario.stem.split("-")[0], of_stars
+    )
     assert checks == expected and not any(report["invariants"][check] for check in checks)
     assert report["verdict"]["ok"]
     for kind in report["faults"]["kinds"]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files over GTP between two namespaces. Run as test_runs.py is."""
+
 import hashlib
 import json
 import os
@@ -61,7 +62,18 @@ class Pair:
 
     def serve(self, *options: str) -> subprocess.Popen:
         """Starts the daemon."""
-        command = [self.command, "gtp", "serve", str(self.served), "--bind", SERVER, "--key", self.key, "--quiet", *options]
+        command = [
+            self.command,
+            "gtp",
+            "serve",
+            str(self.served),
+            "--bind",
+            SERVER,
+            "--key",
+            self.key,
+            "--quiet",
+            *options,
+        ]
         daemon = spawn(self.stack, *command, stderr=subprocess.STDOUT)
         read_until(daemon, "serving at")
         return daemon
@@ -102,7 +114,10 @@ def test_a_file_goes_both_ways_intact(pair, tmp_path):
     daemon.send_signal(signal.SIGINT)
     lines = [json.loads(line) for line in daemon.communicate(timeout=20)[0].splitlines()]
     assert daemon.returncode == 0
-    assert [(line["role"], line["ok"], line["sha256"]) for line in lines] == [("send", True, sha256(original)), ("receive", True, sha256(original))]
+    assert [(line["role"], line["ok"], line["sha256"]) for line in lines] == [
+        ("send", True, sha256(original)),
+        ("receive", True, sha256(original)),
+    ]
     assert sorted(path.name for path in pair.served.iterdir()) == ["back", "deep"]
 
 
@@ -149,7 +164,9 @@ def test_a_killed_daemon_goes_on_where_it_was(pair, tmp_path):
     original.write_bytes(os.urandom(3 * FILE_BYTES))
     daemon = pair.serve("--take")
     arguments = ["send", str(original), SERVER, "--name", "file"]
-    command = pair.inside(pair.command, "gtp", *arguments, "--key", pair.key, "--rate-bps", "100000000", "--timeout-s", "1")
+    command = pair.inside(
+        pair.command, "gtp", *arguments, "--key", pair.key, "--rate-bps", "100000000", "--timeout-s", "1"
+    )
     sender = spawn(pair.stack, *command, stderr=subprocess.STDOUT)
     here = killed_when_some_is_here(daemon, sender, pair.served / ".file.gtp-state")
     assert "nothing heard for 1 s" in read_until(sender, "slotwise: ")
@@ -170,7 +187,9 @@ def test_a_receiver_that_loses_its_daemon_goes_on_with_all_that_came(pair, tmp_p
     daemon = pair.serve()
     stored, state = tmp_path / "stored", tmp_path / ".stored.gtp-state"
     arguments = ["receive", SERVER, "file", "--out", str(stored)]
-    command = pair.inside(pair.command, "gtp", *arguments, "--key", pair.key, "--rate-bps", "20000000", "--timeout-s", "3")
+    command = pair.inside(
+        pair.command, "gtp", *arguments, "--key", pair.key, "--rate-bps", "20000000", "--timeout-s", "3"
+    )
     receiver = spawn(pair.stack, *command, stderr=subprocess.STDOUT)
     while read_until(receiver, f"of {bytes_} bytes").split()[2] == "0":
         pass
@@ -214,8 +233,21 @@ def test_a_daemon_outlives_an_interface_that_takes_less(pair, tmp_path):
     (pair.served / "file").write_bytes(os.urandom(3 * FILE_BYTES))
     (pair.served / "small").write_bytes(b"here")
     daemon = pair.serve()
-    command = pair.inside(pair.command, "gtp", "receive", SERVER, "file", "--out", str(tmp_path / "stored"), "--key", pair.key, "--rate-bps", "40000000",
-                          "--timeout-s", "2")
+    command = pair.inside(
+        pair.command,
+        "gtp",
+        "receive",
+        SERVER,
+        "file",
+        "--out",
+        str(tmp_path / "stored"),
+        "--key",
+        pair.key,
+        "--rate-bps",
+        "40000000",
+        "--timeout-s",
+        "2",
+    )
     receiver = spawn(pair.stack, *command, stderr=subprocess.STDOUT)
     read_until(receiver, f"of {3 * FILE_BYTES} bytes")
     ip("link", "set", "gtp0", "mtu", "1000")
@@ -228,20 +260,41 @@ def test_a_daemon_outlives_an_interface_that_takes_less(pair, tmp_path):
 
 def put_session(url: str, session: dict) -> None:
     """Has a session join, or leave."""
-    request = urllib.request.Request(f"{url}/sessions", json.dumps(session).encode(), {"Content-Type": "application/json"}, method="PUT")
+    request = urllib.request.Request(
+        f"{url}/sessions", json.dumps(session).encode(), {"Content-Type": "application/json"}, method="PUT"
+    )
     with urllib.request.urlopen(request, timeout=60):
         pass
 
 
 def lambda_controller(pair: Pair, **rest) -> str:
     """A controller that knows of two nodes; where its application `lambda` is."""
-    lambdas = {"name": "web", "nodes": [{"name": "here", "rate_bps": 8_000_000}, {"name": "there", "rate_bps": 100_000_000}]}
-    config = {"p4runtime": {"address": "127.0.0.1:9"}, "pipelines": {}, "clock": "wall", "store": str(pair.directory / "store"), "rest": {"port": 0} | rest,
-              "network": {"apps": {"lambda": lambdas}}}
+    lambdas = {
+        "name": "web",
+        "nodes": [{"name": "here", "rate_bps": 8_000_000}, {"name": "there", "rate_bps": 100_000_000}],
+    }
+    config = {
+        "p4runtime": {"address": "127.0.0.1:9"},
+        "pipelines": {},
+        "clock": "wall",
+        "store": str(pair.directory / "store"),
+        "rest": {"port": 0} | rest,
+        "network": {"apps": {"lambda": lambdas}},
+    }
     file = pair.directory / "controller.json"
     file.write_text(json.dumps(config))
     ip("link", "set", "lo", "up")
-    controller = spawn(pair.stack, "java", "-Xmx256m", "-XX:+UseSerialGC", "-jar", str(ROOT / home.CONTROLLER), "--config", str(file), stderr=subprocess.STDOUT)
+    controller = spawn(
+        pair.stack,
+        "java",
+        "-Xmx256m",
+        "-XX:+UseSerialGC",
+        "-jar",
+        str(ROOT / home.CONTROLLER),
+        "--config",
+        str(file),
+        stderr=subprocess.STDOUT,
+    )
     return re.search(r"https?://[0-9.:]+", read_until(controller, "REST is at"))[0] + "/slotwise/v1/apps/lambda"
 
 
@@ -258,7 +311,20 @@ def test_a_host_paces_by_what_the_controller_grants_a_session(pair, tmp_path):
     assert report["goodput_bps"] < 4_000_000, report
     assert sha256(pair.served / "one") == sha256(original)
     # Whoever asks for a session that is not there is told so, and serves nothing.
-    command = [pair.command, "gtp", "serve", str(pair.served), "--bind", f"{SERVER}:0", "--key", pair.key, "--granted-by", url, "--session", "opera"]
+    command = [
+        pair.command,
+        "gtp",
+        "serve",
+        str(pair.served),
+        "--bind",
+        f"{SERVER}:0",
+        "--key",
+        pair.key,
+        "--granted-by",
+        url,
+        "--session",
+        "opera",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode != 0 and "there is no session 'opera'" in done.stderr, done.stderr
 
@@ -271,7 +337,9 @@ def test_a_daemon_asks_for_a_session_of_its_own_with_a_token_over_tls(pair, tmp_
     for file, text in ((token, secret), (other, secret[::-1])):
         file.touch(mode=0o600)
         file.write_text(text + "\n")
-    url = lambda_controller(pair, host=SERVER, token_file=str(token), tls={"certificate": str(certificate), "key": str(key)})
+    url = lambda_controller(
+        pair, host=SERVER, token_file=str(token), tls={"certificate": str(certificate), "key": str(key)}
+    )
     context = ssl.create_default_context(cafile=authority.certificate)
 
     def sessions() -> dict[str, int]:
@@ -322,7 +390,9 @@ def test_a_file_comes_whole_through_kills_by_seed(pair, tmp_path):
     original, stored, state = pair.served / "file", tmp_path / "stored", tmp_path / ".stored.gtp-state"
     original.write_bytes(os.urandom(5 * FILE_BYTES))
     arguments = ["receive", SERVER, "file", "--out", str(stored)]
-    command = pair.inside(pair.command, "gtp", *arguments, "--key", pair.key, "--rate-bps", "100000000", "--timeout-s", "3")
+    command = pair.inside(
+        pair.command, "gtp", *arguments, "--key", pair.key, "--rate-bps", "100000000", "--timeout-s", "3"
+    )
     daemon = pair.serve()
     killed = {"receiver": 0, "daemon": 0}
     resumed = files = here = 0
@@ -388,7 +458,11 @@ def test_nothing_is_overwritten_or_taken_uninvited(pair, tmp_path):
     pair.serve("--take", "--max-bytes", "65")
     longer = tmp_path / "longer"
     longer.write_bytes(bytes(66))
-    for sent, name, reason in [(pair.key, "file", "already"), (pair.key, "../out", "takes no files"), (str(longer), "new", "longer")]:
+    for sent, name, reason in [
+        (pair.key, "file", "already"),
+        (pair.key, "../out", "takes no files"),
+        (str(longer), "new", "longer"),
+    ]:
         report, status = pair.run("send", sent, SERVER, "--name", name)
         assert status == 1 and reason in report["error"], report
     assert original.read_bytes() == b"old"
@@ -403,7 +477,9 @@ def test_a_file_arrives_intact_through_a_router_whose_link_loses(tmp_path):
     gtp.new_key(key)
     with Chain([Link(None, rate_bps=100_000_000, delay_us=5000, loss=0.05)]) as chain:
         for host in (chain.a, chain.b):
-            subprocess.run([*host.enter(), "ethtool", "-K", "eth0", "gso", "off", "tx-udp-segmentation", "off"], check=True)
+            subprocess.run(
+                [*host.enter(), "ethtool", "-K", "eth0", "gso", "off", "tx-udp-segmentation", "off"], check=True
+            )
         with gtp.Server(served, key, within=chain.b.enter(), bind="10.0.0.2", take=True, rate_bps=50_000_000) as server:
             sent = gtp.send(original, "10.0.0.2", key, within=chain.a.enter())
         (card,) = chain.card_reports()

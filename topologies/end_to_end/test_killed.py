@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every process of a run is killed in turn. What is left then, the next start or `clean-net` finds. Run as test_runs.py is."""
+
 import os
 import re
 import select
@@ -21,12 +22,29 @@ from slotwise.rundir import MARK
 
 POLL_S = 0.05
 KEEPER = "slotwise-keeper"
-MN = ["mn", "--custom", "topologies/slotwise/mn.py", "--controller", "none", "--topo", "agile,topologies/star3-short.yaml,rest_port=0"]
+MN = [
+    "mn",
+    "--custom",
+    "topologies/slotwise/mn.py",
+    "--controller",
+    "none",
+    "--topo",
+    "agile,topologies/star3-short.yaml,rest_port=0",
+]
 PYTHON = "import sys; from slotwise import Experiment; getattr(Experiment.load(sys.argv[1]), sys.argv[2])(rest_port=0)"
 REPRODUCE = ["reproduce", "agile-capacity", "--only", "queue-cubic", "--jobs", "2", "--out"]
 # A process 1 that does nothing, where Mininet, when it fails, finds nobody else's processes and files to delete by name.
-APART = ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "sh", "-ec",
-         "mount -t tmpfs none /tmp; echo; exec sleep infinity"]
+APART = [
+    "unshare",
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--mount",
+    "--mount-proc",
+    "sh",
+    "-ec",
+    "mount -t tmpfs none /tmp; echo; exec sleep infinity",
+]
 
 
 class Kind(NamedTuple):
@@ -48,7 +66,9 @@ def python(method: str) -> Kind:
 
 
 KINDS = {
-    "emulate": Kind(lambda place: [SLOTWISE, "emulate", place / "long.yaml", "--rest-port", "0"], has_said("1/2 uniform")),
+    "emulate": Kind(
+        lambda place: [SLOTWISE, "emulate", place / "long.yaml", "--rest-port", "0"], has_said("1/2 uniform")
+    ),
     "simulate": Kind(lambda place: [SLOTWISE, "simulate", place / "long.yaml"], has_said("1/2 uniform")),
     "reproduce": Kind(lambda place: [SLOTWISE, *REPRODUCE, place / "results"], lambda run: run.has("controller")),
     "python-emulate": python("run"),
@@ -65,7 +85,10 @@ WHO = {
 }
 # (kind, whom, whether the run goes on and has to be ended)
 EVERYBODY = [
-    *(("emulate", who, who in ("controller", "keeper")) for who in ("first", "inside", "controller", "keeper", "agent", "host")),
+    *(
+        ("emulate", who, who in ("controller", "keeper"))
+        for who in ("first", "inside", "controller", "keeper", "agent", "host")
+    ),
     *(("simulate", who, False) for who in ("first", "controller")),
     *(("reproduce", who, False) for who in ("first", "controller")),
     *(("python-emulate", who, False) for who in ("first", "engine", "inside")),
@@ -96,7 +119,12 @@ class Run:
             (inside,) = below(self.init.pid)
             command = ["nsenter", "--pid", "--mount", "--target", str(inside), "--wd=.", *command]
         self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-            command, cwd=ROOT, env=os.environ | {"TMPDIR": str(place)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            command,
+            cwd=ROOT,
+            env=os.environ | {"TMPDIR": str(place)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         deadline = time.monotonic() + PATIENCE_S
         while not kind.under_way(self):
@@ -139,7 +167,8 @@ class Run:
         self.said += self.process.communicate(timeout=PATIENCE_S)[0].decode(errors="replace")
         deadline = time.monotonic() + PATIENCE_S
         return [
-            command_line(pid) for pid, descriptor in self.everybody.items()
+            command_line(pid)
+            for pid, descriptor in self.everybody.items()
             if not select.select([descriptor], [], [], max(0, deadline - time.monotonic()))[0]
         ]
 
@@ -165,14 +194,23 @@ def temporary_files():
         place = Path(directory)
         text = SCENARIO.read_text()
         (place / "long.yaml").write_text(re.sub(r"duration_ms: \d+", "duration_ms: 80000000", text))
-        (place / "short.yaml").write_text(re.sub(r"duration_ms: \d+", "duration_ms: 100", text[:text.index("  - name: file")]))
+        (place / "short.yaml").write_text(
+            re.sub(r"duration_ms: \d+", "duration_ms: 100", text[: text.index("  - name: file")])
+        )
         yield place
 
 
 def next_start(place: Path) -> None:
     """Another run, which goes as if nothing had been."""
     command = [SLOTWISE, "simulate", place / "short.yaml"]
-    done = subprocess.run(command, env=os.environ | {"TMPDIR": str(place)}, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run(
+        command,
+        env=os.environ | {"TMPDIR": str(place)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

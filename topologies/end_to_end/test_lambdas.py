@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Webs of lambdas with their controller: sessions of GTP beside max-min rates, in virtual time and live."""
+
 import json
 import re
 import signal
@@ -99,9 +100,13 @@ def test_sessions_of_a_web_of_lambdas_come_near_their_max_min_rates(tmp_path, co
 
 
 def test_the_controller_would_grant_what_the_oracle_says(tmp_path):
-    made = LambdaNetwork(["a", "b", "c"], 2, lambdas=[("a", "b"), ("b", "c")], by_controller=True, seconds=4, access_rate_bps=50_000_000)
+    made = LambdaNetwork(
+        ["a", "b", "c"], 2, lambdas=[("a", "b"), ("b", "c")], by_controller=True, seconds=4, access_rate_bps=50_000_000
+    )
     made.link("a", "c", rate_bps=30_000_000, delay_ns=5_000_000)
-    made.gtp("hosts0", "hosts2", name="short").gtp("hosts1", "hosts2", name="other", limit_bps=7_000_000).gtp("hosts0", "hosts1", name="near")
+    made.gtp("hosts0", "hosts2", name="short").gtp("hosts1", "hosts2", name="other", limit_bps=7_000_000).gtp(
+        "hosts0", "hosts1", name="near"
+    )
     made.save(tmp_path / "web.yaml")
     with ExitStack() as stack:
         run = spawn(stack, SLOTWISE, "simulate", tmp_path / "web.yaml", "--report", tmp_path / "report.json")
@@ -125,7 +130,9 @@ def test_sessions_that_the_controller_cannot_have_are_refused(tmp_path):
     plain = tmp_path / "plain.yaml"
     plain.write_text(re.sub(r"gtp: \{(bytes|limit_bps): \d+\}\}|gtp: \{\}\}", "transport: cubic}", text))
     refused = slotwise("check", plain)
-    assert refused.returncode != 0 and "/controller/lambda: 0 sessions of GTP; expected 1 to 4096" in refused.stderr, refused.stderr
+    assert refused.returncode != 0 and "/controller/lambda: 0 sessions of GTP; expected 1 to 4096" in refused.stderr, (
+        refused.stderr
+    )
 
 
 def simulated(directory, text: str) -> dict:
@@ -150,7 +157,9 @@ def test_sessions_stand_beside_their_max_min_rates_while_they_are_there(tmp_path
 
 
 def test_a_session_that_begins_at_a_rate_sends_at_it_at_once_and_stays(tmp_path):
-    text = NETWORK.replace("gtp: {}}", "gtp: {begin_bps: 10000000}}", 1).replace("start_ms: 1100, gtp: {}", "start_ms: 4900, gtp: {}")
+    text = NETWORK.replace("gtp: {}}", "gtp: {begin_bps: 10000000}}", 1).replace(
+        "start_ms: 1100, gtp: {}", "start_ms: 4900, gtp: {}"
+    )
     sent = rates(simulated(tmp_path, text))["first.0"]
     assert all(bps == pytest.approx(10_000_000, rel=0.04) for bps in sent[:8]), sent
 
@@ -184,7 +193,9 @@ def test_a_network_without_packets_has_a_twin_with_packets(tmp_path):
 def test_what_packets_cannot_do_is_refused_with_why(tmp_path, wrong, said):
     (tmp_path / "study.yaml").write_text(f"fluid: {{duration_ms: 1000, cases: [{{name: five, shape: {wrong}}}]}}")
     experiment = TWIN.split("entries:")[0].replace("  rates: {scenario: study.yaml, seeds: 1}\n", "")
-    fact = TWIN[TWIN.index("  - {text: near the oracle"):].split("\n")[0].replace("[two-sinks]", "[five]")
-    (tmp_path / "experiment.yaml").write_text(f"{experiment}entries:\n- id: shares\n  title: x\n  published: x\n  facts:\n{fact}\n")
+    fact = TWIN[TWIN.index("  - {text: near the oracle") :].split("\n")[0].replace("[two-sinks]", "[five]")
+    (tmp_path / "experiment.yaml").write_text(
+        f"{experiment}entries:\n- id: shares\n  title: x\n  published: x\n  facts:\n{fact}\n"
+    )
     done = slotwise("reproduce", tmp_path, "--out", tmp_path / "out")
     assert done.returncode != 0 and "run 'packets'" in done.stderr and said in done.stderr, done.stderr

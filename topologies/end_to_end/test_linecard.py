@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`slotwise card gates` between a switch that runs edge.p4 and a fibre: on `slotwise switch`, and on stock BMv2 if it is there."""
+
 import json
 import os
 import shutil
@@ -30,16 +31,39 @@ DATA_SLOT, VOQ = 3, 1
 RATE_BPS, PACKETS, IP_BYTES = 1_000_000, 30, 1000
 # Older than the C library's headers, not in Python's.
 SO_TIMESTAMPNS = 35
-LINKS = {1: ("switch1", "host"), wire.PORT_OPTICAL_BASE: ("switch256", "optical"), wire.PORT_LINECARD: ("switch500", "control")}
+LINKS = {
+    1: ("switch1", "host"),
+    wire.PORT_OPTICAL_BASE: ("switch256", "optical"),
+    wire.PORT_LINECARD: ("switch500", "control"),
+}
 
 
 def target_command(target: str) -> list[str]:
     interfaces = [word for port, (switch, _) in LINKS.items() for word in ("-i", f"{port}@{switch}")]
     if target == "engine":
-        return [str(SLOTWISE), "switch", "--device-id", str(DEVICE_ID), "--grpc-server-addr", ADDRESS,
-                "--cpu-port", str(wire.PORT_CPU), *interfaces]
-    return ["simple_switch_grpc", "--no-p4", "--device-id", str(DEVICE_ID), *interfaces,
-            "--", "--grpc-server-addr", ADDRESS, "--cpu-port", str(wire.PORT_CPU)]
+        return [
+            str(SLOTWISE),
+            "switch",
+            "--device-id",
+            str(DEVICE_ID),
+            "--grpc-server-addr",
+            ADDRESS,
+            "--cpu-port",
+            str(wire.PORT_CPU),
+            *interfaces,
+        ]
+    return [
+        "simple_switch_grpc",
+        "--no-p4",
+        "--device-id",
+        str(DEVICE_ID),
+        *interfaces,
+        "--",
+        "--grpc-server-addr",
+        ADDRESS,
+        "--cpu-port",
+        str(wire.PORT_CPU),
+    ]
 
 
 @pytest.fixture(name="network")
@@ -58,15 +82,36 @@ def fixture_network():
         subprocess.run(["ip", "link", "delete", left], check=True)
 
 
-@pytest.fixture(name="switch", params=["engine", pytest.param("bmv2", marks=pytest.mark.skipif(
-    not shutil.which("simple_switch_grpc"), reason="simple_switch_grpc is not on the PATH"))])
+@pytest.fixture(
+    name="switch",
+    params=[
+        "engine",
+        pytest.param(
+            "bmv2",
+            marks=pytest.mark.skipif(
+                not shutil.which("simple_switch_grpc"), reason="simple_switch_grpc is not on the PATH"
+            ),
+        ),
+    ],
+)
 def fixture_switch(request, network):  # pylint: disable=unused-argument
     """edge.p4 as a master that sends VOQ 1 to edge 1. No slot is granted."""
-    with subprocess.Popen(target_command(request.param), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        target_command(request.param), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         switch = connect(process)
         switch.push(P4C_OUT / "edge.json", P4C_OUT / "edge.p4info.txtpb")
-        switch.set_default("edge_params", "set_edge_params", edge_id=0, is_master=1, master=0, mac=MAC, guard_ns=GUARD_NS,
-                           slot_ns=SLOT_NS, beacon_hold_frames=1)
+        switch.set_default(
+            "edge_params",
+            "set_edge_params",
+            edge_id=0,
+            is_master=1,
+            master=0,
+            mac=MAC,
+            guard_ns=GUARD_NS,
+            slot_ns=SLOT_NS,
+            beacon_hold_frames=1,
+        )
         switch.insert("ipv4_route", {"dst": (0x0A000101, 32)}, "to_edge", edge=1)
         switch.insert("voq", {"dst_edge": 1, "class": 0}, "enqueue", queue=VOQ, port=wire.PORT_OPTICAL_BASE)
         yield switch
@@ -76,6 +121,7 @@ def fixture_switch(request, network):  # pylint: disable=unused-argument
 
 def connect(process: subprocess.Popen) -> Switch:
     import grpc  # pylint: disable=import-outside-toplevel
+
     with grpc.insecure_channel(ADDRESS) as channel:
         grpc.channel_ready_future(channel).result(timeout=PATIENCE_S)
     assert process.poll() is None
@@ -84,8 +130,16 @@ def connect(process: subprocess.Popen) -> Switch:
 
 def host_frame(number: int) -> bytes:
     ethernet = wire.Ethernet(dst=MAC, src=HOST_MAC, ether_type=wire.ETHERTYPE_IPV4)
-    ipv4 = wire.Ipv4(version=4, ihl=5, total_len=IP_BYTES, identification=number, ttl=64, protocol=253,
-                     src=0x0A000001, dst=0x0A000101)
+    ipv4 = wire.Ipv4(
+        version=4,
+        ihl=5,
+        total_len=IP_BYTES,
+        identification=number,
+        ttl=64,
+        protocol=253,
+        src=0x0A000001,
+        dst=0x0A000101,
+    )
     return (ethernet.encode() + ipv4.encode()).ljust(wire.Ethernet.SIZE + IP_BYTES, b"\0")
 
 
@@ -105,13 +159,32 @@ class Far:
         except TimeoutError:
             return None
         seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
-        return seconds * 10**9 + nanoseconds, wire.Optical.decode(frame[wire.Ethernet.SIZE:])
+        return seconds * 10**9 + nanoseconds, wire.Optical.decode(frame[wire.Ethernet.SIZE :])
 
 
 def test_data_leaves_in_granted_slots_only(switch):
     epoch_ns = time.time_ns()
-    command = [SLOTWISE, "card", "gates", "--control", "control", "--optical", "optical", "--fibre", "fibre", "--edges", 2,
-               "--slots", SLOTS, "--slot-ns", SLOT_NS, "--epoch-ns", epoch_ns, "--rate-bps", RATE_BPS]
+    command = [
+        SLOTWISE,
+        "card",
+        "gates",
+        "--control",
+        "control",
+        "--optical",
+        "optical",
+        "--fibre",
+        "fibre",
+        "--edges",
+        2,
+        "--slots",
+        SLOTS,
+        "--slot-ns",
+        SLOT_NS,
+        "--epoch-ns",
+        epoch_ns,
+        "--rate-bps",
+        RATE_BPS,
+    ]
     far, host = Far(), socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     host.bind(("host", 0))
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True) as card:
@@ -144,35 +217,64 @@ def test_data_leaves_in_granted_slots_only(switch):
 
 def test_light_from_the_fibre_reaches_the_switch_and_its_host(switch):
     switch.insert("ipv4_route", {"dst": (0x0A000001, 32)}, "to_host", port=1, mac=HOST_MAC)
-    command = [SLOTWISE, "card", "gates", "--control", "control", "--optical", "optical", "--fibre", "fibre", "--edges", 2,
-               "--slots", SLOTS, "--slot-ns", SLOT_NS, "--epoch-ns", time.time_ns()]
+    command = [
+        SLOTWISE,
+        "card",
+        "gates",
+        "--control",
+        "control",
+        "--optical",
+        "optical",
+        "--fibre",
+        "fibre",
+        "--edges",
+        2,
+        "--slots",
+        SLOTS,
+        "--slot-ns",
+        SLOT_NS,
+        "--epoch-ns",
+        time.time_ns(),
+    ]
     host = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(wire.ETHERTYPE_IPV4))
     host.bind(("host", wire.ETHERTYPE_IPV4))
     host.settimeout(PATIENCE_S)
     far = Far()
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True) as card:
         assert json.loads(card.stdout.readline()) == {"event": "ready"}
-        optical = wire.Optical(version=wire.OPTICAL_VERSION, kind=wire.OpticalKind.DATA, src_edge=1, dst_edge=0, queue=0,
-                               sequence=1, inner_type=wire.ETHERTYPE_IPV4)
+        optical = wire.Optical(
+            version=wire.OPTICAL_VERSION,
+            kind=wire.OpticalKind.DATA,
+            src_edge=1,
+            dst_edge=0,
+            queue=0,
+            sequence=1,
+            inner_type=wire.ETHERTYPE_IPV4,
+        )
         ipv4 = wire.Ipv4(version=4, ihl=5, total_len=20, ttl=63, protocol=253, src=0x0A000101, dst=0x0A000001)
         far.socket.send(wire.Ethernet(ether_type=wire.ETHERTYPE_OPTICAL).encode() + optical.encode() + ipv4.encode())
         frame = host.recv(2000)
-        assert frame[wire.Ethernet.SIZE:][:20] == ipv4.encode()
+        assert frame[wire.Ethernet.SIZE :][:20] == ipv4.encode()
         assert wire.Ethernet.decode(frame).dst == HOST_MAC
         card.terminate()
 
 
-@pytest.mark.parametrize("change, reason", [
-    (["--edge", 2], "edge: 2; expected 0 to 1"),
-    (["--slots", 2], "slots: 2; expected 3 to 4096"),
-    (["--slot-ns", 0], "slot_ns: 0; expected 1 to 1000000000"),
-    (["--epoch-ns", 0], "--epoch-ns: more than 2^32 frames ago"),
-    (["--control", "nowhere"], "interface nowhere"),
-])
+@pytest.mark.parametrize(
+    "change, reason",
+    [
+        (["--edge", 2], "edge: 2; expected 0 to 1"),
+        (["--slots", 2], "slots: 2; expected 3 to 4096"),
+        (["--slot-ns", 0], "slot_ns: 0; expected 1 to 1000000000"),
+        (["--epoch-ns", 0], "--epoch-ns: more than 2^32 frames ago"),
+        (["--control", "nowhere"], "interface nowhere"),
+    ],
+)
 def test_a_card_that_cannot_work_is_refused(change, reason):
     given = {"--control": "nowhere", "--edges": 2, "--slots": 4, "--slot-ns": 1000, "--epoch-ns": time.time_ns()}
     given[change[0]] = change[1]
     words = [str(word) for pair in given.items() for word in pair]
-    done = subprocess.run([SLOTWISE, "card", "gates", *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run(
+        [SLOTWISE, "card", "gates", *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == 1
     assert reason in done.stderr

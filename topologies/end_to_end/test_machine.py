@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a live run changes about the machine is as it was, however the run ends. Run as test_runs.py is, beside no other live run."""
+
 import json
 import os
 import select
@@ -225,7 +226,10 @@ def test_without_room_for_its_record_a_run_changes_nothing(before, tmp_path):
     (tmp_path / "ports.json").write_text(json.dumps([]))
     command = [SLOTWISE, "emulate", SCENARIO, "--attach", tmp_path / "ports.json", "--rest-port", "0"]
     with subprocess.Popen(
-        ["unshare", "--mount", "sh", "-c", FULL, "sh", *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        ["unshare", "--mount", "sh", "-c", FULL, "sh", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ) as run:
         said = run.stdout.readline()
         if why := why_left_alone():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mininet's own command in front of the real fabric: a scenario file, a fibre cut by name, report and captures."""
+
 import hashlib
 import json
 import os
@@ -94,9 +95,32 @@ def mn(place, topology: str, typed: str) -> str:
         pytest.skip("the clone is below /tmp, which this test hides: when mn fails it clears /tmp")
     inside = f'mount --make-rprivate / && mount --bind {place} /tmp && ip link set lo up && exec mn "$@"'
     result = subprocess.run(
-        ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "sh", "-c", inside, "mn",
-         "--custom", "topologies/slotwise/mn.py", "--controller", "none", "--topo", topology],
-        cwd=home.root(), env=os.environ | {"TMPDIR": "/tmp"}, input=typed, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+        [
+            "unshare",
+            "--net",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount",
+            "--mount-proc",
+            "sh",
+            "-c",
+            inside,
+            "mn",
+            "--custom",
+            "topologies/slotwise/mn.py",
+            "--controller",
+            "none",
+            "--topo",
+            topology,
+        ],
+        cwd=home.root(),
+        env=os.environ | {"TMPDIR": "/tmp"},
+        input=typed,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout + result.stderr
@@ -128,7 +152,11 @@ def test_a_scenario_file_runs_and_its_fibres_are_cut_by_name(tmp_path):
     verdict = json.loads((tmp_path / "r.json").read_text())["verdict"]
     assert verdict["ok"]
     assert not [note for note in verdict["notes"] if "has gone" in note]
-    assert {"edge0-core0.pcap", "edge2-core0.pcap"} <= captures(tmp_path) <= {f"edge{edge}-core0.pcap" for edge in range(3)}
+    assert (
+        {"edge0-core0.pcap", "edge2-core0.pcap"}
+        <= captures(tmp_path)
+        <= {f"edge{edge}-core0.pcap" for edge in range(3)}
+    )
 
 
 def test_routers_run_and_go_round_links_that_are_cut(tmp_path):
@@ -142,7 +170,10 @@ def test_a_mix_runs_and_is_cut_in_both_of_its_parts(tmp_path):
     options = "report=/tmp/r.json,pcap=/tmp/captures,pcap_filter=edge2-core0+router?-port1+data,snaplen=80"
     said, report = ran(tmp_path, f"agile,topologies/mixed.yaml,{options}", TYPED_TO_A_MIX, "11101101101")
     assert re.search(r"Mbits/sec +receiver", said), said
-    assert "there is no fibre 'lab-east'; expected one of edge0-core0, edge1-core0, edge2-core0, edge3-core0, lab-west, west-lab" in said
+    assert (
+        "there is no fibre 'lab-east'; expected one of edge0-core0, edge1-core0, edge2-core0, edge3-core0, lab-west, west-lab"
+        in said
+    )
     assert report["invariants"].keys() == {"collision", "guard", "ungranted", "duplicate", "astray"}
     assert captures(tmp_path) == {"edge2-core0.pcap", *(f"router{router}-port1.pcap" for router in range(3))}
 

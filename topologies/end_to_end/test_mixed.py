@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """XCP routers behind edges of a star, one controller with both applications: in virtual time, by faults, and live."""
+
 import json
 import os
 import re
@@ -74,8 +75,16 @@ def test_an_experiment_measures_a_mix_as_a_simulation_does(tmp_path):
 
 def test_flows_cross_routers_and_star_and_take_what_the_least_of_both_leaves(tmp_path):
     columns = tmp_path / "columns"
-    report = simulated(SCENARIO, tmp_path / "report.json", "--columns", columns, "--pcap", tmp_path / "pcap", "--pcap-filter",
-                       "router1-port1,edge2-port1")
+    report = simulated(
+        SCENARIO,
+        tmp_path / "report.json",
+        "--columns",
+        columns,
+        "--pcap",
+        tmp_path / "pcap",
+        "--pcap-filter",
+        "router1-port1,edge2-port1",
+    )
     assert [phase["name"] for phase in report["phases"]] == ["quiet", "busy"]
     assert all(flow["bytes"] > 0 for phase in report["phases"] for flow in phase["flows"])
     assert report["phases"][0]["flows"] == []
@@ -108,7 +117,9 @@ def test_flows_cross_routers_and_star_and_take_what_the_least_of_both_leaves(tmp
 def test_flows_over_the_run_are_no_phases_flows(tmp_path):
     """One of them goes between the edges of the hot pair, within their star."""
     scenario, report_file = tmp_path / "beside.yaml", tmp_path / "report.json"
-    text = SCENARIO.read_text().replace("flows:\n", "flows:\n- {name: beside, from: h1_0, to: h0_1, transport: cubic}\n")
+    text = SCENARIO.read_text().replace(
+        "flows:\n", "flows:\n- {name: beside, from: h1_0, to: h0_1, transport: cubic}\n"
+    )
     scenario.write_text(text)
     done = slotwise("simulate", scenario, "--duration", 2, "--report", report_file)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -137,7 +148,9 @@ def test_faults_of_both_kinds_are_borne_and_the_same_seed_gives_the_same(tmp_pat
     assert set(kinds) == {kind for kind, *_ in faults}
     assert all(kind["injected"] > 0 and kind["not_recovered"] == 0 for kind in kinds.values()), kinds
     cuts = [row for row in first["faults"]["rows"] if row["kind"] == "link-cut"]
-    assert any(row["edge"] is not None for row in cuts) and any("routers" in row for row in cuts), "fibres, and links of routers"
+    assert any(row["edge"] is not None for row in cuts) and any("routers" in row for row in cuts), (
+        "fibres, and links of routers"
+    )
 
 
 def test_a_mix_is_built_in_python(tmp_path):
@@ -155,14 +168,21 @@ def test_a_mix_is_built_in_python(tmp_path):
 
 def test_a_mix_of_python_has_what_stars_have(tmp_path):
     network = Network("parts", seed=3, packet_bytes=1450).star(3, [1, 1, 0]).node("lab").hosts("desk", "lab")
-    network.link("lab", "edge2", rate_bps=100_000_000, delay_ns=500_000, xcp_bps=100_000_000).tcp("desk", "edge0", transport="xcp")
-    network.phase("quiet", 0.2).phase("busy", 0.3).traffic("tcp", "edge1", "edge0", rate_bps=10_000_000).file("h0_0", "h1_0", 20_000)
-    network.fibre_change(0.3, edge=1, attenuation_mdb=1_000).clocks(max_offset_ns=1_000_000).optics().scheduler_change(0.4, "fair")
+    network.link("lab", "edge2", rate_bps=100_000_000, delay_ns=500_000, xcp_bps=100_000_000).tcp(
+        "desk", "edge0", transport="xcp"
+    )
+    network.phase("quiet", 0.2).phase("busy", 0.3).traffic("tcp", "edge1", "edge0", rate_bps=10_000_000).file(
+        "h0_0", "h1_0", 20_000
+    )
+    network.fibre_change(0.3, edge=1, attenuation_mdb=1_000).clocks(max_offset_ns=1_000_000).optics().scheduler_change(
+        0.4, "fair"
+    )
     network.controller(metric="delay").fault("edge-restart", 0.2, 0.01, edge=1)
     report = network.simulate(quiet=True, scheduler="islip", sample_frames=4, columns=tmp_path / "columns")
     assert report.data["invariants"] == NOTHING_BROKEN
     assert [(phase["name"], phase["end_ns"] - phase["start_ns"]) for phase in report.data["phases"]] == [
-        ("quiet", 200_000_000), ("busy", 300_000_000),
+        ("quiet", 200_000_000),
+        ("busy", 300_000_000),
     ]
     ends = {(flow["from"], flow["to"]): flow["bytes"] for flow in report.data["phases"][1]["flows"]}
     assert ends["h1_0", "h0_0"] > 0 and ends["h0_0", "h1_0"] == 20_000
@@ -183,13 +203,19 @@ def test_a_mix_runs_live(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     # Links, and flows over the whole run, are written down to the end of the last phase, and each of those flows lasts as long.
     quiet, busy = report["phases"]
-    in_busy = [place for place, time_ms in enumerate(report["series"]["time_ms"]) if time_ms * 1e6 > busy["start_ns"] + 0.5e9]
+    in_busy = [
+        place for place, time_ms in enumerate(report["series"]["time_ms"]) if time_ms * 1e6 > busy["start_ns"] + 0.5e9
+    ]
     (link,) = (link for link in report["series"]["links"] if link["name"] == "lab-west")
     assert sum(link["utilization"][place] for place in in_busy) > 0
     of_run = {flow["name"]: flow for flow in busy["flows"] if "name" in flow}
     assert set(of_run) == {"across.0", "across.1", "wide.0", "down.0", "down.1"}
     assert all(flow["seconds"] > 3 for flow in of_run.values())
-    assert {name: flow["entry"] for name, flow in of_run.items() if name.endswith(".0")} == {"across.0": 0, "wide.0": 1, "down.0": 2}
+    assert {name: flow["entry"] for name, flow in of_run.items() if name.endswith(".0")} == {
+        "across.0": 0,
+        "wide.0": 1,
+        "down.0": 2,
+    }
     assert quiet["flows"] == []
 
 
@@ -246,7 +272,10 @@ changes:
     assert report["controller"]["commits"]["completed"] > 0
     assert all(flow["bytes"] > 0 for phase in report["phases"] for flow in phase["flows"])
     names = {file.name for file in captures.iterdir()}
-    assert names == {*(f"edge{edge}-core0.pcap" for edge in range(4)), *(f"router2-port{port}.pcap" for port in range(1, 4))}
+    assert names == {
+        *(f"edge{edge}-core0.pcap" for edge in range(4)),
+        *(f"router2-port{port}.pcap" for port in range(1, 4)),
+    }
     assert (captures / "edge2-core0.pcap").stat().st_size > 10_000
     plot.draw(report, tmp_path / "report.png")
     assert (tmp_path / "report.png").stat().st_size > 10_000

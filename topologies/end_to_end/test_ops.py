@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optical packet switches with their controller, live and in virtual time."""
+
 import json
 import signal
 import subprocess
@@ -11,11 +12,22 @@ import pytest
 from slotwise import OpsMesh, plot
 from test_runs import PATIENCE_S, ROOT, SLOTWISE, load_report, slotwise
 
-NOTHING_BROKEN = {"lane": 0, "ram": 0, "duplicate": 0, "split": 0, "unexplained": 0, "label": 0, "astray": 0, "ingress": 0, "first": []}
+NOTHING_BROKEN = {
+    "lane": 0,
+    "ram": 0,
+    "duplicate": 0,
+    "split": 0,
+    "unexplained": 0,
+    "label": 0,
+    "astray": 0,
+    "ingress": 0,
+    "first": [],
+}
 MESH5 = ROOT / "topologies" / "mesh5.yaml"
 # At the least rate, a packet a period, such a train takes 13 periods.
 LONG_TRAINS = {
-    "aggregation": {"scheme": "full", "interval_ns": 10_000_000, "size_bytes": 20_000}, "probes": {"rate_bps": 1_000_000, "period_ns": 50_000_000},
+    "aggregation": {"scheme": "full", "interval_ns": 10_000_000, "size_bytes": 20_000},
+    "probes": {"rate_bps": 1_000_000, "period_ns": 50_000_000},
     "macroflows": {"satisfied": True},
 }
 
@@ -37,7 +49,11 @@ def test_tcp_crosses_a_mesh(tmp_path, command, played_by):
 
 
 def test_a_mesh_from_python_goes_round_a_cut():
-    mesh = OpsMesh(4, rate_bps=20_000_000, seconds=1).udp("hosts0", "hosts2", 5_000_000).span_change(0.3, "s0", "s2", False)
+    mesh = (
+        OpsMesh(4, rate_bps=20_000_000, seconds=1)
+        .udp("hosts0", "hosts2", 5_000_000)
+        .span_change(0.3, "s0", "s2", False)
+    )
     report = mesh.simulate()
     assert report.ok and report.data["invariants"] == NOTHING_BROKEN
     assert report.data["controller"]["reroutes"] > 0
@@ -47,7 +63,9 @@ def test_a_mesh_from_python_goes_round_a_cut():
 
 def test_who_waits_for_a_long_train_is_not_satisfied():
     """A train that takes several periods at the least rate leaves some of them empty; its macroflow has use for more all the same (docs/ops.md#the-edge)."""
-    mesh = OpsMesh(3, links=[("s0", "s1"), ("s1", "s2")], rate_bps=20_000_000, seconds=2, more=LONG_TRAINS).udp("hosts0", "hosts2", 15_000_000)
+    mesh = OpsMesh(3, links=[("s0", "s1"), ("s1", "s2")], rate_bps=20_000_000, seconds=2, more=LONG_TRAINS).udp(
+        "hosts0", "hosts2", 15_000_000
+    )
     report = mesh.simulate()
     assert report.ok and report.data["invariants"] == NOTHING_BROKEN
     (flow,) = report.data["phases"][0]["flows"]
@@ -56,7 +74,15 @@ def test_who_waits_for_a_long_train_is_not_satisfied():
 
 def test_senders_of_long_trains_share_what_there_is():
     """Of nine that share 20 Mb/s each has less than a train a period."""
-    mesh = OpsMesh(3, links=[("s0", "s1"), ("s1", "s2")], edges_per_switch=5, rate_bps=20_000_000, ram_bytes=200_000, seconds=4, more=LONG_TRAINS)
+    mesh = OpsMesh(
+        3,
+        links=[("s0", "s1"), ("s1", "s2")],
+        edges_per_switch=5,
+        rate_bps=20_000_000,
+        ram_bytes=200_000,
+        seconds=4,
+        more=LONG_TRAINS,
+    )
     for sender in range(9):
         mesh.udp(f"hosts{sender}", "hosts12", 10_000_000)
     report = mesh.simulate()
@@ -76,7 +102,9 @@ def test_a_run_that_somebody_changed_is_told_in_its_report(tmp_path):
         try:
             url = next(line for line in run.stdout if "REST server is at" in line).split()[-1]
             body, headers = json.dumps(chosen).encode(), {"Content-Type": "application/json"}
-            with urllib.request.urlopen(urllib.request.Request(url + "apps/ops/targets", body, headers, method="PUT")) as answer:
+            with urllib.request.urlopen(
+                urllib.request.Request(url + "apps/ops/targets", body, headers, method="PUT")
+            ) as answer:
                 assert json.load(answer) == chosen
             # The run has looked for what its controller says when it has told of its state again.
             told = events.read_text().count("snapshot")
@@ -101,9 +129,14 @@ def test_edges_share_for_hosts_that_know_nothing_of_it(tmp_path):
     (phase,) = report["phases"]
     goodputs = {flow["name"].rsplit(".")[0]: flow["goodput_bps"] / 1e6 for flow in phase["flows"]}
     assert 8.5 < goodputs["3-0"] < 9.1, goodputs
-    assert goodputs["2-0"] > goodputs["4-0"] > 15 and sum(rate for name, rate in goodputs.items() if name.endswith("-0")) > 80, goodputs
+    assert (
+        goodputs["2-0"] > goodputs["4-0"] > 15
+        and sum(rate for name, rate in goodputs.items() if name.endswith("-0")) > 80
+    ), goodputs
 
 
 def test_edges_that_make_trains_are_refused_for_bmv2():
     done = slotwise("emulate", ROOT / "topologies" / "two-links.yaml", "--target", "bmv2", "--bmv2", "/bin/true")
-    assert done.returncode != 0 and "/ops: edges that make trains" in done.stderr and "mesh4-bmv2.yaml" in done.stderr, done.stderr
+    assert (
+        done.returncode != 0 and "/ops: edges that make trains" in done.stderr and "mesh4-bmv2.yaml" in done.stderr
+    ), done.stderr

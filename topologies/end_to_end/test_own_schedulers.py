@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedulers of one's own in virtual time: the examples in Java and Python do the same, and one that fails costs nothing but its schedules."""
+
 import json
 import subprocess
 import sys
@@ -48,11 +49,15 @@ def test_the_examples_in_java_and_python_do_the_same_and_repeat(tmp_path):
     assert what_happened(java) == what_happened(python) == what_happened(again)
 
 
-@pytest.mark.parametrize("program", ["raise SystemExit(3)", "print('hello')", "import sys; print(1, flush=True); sys.stdin.read()"])
+@pytest.mark.parametrize(
+    "program", ["raise SystemExit(3)", "print('hello')", "import sys; print(1, flush=True); sys.stdin.read()"]
+)
 def test_one_that_fails_always_fails_the_run_and_the_schedule_stays(program, tmp_path):
     report = simulate(tmp_path, "broken", {"command": [sys.executable, "-c", program]})
     assert report["controller"]["scheduler_failures"] > 3
     assert report["controller"]["commits"]["sent"] == 0
     (failure,) = [failure for failure in report["verdict"]["failures"] if "schedule" in failure]
-    assert failure.startswith(f"scheduler 'broken' gave no schedule in any of its {report['controller']['frames_scheduled']} frames: ")
+    assert failure.startswith(
+        f"scheduler 'broken' gave no schedule in any of its {report['controller']['frames_scheduled']} frames: "
+    )
     assert not any(report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate"))

@@ -3,6 +3,7 @@
 
 `scripts/test end-to-end` runs it as root in a network namespace of its own, after `make setup`. web/tests has the page itself, in a browser.
 """
+
 import asyncio
 import json
 import re
@@ -27,7 +28,9 @@ COUNTED = ("granted_slots", "delivered_bytes")
 def served(*arguments):
     """The stream's address; the run has to end well when it is told to."""
     command = [SLOTWISE, "emulate", SCENARIO, "--web", *map(str, arguments)]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
         try:
             said = []
             found = None
@@ -45,6 +48,7 @@ def served(*arguments):
 
 def read(address):
     """All messages up to the last."""
+
     async def messages():
         stream = await websocket_connect(address)
         found = []
@@ -60,6 +64,7 @@ def read(address):
 
 def refusal(address):
     """Status with which a stream is refused."""
+
     async def connect():
         await websocket_connect(address)
 
@@ -98,7 +103,11 @@ def test_a_live_stars_stream_says_what_its_report_says(tmp_path):
     path = tmp_path / "report.json"
     with served("--report", path) as address:
         stream, token = address.split("?token=")
-        for wrong in (stream, f"{stream}?token={token[:-1]}", f"{stream}?token={token[:-1]}{'1' if token[-1] == '0' else '0'}"):
+        for wrong in (
+            stream,
+            f"{stream}?token={token[:-1]}",
+            f"{stream}?token={token[:-1]}{'1' if token[-1] == '0' else '0'}",
+        ):
             assert refusal(wrong) == 401
         live = read(address)
         later = read(address)
@@ -108,7 +117,12 @@ def test_a_live_stars_stream_says_what_its_report_says(tmp_path):
         schema.validate(message)
 
     hello, *updates, end = live
-    assert (hello["message"], hello["command"], hello["scenario"], hello["is_finished"]) == ("hello", "emulate", report["scenario"], False)
+    assert (hello["message"], hello["command"], hello["scenario"], hello["is_finished"]) == (
+        "hello",
+        "emulate",
+        report["scenario"],
+        False,
+    )
     assert hello["network"]["kinds"] == ["star"] and hello["network"]["edges"] == report["network"]["edges"]
     assert all(update["message"] == "update" for update in updates)
     times_ns = [update["now_ns"] for update in updates]
@@ -123,4 +137,6 @@ def test_a_live_stars_stream_says_what_its_report_says(tmp_path):
     whole = len(report["series"]["frame_ms"])
     assert counted(later, edges) == (whole, reported(report, edges, whole)), "who comes later sees all of it"
     assert later[0]["is_finished"] and later[-1] == end
-    assert end["ok"] == report["verdict"]["ok"] and end["report"] == {key: value for key, value in report.items() if key != "series"}
+    assert end["ok"] == report["verdict"]["ok"] and end["report"] == {
+        key: value for key, value in report.items() if key != "series"
+    }

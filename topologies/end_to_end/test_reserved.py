@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A star that schedules best effort beside slots that sessions have reserved over REST, in one run. Run as test_runs.py is."""
+
 import json
 import os
 import re
@@ -39,7 +40,18 @@ class Run:
         self._lines = stack.enter_context(self._events.open())
         self._rest_of_line = ""
         self.now_ns = 0
-        self.process = spawn(stack, str(SLOTWISE), "simulate", str(scenario), "--report", str(self.report), "--events", str(self._events), "--rest-port", "0")
+        self.process = spawn(
+            stack,
+            str(SLOTWISE),
+            "simulate",
+            str(scenario),
+            "--report",
+            str(self.report),
+            "--events",
+            str(self._events),
+            "--rest-port",
+            "0",
+        )
         self.rest = re.search(r"http://[^ ]*/v1/", read_until(self.process, "REST server is at"))[0] + "apps/lambda/"
         self._caller = stack.enter_context(requests.Session())
         # A quick machine asks more often than one address may, and waits as it is told to (429, Retry-After).
@@ -70,7 +82,11 @@ class Run:
 
     def put(self, session: str, source: int = 0, sink: int = 0, **wanted) -> dict:
         """A session joins or changes, or leaves if it has no ends."""
-        body = {"session": session} | ({"source": f"edge{source}", "sink": f"edge{sink}"} if source != sink else {"leave": True}) | wanted
+        body = (
+            {"session": session}
+            | ({"source": f"edge{source}", "sink": f"edge{sink}"} if source != sink else {"leave": True})
+            | wanted
+        )
         return self._answer("PUT", "sessions", json=body)
 
     def get(self, resource: str) -> dict:
@@ -113,7 +129,10 @@ def test_sessions_have_their_slots_and_others_share_the_rest(tmp_path):
         changes = [
             lambda: [run.put("film", 1, 2, wanted_bps=10 * SLOT_BPS), run.put("sky", 0, 3, wanted_bps=4 * SLOT_BPS)],
             # By its deadline 2.1 slots, which are 3.
-            lambda: [run.put("film", 1, 2, wanted_bps=5 * SLOT_BPS), run.put("late", 1, 2, bytes=610_000, deadline_ms=1000, wanted_bps=4_880_000)],
+            lambda: [
+                run.put("film", 1, 2, wanted_bps=5 * SLOT_BPS),
+                run.put("late", 1, 2, bytes=610_000, deadline_ms=1000, wanted_bps=4_880_000),
+            ],
             lambda: [run.put("sky"), run.put("whole", 3, 1)],
             lambda: [run.put("film"), run.put("late"), run.put("whole", 3, 1, weight=2, lease_ms=60_000)],
             lambda: [run.put("whole")],
@@ -134,7 +153,13 @@ def test_sessions_have_their_slots_and_others_share_the_rest(tmp_path):
         steps[-1]["to_ms"] = run.now_ns / 1e6
         output = run.process.communicate(timeout=120)[0]
         assert run.process.returncode == 0, output
-    assert [step["slots"] for step in steps] == [{(1, 2): 10, (0, 3): 4}, {(1, 2): 8, (0, 3): 4}, {(1, 2): 8, (3, 1): 16}, {(3, 1): 16}, {}]
+    assert [step["slots"] for step in steps] == [
+        {(1, 2): 10, (0, 3): 4},
+        {(1, 2): 8, (0, 3): 4},
+        {(1, 2): 8, (3, 1): 16},
+        {(3, 1): 16},
+        {},
+    ]
     report = load_report(run.report)
     assert report["verdict"]["ok"], report["verdict"]
     assert [report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate")] == [0, 0, 0, 0]
@@ -157,7 +182,9 @@ def test_sessions_have_their_slots_and_others_share_the_rest(tmp_path):
                 assert max(load) <= SLOTS, (step, edge)
             rest = SLOTS - sum(slots for pair, slots in step["slots"].items() if pair[0] == edge)
             others = [pair for pair in ends if pair[0] == edge and pair not in step["slots"]]
-            room = [SLOTS - sum(slots for pair, slots in step["slots"].items() if pair[1] == other[1]) for other in others]
+            room = [
+                SLOTS - sum(slots for pair, slots in step["slots"].items() if pair[1] == other[1]) for other in others
+            ]
             if rest and others and min(room) == SLOTS:
                 means = [sum(granted[pair]) / len(frames) for pair in others]
                 assert max(means) - min(means) < 1.5, (step, edge, means)
@@ -178,7 +205,14 @@ def test_a_storm_of_changes_keeps_every_deadline_and_loses_nothing(tmp_path):
             if random.random() < 0.2:
                 wanted |= {"lease_ms": random.randrange(1000, 5000)}
             try:
-                run.put(session, **({} if random.random() < 0.3 else {"source": source, "sink": sink, "weight": random.choice([0.01, 1, 100])} | wanted))
+                run.put(
+                    session,
+                    **(
+                        {}
+                        if random.random() < 0.3
+                        else {"source": source, "sink": sink, "weight": random.choice([0.01, 1, 100])} | wanted
+                    ),
+                )
             except requests.HTTPError:
                 refused += 1
             if change % 50 == 0:

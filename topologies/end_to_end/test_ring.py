@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packet rings with their controller, in virtual time."""
+
 import json
 import re
 import signal
@@ -14,7 +15,15 @@ from slotwise import plot
 from slotwise.routers import read_until, spawn
 from test_runs import ROOT, SLOTWISE, load_report, slotwise
 
-NOTHING_BROKEN = {"duplicate": 0, "astray": 0, "transit_loss": 0, "round": 0, "add_rate": 0, "insertion": 0, "first": []}
+NOTHING_BROKEN = {
+    "duplicate": 0,
+    "astray": 0,
+    "transit_loss": 0,
+    "round": 0,
+    "add_rate": 0,
+    "insertion": 0,
+    "first": [],
+}
 
 # Five stations, a greedy flow over two of them, and a cut of its shorter way.
 CUT = """
@@ -41,7 +50,8 @@ controller: {control_latency_ns: 1000000}
 
 
 # Each of four stations sends all it may to the fifth; the first one sends to the second, too.
-LOT = """
+LOT = (
+    """
 version: 1
 name: parking-lot
 seed: 1
@@ -55,17 +65,22 @@ ring:
   ingress: {buffer_bytes: 200000}
   stations: [n0, n1, n2, n3, n4]
 hosts:
-""" + "".join(
-    f"- {{name: h{n}, count: 1, station: n{n}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
-    for n in range(5)
-) + "flows:\n" + "".join(
-    f"- {{name: f{a}{b}, from: h{a}, to: h{b}, spread_ms: 0, udp: {{rate_bps: 150000000, process: constant}}}}\n"
-    for a, b in ((0, 4), (1, 4), (2, 4), (3, 4), (0, 1))
+"""
+    + "".join(
+        f"- {{name: h{n}, count: 1, station: n{n}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
+        for n in range(5)
+    )
+    + "flows:\n"
+    + "".join(
+        f"- {{name: f{a}{b}, from: h{a}, to: h{b}, spread_ms: 0, udp: {{rate_bps: 150000000, process: constant}}}}\n"
+        for a, b in ((0, 4), (1, 4), (2, 4), (3, 4), (0, 1))
+    )
 )
 
 
 # A station that sends more than its links have, and seven behind it that send a packet of 64 bytes each 5 ms.
-TRICKLE = """
+TRICKLE = (
+    """
 version: 1
 name: trickle
 seed: 1
@@ -78,18 +93,24 @@ ring:
   links: {{rate_bps: 50000000, delay_ns: 10000}}
   stations: [n0, n1, n2, n3, n4, n5, n6, n7, n8]
 hosts:
-""" + "".join(
-    f"- {{{{name: h{n}, count: 1, station: n{n}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{{{packets: 1000}}}}}}}}\n"
-    for n in range(9)
-) + "flows:\n- {{name: greedy, from: h0, to: h8, spread_ms: 0, udp: {{rate_bps: 100000000, process: constant}}}}\n" + "".join(
-    f"- {{{{name: t{n}, from: h{n}, to: h8, packet_bytes: 64, spread_ms: 5, udp: {{{{rate_bps: 102400, process: constant}}}}}}}}\n"
-    for n in range(1, 8)
+"""
+    + "".join(
+        f"- {{{{name: h{n}, count: 1, station: n{n}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{{{packets: 1000}}}}}}}}\n"
+        for n in range(9)
+    )
+    + "flows:\n- {{name: greedy, from: h0, to: h8, spread_ms: 0, udp: {{rate_bps: 100000000, process: constant}}}}\n"
+    + "".join(
+        f"- {{{{name: t{n}, from: h{n}, to: h8, packet_bytes: 64, spread_ms: 5, udp: {{{{rate_bps: 102400, process: constant}}}}}}}}\n"
+        for n in range(1, 8)
+    )
 )
 
 
 def simulated(scenario, tmp_path, *arguments, tables=frozenset({"stations", "flows", "delays"})) -> pandas.DataFrame:
     """Columns of the stations in a run in which all was well and nothing was broken, and which wrote these tables."""
-    done = slotwise("simulate", scenario, "--report", tmp_path / "report.json", "--columns", tmp_path / "columns", *arguments)
+    done = slotwise(
+        "simulate", scenario, "--report", tmp_path / "report.json", "--columns", tmp_path / "columns", *arguments
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert load_report(tmp_path / "report.json")["invariants"] == NOTHING_BROKEN
     assert {file.stem for file in (tmp_path / "columns").iterdir()} == tables
@@ -97,7 +118,7 @@ def simulated(scenario, tmp_path, *arguments, tables=frozenset({"stations", "flo
 
 
 def jain(rates) -> float:
-    return sum(rates) ** 2 / len(rates) / sum(rate ** 2 for rate in rates)
+    return sum(rates) ** 2 / len(rates) / sum(rate**2 for rate in rates)
 
 
 def test_a_report_says_what_stations_should_have(tmp_path):
@@ -131,7 +152,10 @@ def test_who_sends_a_packet_now_and_then_leaves_the_rest(tmp_path, mode):
 
 
 # Nobody asks the controller for anything: in this mode it has no turns.
-IDLE = CUT[:CUT.index("changes:")].replace("duration_ms: 1500", "duration_ms: 10000000") + "controller: {control_latency_ns: 1000000}\n"
+IDLE = (
+    CUT[: CUT.index("changes:")].replace("duration_ms: 1500", "duration_ms: 10000000")
+    + "controller: {control_latency_ns: 1000000}\n"
+)
 
 
 def test_rest_changes_a_ring_in_virtual_time_and_answers_on(tmp_path):
@@ -142,7 +166,9 @@ def test_rest_changes_a_ring_in_virtual_time_and_answers_on(tmp_path):
 
         def ask(resource: str, body: dict | None = None) -> dict:
             data = None if body is None else json.dumps(body).encode()
-            request = urllib.request.Request(ring + resource, data, {"Content-Type": "application/json"}, method="PUT" if data else "GET")
+            request = urllib.request.Request(
+                ring + resource, data, {"Content-Type": "application/json"}, method="PUT" if data else "GET"
+            )
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return json.load(answer)
 
@@ -202,7 +228,11 @@ def test_a_cut_span_is_gone_round_and_taken_again(tmp_path):
         rows = stations[(stations.station == way) & (stations.time_s > start_s) & (stations.time_s <= end_s)]
         return rows.added_kbps.mean()
 
-    for start_s, end_s, by, other in ((0.2, 0.5, "n0/0", "n0/1"), (0.52, 1, "n0/1", "n0/0"), (1.02, 1.5, "n0/0", "n0/1")):
+    for start_s, end_s, by, other in (
+        (0.2, 0.5, "n0/0", "n0/1"),
+        (0.52, 1, "n0/1", "n0/0"),
+        (1.02, 1.5, "n0/0", "n0/1"),
+    ):
         assert added(by, start_s, end_s) > 9_000 and added(other, start_s, end_s) == 0, (start_s, by)
     flows = pandas.read_parquet(tmp_path / "columns" / "flows.parquet")
     dark = flows[(flows.time_s > 0.5) & (flows.goodput_kbps < 9_000)]
@@ -227,9 +257,13 @@ def test_tcp_of_linux_shares_a_ring(tmp_path):
     assert [share["pair"] for share in shares] == [f"node{n}-hub" for n in range(8)]
     assert all(abs(share["rias_bps"] / (0.85 * 15e6 / 8) - 1) < 1e-6 for share in shares), shares
     # On a machine with nothing else to do it is 0.01.
-    assert all(share["distance"] < 0.25 for share in shares) and jain([share["rate_bps"] for share in shares]) > 0.97, shares
+    assert all(share["distance"] < 0.25 for share in shares) and jain([share["rate_bps"] for share in shares]) > 0.97, (
+        shares
+    )
     links = {link["name"]: link for link in report["series"]["links"]}
-    assert len(links) == 16 and all(len(link["added_bps"]) == len(report["series"]["time_ms"]) > 50 for link in links.values())
+    assert len(links) == 16 and all(
+        len(link["added_bps"]) == len(report["series"]["time_ms"]) > 50 for link in links.values()
+    )
     assert max(links["node7/0"]["active_stations"]) == 8, "all share the link to the hub while it is congested"
     assert max(links["node0/0"]["active_stations"]) <= 1, "nobody but its station is on the first one"
     plot.draw(report, tmp_path / "report.png")

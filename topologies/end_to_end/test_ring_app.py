@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A packet ring in the standalone controller, with stations that are processes with ring.p4. Ticks of a card are sent by hand. Run as test_runs.py is."""
+
 import json
 import os
 import re
@@ -45,7 +46,13 @@ def network() -> dict:
     """The example, slow, with intervals of a second: P4 counts ticks, and the controller's time must not matter."""
     document = json.loads(NETWORK.read_text())
     ring = document["apps"]["ring"]
-    ring.update(mode="controller", interval_ns=1_000_000_000, window_intervals=1, estimator={"w1": 1, "w2": 1}, hold_intervals=600)
+    ring.update(
+        mode="controller",
+        interval_ns=1_000_000_000,
+        window_intervals=1,
+        estimator={"w1": 1, "w2": 1},
+        hold_intervals=600,
+    )
     for link in ring["links"]:
         link["rate_bps"] = RATE_BPS
     return document
@@ -54,7 +61,9 @@ def network() -> dict:
 def tick(card: socket.socket, repeat: int, added: int) -> None:
     """An interval has ended at the head's card, or it sends as many ticks as it was asked for."""
     header = wire.Ethernet(dst=0, src=0, ether_type=wire.ETHERTYPE_LINECARD).encode()
-    linecard = wire.Linecard(version=wire.LINECARD_VERSION, kind=wire.LineCardKind.RING_TICK, port=wire.PORT_RING_EAST).encode()
+    linecard = wire.Linecard(
+        version=wire.LINECARD_VERSION, kind=wire.LineCardKind.RING_TICK, port=wire.PORT_RING_EAST
+    ).encode()
     card.send(header + linecard + wire.RingTick(repeat=repeat, added_bytes=added, local_ns=added).encode())
 
 
@@ -68,24 +77,33 @@ def limits(card: socket.socket) -> tuple[int, list[tuple[int, int]]] | None:
             return None
         if wire.Ethernet.decode(frame).ether_type != wire.ETHERTYPE_LINECARD:
             continue
-        if wire.Linecard.decode(frame[wire.Ethernet.SIZE:]).kind != wire.LineCardKind.ADD_LIMITS:
+        if wire.Linecard.decode(frame[wire.Ethernet.SIZE :]).kind != wire.LineCardKind.ADD_LIMITS:
             continue
         told = wire.AddLimits.decode(frame[start:])
-        entries = [wire.AddLimit.decode(frame[start + wire.AddLimits.SIZE + i * wire.AddLimit.SIZE:]) for i in range(wire.FAIRNESS_ENTRIES)]
+        entries = [
+            wire.AddLimit.decode(frame[start + wire.AddLimits.SIZE + i * wire.AddLimit.SIZE :])
+            for i in range(wire.FAIRNESS_ENTRIES)
+        ]
         return told.ticks, [(entry.hops, entry.rate) for entry in entries if entry.rate != wire.NO_LIMIT]
 
 
 def read(address: str, device: int, entity: p4r.Entity) -> list[p4r.Entity]:
     """What a station has."""
     with grpc.insecure_channel(address) as channel:
-        answers = p4r_grpc.P4RuntimeStub(channel).Read(p4r.ReadRequest(device_id=device, entities=[entity]), timeout=PATIENCE_S)
+        answers = p4r_grpc.P4RuntimeStub(channel).Read(
+            p4r.ReadRequest(device_id=device, entities=[entity]), timeout=PATIENCE_S
+        )
         return [entity for answer in answers for entity in answer.entities]
 
 
 def committed_rates(address: str, device: int) -> dict[int, int]:
     """byte/s of the meter's cells that have rates."""
     cells = read(address, device, p4r.Entity(meter_entry=p4r.MeterEntry()))
-    return {cell.meter_entry.index.index: cell.meter_entry.config.cir for cell in cells if cell.meter_entry.HasField("config")}
+    return {
+        cell.meter_entry.index.index: cell.meter_entry.config.cir
+        for cell in cells
+        if cell.meter_entry.HasField("config")
+    }
 
 
 def entry_count(address: str, device: int) -> int:
@@ -105,19 +123,50 @@ def test_the_controller_tells_a_congested_station_what_it_may_add(card, tmp_path
         for station in document["apps"]["ring"]["stations"]:
             device = station["device_id"]
             ports = ["-i", f"{wire.PORT_LINECARD}@{SWITCH_SIDE}"] if device == HEAD else []
-            process = spawn(stack, SLOTWISE, "switch", "--no-p4", "--device-id", str(device), *ports, "--", "--grpc-server-addr", "127.0.0.1:0",
-                            "--cpu-port", str(wire.PORT_CPU))
+            process = spawn(
+                stack,
+                SLOTWISE,
+                "switch",
+                "--no-p4",
+                "--device-id",
+                str(device),
+                *ports,
+                "--",
+                "--grpc-server-addr",
+                "127.0.0.1:0",
+                "--cpu-port",
+                str(wire.PORT_CPU),
+            )
             addresses[device] = re.search(r"P4Runtime on ([\d.:]+)", Lines(process.stdout).until("P4Runtime on")[-1])[1]
         config = tmp_path / "controller.json"
-        config.write_text(json.dumps({
-            "p4runtime": {"address": addresses[HEAD], "devices": {str(device): address for device, address in addresses.items()}},
-            "rest": {"port": 0},
-            "store": str(tmp_path / "store"),
-            "clock": "wall",
-            "pipelines": {"ring": {"json": str(P4C_OUT / "ring.json"), "p4info": str(P4C_OUT / "ring.p4info.txtpb")}},
-            "network": document,
-        }))
-        controller = spawn(stack, "java", "-Xmx256m", "-XX:+UseSerialGC", "-jar", str(JAR), "--config", str(config), stderr=subprocess.PIPE)
+        config.write_text(
+            json.dumps(
+                {
+                    "p4runtime": {
+                        "address": addresses[HEAD],
+                        "devices": {str(device): address for device, address in addresses.items()},
+                    },
+                    "rest": {"port": 0},
+                    "store": str(tmp_path / "store"),
+                    "clock": "wall",
+                    "pipelines": {
+                        "ring": {"json": str(P4C_OUT / "ring.json"), "p4info": str(P4C_OUT / "ring.p4info.txtpb")}
+                    },
+                    "network": document,
+                }
+            )
+        )
+        controller = spawn(
+            stack,
+            "java",
+            "-Xmx256m",
+            "-XX:+UseSerialGC",
+            "-jar",
+            str(JAR),
+            "--config",
+            str(config),
+            stderr=subprocess.PIPE,
+        )
         said = Lines(controller.stderr)
         rest = json.loads(Lines(controller.stdout).until('"event":"ready"')[-1])["rest"]
         assert [app["id"] for app in ask(rest, "apps")["apps"]] == ["ring"]
@@ -149,8 +198,12 @@ def test_the_controller_tells_a_congested_station_what_it_may_add(card, tmp_path
         assert ask(rest, "apps/ring/ports", dark) == dark
         said.until("ways around the ring changed")
         assert ways(rest, 0) == [(1, 1, 3), (2, 1, 2), (3, 1, 1)]
-        settled = await_that("the new ways", lambda: all(each["settled"] for each in ask(rest, "apps/ring/stations")["stations"]) or None)
+        settled = await_that(
+            "the new ways", lambda: all(each["settled"] for each in ask(rest, "apps/ring/stations")["stations"]) or None
+        )
         assert settled
         everything = read(addresses[3001], 3001, p4r.Entity(table_entry=p4r.TableEntry()))
-        written = sorted(tuple(number(param.value) for param in entity.table_entry.action.action.params) for entity in everything)
+        written = sorted(
+            tuple(number(param.value) for param in entity.table_entry.action.action.params) for entity in everything
+        )
         assert {(1, 3), (1, 2), (1, 1)} <= set(written)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of routers with their controller: in virtual time, and live with Mininet hosts."""
+
 import math
 import re
 from pathlib import Path
@@ -31,8 +32,16 @@ def used(report: dict, link: str, start_ms: int, end_ms: int) -> float:
 
 
 def test_a_lost_link_is_gone_round_and_taken_again(tmp_path):
-    report = simulated(SCENARIO, tmp_path / "report.json", "--columns", tmp_path / "columns", "--pcap", tmp_path / "pcap",
-                       "--pcap-filter", "router0-port1,router1-cpu")
+    report = simulated(
+        SCENARIO,
+        tmp_path / "report.json",
+        "--columns",
+        tmp_path / "columns",
+        "--pcap",
+        tmp_path / "pcap",
+        "--pcap-filter",
+        "router0-port1,router1-cpu",
+    )
     assert report["invariants"] == {"astray": 0, "first": []}
     (phase,) = report["phases"]
     assert [flow["from"] for flow in phase["flows"]] == ["server.0", "server.1", "client.0", "client.1"]
@@ -113,7 +122,10 @@ def test_a_controller_that_was_away_hears_of_links_that_changed_meanwhile(tmp_pa
     restarts = ["kind: controller-restart, every_ms: 1000, for_ms: 400"]
     seen = simulated(scenario_with(tmp_path / "restarts.yaml", restarts), tmp_path / "seen.json")
     (first_ms, first_end_ms), (second_ms, second_end_ms) = faults_ms(seen)[:2]
-    changes = ((first_ms + first_end_ms) / 2, "north-east", False), ((second_ms + second_end_ms) / 2, "north-east", True)
+    changes = (
+        ((first_ms + first_end_ms) / 2, "north-east", False),
+        ((second_ms + second_end_ms) / 2, "north-east", True),
+    )
     report = simulated(scenario_with(tmp_path / "changes.yaml", restarts, *changes), tmp_path / "report.json")
     assert faults_ms(report) == faults_ms(seen)
     (kind,) = report["faults"]["kinds"]
@@ -123,7 +135,10 @@ def test_a_controller_that_was_away_hears_of_links_that_changed_meanwhile(tmp_pa
     assert used(report, "south-west", first_ms + 100, first_end_ms) < 0.1
     assert used(report, "south-west", first_end_ms + 100, second_ms) > 0.3
     assert used(report, "south-west", second_ms + 100, second_end_ms) > 0.3
-    assert used(report, "north-west", second_end_ms + 100, 6000) > 0.5 and used(report, "south-west", second_end_ms + 100, 6000) < 0.1
+    assert (
+        used(report, "north-west", second_end_ms + 100, 6000) > 0.5
+        and used(report, "south-west", second_end_ms + 100, 6000) < 0.1
+    )
 
 
 @pytest.mark.parametrize("faults", ["", "faults:\n- {kind: controller-restart, every_ms: 1000, for_ms: 100}\n"])
@@ -153,7 +168,9 @@ def test_routers_with_hosts_of_linux(tmp_path):
 
 def test_the_engine_plays_beside_hosts_of_linux(tmp_path):
     scenario, path = tmp_path / "both.yaml", tmp_path / "report.json"
-    text = re.sub(r"(name: \w+-\w+, .*rate_bps: (\d+), .*)\}$", r"\1, xcp_bps: \2}", SCENARIO.read_text(), flags=re.MULTILINE)
+    text = re.sub(
+        r"(name: \w+-\w+, .*rate_bps: (\d+), .*)\}$", r"\1, xcp_bps: \2}", SCENARIO.read_text(), flags=re.MULTILINE
+    )
     text = re.sub(r"changes:\n(- .*\n)+", "", text)
     flows = """\
 - {name: feedback, from: client, to: server, transport: xcp}
@@ -166,7 +183,10 @@ def test_the_engine_plays_beside_hosts_of_linux(tmp_path):
     report = load_report(path)
     assert report["invariants"] == {"astray": 0, "first": []}
     (phase,) = report["phases"]
-    by = {kind: {(flow["entry"], flow["from"], flow["to"]): flow for flow in phase["flows"] if flow["played_by"] == kind} for kind in ("linux", "engine")}
+    by = {
+        kind: {(flow["entry"], flow["from"], flow["to"]): flow for flow in phase["flows"] if flow["played_by"] == kind}
+        for kind in ("linux", "engine")
+    }
     assert {entry for entry, _, _ in by["linux"]} == {0, 1} and {entry for entry, _, _ in by["engine"]} == {2, 3, 4}
     assert len(by["linux"]) == 4 and len(by["engine"]) == 6
     assert all(flow["bytes"] > 0 for flow in phase["flows"]), phase["flows"]
@@ -179,7 +199,9 @@ def test_the_engine_plays_beside_hosts_of_linux(tmp_path):
 def test_a_network_made_in_python_runs(tmp_path):
     network = Network("pair", seconds=1).node("left", "right")
     network.link("left", "right", rate_bps=45_000_000, delay_ns=1_000_000, buffer_packets=50, xcp_bps=45_000_000)
-    network.hosts("s", "left", 2).hosts("d", "right", 2).tcp("s", "d", transport="xcp").fault("router-restart", every_s=0.2, for_s=0.01)
+    network.hosts("s", "left", 2).hosts("d", "right", 2).tcp("s", "d", transport="xcp").fault(
+        "router-restart", every_s=0.2, for_s=0.01
+    )
     network.save(tmp_path / "pair.yaml")
     report = network.simulate(columns=tmp_path / "columns", quiet=True)
     assert report.ok and set(report.goodput_bps("run")) == {("s.0", "d.0"), ("s.1", "d.1")}
@@ -205,7 +227,10 @@ def routers():
     return network.hosts("s", "left", 1).hosts("d", "right", 1)
 
 
-@pytest.mark.parametrize("make", [routers, lambda: Ring(3, rate_bps=45_000_000, seconds=2), lambda: OpsMesh(3, rate_bps=45_000_000, seconds=2)])
+@pytest.mark.parametrize(
+    "make",
+    [routers, lambda: Ring(3, rate_bps=45_000_000, seconds=2), lambda: OpsMesh(3, rate_bps=45_000_000, seconds=2)],
+)
 def test_a_flow_of_a_size_that_does_not_arrive_fails_the_run_in_networks_of_each_kind(make, tmp_path):
     sized(make(), 500_000).save(tmp_path / "little.yaml")
     done = slotwise("simulate", tmp_path / "little.yaml", "--report", tmp_path / "little.json")

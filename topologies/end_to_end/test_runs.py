@@ -3,6 +3,7 @@
 
 `scripts/test end-to-end` runs them as root in a network namespace of their own, after `make setup`.
 """
+
 import filecmp
 import json
 import os
@@ -27,7 +28,9 @@ REST_PORT = 8181
 
 def slotwise(*arguments) -> subprocess.CompletedProcess:
     """A run to its end."""
-    return subprocess.run([SLOTWISE, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    return subprocess.run(
+        [SLOTWISE, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
 
 
 def read_process(file: Path | str) -> str:
@@ -40,7 +43,9 @@ def read_process(file: Path | str) -> str:
 
 def children(pid: int) -> list[int]:
     """Process ids of the children of a process that is there. A thread may end meanwhile; its children go to another one."""
-    return [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in read_process(task / "children").split()]
+    return [
+        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in read_process(task / "children").split()
+    ]
 
 
 def command_name(pid: int) -> str:
@@ -76,7 +81,11 @@ class Emulation:
     def __init__(self, *arguments, scenario=SCENARIO, stdin=None):
         command = [SLOTWISE, "emulate", scenario, *map(str, arguments)]
         self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-            command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            command,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         self.output = ""
 
@@ -162,8 +171,14 @@ def test_a_recorded_start_that_does_not_fit_is_left_aside(tmp_path):
         (home / name).symlink_to(ROOT / name)
     (home / kept / "slotwise-controller.jsa").write_bytes(b"not what the Java runtime recorded" * 1000)
     report = tmp_path / "report.json"
-    done = subprocess.run([SLOTWISE, "simulate", SCENARIO, "--duration", "0.2", "--report", report], env=os.environ | {"SLOTWISE_HOME": str(home)},
-                          capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run(
+        [SLOTWISE, "simulate", SCENARIO, "--duration", "0.2", "--report", report],
+        env=os.environ | {"SLOTWISE_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
     assert json.loads(report.read_text())["controller"]["commits"]["completed"] > 0, done.stdout + done.stderr
 
 
@@ -232,7 +247,10 @@ def stopped_controller(run: subprocess.Popen) -> int:
 def test_a_simulation_is_interrupted_though_its_controller_stands_still(name, tmp_path):
     path = tmp_path / "report.json"
     with subprocess.Popen(
-        [SLOTWISE, "simulate", name, "--duration", "1000", "--report", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        [SLOTWISE, "simulate", name, "--duration", "1000", "--report", path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ) as run:
         for line in run.stdout:
             if "1/" in line:
@@ -249,9 +267,13 @@ def test_a_simulation_is_interrupted_though_its_controller_stands_still(name, tm
 def test_a_controller_that_does_not_answer_at_the_end_fails_a_simulation(tmp_path):
     path, events = tmp_path / "report.json", tmp_path / "events"
     os.mkfifo(events)
-    with subprocess.Popen(
-        [SLOTWISE, "simulate", "two-links", "--duration", "20", "--report", path, "--events", events], stdout=subprocess.DEVNULL,
-    ) as run, events.open() as lines:
+    with (
+        subprocess.Popen(
+            [SLOTWISE, "simulate", "two-links", "--duration", "20", "--report", path, "--events", events],
+            stdout=subprocess.DEVNULL,
+        ) as run,
+        events.open() as lines,
+    ):
         # No turn is due after this.
         next(line for line in lines if json.loads(line).get("now_ns", 0) > 10e9)
         stopped_controller(run)
@@ -273,7 +295,10 @@ def test_simulations_at_once_do_not_meet(tmp_path):
 
 def test_schedulers_change_in_time(tmp_path):
     scenario = tmp_path / "schedulers.yaml"
-    scenario.write_text(with_a_small_file(tmp_path).read_text() + "scheduler_changes:\n- {at_ms: 500, scheduler: {name: islip, settings: {iterations: 7}}}\n")
+    scenario.write_text(
+        with_a_small_file(tmp_path).read_text()
+        + "scheduler_changes:\n- {at_ms: 500, scheduler: {name: islip, settings: {iterations: 7}}}\n"
+    )
     path = tmp_path / "report.json"
     done = slotwise("simulate", scenario, "--duration", 0.5, "--report", path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -309,8 +334,19 @@ def files_below(directory: Path) -> dict[str, bytes]:
 
 def test_an_experiment_of_stars_does_not_depend_on_the_number_of_threads(tmp_path):
     for jobs in (1, 2):
-        done = slotwise("reproduce", "agile-capacity", "--quick", "--only", "queue-cubic", "--only", "fairness-short",
-                        "--jobs", jobs, "--out", tmp_path / str(jobs))
+        done = slotwise(
+            "reproduce",
+            "agile-capacity",
+            "--quick",
+            "--only",
+            "queue-cubic",
+            "--only",
+            "fairness-short",
+            "--jobs",
+            jobs,
+            "--out",
+            tmp_path / str(jobs),
+        )
         assert done.returncode == 0, done.stdout + done.stderr
     results = files_below(tmp_path / "1")
     assert results == files_below(tmp_path / "2")
@@ -324,7 +360,9 @@ def test_the_control_platform_is_measured_and_kept_figures_are_read(tmp_path):
     done = slotwise("reproduce", "aapn-control", "--quick", *only, "--out", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     results = files_below(tmp_path / "quick")
-    assert {"plots/figure-3.2-delay.svg", "runs/drift-50ppm/1/clocks.parquet", "runs/scheduling/0/kept.parquet"} <= set(results)
+    assert {"plots/figure-3.2-delay.svg", "runs/drift-50ppm/1/clocks.parquet", "runs/scheduling/0/kept.parquet"} <= set(
+        results
+    )
     facts = json.loads(results["facts.json"])
     assert {fact["entry"] for fact in facts} == set(entries)
     delays = [fact["value"] for fact in facts if fact["entry"] == "figure-3.2-delay"]
@@ -333,7 +371,9 @@ def test_the_control_platform_is_measured_and_kept_figures_are_read(tmp_path):
 
 def test_out_of_band_every_slot_is_a_frame_and_carries_data(tmp_path):
     path = tmp_path / "report.json"
-    done = slotwise("simulate", ROOT / "experiments" / "aapn-control" / "slot-based.yaml", "--duration", 0.1, "--report", path)
+    done = slotwise(
+        "simulate", ROOT / "experiments" / "aapn-control" / "slot-based.yaml", "--duration", 0.1, "--report", path
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     report = load_report(path)
     assert report["verdict"]["ok"] and report["frame"]["signaling_slots"] == 0
@@ -346,14 +386,34 @@ def test_columns_are_written_and_what_hosts_of_linux_cannot_play_the_engine_play
     scenario = tmp_path / "web.yaml"
     text = SCENARIO.read_text()
     web = "phases:\n- name: web\n  duration_ms: 300\n  traffic:\n  - {kind: web, from: h0_0, to: h1_0, mean_think_ns: 1000000, mean_bytes: 5000}\n"
-    scenario.write_text(text[:text.index("phases:")] + web)
-    done = slotwise("simulate", scenario, "--report", tmp_path / "report.json", "--columns", tmp_path / "columns", "--sample-frames", 2)
+    scenario.write_text(text[: text.index("phases:")] + web)
+    done = slotwise(
+        "simulate",
+        scenario,
+        "--report",
+        tmp_path / "report.json",
+        "--columns",
+        tmp_path / "columns",
+        "--sample-frames",
+        2,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert sorted(files_below(tmp_path / "columns")) == ["access.parquet", "control.parquet", "flows.parquet", "ports.parquet", "queues.parquet"]
+    assert sorted(files_below(tmp_path / "columns")) == [
+        "access.parquet",
+        "control.parquet",
+        "flows.parquet",
+        "ports.parquet",
+        "queues.parquet",
+    ]
     (flow,) = load_report(tmp_path / "report.json")["phases"][0]["flows"]
     assert flow["kind"] == "web" and flow["pages"] > 0
     udp = "  - {kind: udp, from: h1_0, to: h2_0, rate_bps: 1000000, payload_bytes: 500, process: %s}\n"
-    scenario.write_text(scenario.read_text() + udp % "constant" + udp % "poisson" + "  - {kind: file, from: h2_0, to: h0_0, bytes: 1000, transport: xcp}\n")
+    scenario.write_text(
+        scenario.read_text()
+        + udp % "constant"
+        + udp % "poisson"
+        + "  - {kind: file, from: h2_0, to: h0_0, bytes: 1000, transport: xcp}\n"
+    )
     done = slotwise("emulate", scenario, "--duration", 2, "--report", tmp_path / "live.json")
     assert done.returncode == 0, done.stdout + done.stderr
     flows = sorted(load_report(tmp_path / "live.json")["phases"][0]["flows"], key=lambda flow: flow["entry"])
@@ -412,7 +472,9 @@ def test_a_signal_is_heard_from_the_start_on(number):
         inside = []
         while not inside:
             assert run.process.poll() is None, run.finish()
-            inside = [pid for pid in children(run.process.pid) if command_line(pid).startswith("/proc/self/exe emulate")]
+            inside = [
+                pid for pid in children(run.process.pid) if command_line(pid).startswith("/proc/self/exe emulate")
+            ]
         # It has no handlers yet, or has them already: it is heard either way.
         for each in (signal.SIGSTOP, number, signal.SIGCONT):
             os.kill(inside[0], each)
@@ -427,8 +489,12 @@ def test_a_package_of_the_working_directory_is_not_run(tmp_path):
     report = tmp_path / "report.json"
     scenario = with_a_small_file(tmp_path)
     done = subprocess.run(
-        [SLOTWISE, "emulate", scenario, "--duration", "2", "--rest-port", "0", "--report", report], cwd=tmp_path, capture_output=True, text=True,
-        timeout=PATIENCE_S, check=False,
+        [SLOTWISE, "emulate", scenario, "--duration", "2", "--rest-port", "0", "--report", report],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert not (tmp_path / "was-run").exists()
@@ -458,7 +524,7 @@ def test_an_interface_that_is_deleted_fails_a_run_whose_flows_the_engine_plays(t
     scenario, path = tmp_path / "web.yaml", tmp_path / "report.json"
     text = SCENARIO.read_text()
     web = "phases:\n- name: web\n  duration_ms: 6000\n  traffic:\n  - {kind: web, from: h0_0, to: h1_0, mean_think_ns: 1000000, mean_bytes: 5000}\n"
-    scenario.write_text(text[:text.index("phases:")] + web)
+    scenario.write_text(text[: text.index("phases:")] + web)
     with Emulation("--report", path, scenario=scenario) as run:
         run.read_until("1/1 web")
         (shell,) = [pid for pid in below(run.inside()) if command_line(pid).endswith("mininet:h1_0")]
@@ -472,21 +538,29 @@ def test_a_taken_port_is_named_before_anything_starts():
     with socket.create_server(("127.0.0.1", REST_PORT)):
         done = slotwise("emulate", SCENARIO)
     assert done.returncode == 1
-    assert f"127.0.0.1:{REST_PORT}" in done.stderr and "controller (REST)" in done.stderr and "--rest-port chooses another" in done.stderr
+    assert (
+        f"127.0.0.1:{REST_PORT}" in done.stderr
+        and "controller (REST)" in done.stderr
+        and "--rest-port chooses another" in done.stderr
+    )
     assert "starting" not in done.stdout
 
 
 def test_a_run_takes_another_scheduler_than_its_file_names(tmp_path):
     report = tmp_path / "report.json"
     choice = "{name: islip, settings: {iterations: 2}}"
-    done = slotwise("simulate", with_a_small_file(tmp_path), "--duration", 0.3, "--scheduler", choice, "--report", report)
+    done = slotwise(
+        "simulate", with_a_small_file(tmp_path), "--duration", 0.3, "--scheduler", choice, "--report", report
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     scheduler = load_report(report)["scheduler"]
     assert (scheduler["name"], scheduler["settings"]["iterations"]) == ("islip", 2)
     for command in ("simulate", "emulate"):
         refused = slotwise(command, SCENARIO, "--scheduler", "fastest")
         assert refused.returncode == 1 and "--scheduler:\n/scheduler: found 'fastest'; expected" in refused.stderr
-        assert all(name in refused.stderr for name in ("fair", "islip", "pim", "maximum-weight", "solstice", "rotation"))
+        assert all(
+            name in refused.stderr for name in ("fair", "islip", "pim", "maximum-weight", "solstice", "rotation")
+        )
 
 
 def test_a_scenario_is_checked_without_a_run(tmp_path):
@@ -527,7 +601,16 @@ def test_events_say_what_happens_the_same_each_time(name, tmp_path):
     kept = []
     for number in range(2):
         path = tmp_path / f"{number}.jsonl"
-        done = slotwise("simulate", ROOT / "topologies" / f"{name}.yaml", "--duration", 2, "--report", tmp_path / "r.json", "--events", path)
+        done = slotwise(
+            "simulate",
+            ROOT / "topologies" / f"{name}.yaml",
+            "--duration",
+            2,
+            "--report",
+            tmp_path / "r.json",
+            "--events",
+            path,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         kept.append(path.read_bytes())
     assert kept[0] == kept[1]

@@ -3,6 +3,7 @@
 
 `scripts/test end-to-end` runs it as root in a network namespace of its own, after `make setup`.
 """
+
 import json
 import subprocess
 from pathlib import Path
@@ -64,14 +65,17 @@ def test_stars_that_signal_out_of_band_notice_a_cut_fibre(tmp_path):
     text = (TOPOLOGIES / "star4-twin-out-of-band.yaml").read_text()
     scenario = tmp_path / "cut.yaml"
     # Requests of edge 2 go on, as they do not pass its fibre.
-    scenario.write_text(text[: text.index("phases:")] + """phases:
+    scenario.write_text(
+        text[: text.index("phases:")]
+        + """phases:
   - name: all-pairs
     duration_ms: 900
     traffic:
       - {kind: udp, from: all, to: all, rate_bps: 1000000, payload_bytes: 1000, process: constant}
 link_changes:
   - {at_ms: 300, core: 0, edge: 2, up: false}
-""")
+"""
+    )
     flows = run("simulate", scenario, tmp_path)["phases"][0]["flows"]
     assert len(flows) == 24
     # What stays in the dark delivers a third.

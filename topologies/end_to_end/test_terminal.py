@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The view of a run on a terminal: a pseudo-terminal, and as much of one as the view is allowed to use."""
+
 import fcntl
 import json
 import os
@@ -24,7 +25,11 @@ STEP = re.compile("\x1b\\[([0-9;]*)([AGJm])|[\r\n]|[^\x1b\r\n]")
 """Up, to a column, clear below, style: whatever else is asked of a terminal fails a test, as somebody would have to undo it."""
 
 
-ENDED = {"0": lambda _: set(), "39": lambda now: {style for style in now if not style.startswith("38")}, "22": lambda now: now - {"1", "2"}}
+ENDED = {
+    "0": lambda _: set(),
+    "39": lambda now: {style for style in now if not style.startswith("38")},
+    "22": lambda now: now - {"1", "2"},
+}
 """What each of these leaves of the styles that were on."""
 
 
@@ -39,7 +44,7 @@ class Screen:
 
     def resize(self, size):
         self.columns, self.lines = size
-        self.rows = [row[:self.columns] for row in self.rows]
+        self.rows = [row[: self.columns] for row in self.rows]
         self.column = min(self.column, self.columns - 1)
         self.scroll()
 
@@ -56,7 +61,7 @@ class Screen:
                 self.rest = text[at:]
                 return
             step = STEP.match(text, at)
-            assert step, f"not allowed: {text[at:at + 16]!r}"
+            assert step, f"not allowed: {text[at : at + 16]!r}"
             at = step.end()
             self.take(step)
 
@@ -68,7 +73,7 @@ class Screen:
                 self.column = int(column) - 1
             case "J", "0":
                 self.pictures += 1
-                self.rows[self.line:] = [self.rows[self.line][:self.column]]
+                self.rows[self.line :] = [self.rows[self.line][: self.column]]
             case "m", style:
                 self.styles = ENDED.get(style, lambda now: now | {style})(self.styles)
             case None, _:
@@ -89,7 +94,7 @@ class Screen:
             self.write("\r")
             self.write("\n")
         row = self.rows[self.line].ljust(self.column)
-        self.rows[self.line] = row[:self.column] + letter + row[self.column + 1:]
+        self.rows[self.line] = row[: self.column] + letter + row[self.column + 1 :]
         self.column += 1
 
 
@@ -153,7 +158,10 @@ def pictured(rows):
     heads = [at for at, row in enumerate(rows) if row.startswith("slots | Mb/s")]
     assert len(heads) == 1, "one picture, where the one before was"
     edges = len(re.findall("to edge", rows[heads[0]]))
-    cells = [re.findall(r"([\d.]+) \| +([\d.]+)|(?<=  )([-.])(?= |$)", row) for row in rows[heads[0] + 1:heads[0] + 1 + edges]]
+    cells = [
+        re.findall(r"([\d.]+) \| +([\d.]+)|(?<=  )([-.])(?= |$)", row)
+        for row in rows[heads[0] + 1 : heads[0] + 1 + edges]
+    ]
     return [[(float(slots), float(rate)) if slots else None for slots, rate, _ in row] for row in cells]
 
 
@@ -165,7 +173,11 @@ def test_a_picture_has_what_the_events_have_and_the_terminal_is_as_it_was(tmp_pa
         run.until(lambda screen: any("total" in row for row in screen.rows))
         assert run.finish() == 0
     assert not run.screen.styles
-    snapshots = [event for event in map(json.loads, (tmp_path / "events").read_text().splitlines()) if event["event"] == "snapshot"]
+    snapshots = [
+        event
+        for event in map(json.loads, (tmp_path / "events").read_text().splitlines())
+        if event["event"] == "snapshot"
+    ]
     last = snapshots[-1]
     drops = json.loads((tmp_path / "report").read_text())["drops"]
     assert f"violations 0, total {sum(map(sum, last['goodput_bps'])) / 1e6:.1f} Mb/s" in "\n".join(run.screen.rows)
@@ -175,7 +187,11 @@ def test_a_picture_has_what_the_events_have_and_the_terminal_is_as_it_was(tmp_pa
     for source, row in enumerate(shown):
         for sink, cell in enumerate(row):
             slots, rate = last["slots"][source][sink], last["goodput_bps"][source][sink] / 1e6
-            assert cell == (pytest.approx(slots, abs=0.051), pytest.approx(rate, abs=0.051)) if cell else slots == rate == 0
+            assert (
+                cell == (pytest.approx(slots, abs=0.051), pytest.approx(rate, abs=0.051))
+                if cell
+                else slots == rate == 0
+            )
 
 
 def test_what_happened_last_is_on_the_terminal(tmp_path):
@@ -184,8 +200,10 @@ def test_what_happened_last_is_on_the_terminal(tmp_path):
         assert run.finish() == 0
     faults = json.loads((tmp_path / "report").read_text())["faults"]["rows"]
     at = max(index for index, row in enumerate(run.screen.rows) if row.startswith("violations 0, total"))
-    shown = [re.fullmatch(r"([\d.]+) s  ([a-z-]+)[^:]*(: well again)?", row) for row in run.screen.rows[at + 1:at + 4]]
-    assert all(shown), run.screen.rows[at:at + 5]
+    shown = [
+        re.fullmatch(r"([\d.]+) s  ([a-z-]+)[^:]*(: well again)?", row) for row in run.screen.rows[at + 1 : at + 4]
+    ]
+    assert all(shown), run.screen.rows[at : at + 5]
     assert {line[2] for line in shown} <= {fault["kind"] for fault in faults}
     assert all(0 < float(line[1]) <= 2 for line in shown)
 
@@ -227,5 +245,11 @@ def test_what_is_no_terminal_or_understands_text_only_gets_lines(tmp_path):
     with on_terminal("simulate", SHORT, "--report", tmp_path / "report", term="dumb") as run:
         assert run.finish() == 0
     assert run.screen.pictures == 0
-    piped = subprocess.run([SLOTWISE, "simulate", SHORT, "--report", tmp_path / "report"], capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    piped = subprocess.run(
+        [SLOTWISE, "simulate", SHORT, "--report", tmp_path / "report"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
     assert "\x1b" not in piped.stdout and "Mb/s" in piped.stdout

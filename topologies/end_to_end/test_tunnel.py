@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts on another machine: a network namespace that only a cable leads to. Run as test_runs.py is."""
+
 import json
 import os
 import signal
@@ -62,7 +63,12 @@ class Machine:
     def reaches(self, host: str, other: str, patience_s: int = 20) -> bool:
         """Whether a packet comes back to one of its hosts."""
         ping = ["ping", "-c", "1", "-w", str(patience_s), other]
-        return subprocess.run(["ip", "netns", "exec", f"{self.name}-{host}", *ping], check=False, capture_output=True).returncode == 0
+        return (
+            subprocess.run(
+                ["ip", "netns", "exec", f"{self.name}-{host}", *ping], check=False, capture_output=True
+            ).returncode
+            == 0
+        )
 
 
 def tunnel(*arguments: str, within: list[str] | None = None) -> str:
@@ -82,9 +88,23 @@ def test_an_edge_on_another_machine_is_reached_through_a_tunnel_that_is_measured
         common = ["--scenario", SCENARIO, "--hosts", "edge1"]
         stack.callback(lambda: tunnel("down", name))
         stack.callback(lambda: tunnel("down", far.name, within=far.within))
-        entries = json.loads(tunnel("up", name, "--side", "near", *common, "--key", keys["near"], "--peer", public["far"]))
+        entries = json.loads(
+            tunnel("up", name, "--side", "near", *common, "--key", keys["near"], "--peer", public["far"])
+        )
         tunnel(
-            "up", far.name, "--side", "far", *common, "--key", keys["far"], "--peer", public["near"], "--to", f"{NEAR}:{PORT}", "--namespaces", within=far.within,
+            "up",
+            far.name,
+            "--side",
+            "far",
+            *common,
+            "--key",
+            keys["far"],
+            "--peer",
+            public["near"],
+            "--to",
+            f"{NEAR}:{PORT}",
+            "--namespaces",
+            within=far.within,
         )
         (here,) = connected(stack, ports, local)
         ports.write_text(json.dumps([here.entry, *entries]))
@@ -96,11 +116,43 @@ def test_an_edge_on_another_machine_is_reached_through_a_tunnel_that_is_measured
             assert here.run("ping", "-c", "1", "-w", "20", "-s", "1300", host.ip).returncode == 0
         # Whoever has no key gets nothing in, though he reaches the machine: nobody listens for VXLAN there.
         subprocess.run(
-            [*far.within, "ip", "link", "add", "stranger", "type", "vxlan", "id", "0", "dstport", "4789", "local", FAR, "remote", NEAR], check=True,
+            [
+                *far.within,
+                "ip",
+                "link",
+                "add",
+                "stranger",
+                "type",
+                "vxlan",
+                "id",
+                "0",
+                "dstport",
+                "4789",
+                "local",
+                FAR,
+                "remote",
+                NEAR,
+            ],
+            check=True,
         )
-        subprocess.run([*far.within, "sh", "-c", f"ip address add {hosts[0].ip}/8 dev stranger && ip link set stranger address {hosts[0].mac} up"], check=True)
-        assert subprocess.run([*far.within, "ping", "-c", "1", "-W", "1", local.ip], check=False, capture_output=True).returncode != 0
-        listening = subprocess.run(["ss", "-Hlun", f"sport = :{4789}"], check=True, capture_output=True, text=True).stdout
+        subprocess.run(
+            [
+                *far.within,
+                "sh",
+                "-c",
+                f"ip address add {hosts[0].ip}/8 dev stranger && ip link set stranger address {hosts[0].mac} up",
+            ],
+            check=True,
+        )
+        assert (
+            subprocess.run(
+                [*far.within, "ping", "-c", "1", "-W", "1", local.ip], check=False, capture_output=True
+            ).returncode
+            != 0
+        )
+        listening = subprocess.run(
+            ["ss", "-Hlun", f"sport = :{4789}"], check=True, capture_output=True, text=True
+        ).stdout
         assert listening == ""
         far.cut(True)
         assert not far.reaches(hosts[0].name, local.ip, patience_s=3)
@@ -123,12 +175,29 @@ def test_what_is_refused_or_taken_away_leaves_other_tunnels_and_names_alone(tmp_
     namespace = f"{name}-wg"
 
     def up(tunnel_name: str, *more: str, within: list[str] | None = None) -> subprocess.CompletedProcess:
-        command = [*(within or []), sys.executable, "-m", "slotwise.tunnel", "up", tunnel_name, "--side", "near", "--scenario", str(SCENARIO), "--hosts", "edge1"]
+        command = [
+            *(within or []),
+            sys.executable,
+            "-m",
+            "slotwise.tunnel",
+            "up",
+            tunnel_name,
+            "--side",
+            "near",
+            "--scenario",
+            str(SCENARIO),
+            "--hosts",
+            "edge1",
+        ]
         keys = ["--key", str(tmp_path / "near.key"), "--peer", public["far"]]
-        return subprocess.run([*command, *keys, *more], check=False, capture_output=True, text=True, cwd=ROOT / "topologies")
+        return subprocess.run(
+            [*command, *keys, *more], check=False, capture_output=True, text=True, cwd=ROOT / "topologies"
+        )
 
     def links() -> set[str]:
-        listed = subprocess.run(["ip", "-j", "link", "show", "type", "vxlan"], check=True, capture_output=True, text=True).stdout
+        listed = subprocess.run(
+            ["ip", "-j", "link", "show", "type", "vxlan"], check=True, capture_output=True, text=True
+        ).stdout
         return {link["ifname"] for link in json.loads(listed or "[]") if link.get("ifname", "").startswith(name)}
 
     with ExitStack() as stack:
@@ -166,18 +235,42 @@ class Ends:
         self._directory = directory
         self._public = {side: tunnel("key", directory / f"{side}.key").strip() for side in ("near", "far")}
 
-    def up(self, name: str, side: str, *more: str, within: list[str] | None = None, program: list[str] | None = None) -> subprocess.CompletedProcess:
+    def up(
+        self, name: str, side: str, *more: str, within: list[str] | None = None, program: list[str] | None = None
+    ) -> subprocess.CompletedProcess:
         """Makes an end of a tunnel, or tries to."""
         other = "far" if side == "near" else "near"
-        command = [*(within or []), sys.executable, *(program or ["-m", "slotwise.tunnel"]), "up", name, "--side", side, "--scenario", str(SCENARIO)]
-        words = ["--hosts", "edge1", "--namespaces", "--key", str(self._directory / f"{side}.key"), "--peer", self._public[other]]
-        return subprocess.run([*command, *words, *more], check=False, capture_output=True, text=True, cwd=ROOT / "topologies")
+        command = [
+            *(within or []),
+            sys.executable,
+            *(program or ["-m", "slotwise.tunnel"]),
+            "up",
+            name,
+            "--side",
+            side,
+            "--scenario",
+            str(SCENARIO),
+        ]
+        words = [
+            "--hosts",
+            "edge1",
+            "--namespaces",
+            "--key",
+            str(self._directory / f"{side}.key"),
+            "--peer",
+            self._public[other],
+        ]
+        return subprocess.run(
+            [*command, *words, *more], check=False, capture_output=True, text=True, cwd=ROOT / "topologies"
+        )
 
     def left(self) -> set[str]:
         """Namespaces and interfaces, on both machines, whose names begin as this test's do."""
         found = {path.name for path in Path("/run/netns").glob(f"{self.name}*")}
         for within in ([], self.far.within):
-            listed = subprocess.run([*within, "ip", "-j", "link", "show"], check=True, capture_output=True, text=True).stdout
+            listed = subprocess.run(
+                [*within, "ip", "-j", "link", "show"], check=True, capture_output=True, text=True
+            ).stdout
             found |= {link["ifname"] for link in json.loads(listed) if link["ifname"].startswith(self.name)}
         return found
 
@@ -199,7 +292,11 @@ def test_a_number_that_another_tunnel_of_the_machine_has_is_refused(ends):
     there = ends.left()
     elsewhere = f"interface {ends.name}-wg in namespace {ends.name}-wg has its address 198.18.0.29 already"
     for side, within, reason in (
-        ("near", None, f"--number: 7: interface {ends.name}p has its address 198.18.0.29 already; expected a number that no other tunnel"),
+        (
+            "near",
+            None,
+            f"--number: 7: interface {ends.name}p has its address 198.18.0.29 already; expected a number that no other tunnel",
+        ),
         # Its own packets would come back without a tunnel.
         ("far", None, f"interface {ends.name}p has its address 198.18.0.29"),
         ("near", ends.far.within, elsewhere),
@@ -221,7 +318,9 @@ def test_an_end_that_is_taken_away_from_another_namespace_leaves_nothing(ends):
     assert made.returncode == 0, made.stderr
     assert any(each.startswith(f"{ends.name}-h") for each in ends.left())
     tunnel("down", ends.name)
-    assert not [each for each in ends.left() if each.startswith(f"{ends.name}-")], "but for interfaces that are on their way out there is nothing"
+    assert not [each for each in ends.left() if each.startswith(f"{ends.name}-")], (
+        "but for interfaces that are on their way out there is nothing"
+    )
     tunnel("down", ends.name, within=ends.far.within)
     assert not ends.left()
 

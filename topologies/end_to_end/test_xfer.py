@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files over XCP between two namespaces, through live P4 routers. Run as test_runs.py is."""
+
 import os
 import shutil
 import signal

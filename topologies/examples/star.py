@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A star of any size: `sudo build/venv/bin/python topologies/examples/star.py [EDGES [HOSTS_PER_EDGE]]`."""
+
 import sys
 
 from slotwise import Star

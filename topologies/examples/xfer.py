@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file over XCP through two live P4 routers, between two network namespaces.
 
-    sudo unshare --net build/venv/bin/python topologies/examples/xfer.py FILE STORED [--mbps N] [--bmv2]
+sudo unshare --net build/venv/bin/python topologies/examples/xfer.py FILE STORED [--mbps N] [--bmv2]
 """
+
 import argparse
 import json
 import subprocess
@@ -16,7 +17,9 @@ from slotwise.routers import Chain, Link, ip
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("file", type=Path)
 parser.add_argument("stored", type=Path, help="must not exist yet")
-parser.add_argument("--mbps", type=int, default=20, help="what XCP reckons with at the first link, which carries 100 Mb/s")
+parser.add_argument(
+    "--mbps", type=int, default=20, help="what XCP reckons with at the first link, which carries 100 Mb/s"
+)
 parser.add_argument("--bmv2", action="store_true", help="routers are simple_switch_grpc")
 options = parser.parse_args()
 if not options.file.is_file():

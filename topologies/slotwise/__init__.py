@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build, run and look at agile stars, networks of routers, both in one, packet rings, meshes of optical packet switches and lambda networks, from Python.
 
-    from slotwise import Star
-    report = Star(edges=4, hosts_per_edge=2).tcp("all", "all").run()
+from slotwise import Star
+report = Star(edges=4, hosts_per_edge=2).tcp("all", "all").run()
 """
+
 from slotwise.errors import (
-    InvalidArgument, MissingPackage, SlotwiseError, UnknownArgument, UnknownEndpoint, UnknownFibre, UnknownName, UnknownPhase, UnknownTable,
+    InvalidArgument,
+    MissingPackage,
+    SlotwiseError,
+    UnknownArgument,
+    UnknownEndpoint,
+    UnknownFibre,
+    UnknownName,
+    UnknownPhase,
+    UnknownTable,
 )
 from slotwise.document import RunFailed
 from slotwise.experiment import Experiment, Star
@@ -21,6 +30,25 @@ __version__ = "0.1.0"
 """Version, the engine's too; topologies/pyproject.toml and scripts/package read it here."""
 
 __all__ = [
-    "CommandNotFound", "Experiment", "HomeNotFound", "InvalidArgument", "LambdaNetwork", "MissingPackage", "Network", "OpsMesh", "Report", "ReportError", "Ring", "RunFailed",
-    "ScenarioError", "SlotwiseError", "Star", "UnknownArgument", "UnknownEndpoint", "UnknownFibre", "UnknownName", "UnknownPhase", "UnknownTable",
+    "CommandNotFound",
+    "Experiment",
+    "HomeNotFound",
+    "InvalidArgument",
+    "LambdaNetwork",
+    "MissingPackage",
+    "Network",
+    "OpsMesh",
+    "Report",
+    "ReportError",
+    "Ring",
+    "RunFailed",
+    "ScenarioError",
+    "SlotwiseError",
+    "Star",
+    "UnknownArgument",
+    "UnknownEndpoint",
+    "UnknownFibre",
+    "UnknownName",
+    "UnknownPhase",
+    "UnknownTable",
 ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of a fabric's process behind Mininet, as a topology's arguments have them. What cannot be is refused before a host is built."""
+
 import os
 import shutil
 from pathlib import Path
@@ -23,10 +24,12 @@ class Option(NamedTuple):
 
 def _whole(least: int, most: int) -> Callable[[str, object], int]:
     """Reads an integer from `least` to `most`."""
+
     def read(name: str, value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise InvalidArgument(f"{name}: expected an integer from {least} to {most}, got {value!r}")
         return value
+
     return read
 
 
@@ -57,7 +60,9 @@ def _target(name: str, value: object) -> str:
     if value not in TARGETS:
         raise InvalidArgument(f"{name}: expected {' or '.join(TARGETS)}, got {value!r}")
     if value == "bmv2" and shutil.which(BMV2) is None:
-        raise InvalidArgument(f"{name}: bmv2 needs {BMV2}, which is not on the PATH; expected engine, or that it is there")
+        raise InvalidArgument(
+            f"{name}: bmv2 needs {BMV2}, which is not on the PATH; expected engine, or that it is there"
+        )
     return value
 
 

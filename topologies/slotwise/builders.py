@@ -3,6 +3,7 @@
 
 Rates are in bit/s, times in ns unless a name says otherwise, sizes in bytes.
 """
+
 import inspect
 from typing import Callable
 
@@ -25,9 +26,22 @@ FAULTS = {
 }
 """Kinds of faults with the options of each."""
 
-OPS_KEYS = frozenset({
-    "wavelengths", "conversion", "probes", "guard_ns", "hops", "target", "framing_bytes", "ingress", "aggregation", "classes", "macroflows", "resequencing",
-})
+OPS_KEYS = frozenset(
+    {
+        "wavelengths",
+        "conversion",
+        "probes",
+        "guard_ns",
+        "hops",
+        "target",
+        "framing_bytes",
+        "ingress",
+        "aggregation",
+        "classes",
+        "macroflows",
+        "resequencing",
+    }
+)
 """Keys of a scenario's section `ops` that `ops` takes in `more`."""
 
 MOST_NODES = 1_024
@@ -86,19 +100,23 @@ def star(
     if not isinstance(hosts, (list, tuple)):
         raise InvalidArgument(f"hosts_per_edge: expected one number, or one for each of {edges} edges, got {hosts!r}")
     if len(hosts) != edges:
-        raise InvalidArgument(f"hosts_per_edge: expected one number, or one for each of {edges} edges, got {len(hosts)}")
+        raise InvalidArgument(
+            f"hosts_per_edge: expected one number, or one for each of {edges} edges, got {len(hosts)}"
+        )
     return {
         "version": 1,
         "name": name or f"star{edges}",
         "seed": seed,
-        "frame": {"slots": slots or 5 * edges, "slot_ns": slot_ns, "guard_ns": guard_ns} | ({"signaling": signaling} if signaling else {}),
+        "frame": {"slots": slots or 5 * edges, "slot_ns": slot_ns, "guard_ns": guard_ns}
+        | ({"signaling": signaling} if signaling else {}),
         "cores": [{"id": core, "master": master} for core, master in enumerate(masters)],
         "edges": [
             {
                 "id": edge,
                 "hosts": hosts[edge],
                 "fibres": [
-                    {"core": core, "rate_bps": rate_bps, "delay_ns": delay_ns} | ({"port": ports[edge]} if ports else {})
+                    {"core": core, "rate_bps": rate_bps, "delay_ns": delay_ns}
+                    | ({"port": ports[edge]} if ports else {})
                     for core in range(len(masters))
                 ],
             }
@@ -153,7 +171,12 @@ def ring(
     shared = {} if threshold is None else {"threshold": threshold}
     # So that the controller has ten reports a second of each congested link to show.
     watch = max(1, 100_000_000 // interval_ns) if _is_count(interval_ns) and interval_ns > 0 else 1
-    link = {"rate_bps": access_rate_bps, "up_delay_ns": access_delay_ns, "down_delay_ns": access_delay_ns, "buffer": {"packets": 1000}}
+    link = {
+        "rate_bps": access_rate_bps,
+        "up_delay_ns": access_delay_ns,
+        "down_delay_ns": access_delay_ns,
+        "buffer": {"packets": 1000},
+    }
     return {
         "version": 1,
         "name": name or f"ring{len(stations)}",
@@ -170,7 +193,8 @@ def ring(
             "stations": list(stations),
         },
         "hosts": [
-            {"name": f"hosts{number}", "count": hosts_per_station, "station": station, **link} for number, station in enumerate(stations)
+            {"name": f"hosts{number}", "count": hosts_per_station, "station": station, **link}
+            for number, station in enumerate(stations)
         ],
         "flows": [],
         "controller": {"control_latency_ns": control_latency_ns},
@@ -231,7 +255,12 @@ def ops(
     if not isinstance(more or {}, dict):
         raise InvalidArgument(f"more: expected keys of the section ops with their values, got {more!r}")
     ingress = {} if ingress_bytes is None else {"ingress": {"bytes": ingress_bytes}}
-    access = {"rate_bps": access_rate_bps, "up_delay_ns": access_delay_ns, "down_delay_ns": access_delay_ns, "buffer": {"packets": 1000}}
+    access = {
+        "rate_bps": access_rate_bps,
+        "up_delay_ns": access_delay_ns,
+        "down_delay_ns": access_delay_ns,
+        "buffer": {"packets": 1000},
+    }
     return {
         "version": 1,
         "name": name or f"mesh{len(switches)}",
@@ -240,7 +269,9 @@ def ops(
         "packet_bytes": packet_bytes,
         "ops": {
             "switches": list(switches),
-            "links": [{"between": list(link[:2]), "delay_ns": link[2] if len(link) == 3 else delay_ns} for link in links],
+            "links": [
+                {"between": list(link[:2]), "delay_ns": link[2] if len(link) == 3 else delay_ns} for link in links
+            ],
             "edges": {"each": edges_per_switch, "delay_ns": edge_delay_ns},
             "rate_bps": rate_bps,
             "ram_bytes": ram_bytes,
@@ -294,13 +325,18 @@ def lambda_network(
     if not isinstance(sites, (list, tuple)) or not all(isinstance(site, str) for site in sites):
         raise InvalidArgument(f"sites: expected their number, or a list of names, got {given(sites)}")
     if lambdas is None:
-        lambdas = [(here, there) for number, here in enumerate(sites) for there in sites[number + 1:]]
+        lambdas = [(here, there) for number, here in enumerate(sites) for there in sites[number + 1 :]]
     if not _are_pairs(lambdas):
         raise InvalidArgument(f"lambdas: expected pairs of names, each with a delay in ns or without, got {lambdas!r}")
     for end in (end for each in lambdas for end in each[:2]):
         if end not in sites:
             raise UnknownName("site", str(end), sites, "the lambda network")
-    access = {"rate_bps": access_rate_bps, "up_delay_ns": access_delay_ns, "down_delay_ns": access_delay_ns, "buffer": {"packets": 1000}}
+    access = {
+        "rate_bps": access_rate_bps,
+        "up_delay_ns": access_delay_ns,
+        "down_delay_ns": access_delay_ns,
+        "buffer": {"packets": 1000},
+    }
     access |= {} if gtp is None else {"gtp": gtp}
     ways = [(each[:2], each[2] if len(each) == 3 else delay_ns) for each in lambdas]
     return {
@@ -312,12 +348,24 @@ def lambda_network(
         "packet_bytes": packet_bytes,
         "routers": list(sites),
         "links": [
-            {"name": f"{start}-{end}", "from": start, "to": end, "rate_bps": lambda_bps, "delay_ns": delay, "buffer": {"packets": buffer_packets}}
-            for (here, there), delay in ways for start, end in ((here, there), (there, here))
+            {
+                "name": f"{start}-{end}",
+                "from": start,
+                "to": end,
+                "rate_bps": lambda_bps,
+                "delay_ns": delay,
+                "buffer": {"packets": buffer_packets},
+            }
+            for (here, there), delay in ways
+            for start, end in ((here, there), (there, here))
         ],
-        "hosts": [{"name": f"hosts{number}", "count": hosts_per_site, "router": site, **access} for number, site in enumerate(sites)],
+        "hosts": [
+            {"name": f"hosts{number}", "count": hosts_per_site, "router": site, **access}
+            for number, site in enumerate(sites)
+        ],
         "flows": [],
-        "controller": {"control_latency_ns": control_latency_ns, "metric": "delay"} | ({"lambda": True} if by_controller else {}),
+        "controller": {"control_latency_ns": control_latency_ns, "metric": "delay"}
+        | ({"lambda": True} if by_controller else {}),
     }
 
 
@@ -333,7 +381,11 @@ def _around(switches: list[str]) -> list[tuple[str, str]]:
 
 
 def clocks(
-    *, max_offset_ns: int = 400_000_000, max_drift_ppb: int = 50_000, walk_ppb: int = 50, step_ns: int = 1_000_000,
+    *,
+    max_offset_ns: int = 400_000_000,
+    max_drift_ppb: int = 50_000,
+    walk_ppb: int = 50,
+    step_ns: int = 1_000_000,
 ) -> dict:
     """Clocks of their own for all edges but the master: offsets from 0 to `max_offset_ns`, rates within `max_drift_ppb` (parts per
     billion) of the master's, each step of `step_ns` changing a rate by at most `walk_ppb`."""
@@ -371,7 +423,11 @@ def ms(seconds: float) -> int:
 
 def given(value: object) -> str:
     """What was given instead of a number or a name, in few words."""
-    return "a dictionary; a scenario that is there already begins with Experiment(...), Network.of(...) and so on" if isinstance(value, dict) else repr(value)
+    return (
+        "a dictionary; a scenario that is there already begins with Experiment(...), Network.of(...) and so on"
+        if isinstance(value, dict)
+        else repr(value)
+    )
 
 
 def _refuse(unknown: dict, builder: Callable, what: str) -> None:
@@ -388,7 +444,9 @@ def _bound(argument: str, number: int, most: int) -> None:
 
 def _are_pairs(listed: object) -> bool:
     """Whether each is two ends, and perhaps a delay."""
-    return isinstance(listed, (list, tuple)) and all(isinstance(each, (list, tuple)) and len(each) in (2, 3) for each in listed)
+    return isinstance(listed, (list, tuple)) and all(
+        isinstance(each, (list, tuple)) and len(each) in (2, 3) for each in listed
+    )
 
 
 def _is_count(value: object) -> bool:
@@ -398,4 +456,3 @@ def _is_count(value: object) -> bool:
 def spread(low: int, high: int, count: int) -> list[int]:
     """`count` integers from `low` to `high`, evenly spread."""
     return [low + (high - low) * number // max(count - 1, 1) for number in range(count)]
-

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the engine's command for Python: what it says goes on to the terminal, and its last lines are kept."""
+
 import os
 import signal
 import subprocess
@@ -35,7 +36,11 @@ class Ended(NamedTuple):
     @property
     def how(self) -> str:
         """In words."""
-        return f"was ended by {signal.Signals(-self.status).name}" if self.status < 0 else f"ended with status {self.status}"
+        return (
+            f"was ended by {signal.Signals(-self.status).name}"
+            if self.status < 0
+            else f"ended with status {self.status}"
+        )
 
 
 def run(*arguments: str, directory: str, quiet: bool = False) -> Ended:
@@ -47,8 +52,11 @@ def run(*arguments: str, directory: str, quiet: bool = False) -> Ended:
     try:
         # The system closes the other end of its input when this process is no more, whatever thread this is.
         process = subprocess.Popen(
-            [command, *arguments, "--until-input-ends"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL if quiet else None,
-            stderr=subprocess.PIPE, env=os.environ | {MARK: directory},
+            [command, *arguments, "--until-input-ends"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL if quiet else None,
+            stderr=subprocess.PIPE,
+            env=os.environ | {MARK: directory},
         )
     except OSError as error:
         raise home.CommandNotFound(f"{command}: cannot be started: {error.strerror}") from error
@@ -76,7 +84,13 @@ def check(file: str, *options: str) -> Ended:
     """Runs `slotwise check FILE OPTIONS`. Raises home.CommandNotFound."""
     command = home.slotwise_command()
     try:
-        done = subprocess.run([command, "check", file, *options], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(
+            [command, "check", file, *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
     except OSError as error:
         raise home.CommandNotFound(f"{command}: cannot be started: {error.strerror}") from error
     said = _Kept()

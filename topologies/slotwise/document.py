@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A scenario in the making: where each part of it was written, and its runs."""
+
 import copy
 import json
 import re
@@ -111,7 +112,10 @@ class Document:
 
     def _run(self, options: dict, name: str, extra: dict, columns: Path | None = None) -> Report:
         of_star = self._options_of_star(name)
-        known = [*of_star, *(each.name for each in signature(self._start).parameters.values() if each.kind is each.KEYWORD_ONLY)]
+        known = [
+            *of_star,
+            *(each.name for each in signature(self._start).parameters.values() if each.kind is each.KEYWORD_ONLY),
+        ]
         for option in options:
             if option not in known:
                 own = [flag.removeprefix("--") for flag in extra]
@@ -151,7 +155,9 @@ class Document:
 
     def _located(self, problems: list[Problem]) -> ScenarioError:
         """Says of each problem where the caller wrote what is wrong."""
-        return ScenarioError(self.source, [problem._replace(place=self._place_of(problem.pointer)) for problem in problems])
+        return ScenarioError(
+            self.source, [problem._replace(place=self._place_of(problem.pointer)) for problem in problems]
+        )
 
     def _place_of(self, pointer: str) -> str:
         while pointer not in self._places:
@@ -159,10 +165,21 @@ class Document:
         return self._places[pointer]
 
     def _start(
-        self, document: dict, name: str, extra: dict, columns: Path | None = None, *, seed: int | None = None,
+        self,
+        document: dict,
+        name: str,
+        extra: dict,
+        columns: Path | None = None,
+        *,
+        seed: int | None = None,
         duration_s: float | None = None,
-        report: str | Path | None = None, pcap: str | Path | None = None, pcap_filter: str | None = None,
-        snaplen: int | None = None, rest_port: int | None = None, p4runtime_port: int | None = None, quiet: bool = False,
+        report: str | Path | None = None,
+        pcap: str | Path | None = None,
+        pcap_filter: str | None = None,
+        snaplen: int | None = None,
+        rest_port: int | None = None,
+        p4runtime_port: int | None = None,
+        quiet: bool = False,
     ) -> Report:
         with RunDirectory("experiment") as directory:
             file = Path(directory, "scenario.yaml")
@@ -170,8 +187,15 @@ class Document:
             report_file = Path(directory, "report.json") if report is None else Path(report)
             before = _stamp(report_file)
             options = {
-                "--report": report_file, "--seed": seed, "--duration": duration_s, "--pcap": pcap, "--pcap-filter": pcap_filter,
-                "--snaplen": snaplen, "--rest-port": rest_port, "--p4runtime-port": p4runtime_port, **extra,
+                "--report": report_file,
+                "--seed": seed,
+                "--duration": duration_s,
+                "--pcap": pcap,
+                "--pcap-filter": pcap_filter,
+                "--snaplen": snaplen,
+                "--rest-port": rest_port,
+                "--p4runtime-port": p4runtime_port,
+                **extra,
             }
             given = (word for option, value in options.items() if value is not None for word in (option, str(value)))
             ended = command.run(name, str(file), *given, directory=directory, quiet=quiet)
@@ -202,7 +226,7 @@ class Document:
     def _raise_problems(self, said: list[str]) -> None:
         """Raises ScenarioError if the engine refused the scenario for what the schema cannot say."""
         with suppress(ValueError):
-            after = said[said.index(f"slotwise: {self.source}:") + 1:]
+            after = said[said.index(f"slotwise: {self.source}:") + 1 :]
             found = filter(None, map(PROBLEM.fullmatch, after))
             problems = [Problem("" if match[1] == "/" else match[1], match[2]) for match in found]
             if problems:

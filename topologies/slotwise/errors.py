@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What this package raises, and the names that were meant."""
+
 import difflib
 from typing import Iterable
 

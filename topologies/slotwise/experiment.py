@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The short API: describe stars and their traffic, run them, look at the report."""
+
 from typing import Self
 
 from slotwise import builders
@@ -15,7 +16,9 @@ class Experiment(Parts):
         """Bulk TCP; options `rate_bps` of each stream, `streams` of each flow, and `transport`. Raises UnknownEndpoint."""
         return self.traffic("tcp", source, destination, **options)
 
-    def udp(self, source: str, destination: str, rate_bps: int, payload_bytes: int, process: str = "constant", **options) -> Self:
+    def udp(
+        self, source: str, destination: str, rate_bps: int, payload_bytes: int, process: str = "constant", **options
+    ) -> Self:
         """UDP datagrams, `process` constant, poisson, or on-off-pareto with `mean_on_ns`, `mean_off_ns`, `shape`.
         Raises UnknownEndpoint."""
         options = {"rate_bps": rate_bps, "payload_bytes": payload_bytes, "process": process, **options}

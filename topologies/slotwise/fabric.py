@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mininet's switch in front of a fabric process that all edges and routers of a net share, and the CLI's commands for it."""
+
 import json
 import os
 import signal
@@ -48,8 +49,19 @@ class Fabric:
         words = [word for name, value in (options or {}).items() for word in (name, str(value))]
         self._process = subprocess.Popen(
             # Without Mininet nobody would end it.
-            [home.slotwise_command(), "emulate", str(here / "scenario.yaml"), "--attach", str(here / "ports.json"), "--until-input-ends", *words],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=os.environ | {MARK: self._directory.name},
+            [
+                home.slotwise_command(),
+                "emulate",
+                str(here / "scenario.yaml"),
+                "--attach",
+                str(here / "ports.json"),
+                "--until-input-ends",
+                *words,
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env=os.environ | {MARK: self._directory.name},
             # Ctrl-C in Mininet's command line is for the hosts' programs.
             start_new_session=True,
         )

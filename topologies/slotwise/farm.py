@@ -3,6 +3,7 @@
 
 What goes to a worker is a `Job`: words for `slotwise`, and the text of one file. What comes back is the bytes of the files that it wrote.
 """
+
 import asyncio
 import os
 import shutil
@@ -87,7 +88,9 @@ def _identity(slotwise: str) -> dict[str, str]:
     root = home.engine_root(engine)
     programs = sorted((root / home.PROGRAMS).glob("*.*"))
     return {
-        "engine": _digest(engine), "controller": _digest(root / home.CONTROLLER), **{f"P4 program {file.name}": _digest(file) for file in programs},
+        "engine": _digest(engine),
+        "controller": _digest(root / home.CONTROLLER),
+        **{f"P4 program {file.name}": _digest(file) for file in programs},
     }
 
 
@@ -176,9 +179,15 @@ class Farm:
         try:
             return future.result()
         except self._distributed.KilledWorker as error:
-            raise LostRun(f"{job.name}: each worker that made it died ({error.allowed_failures + 1} did); is there memory enough?") from error
+            raise LostRun(
+                f"{job.name}: each worker that made it died ({error.allowed_failures + 1} did); is there memory enough?"
+            ) from error
         except (SlotwiseError, MemoryError, OSError) as error:
-            raise type(error)(f"{job.name}: {error}") if isinstance(error, FarmError) else FarmError(f"{job.name}: {error}") from error
+            raise (
+                type(error)(f"{job.name}: {error}")
+                if isinstance(error, FarmError)
+                else FarmError(f"{job.name}: {error}")
+            ) from error
         except Exception as error:
             # Whatever Dask has: the connection is lost, a worker cannot load this package.
             raise FarmError(f"{self.where}: {job.name}: {type(error).__name__}: {error}") from error
@@ -207,7 +216,11 @@ def connect(on: "str | Client | None" = None, workers: int | None = None) -> Ite
         yield Farm(on, on.scheduler.address)
     elif on is None:
         here = workers or len(os.sched_getaffinity(0))
-        with RunDirectory("farm") as scratch, _cluster_here(distributed, here, scratch) as cluster, distributed.Client(cluster) as client:
+        with (
+            RunDirectory("farm") as scratch,
+            _cluster_here(distributed, here, scratch) as cluster,
+            distributed.Client(cluster) as client,
+        ):
             yield Farm(client, "this machine")
     else:
         with _client(distributed, on) as client:
@@ -217,7 +230,8 @@ def connect(on: "str | Client | None" = None, workers: int | None = None) -> Ite
 def _cluster_here(distributed: ModuleType, workers: int, scratch: str) -> "LocalCluster":
     settings = {
         # Dask's own servers of pages listen on all addresses unless told otherwise, and have nothing to say here.
-        "distributed.scheduler.http.routes": [], "distributed.worker.http.routes": [],
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
         # A machine that slept has lost none of its own workers.
         "distributed.scheduler.worker-ttl": None,
         # It leaves files behind there.
@@ -225,7 +239,11 @@ def _cluster_here(distributed: ModuleType, workers: int, scratch: str) -> "Local
     }
     with import_module("dask").config.set(settings):
         return distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=LOOPBACK, worker_dashboard_address=LOOPBACK,
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=LOOPBACK,
+            worker_dashboard_address=LOOPBACK,
             # What takes memory is no part of the worker's process.
             memory_limit=0,
         )

@@ -4,6 +4,7 @@
 `python3 -m http.server` asks the DNS for the host's name before it listens; in a host's namespace there is no DNS and
 the answer is a timeout of seconds.
 """
+
 import functools
 import socket
 import socketserver

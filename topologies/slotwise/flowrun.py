@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs flows between Mininet hosts with programs that people know: iperf3, Python's HTTP server, curl, sha256sum."""
+
 import asyncio
 import json
 import random
@@ -47,8 +48,13 @@ class FlowRun:
         flow = self.flow
         of_run = {"name": flow.name} if flow.name else {}
         return {
-            "event": name, "phase": flow.phase, "entry": flow.entry, **of_run,
-            "from": flow.source.name, "to": flow.destination.name, **facts,
+            "event": name,
+            "phase": flow.phase,
+            "entry": flow.entry,
+            **of_run,
+            "from": flow.source.name,
+            "to": flow.destination.name,
+            **facts,
         }
 
 
@@ -58,7 +64,17 @@ class IperfRun(FlowRun):
 
     async def prepare(self, stack: AsyncExitStack, seconds: int) -> None:
         server = await stack.enter_async_context(
-            running(self.destination, "iperf3", "--server", "--one-off", "--port", self.port, "--interval", "0", "--forceflush")
+            running(
+                self.destination,
+                "iperf3",
+                "--server",
+                "--one-off",
+                "--port",
+                self.port,
+                "--interval",
+                "0",
+                "--forceflush",
+            )
         )
         await wait_for_line(server, self.destination, "listening")
         self.client = await stack.enter_async_context(waiting(self.source, *self._client(seconds)))
@@ -75,21 +91,38 @@ class IperfRun(FlowRun):
         else:
             lost = {"stream": {"retransmissions": end["sum_sent"]["retransmits"]}}
         return self._event(
-            "flow", kind=self.flow.kind, bytes=received["bytes"], seconds=received["seconds"],
-            goodput_bps=received["bits_per_second"], **lost,
+            "flow",
+            kind=self.flow.kind,
+            bytes=received["bytes"],
+            seconds=received["seconds"],
+            goodput_bps=received["bits_per_second"],
+            **lost,
         )
 
     def _client(self, seconds: int) -> list[str]:
         options = self.flow.options
-        command = ["iperf3", "--client", self.flow.destination.ip, "--port", self.port, "--time", str(seconds),
-                   "--json", "--interval", "0", "--connect-timeout", str(CONNECT_TIMEOUT_MS),
-                   "--parallel", str(options.get("streams", 1))]
+        command = [
+            "iperf3",
+            "--client",
+            self.flow.destination.ip,
+            "--port",
+            self.port,
+            "--time",
+            str(seconds),
+            "--json",
+            "--interval",
+            "0",
+            "--connect-timeout",
+            str(CONNECT_TIMEOUT_MS),
+            "--parallel",
+            str(options.get("streams", 1)),
+        ]
         if self.flow.kind == "udp":
             return [*command, "--udp", "--bitrate", str(options["rate_bps"]), "--length", str(options["payload_bytes"])]
         command += ["--congestion", kernel_congestion_control(options)]
         if "bytes" in options:
             # Instead of a time.
-            command[command.index("--time"):command.index("--time") + 2] = ["--bytes", str(options["bytes"])]
+            command[command.index("--time") : command.index("--time") + 2] = ["--bytes", str(options["bytes"])]
         if "rate_bps" in options:
             block = min(max(options["rate_bps"] // 8 // BLOCKS_PER_SECOND, MIN_BLOCK_BYTES), MAX_BLOCK_BYTES)
             return [*command, "--bitrate", str(options["rate_bps"]), "--length", str(block)]
@@ -112,21 +145,47 @@ class FileRun(FlowRun):
             stack.callback(file.unlink, missing_ok=True)
         await asyncio.to_thread(write_pseudo_random, self.sent, self.flow.options["bytes"], self.seed)
         server = await stack.enter_async_context(
-            running(self.source, sys.executable, "-P", "-m", "slotwise.fileserver", self.flow.source.ip, self.port, str(self.sent.parent),
-                    kernel_congestion_control(self.flow.options))
+            running(
+                self.source,
+                sys.executable,
+                "-P",
+                "-m",
+                "slotwise.fileserver",
+                self.flow.source.ip,
+                self.port,
+                str(self.sent.parent),
+                kernel_congestion_control(self.flow.options),
+            )
         )
         await wait_for_line(server, self.source, "listening")
 
     async def run(self) -> dict:
         url = f"http://{self.flow.source.ip}:{self.port}/{self.sent.name}"
-        told = await output_of(self.destination, "curl", "--fail", "--silent", "--show-error", "--noproxy", "*",
-                               "--output", str(self.received), "--write-out", "%{size_download} %{time_total}", url)
+        told = await output_of(
+            self.destination,
+            "curl",
+            "--fail",
+            "--silent",
+            "--show-error",
+            "--noproxy",
+            "*",
+            "--output",
+            str(self.received),
+            "--write-out",
+            "%{size_download} %{time_total}",
+            url,
+        )
         size, duration = told.split()
         sent = await self._sha256(self.source, self.sent)
         received = await self._sha256(self.destination, self.received)
         return self._event(
-            "file", bytes=int(size), seconds=float(duration), goodput_bps=8 * int(size) / max(float(duration), 1e-6),
-            sha256_sent=sent, sha256_received=received, intact=sent == received,
+            "file",
+            bytes=int(size),
+            seconds=float(duration),
+            goodput_bps=8 * int(size) / max(float(duration), 1e-6),
+            sha256_sent=sent,
+            sha256_received=received,
+            intact=sent == received,
         )
 
     @staticmethod
@@ -138,7 +197,9 @@ def write_pseudo_random(file: Path, size: int, seed: str) -> None:
     """Writes `size` bytes that depend only on `seed`. Raises ProcessError where the disk is too small for two copies."""
     free = shutil.disk_usage(file.parent).free
     if free < 2 * size:
-        raise ProcessError(f"{file.parent}: {free} bytes free; a file of {size} bytes is needed twice, sent and received")
+        raise ProcessError(
+            f"{file.parent}: {free} bytes free; a file of {size} bytes is needed twice, sent and received"
+        )
     generator = random.Random(seed)
     with open(file, "wb") as output:
         for offset in range(0, size, CHUNK_BYTES):

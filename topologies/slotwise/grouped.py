@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What networks of routers, rings and optical packet switches have in common: groups of hosts, flows between them over the whole run, and changes of their links."""
+
 from typing import ClassVar, Self
 
 from slotwise import builders, scenario
@@ -21,16 +22,34 @@ class Grouped(Parts):
         raise NotImplementedError
 
     def hosts(
-        self, name: str, node: str, count: int = 1, *, rate_bps: int = 1_000_000_000, delay_ns: int = 1_000, down_delay_ns: int | None = None,
-        buffer_packets: int | None = None, buffer_bytes: int | None = None, gtp: dict | None = None,
+        self,
+        name: str,
+        node: str,
+        count: int = 1,
+        *,
+        rate_bps: int = 1_000_000_000,
+        delay_ns: int = 1_000,
+        down_delay_ns: int | None = None,
+        buffer_packets: int | None = None,
+        buffer_bytes: int | None = None,
+        gtp: dict | None = None,
     ) -> Self:
         """A group of `count` hosts at a node, each on a link of its own; `down_delay_ns` is that towards them, if another one; `gtp`, how
         their GTP shares the link: `capacity_bps`, `interval_ms`, `alpha`, `beta` and so on. Raises UnknownName."""
         down_delay_ns = delay_ns if down_delay_ns is None else down_delay_ns
-        return self._append("hosts/groups" if self._has_star() else "hosts", {
-            "name": name, "count": count, self.OF_GROUP: self._known("node", node, self._nodes()), "rate_bps": rate_bps, "up_delay_ns": delay_ns,
-            "down_delay_ns": down_delay_ns, "buffer": buffer(buffer_packets, buffer_bytes), **({} if gtp is None else {"gtp": gtp}),
-        })
+        return self._append(
+            "hosts/groups" if self._has_star() else "hosts",
+            {
+                "name": name,
+                "count": count,
+                self.OF_GROUP: self._known("node", node, self._nodes()),
+                "rate_bps": rate_bps,
+                "up_delay_ns": delay_ns,
+                "down_delay_ns": down_delay_ns,
+                "buffer": buffer(buffer_packets, buffer_bytes),
+                **({} if gtp is None else {"gtp": gtp}),
+            },
+        )
 
     def tcp(self, source: str, destination: str, *, transport: str | None = None, **options) -> Self:
         """A stream from each host of a group to the host of the same number in another. `options` are the keys of a scenario's `flows`
@@ -52,9 +71,13 @@ class Grouped(Parts):
     def web(self, source: str, destination: str, mean_think_ns: int, mean_bytes: int, **options) -> Self:
         """Users at the receivers who fetch pages; options `users`, `open`, `sizes`, `shape`, `max_bytes`, others as in `tcp`. Raises UnknownName, and
         UnknownArgument."""
-        return self._flow(source, destination, "web", {"mean_think_ns": mean_think_ns, "mean_bytes": mean_bytes, **options})
+        return self._flow(
+            source, destination, "web", {"mean_think_ns": mean_think_ns, "mean_bytes": mean_bytes, **options}
+        )
 
-    def hosts_change(self, at_s: float, hosts: str, *, every_s: float | None = None, times: int | None = None, **change) -> Self:
+    def hosts_change(
+        self, at_s: float, hosts: str, *, every_s: float | None = None, times: int | None = None, **change
+    ) -> Self:
         """Changes the links of a group of hosts: `up_delay_ns`, `down_delay_ns`. Raises UnknownName."""
         return self._change(at_s, {"hosts": self._group(hosts)}, every_s, times, change)
 
@@ -73,7 +96,11 @@ class Grouped(Parts):
     def _flow(self, source: str, destination: str, kind: str | None, options: dict) -> Self:
         """`kind` as in `scenario.flow_keys`. Options that are None are not given."""
         of_flow, of_kind = scenario.flow_keys(kind)
-        entry = {"name": f"flow{len(self.scenario['flows'])}", "from": self._party(source), "to": self._party(destination)}
+        entry = {
+            "name": f"flow{len(self.scenario['flows'])}",
+            "from": self._party(source),
+            "to": self._party(destination),
+        }
         inner = {}
         own_names = {key: _own_name(key) for key in [*of_kind, *of_flow]}
         keys = {own: key for key, own in own_names.items()}
@@ -87,7 +114,9 @@ class Grouped(Parts):
             if key in seen:
                 raise InvalidArgument(f"{option}: expected one of {own_names[key]} and {key}")
             seen.add(key)
-            (inner if key in of_kind else entry)[key] = builders.ms(value) if option != key and key.endswith("_ms") else value
+            (inner if key in of_kind else entry)[key] = (
+                builders.ms(value) if option != key and key.endswith("_ms") else value
+            )
         return self._append("flows", entry | ({kind: inner} if kind else {}))
 
     def _change(self, at_s: float, what: dict, every_s: float | None, times: int | None, change: dict) -> Self:
@@ -99,7 +128,9 @@ class Grouped(Parts):
 class Spanned(Grouped):
     """One whose fibres are spans: a cut takes all that a fibre carries, both ways."""
 
-    def span_change(self, at_s: float, start: str, end: str, up: bool, *, every_s: float | None = None, times: int | None = None) -> Self:
+    def span_change(
+        self, at_s: float, start: str, end: str, up: bool, *, every_s: float | None = None, times: int | None = None
+    ) -> Self:
         """Cuts the span from a station to the next one, or between two switches or an edge and its switch, or mends it, both ways, at one
         time or `times` times. Raises UnknownName."""
         span = self._known("span", self._span(start, end), scenario.fibre_names(self.scenario))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files between hosts over GTP, with `slotwise gtp` (docs/gtp.md)."""
+
 import json
 import os
 import subprocess
@@ -81,7 +82,9 @@ def new_key(file: Path | str) -> None:
     _run(_words("key", {}, file))
 
 
-def receive(host: str, file: str, out: Path | str, key: Path | str, within: list[str] | None = None, **options) -> Report:
+def receive(
+    host: str, file: str, out: Path | str, key: Path | str, within: list[str] | None = None, **options
+) -> Report:
     """Gets `file` from a host ("10.0.0.1", "name:5254") that serves it. `options` are the command's: rate_bps, interval_ms, packet_bytes, timeout_s. `within`
     are words before the command, such as those that enter a network namespace. Raises GtpError."""
     words = _words("receive", {"out": out, "key": key, "quiet": True, **options}, host, file)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where Slotwise's files are: the engine's command, and the clone (or an installation laid out like one) it belongs to."""
+
 import os
 import shutil
 import stat
@@ -85,7 +86,9 @@ def engine_root(command: Path) -> Path:
             for home in (directory, directory / INSTALLED):
                 if (home / PROGRAMS).is_dir():
                     return _trusted(home, PROGRAMS) if is_here else home
-    raise HomeNotFound(f"no {PROGRAMS} above {command} or the working directory; set SLOTWISE_HOME to a clone of Slotwise")
+    raise HomeNotFound(
+        f"no {PROGRAMS} above {command} or the working directory; set SLOTWISE_HOME to a clone of Slotwise"
+    )
 
 
 def _trusted(home: Path, mark: Path) -> Path:

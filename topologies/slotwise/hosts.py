@@ -13,6 +13,7 @@ for them. On standard output: `ready` (pid, ports), `phase_started`, `flow`, `fi
 that fails is an `error` with its phase; the phase goes on. A host that ends is `vanished`: others would wait for it, so the agent
 ends too.
 """
+
 import argparse
 import asyncio
 import json
@@ -135,7 +136,9 @@ class Agent:
                 wanted = run_flows(self.scenario, run_ms) if index == 0 else []
                 self.of_run += await self._prepared(wanted, run_ms, command.get("flows_by_engine", []), self.kept)
                 self.first_port += len(wanted)
-                waited_for = await self._prepared(flows(self.scenario, index), duration_ms, command.get("by_engine", []), stack)
+                waited_for = await self._prepared(
+                    flows(self.scenario, index), duration_ms, command.get("by_engine", []), stack
+                )
                 emit({"event": "phase_started", "phase": index})
                 if self.of_run and not self.whole:
                     self.whole = asyncio.create_task(self._play(self.of_run, run_ms))
@@ -149,11 +152,15 @@ class Agent:
             self._tell_of({"phase": index, "message": str(error)})
         emit({"event": "phase_done", "phase": index})
 
-    async def _prepared(self, wanted: list[Flow], lasts_ms: int, by_engine: list[int], stack: AsyncExitStack) -> list[FlowRun]:
+    async def _prepared(
+        self, wanted: list[Flow], lasts_ms: int, by_engine: list[int], stack: AsyncExitStack
+    ) -> list[FlowRun]:
         """Those for hosts, to end with `lasts_ms`, whose servers listen."""
         ours = [flow for flow in wanted if flow.entry not in by_engine]
         runs = [self._flow_run(port, flow) for port, flow in enumerate(ours, self.first_port)]
-        ready = await asyncio.gather(*(self._guarded(run, run.prepare(stack, seconds_of(run.flow, lasts_ms))) for run in runs))
+        ready = await asyncio.gather(
+            *(self._guarded(run, run.prepare(stack, seconds_of(run.flow, lasts_ms))) for run in runs)
+        )
         return [run for run, prepared in zip(runs, ready) if prepared]
 
     async def _play(self, runs: list[FlowRun], duration_ms: int) -> None:
@@ -236,7 +243,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the agent; the exit status is 0 after an ordinary end."""
     parser = argparse.ArgumentParser(prog="slotwise.hosts", description="Mininet hosts for `slotwise emulate`.")
     parser.add_argument("--scenario", required=True, metavar="FILE")
-    parser.add_argument("--receive-cpus", type=cpu_mask, metavar="MASK", help="CPUs, in hexadecimal, that handle packets for hosts")
+    parser.add_argument(
+        "--receive-cpus", type=cpu_mask, metavar="MASK", help="CPUs, in hexadecimal, that handle packets for hosts"
+    )
     options = parser.parse_args(arguments)
     die_with_parent()
     try:

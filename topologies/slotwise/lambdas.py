@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lambda networks: sites that light paths join, hosts that share their links alone, sessions of GTP between them."""
+
 from slotwise import builders
 from slotwise.grouped import Grouped
 from slotwise.network import Network

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meshes of optical packet switches: their edges, hosts, flows between them, and cuts."""
+
 from slotwise import builders, scenario
 from slotwise.grouped import Spanned
 

@@ -12,6 +12,7 @@
 each, `lambda` so many sites that lambdas join, `agile` the network of a scenario file. Edges, routers and stations are `AgileSwitch`es in front of one fabric, a `slotwise emulate --attach` process (P4 switches
 and controller) that starts with the last of them and stops with the net. In Mininet's command line `fibre edge2-core0 down` cuts a fibre.
 """
+
 import os
 import sys
 from pathlib import Path
@@ -72,7 +73,9 @@ class AgileStar(MarkedTopo):
     @staticmethod
     def scenario(edges: int = 4, hosts: int = 2, **options) -> dict:  # pylint: disable=arguments-differ
         """Mininet's command line and tests make the traffic; a scenario has at least one phase."""
-        return builders.star(edges, hosts, **options) | {"phases": [{"name": ATTACHED, "duration_ms": 1000, "traffic": []}]}
+        return builders.star(edges, hosts, **options) | {
+            "phases": [{"name": ATTACHED, "duration_ms": 1000, "traffic": []}]
+        }
 
 
 class PacketRing(MarkedTopo):
@@ -84,7 +87,9 @@ class PacketRing(MarkedTopo):
     @staticmethod
     def scenario(stations: int = 8, hosts: int = 1, **options) -> dict:  # pylint: disable=arguments-differ
         """As the builder makes it. A scenario has at least one flow; none is run."""
-        return builders.ring(stations, hosts, **options) | {"flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]}
+        return builders.ring(stations, hosts, **options) | {
+            "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
+        }
 
 
 class Mesh(MarkedTopo):
@@ -97,7 +102,9 @@ class Mesh(MarkedTopo):
     @staticmethod
     def scenario(switches: int = 5, hosts: int = 1, **options) -> dict:  # pylint: disable=arguments-differ
         """As the builder makes it. A scenario has at least one flow; none is run."""
-        return builders.ops(switches, hosts, **options) | {"flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]}
+        return builders.ops(switches, hosts, **options) | {
+            "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
+        }
 
 
 class Lambda(MarkedTopo):
@@ -110,7 +117,9 @@ class Lambda(MarkedTopo):
     @staticmethod
     def scenario(sites: int = 4, hosts: int = 1, **options) -> dict:  # pylint: disable=arguments-differ
         """As the builder makes it. A scenario has at least one flow; none is run."""
-        return builders.lambda_network(sites, hosts, **options) | {"flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]}
+        return builders.lambda_network(sites, hosts, **options) | {
+            "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
+        }
 
 
 class Agile(MarkedTopo):

@@ -4,6 +4,7 @@
 Hosts have the unmodified Linux TCP stack. Offloads are off at both ends of every access link, so that what arrives at
 an edge are packets of the link's MTU with checksums that are already computed.
 """
+
 import os
 from typing import Iterable
 
@@ -104,13 +105,19 @@ class ScenarioTopo(Topo):
     """A scenario's hosts, each linked to its edge, router, station or edge of optical packet switches."""
 
     def build(
-        self, scenario: dict, switch_class: type[AccessSwitch] = AccessSwitch, receive_cpus: str | None = None, **switch_params,
+        self,
+        scenario: dict,
+        switch_class: type[AccessSwitch] = AccessSwitch,
+        receive_cpus: str | None = None,
+        **switch_params,
     ):
         for name in _switches(scenario):
             self.addSwitch(name, cls=switch_class, scenario=scenario, **switch_params)
         for host in [*hosts(scenario), *routed_hosts(scenario)]:
             largest = mtu(scenario, AccessSwitch.KINDS[host.switch[0]])
-            self.addHost(host.node, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, mtu=largest, receive_cpus=receive_cpus)
+            self.addHost(
+                host.node, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, mtu=largest, receive_cpus=receive_cpus
+            )
             self.addLink(host.node, host.switch, port1=0, port2=host.access_port)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of any shape: routers, a star, links, groups of hosts, flows, and what happens to links."""
+
 from __future__ import annotations
 
 from typing import Self
@@ -21,13 +22,25 @@ class Network(Grouped):
     OF_GROUP = "router"
 
     def __init__(
-        self, name: str = "network", *, seconds: float = 5, seed: int = 1, packet_bytes: int = 1000, sample_ms: int | None = None,
+        self,
+        name: str = "network",
+        *,
+        seconds: float = 5,
+        seed: int = 1,
+        packet_bytes: int = 1000,
+        sample_ms: int | None = None,
     ):
         """A network without nodes. `seconds` is the length of the run unless it has phases, `packet_bytes` are those of a full IP packet,
         `sample_ms` is the period of measurement: 100 unless given."""
         if not isinstance(name, str):
             raise InvalidArgument(f"name: expected text, got {builders.given(name)}")
-        base = {"version": 1, "name": name, "seed": seed, "duration_ms": builders.ms(seconds), "packet_bytes": packet_bytes}
+        base = {
+            "version": 1,
+            "name": name,
+            "seed": seed,
+            "duration_ms": builders.ms(seconds),
+            "packet_bytes": packet_bytes,
+        }
         base |= {} if sample_ms is None else {"sample_ms": sample_ms}
         super().__init__(base | {"routers": [], "links": [], "hosts": [], "flows": []})
 
@@ -64,20 +77,37 @@ class Network(Grouped):
         return self
 
     def link(
-        self, start: str, end: str, *, rate_bps: int, delay_ns: int, buffer_packets: int | None = None, buffer_bytes: int | None = None,
-        xcp_bps: int | None = None, loss: float = 0, both_ways: bool = True,
+        self,
+        start: str,
+        end: str,
+        *,
+        rate_bps: int,
+        delay_ns: int,
+        buffer_packets: int | None = None,
+        buffer_bytes: int | None = None,
+        xcp_bps: int | None = None,
+        loss: float = 0,
+        both_ways: bool = True,
     ) -> Self:
         """Joins two nodes: links `START-END` and, unless `both_ways` is false, `END-START`. `xcp_bps` is what XCP reckons with at their
         outputs; None for no XCP. `loss` is the probability that a packet is lost at a link's end. Raises UnknownName."""
         for source, destination in [(start, end), (end, start)][: 2 if both_ways else 1]:
-            entry = {"name": f"{source}-{destination}", "from": self._node(source), "to": self._node(destination), "rate_bps": rate_bps,
-                     "delay_ns": delay_ns, "buffer": buffer(buffer_packets, buffer_bytes)} | ({"loss": loss} if loss else {})
+            entry = {
+                "name": f"{source}-{destination}",
+                "from": self._node(source),
+                "to": self._node(destination),
+                "rate_bps": rate_bps,
+                "delay_ns": delay_ns,
+                "buffer": buffer(buffer_packets, buffer_bytes),
+            } | ({"loss": loss} if loss else {})
             # Edges have XCP before their fibres only.
             has_xcp = xcp_bps is not None and source in self.scenario["routers"]
             self._append("links", entry | ({"xcp_bps": xcp_bps} if has_xcp else {}))
         return self
 
-    def link_change(self, at_s: float, start: str, end: str, *, every_s: float | None = None, times: int | None = None, **change) -> Self:
+    def link_change(
+        self, at_s: float, start: str, end: str, *, every_s: float | None = None, times: int | None = None, **change
+    ) -> Self:
         """Changes the link from `start` to `end`, at one time or `times` times: `rate_bps`, `delay_ns`, `xcp_bps`, `up`. Raises UnknownName."""
         known = [link["name"] for link in self.scenario["links"]]
         return self._change(at_s, {"link": self._known("link", f"{start}-{end}", known)}, every_s, times, change)

@@ -3,6 +3,7 @@
 
 The options of a kind are the arguments of its builder (`slotwise.builders`), with what a run needs besides: flows.
 """
+
 import argparse
 import inspect
 import json
@@ -78,9 +79,18 @@ def routers(
     names = [f"r{number}" for number in range(count)]
     made = Network(name or f"routers{count}", seconds=seconds, seed=seed).node(*names)
     for here, there in zip(names, names[1:]):
-        made.link(here, there, rate_bps=rate_bps, delay_ns=delay_ns, buffer_packets=buffer_packets, xcp_bps=rate_bps if xcp else None)
+        made.link(
+            here,
+            there,
+            rate_bps=rate_bps,
+            delay_ns=delay_ns,
+            buffer_packets=buffer_packets,
+            xcp_bps=rate_bps if xcp else None,
+        )
     for group, router in (("senders", names[0]), ("receivers", names[-1])):
-        made.hosts(group, router, hosts_per_end, rate_bps=access_rate_bps, delay_ns=access_delay_ns, buffer_packets=1000)
+        made.hosts(
+            group, router, hosts_per_end, rate_bps=access_rate_bps, delay_ns=access_delay_ns, buffer_packets=1000
+        )
     return made.tcp("senders", "receivers", name="flows", transport="xcp" if xcp else None)
 
 
@@ -125,7 +135,10 @@ def main(arguments: list[str] | None = None) -> int:
             document.check()
     except scenario.ScenarioError as error:
         # No line of a program is to blame.
-        print(scenario.ScenarioError("slotwise new", [problem._replace(place="") for problem in error.problems]), file=sys.stderr)
+        print(
+            scenario.ScenarioError("slotwise new", [problem._replace(place="") for problem in error.problems]),
+            file=sys.stderr,
+        )
         return 2
     except (SlotwiseError, TypeError, ValueError) as error:
         print(f"slotwise new: {error}", file=sys.stderr)
@@ -155,25 +168,37 @@ def notes(made: dict) -> list[str]:
     fraction = frame.get("guard_ns", 0) / frame.get("slot_ns", 1)
     if fraction <= LARGE_GUARD:
         return []
-    return [f"/frame/guard_ns: {frame['guard_ns']} ns are {fraction:.0%} of each slot, in which nothing is sent; --guard-ns chooses another guard"]
+    return [
+        f"/frame/guard_ns: {frame['guard_ns']} ns are {fraction:.0%} of each slot, in which nothing is sent; --guard-ns chooses another guard"
+    ]
 
 
 def text(made: dict, command: str, traffic: str) -> str:
     """A scenario as a file that is meant to be read and changed: with what made it, and a line an edge, link or flow."""
     # A name may have more than one line.
-    head = [f"Made by `{' '.join(command.split())}`. {traffic.splitlines()[0]}", f"Keys and what they may be: docs/scenario.md, {SCHEMA}."]
+    head = [
+        f"Made by `{' '.join(command.split())}`. {traffic.splitlines()[0]}",
+        f"Keys and what they may be: docs/scenario.md, {SCHEMA}.",
+    ]
     return "".join(f"# {line}\n" for line in head) + scenario.dump(made, compact=True)
 
 
 def _parser() -> argparse.ArgumentParser:
     """With the builders' arguments as options, which have their defaults from there."""
     parser = argparse.ArgumentParser(
-        prog="slotwise new", description="Write a scenario to begin with to standard output.", allow_abbrev=False,
+        prog="slotwise new",
+        description="Write a scenario to begin with to standard output.",
+        allow_abbrev=False,
     )
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
     for name, kind in KINDS.items():
         of_kind = kinds.add_parser(
-            name, help=kind.what, description=_described(kind), epilog=VALUES, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+            name,
+            help=kind.what,
+            description=_described(kind),
+            epilog=VALUES,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         for each in inspect.signature(kind.builder).parameters.values():
             if each.kind != each.VAR_KEYWORD:
@@ -192,7 +217,9 @@ def _described(kind: Kind) -> str:
 
 def _add(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
     flag = "--" + parameter.name.replace("_", "-")
-    help_text = "unless given, see above" if parameter.default is None else f"{json.dumps(parameter.default)} unless given"
+    help_text = (
+        "unless given, see above" if parameter.default is None else f"{json.dumps(parameter.default)} unless given"
+    )
     is_switch = {"nargs": "?", "const": True} if isinstance(parameter.default, bool) else {}
     kind = str if parameter.name == "name" else _value
     parser.add_argument(flag, default=argparse.SUPPRESS, type=kind, metavar="VALUE", help=help_text, **is_switch)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scenario can have whatever else is in it: phases, their traffic, faults; and what stars have, alone or beside routers."""
+
 import re
 from typing import Self
 

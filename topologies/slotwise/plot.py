@@ -5,6 +5,7 @@ Up to 8 edges: one small chart a pair, rows are sources and columns destinations
 each phase. Of all other networks: one chart a link, the busiest ones; below the star's, if there are both. Of sessions of GTP: one chart a
 session, its rate and its max-min rate, and one of how far all are from these. Of optical packet switches what became of trains.
 """
+
 import argparse
 import sys
 from io import BytesIO
@@ -40,7 +41,12 @@ PHASE_COLOURS = ("#eef2f7", "#ffffff")
 TRAIN_COLOURS = {"waited": "#1f5fa8", "converted": "#4aa3d8", "deflected": "#d9822b", "refused": "#333333"}
 TRAIN_LINES = {"waited": "-", "converted": "-.", "deflected": "--", "refused": ":"}
 TRAIN_HATCHES = {"waited": "", "converted": "//", "deflected": "xx", "refused": ".."}
-TRAIN_LABELS = {"waited": "waited in optical RAM", "converted": "on another wavelength", "deflected": "deflected", "refused": "refused"}
+TRAIN_LABELS = {
+    "waited": "waited in optical RAM",
+    "converted": "on another wavelength",
+    "deflected": "deflected",
+    "refused": "refused",
+}
 # Of one train in ten thousand to all of them.
 LEAST_PERCENT, MOST_PERCENT = 0.01, 100
 MS_PER_S = 1000
@@ -80,7 +86,9 @@ def _pixels(figure: Figure) -> numpy.ndarray:
 def _stacked(pictures: list[numpy.ndarray]) -> numpy.ndarray:
     """One above the other, white beside the narrower ones."""
     width = max(picture.shape[1] for picture in pictures)
-    wide = [numpy.pad(picture, ((0, 0), (0, width - picture.shape[1]), (0, 0)), constant_values=255) for picture in pictures]
+    wide = [
+        numpy.pad(picture, ((0, 0), (0, width - picture.shape[1]), (0, 0)), constant_values=255) for picture in pictures
+    ]
     return numpy.concatenate(wide)
 
 
@@ -98,7 +106,12 @@ def _link_charts(report: dict):
     columns = min(len(links), 3)
     rows = -(-len(links) // columns)
     figure, grid = pyplot.subplots(
-        rows, columns, squeeze=False, sharex=True, layout="constrained", figsize=(4.2 * columns + 1.0, 2.1 * rows + 1.2),
+        rows,
+        columns,
+        squeeze=False,
+        sharex=True,
+        layout="constrained",
+        figsize=(4.2 * columns + 1.0, 2.1 * rows + 1.2),
     )
     shown = "" if len(links) == len(series["links"]) else f", the {len(links)} busiest of {len(series['links'])} links"
     figure.suptitle(f"{report['scenario']}, {report['command']}d{shown}")
@@ -107,7 +120,7 @@ def _link_charts(report: dict):
     seconds, thin = _by_period(series, origin_ms)
     # One scale for all: on its own a single packet would be as high as a full buffer.
     most_waiting = max(max(link["queue_bytes"], default=0) for link in links) / 1000
-    for axes in grid.flat[len(links):]:
+    for axes in grid.flat[len(links) :]:
         axes.set_axis_off()
     handles = {}
     for axes, link in zip(grid.flat, links):
@@ -116,7 +129,12 @@ def _link_charts(report: dict):
         if len(report["phases"]) > 1:
             _shade(queue, report, origin_ms)
         area = queue.fill_between(
-            seconds, thin(link["queue_bytes"], 1 / 1000), step="post", color=DEMAND_COLOUR, alpha=0.35, linewidth=0,
+            seconds,
+            thin(link["queue_bytes"], 1 / 1000),
+            step="post",
+            color=DEMAND_COLOUR,
+            alpha=0.35,
+            linewidth=0,
         )
         (line,) = axes.step(seconds, thin(link["utilization"], 100), where="post", color=GRANT_COLOUR, linewidth=1.0)
         handles = {"utilization in % (left scale)": line, "waiting in kB (right scale); time in s": area}
@@ -136,26 +154,41 @@ def _link_charts(report: dict):
 
 def _session_charts(report: dict) -> Figure:
     series = report["series"]
-    sessions = sorted(series["sessions"], key=lambda session: -sum(filter(None, session["rate_bps"])))[:MAX_SESSION_CHARTS]
+    sessions = sorted(series["sessions"], key=lambda session: -sum(filter(None, session["rate_bps"])))[
+        :MAX_SESSION_CHARTS
+    ]
     # In the file's order, as people look for them.
     sessions.sort(key=series["sessions"].index)
     columns = min(len(sessions) + 1, 3)
     rows = -(-(len(sessions) + 1) // columns)
     figure, grid = pyplot.subplots(
-        rows, columns, squeeze=False, sharex=True, layout="constrained", figsize=(4.2 * columns + 1.0, 2.1 * rows + 1.2),
+        rows,
+        columns,
+        squeeze=False,
+        sharex=True,
+        layout="constrained",
+        figsize=(4.2 * columns + 1.0, 2.1 * rows + 1.2),
     )
-    shown = "" if len(sessions) == len(series["sessions"]) else f", the {len(sessions)} largest of {len(series['sessions'])}"
+    shown = (
+        ""
+        if len(sessions) == len(series["sessions"])
+        else f", the {len(sessions)} largest of {len(series['sessions'])}"
+    )
     figure.suptitle(f"{report['scenario']}, {report['command']}d: sessions of GTP{shown}")
     figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
     seconds, thin = _by_period(series, _origin_ms(report, 0.0))
-    for axes in grid.flat[len(sessions) + 1:]:
+    for axes in grid.flat[len(sessions) + 1 :]:
         axes.set_axis_off()
-    most = max((rate or 0) for session in sessions for key in ("rate_bps", "fair_bps") for rate in session[key]) / BITS_PER_MEGABIT
+    most = (
+        max((rate or 0) for session in sessions for key in ("rate_bps", "fair_bps") for rate in session[key])
+        / BITS_PER_MEGABIT
+    )
     handles = {}
     for axes, session in zip(grid.flat, sessions):
         axes.set_title(session["name"], fontsize=9)
         rates, fair = (
-            thin([numpy.nan if bps is None else bps for bps in session[key]], 1 / BITS_PER_MEGABIT) for key in ("rate_bps", "fair_bps")
+            thin([numpy.nan if bps is None else bps for bps in session[key]], 1 / BITS_PER_MEGABIT)
+            for key in ("rate_bps", "fair_bps")
         )
         (line,) = axes.step(seconds, rates, where="post", color=GRANT_COLOUR, linewidth=1.0)
         (oracle,) = axes.step(seconds, fair, where="post", color=LIMIT_COLOUR, linewidth=0.9, linestyle="--")
@@ -163,10 +196,13 @@ def _session_charts(report: dict) -> Figure:
         axes.set_ylim(0, HEADROOM * max(most, 1e-6))
     axes = grid.flat[len(sessions)]
     axes.set_title("distance of all, by that of nobody sending: D/D0", fontsize=9)
-    parts = [own / zero if zero > 0 else numpy.nan for own, zero in zip(series["distance"]["distance"], series["distance"]["from_zero"])]
+    parts = [
+        own / zero if zero > 0 else numpy.nan
+        for own, zero in zip(series["distance"]["distance"], series["distance"]["from_zero"])
+    ]
     axes.step(seconds, thin(parts), where="post", color=ADDED_COLOUR, linewidth=1.0)
     axes.set_ylim(bottom=0)
-    for axes in grid.flat[:len(sessions) + 1]:
+    for axes in grid.flat[: len(sessions) + 1]:
         axes.set_xlim(left=0)
         axes.tick_params(labelsize=7, labelbottom=True)
     figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=len(handles), fontsize=9, frameon=False)
@@ -192,7 +228,9 @@ def _train_charts(report: dict) -> Figure:
     handles = {}
     for kind in kinds:
         shares = thin(list(percent(of_all(kind), trains)))
-        over_time.step(seconds, shares, where="post", color=TRAIN_COLOURS[kind], linestyle=TRAIN_LINES[kind], linewidth=1.4)
+        over_time.step(
+            seconds, shares, where="post", color=TRAIN_COLOURS[kind], linestyle=TRAIN_LINES[kind], linewidth=1.4
+        )
     over_time.set_title("% of the trains at all switches; time in s", fontsize=9)
     over_time.set_xlim(left=0)
     places = numpy.arange(len(switches))
@@ -200,7 +238,15 @@ def _train_charts(report: dict) -> Figure:
     width = 0.8 / max(len(kinds), 1)
     for number, kind in enumerate(kinds):
         shares = [100 * of_switch[kind] / max(sum(of_switch.values()), 1) for of_switch in sums]
-        bars = by_switch.bar(places + width * (number + 0.5) - 0.4, shares, width, color=TRAIN_COLOURS[kind], hatch=TRAIN_HATCHES[kind], edgecolor="white", linewidth=0)
+        bars = by_switch.bar(
+            places + width * (number + 0.5) - 0.4,
+            shares,
+            width,
+            color=TRAIN_COLOURS[kind],
+            hatch=TRAIN_HATCHES[kind],
+            edgecolor="white",
+            linewidth=0,
+        )
         line = Line2D([], [], color=TRAIN_COLOURS[kind], linestyle=TRAIN_LINES[kind], linewidth=1.4)
         handles[TRAIN_LABELS[kind]] = (line, bars[0])
     by_switch.set_title("% of the trains at each switch, whole run", fontsize=9)
@@ -213,8 +259,16 @@ def _train_charts(report: dict) -> Figure:
         axes.yaxis.set_major_formatter("{x:g}")
         axes.grid(axis="y", linewidth=0.3)
         axes.tick_params(labelsize=7)
-    figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=max(len(handles), 1), fontsize=9, frameon=False, handlelength=4,
-                  handler_map={tuple: HandlerTuple(ndivide=None)})
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="lower center",
+        ncols=max(len(handles), 1),
+        fontsize=9,
+        frameon=False,
+        handlelength=4,
+        handler_map={tuple: HandlerTuple(ndivide=None)},
+    )
     return figure
 
 
@@ -222,8 +276,12 @@ def _ring_lines(axes: Axes, link: dict, seconds: list[float], thin: Callable) ->
     """What the station adds, what it may, and how many share it; by what they are called."""
     scale = 100 / link["rate_bps"]
     (added,) = axes.step(seconds, thin(link["added_bps"], scale), where="post", color=ADDED_COLOUR, linewidth=1.0)
-    (limit,) = axes.step(seconds, thin(link["limit_bps"], scale), where="post", color=LIMIT_COLOUR, linewidth=0.8, linestyle="--")
-    (active,) = axes.step(seconds, thin(link["active_stations"]), where="post", color=ACTIVE_COLOUR, linewidth=0.8, linestyle=":")
+    (limit,) = axes.step(
+        seconds, thin(link["limit_bps"], scale), where="post", color=LIMIT_COLOUR, linewidth=0.8, linestyle="--"
+    )
+    (active,) = axes.step(
+        seconds, thin(link["active_stations"]), where="post", color=ACTIVE_COLOUR, linewidth=0.8, linestyle=":"
+    )
     return {"added by its station, %": added, "its limit, %": limit, "stations that share it": active}
 
 
@@ -241,7 +299,11 @@ def _charts(report: dict, edges: list[int]):
     series = report["series"]
     count = len(edges)
     figure, grid = pyplot.subplots(
-        count, count, squeeze=False, sharex=True, layout="constrained",
+        count,
+        count,
+        squeeze=False,
+        sharex=True,
+        layout="constrained",
         figsize=(3.0 * count + 1.2, 1.7 * count + 1.4),
     )
     figure.suptitle(_title(report))
@@ -261,7 +323,12 @@ def _charts(report: dict, edges: list[int]):
         demand = axes.twinx()
         _shade(demand, report, origin_ms)
         area = demand.fill_between(
-            seconds, thin(pair["demand_bytes"], 1 / 1000), step="post", color=DEMAND_COLOUR, alpha=0.35, linewidth=0,
+            seconds,
+            thin(pair["demand_bytes"], 1 / 1000),
+            step="post",
+            color=DEMAND_COLOUR,
+            alpha=0.35,
+            linewidth=0,
         )
         (line,) = axes.step(seconds, thin(pair["granted_slots"]), where="post", color=GRANT_COLOUR, linewidth=1.0)
         handles = [line, area]
@@ -276,8 +343,14 @@ def _charts(report: dict, edges: list[int]):
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
         demand.tick_params(labelsize=7, colors=DEMAND_COLOUR)
         demand.yaxis.set_major_locator(MaxNLocator(nbins=4))
-    figure.legend(handles, ["slots granted a frame (left scale)", "demand: backlog in kB (right scale); time in s"],
-                  loc="lower center", ncols=2, fontsize=9, frameon=False)
+    figure.legend(
+        handles,
+        ["slots granted a frame (left scale)", "demand: backlog in kB (right scale); time in s"],
+        loc="lower center",
+        ncols=2,
+        fontsize=9,
+        frameon=False,
+    )
     return figure
 
 
@@ -287,7 +360,7 @@ def _thinned(frame_ms: list[float]):
     width = max(-(-len(frame_ms) // MAX_POINTS), 1)
 
     def thin(column: list[int], scale: float = 1) -> list[float]:
-        runs = (column[start:start + width] for start in range(0, len(column), width))
+        runs = (column[start : start + width] for start in range(0, len(column), width))
         return [scale * sum(run) / len(run) for run in runs]
 
     return [time / MS_PER_S for time in frame_ms[::width]], thin
@@ -310,15 +383,28 @@ def _shade(axes: Axes, report: dict, origin_ms: float) -> None:
     for number, (name, start_ms, end_ms) in enumerate(_phases(report)):
         start, end = (start_ms - origin_ms) / MS_PER_S, (end_ms - origin_ms) / MS_PER_S
         axes.axvspan(start, end, color=PHASE_COLOURS[number % 2], zorder=-2)
-        axes.text((start + end) / 2, 0.97, name, transform=axes.get_xaxis_transform(),
-                  ha="center", va="top", fontsize=6.5, color="#556070")
+        axes.text(
+            (start + end) / 2,
+            0.97,
+            name,
+            transform=axes.get_xaxis_transform(),
+            ha="center",
+            va="top",
+            fontsize=6.5,
+            color="#556070",
+        )
 
 
 def _heat_maps(report: dict, edges: list[int]):
     phases = _phases(report)
-    figure, grid = pyplot.subplots(2, len(phases), squeeze=False, layout="constrained", figsize=(4.6 * len(phases) + 1, 9))
+    figure, grid = pyplot.subplots(
+        2, len(phases), squeeze=False, layout="constrained", figsize=(4.6 * len(phases) + 1, 9)
+    )
     figure.suptitle(_title(report))
-    rows = (("granted_slots", 1, "slots granted a frame", "Blues"), ("demand_bytes", 1 / 1000, "demand in kB", "Oranges"))
+    rows = (
+        ("granted_slots", 1, "slots granted a frame", "Blues"),
+        ("demand_bytes", 1 / 1000, "demand in kB", "Oranges"),
+    )
     for row, (column, scale, label, colours) in zip(grid, rows):
         means = [_means(report["series"], edges, column, scale, start, end) for _, start, end in phases]
         most = max(max(map(max, mean)) for mean in means) or 1
@@ -331,7 +417,9 @@ def _heat_maps(report: dict, edges: list[int]):
     return figure
 
 
-def _means(series: dict, edges: list[int], column: str, scale: float, start_ms: float, end_ms: float) -> list[list[float]]:
+def _means(
+    series: dict, edges: list[int], column: str, scale: float, start_ms: float, end_ms: float
+) -> list[list[float]]:
     frames = [number for number, time in enumerate(series["frame_ms"]) if start_ms <= time < end_ms]
     means = [[0.0] * len(edges) for _ in edges]
     for pair in series["pairs"]:
@@ -355,7 +443,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"slotwise.plot: {error.filename or options.report}: {error.strerror}", file=sys.stderr)
         return 1
     except (ValueError, KeyError, TypeError) as error:
-        print(f"slotwise.plot: {options.report} is no report of a run: {type(error).__name__}: {error}", file=sys.stderr)
+        print(
+            f"slotwise.plot: {options.report} is no report of a run: {type(error).__name__}: {error}", file=sys.stderr
+        )
         return 1
     return 0
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of a scenario by JSON pointer, as experiments have them (`set` in docs/experiments.md; the engine's `pointer.rs` does the same)."""
+
 import copy
 
 

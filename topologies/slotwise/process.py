@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes in a host's namespaces that never outlive the one who started them."""
+
 import asyncio
 import ctypes
 import os
@@ -86,8 +87,17 @@ def _processes_in(network: int, stack: ExitStack) -> set[int]:
 async def running(host: Node, *command: str, stdin: int = DEVNULL) -> AsyncIterator[Process]:
     """`command` in the host's network, killed when the context ends."""
     process = await asyncio.create_subprocess_exec(
-        "setpriv", "--pdeathsig", "KILL", "mnexec", "-a", str(host.pid), *command,
-        stdin=stdin, stdout=PIPE, stderr=PIPE, env=os.environ | {"LC_ALL": "C", "PYTHONUNBUFFERED": "1"},
+        "setpriv",
+        "--pdeathsig",
+        "KILL",
+        "mnexec",
+        "-a",
+        str(host.pid),
+        *command,
+        stdin=stdin,
+        stdout=PIPE,
+        stderr=PIPE,
+        env=os.environ | {"LC_ALL": "C", "PYTHONUNBUFFERED": "1"},
     )
     try:
         yield process
@@ -100,7 +110,9 @@ async def running(host: Node, *command: str, stdin: int = DEVNULL) -> AsyncItera
 @asynccontextmanager
 async def waiting(host: Node, *command: str) -> AsyncIterator[Process]:
     """`command` in the host's network, loaded only when `let_go` says so: what waits is a shell, and it is there already."""
-    async with running(host, "sh", "-c", 'echo waiting && read -r _ && exec "$@"', "sh", *command, stdin=PIPE) as process:
+    async with running(
+        host, "sh", "-c", 'echo waiting && read -r _ && exec "$@"', "sh", *command, stdin=PIPE
+    ) as process:
         await wait_for_line(process, host, "waiting")
         yield process
 

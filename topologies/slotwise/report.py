@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run left behind, as Python values and, where pandas is installed, as frames."""
+
 from __future__ import annotations
 
 import json
@@ -105,7 +106,11 @@ class Report:
             raise UnknownTable("table", table, tables, str(self.columns_directory))
         _import("pandas")
         # By its path: what pandas opens for pyarrow is a Python object, which a thread of pyarrow may still let go of while Python ends, and that aborts.
-        return _import("pyarrow.parquet").read_table(self.columns_directory / f"{table}.parquet", partitioning=None).to_pandas()
+        return (
+            _import("pyarrow.parquet")
+            .read_table(self.columns_directory / f"{table}.parquet", partitioning=None)
+            .to_pandas()
+        )
 
     def plot(self, file: str | Path) -> None:
         """Draws demand and slots granted per edge pair over time into a PNG, or of routers and rings links' utilization and queues."""

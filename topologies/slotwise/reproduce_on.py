@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`slotwise reproduce --on ADDRESS`: runs of an experiment, a line of JSON each on standard input (the engine's `work::Task`), made on a Dask cluster and put where
 `reproduce` finds them. What is in place is whole; `reproduce` judges it as if it had been made here."""
+
 import json
 import shutil
 import sys

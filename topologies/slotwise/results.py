@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The set of Parquet files of a sweep: how it is kept, and how it is read. `slotwise.sweep` has its layout."""
+
 from __future__ import annotations
 
 import io
@@ -48,7 +49,9 @@ class Stored:
             if file.exists():
                 _check_same(out, about, file.read_text())
             elif out.is_dir() and any(out.iterdir()):
-                raise ResultsError(f"{out}: not empty, and no set of a sweep; expected a new directory, or that of this sweep")
+                raise ResultsError(
+                    f"{out}: not empty, and no set of a sweep; expected a new directory, or that of this sweep"
+                )
             else:
                 out.mkdir(parents=True, exist_ok=True)
                 _put(file, text.encode())
@@ -58,7 +61,8 @@ class Stored:
         try:
             row = self._parquet.read_table(self._file(RUNS, values, seed), partitioning=None).to_pylist()[0]
             return row["scenario_sha256"] == digest and all(
-                sha256(self._file(table, values, seed).read_bytes()).hexdigest() == of_file for table, of_file in json.loads(row["files"]).items()
+                sha256(self._file(table, values, seed).read_bytes()).hexdigest() == of_file
+                for table, of_file in json.loads(row["files"]).items()
             )
         except (OSError, ValueError, KeyError, IndexError, TypeError):
             return False
@@ -68,7 +72,9 @@ class Stored:
         for name, content in tables.items():
             columns = self._parquet.read_schema(io.BytesIO(content)).names
             if taken := sorted({"seed", *self._parameters} & set(columns)):
-                raise ResultsError(f"parameter '{taken[0]}': table {name} has a column of that name; give the parameter another one, by a dictionary of named values")
+                raise ResultsError(
+                    f"parameter '{taken[0]}': table {name} has a column of that name; give the parameter another one, by a dictionary of named values"
+                )
         verdict = report["verdict"]
         files = json.dumps({name: sha256(content).hexdigest() for name, content in tables.items()})
         shown = json.dumps({key: value for key, value in report.items() if key != "series"})
@@ -120,14 +126,18 @@ class Results:
         dataset, pyarrow = _import("pyarrow.dataset"), _import("pyarrow")
         fields = [(name, self._type(table, name)) for name in [*self._parameters, "seed"]]
         partitioning = dataset.partitioning(pyarrow.schema(fields), flavor="hive")
-        return dataset.dataset(self.directory / table, format="parquet", partitioning=partitioning, exclude_invalid_files=False)
+        return dataset.dataset(
+            self.directory / table, format="parquet", partitioning=partitioning, exclude_invalid_files=False
+        )
 
     def frame(self, table: str) -> DataFrame:
         """A table of all runs, by parameters and seed. Raises UnknownTable, MissingPackage."""
         _import("pandas")
         frame = self.dataset(table).to_table().to_pandas()
         first = [*self._parameters, "seed"]
-        return frame[[*first, *(name for name in frame.columns if name not in first)]].sort_values(first, kind="stable", ignore_index=True)
+        return frame[[*first, *(name for name in frame.columns if name not in first)]].sort_values(
+            first, kind="stable", ignore_index=True
+        )
 
     def runs(self) -> DataFrame:
         """A row a run: `ok`, `failures`, `report` (JSON; report.json without its series; None of a run that came to no report). Raises MissingPackage."""
@@ -144,7 +154,10 @@ class Results:
         if name == "seed":
             return pyarrow.int64()
         depth = self._parameters.index(name)
-        found = {unquote(path.name.partition("=")[2]) for path in (self.directory / table).glob("/".join(["*"] * (depth + 1)))} - {NONE}
+        found = {
+            unquote(path.name.partition("=")[2])
+            for path in (self.directory / table).glob("/".join(["*"] * (depth + 1)))
+        } - {NONE}
         if all(map(_is_int, found)):
             return pyarrow.int64()
         if _are_floats(found):
@@ -195,7 +208,9 @@ def _check_same(out: Path, about: dict, found: str) -> None:
     except (ValueError, AttributeError) as error:
         raise ResultsError(f"{out}: {ABOUT} in it is none; expected a new directory") from error
     if other:
-        raise ResultsError(f"{out}: has a set of another sweep: {', '.join(other)} differ; expected a new directory, or that of this sweep")
+        raise ResultsError(
+            f"{out}: has a set of another sweep: {', '.join(other)} differ; expected a new directory, or that of this sweep"
+        )
 
 
 class _written:  # pylint: disable=invalid-name
@@ -222,4 +237,6 @@ def _import(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError as error:
-        raise MissingPackage(f"{name} is needed for sweeps and not installed; `pip install 'slotwise[sweeps]'` (in a clone topologies/[sweeps]) installs it") from error
+        raise MissingPackage(
+            f"{name} is needed for sweeps and not installed; `pip install 'slotwise[sweeps]'` (in a clone topologies/[sweeps]) installs it"
+        ) from error

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packet rings: stations, their hosts, flows between them, and cuts."""
+
 from slotwise import builders, scenario
 from slotwise.grouped import Spanned
 

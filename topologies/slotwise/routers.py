@@ -6,6 +6,7 @@ card fifo`) on its port towards b, and is configured over P4Runtime. Interfaces 
 should be one of its own (`unshare --net`); whatever happens, processes and hosts' namespaces end with the caller. Needs finsy,
 which is in build/venv.
 """
+
 import asyncio
 import json
 import logging
@@ -128,8 +129,18 @@ class Chain:
         if self.bmv2:
             address = f"127.0.0.1:{9558 + number}"
             # It complains of every link: it looks for them in /sys, which shows another namespace.
-            process = spawn(self._stack, "simple_switch_grpc", "--no-p4", *options, "--", "--grpc-server-addr", address,
-                            "--cpu-port", str(PORT_CPU), stderr=subprocess.DEVNULL)
+            process = spawn(
+                self._stack,
+                "simple_switch_grpc",
+                "--no-p4",
+                *options,
+                "--",
+                "--grpc-server-addr",
+                address,
+                "--cpu-port",
+                str(PORT_CPU),
+                stderr=subprocess.DEVNULL,
+            )
             await_server(process, address)
             return address
         process = spawn(self._stack, slotwise_command(), "switch", *options, "--grpc-server-addr", "127.0.0.1:0")
@@ -138,11 +149,19 @@ class Chain:
     def _start_card(self, number: int, link: Link) -> subprocess.Popen:
         card = f"{self.name}c{number}"
         options = {
-            "--port": PORT_TO_B, "--control": f"{card}-card", "--switch": f"{card}-b", "--link": f"{card}-link",
-            "--rate-bps": link.rate_bps, "--delay-us": link.delay_us, "--buffer-bytes": link.buffer_bytes,
-            "--loss": link.loss, "--seed": link.seed,
+            "--port": PORT_TO_B,
+            "--control": f"{card}-card",
+            "--switch": f"{card}-b",
+            "--link": f"{card}-link",
+            "--rate-bps": link.rate_bps,
+            "--delay-us": link.delay_us,
+            "--buffer-bytes": link.buffer_bytes,
+            "--loss": link.loss,
+            "--seed": link.seed,
         }
-        process = spawn(self._stack, slotwise_command(), "card", "fifo", *(str(word) for pair in options.items() for word in pair))
+        process = spawn(
+            self._stack, slotwise_command(), "card", "fifo", *(str(word) for pair in options.items() for word in pair)
+        )
         read_until(process, "ready")
         return process
 
@@ -155,8 +174,11 @@ class Chain:
                 B_IP: (PORT_TO_B, B_MAC if number == last else router_mac(number + 1)),
             }
             entries = [
-                fy.P4TableEntry("ipv4_route", match=fy.P4TableMatch(dst=f"{host}/32"),
-                                action=fy.P4TableAction("to_port", port=port, mac=mac))
+                fy.P4TableEntry(
+                    "ipv4_route",
+                    match=fy.P4TableMatch(dst=f"{host}/32"),
+                    action=fy.P4TableAction("to_port", port=port, mac=mac),
+                )
                 for host, (port, mac) in routes.items()
             ]
             if link.xcp_bps:
@@ -173,6 +195,7 @@ class Chain:
 
     def set_capacity(self, number: int, xcp_bps: int) -> None:
         """Changes what XCP reckons with at a router that has a controller."""
+
         async def write() -> None:
             async with self._controller(number) as switch:
                 await switch.modify([xcp_entry(xcp_bps)])
@@ -188,8 +211,17 @@ class Chain:
 
     def receive(self, stack: ExitStack, stored: Path, *options: str) -> subprocess.Popen:
         """A receiver in b that listens."""
-        process = spawn(stack, *self.b.enter(), slotwise_command(), "xfer", "receive", B_IP, str(stored), *options,
-                        stderr=subprocess.PIPE)
+        process = spawn(
+            stack,
+            *self.b.enter(),
+            slotwise_command(),
+            "xfer",
+            "receive",
+            B_IP,
+            str(stored),
+            *options,
+            stderr=subprocess.PIPE,
+        )
         line = process.stderr.readline()
         if "listening" not in line:
             raise RouterError(f"the receiver did not start: {line}{process.stderr.read()}")
@@ -225,7 +257,11 @@ def mac_text(mac: int) -> str:
 def spawn(stack: ExitStack, *command: str, stderr=None) -> subprocess.Popen:
     """A process that ends with the context, or with this process."""
     process = subprocess.Popen(  # pylint: disable=consider-using-with
-        ["setpriv", "--pdeathsig", "KILL", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True,
+        ["setpriv", "--pdeathsig", "KILL", *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
     )
 
     def end() -> None:

@@ -2,6 +2,7 @@
 """The temporary directory of a run. While the run lives it holds a lock on the file `lock` in it, so that the engine's next run and
 `scripts/clean-net` can tell it from what a killed run has left. The directory itself is locked until that file has its name, which
 goes last. The engine's module `run_directory` makes the same."""
+
 import fcntl
 import os
 import shutil

@@ -4,6 +4,7 @@
 What the schema cannot say (a guard shorter than its slot, endpoints that exist ...) is checked by the engine when it
 loads the file.
 """
+
 import difflib
 import ipaddress
 import json
@@ -158,7 +159,11 @@ def _ops_spans(scenario: dict) -> list[str]:
         pairs = [link["between"] for link in ops["links"]]
         second = ["-2" if sorted(pair) in map(sorted, pairs[:index]) else "" for index, pair in enumerate(pairs)]
         return ["-".join(pair) + number for pair, number in zip(pairs, second)]
-    homes = [edge["switch"] for edge in edges] if isinstance(edges, list) else [name for name in ops["switches"] for _ in range(edges["each"])]
+    homes = (
+        [edge["switch"] for edge in edges]
+        if isinstance(edges, list)
+        else [name for name in ops["switches"] for _ in range(edges["each"])]
+    )
     links = ["-".join(link["between"]) for link in ops.get("links", [])]
     return links + [f"{edge}-{switch}" for edge, switch in zip(ops_edges(scenario), homes)]
 
@@ -179,7 +184,12 @@ def fibre_names(scenario: dict) -> list[str]:
     ring = stations(scenario)
     ends = zip(ring, ring[1:] if scenario.get("ring", {}).get("half") else [*ring[1:], *ring[:1]])
     fibres = [f"edge{edge['id']}-core{fibre['core']}" for edge in scenario.get("edges", []) for fibre in edge["fibres"]]
-    return fibres + [link["name"] for link in scenario.get("links", [])] + [f"{here}-{there}" for here, there in ends] + _ops_spans(scenario)
+    return (
+        fibres
+        + [link["name"] for link in scenario.get("links", [])]
+        + [f"{here}-{there}" for here, there in ends]
+        + _ops_spans(scenario)
+    )
 
 
 def load(path: str | Path) -> dict:
@@ -197,7 +207,9 @@ def load(path: str | Path) -> dict:
         return check(document, source)
     except ScenarioError as error:
         lines = dict(_lines(yaml.compose(text, _Loader)))
-        raise ScenarioError(source, [problem._replace(place=_place(problem.pointer, lines)) for problem in error.problems]) from None
+        raise ScenarioError(
+            source, [problem._replace(place=_place(problem.pointer, lines)) for problem in error.problems]
+        ) from None
 
 
 def check(document: Any, source: str = "scenario") -> dict:
@@ -209,7 +221,10 @@ def check(document: Any, source: str = "scenario") -> dict:
 
 def _refused(document: Any) -> list[Problem]:
     """What the schema has against it."""
-    errors = sorted(_validator(home.scenario_schema()).iter_errors(document), key=lambda error: [str(part) for part in error.absolute_path])
+    errors = sorted(
+        _validator(home.scenario_schema()).iter_errors(document),
+        key=lambda error: [str(part) for part in error.absolute_path],
+    )
     return [problem for error in _without_surplus(errors) for nearer in _nearer(error) for problem in _problems(nearer)]
 
 
@@ -219,7 +234,11 @@ def _without_surplus(errors: list[jsonschema.ValidationError]) -> list[jsonschem
 
     def is_surplus(error: jsonschema.ValidationError) -> bool:
         place = tuple(error.absolute_path)
-        return any(bounds.get(place[:length], place[length] + 1) <= place[length] for length in range(len(place)) if isinstance(place[length], int))
+        return any(
+            bounds.get(place[:length], place[length] + 1) <= place[length]
+            for length in range(len(place))
+            if isinstance(place[length], int)
+        )
 
     return [error for error in errors if not is_surplus(error)]
 
@@ -232,7 +251,8 @@ def _nearer(error: jsonschema.ValidationError) -> list[jsonschema.ValidationErro
     for inner in error.context:
         forms.setdefault(inner.schema_path[0], []).append(inner)
     of_this_form = [
-        inners for inners in forms.values()
+        inners
+        for inners in forms.values()
         if not any(inner.validator in ("type", "enum", "const") and not inner.relative_path for inner in inners)
     ]
     if len(of_this_form) != 1:
@@ -304,7 +324,9 @@ def _flow_keys(schema_file: Path, kind: str | None) -> tuple[list[str], list[str
     others = [key for key in entry["properties"] if key not in ("from", "to", *KINDS_OF_FLOW)]
 
     def fits(key: str) -> bool:
-        return not any(error.validator == "not" and list(error.path) == [key] for error in validator.iter_errors({**least, key: 0}))
+        return not any(
+            error.validator == "not" and list(error.path) == [key] for error in validator.iter_errors({**least, key: 0})
+        )
 
     return [key for key in others if fits(key)], list(whole["$defs"][f"flow_{kind}"]["properties"]) if kind else []
 
@@ -313,13 +335,16 @@ def _flow_keys(schema_file: Path, kind: str | None) -> tuple[list[str], list[str
 def _validator(schema_file: Path) -> Validator:
     # To the engine 1e9 is no integer, whatever its value.
     types = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
-        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+        "integer",
+        lambda _, value: isinstance(value, int) and not isinstance(value, bool),
     )
     validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": _matches}, type_checker=types)
     return validator(json.loads(schema_file.read_text()))
 
 
-def _matches(validator: Validator, pattern: str, instance: object, _schema: dict) -> Iterator[jsonschema.ValidationError]:
+def _matches(
+    validator: Validator, pattern: str, instance: object, _schema: dict
+) -> Iterator[jsonschema.ValidationError]:
     # To JSON Schema `$` is the end of the text, to Python also what is before its last newline.
     if validator.is_type(instance, "string") and not re.search(pattern.replace("$", r"\Z"), instance):
         yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
@@ -364,14 +389,20 @@ def _of_forms(error: jsonschema.ValidationError) -> Iterator[Problem]:
     forms: dict[int, list] = {}
     for inner in error.context:
         forms.setdefault(inner.schema_path[0], []).append(inner)
-    fitting = [inner for inner in forms.values() if not any(not each.path and each.validator in ("type", "enum", "const") for each in inner)]
+    fitting = [
+        inner
+        for inner in forms.values()
+        if not any(not each.path and each.validator in ("type", "enum", "const") for each in inner)
+    ]
     if len(fitting) == 1:
         for inner in fitting[0]:
             yield from _problems(inner)
         return
     place, choices = _pointer(list(error.absolute_path)), error.validator_value
     if all(set(choice) == {"required"} for choice in choices):
-        yield Problem(place, "expected one of the keys " + ", ".join(key for choice in choices for key in choice["required"]))
+        yield Problem(
+            place, "expected one of the keys " + ", ".join(key for choice in choices for key in choice["required"])
+        )
     elif all("enum" in choice or "type" in choice for choice in choices):
         yield Problem(place, f"{error.instance!r} cannot be; expected {' or '.join(map(_form, choices))}")
     else:
@@ -382,8 +413,16 @@ def _form(schema_of: dict) -> str:
     """One of several forms that a value may have."""
     if "enum" in schema_of:
         return " or ".join(map(str, schema_of["enum"]))
-    words = {"object": "keys with values", "array": "a list", "string": "text", "integer": "an integer", "number": "a number"}
-    between = f" from {schema_of['minimum']} to {schema_of['maximum']}" if {"minimum", "maximum"} <= schema_of.keys() else ""
+    words = {
+        "object": "keys with values",
+        "array": "a list",
+        "string": "text",
+        "integer": "an integer",
+        "number": "a number",
+    }
+    between = (
+        f" from {schema_of['minimum']} to {schema_of['maximum']}" if {"minimum", "maximum"} <= schema_of.keys() else ""
+    )
     return words[schema_of["type"]] + between
 
 

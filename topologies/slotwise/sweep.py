@@ -10,6 +10,7 @@ OUT/TABLE/PARAMETER=VALUE/.../seed=SEED/part-0.parquet    what `slotwise simulat
 OUT/runs/PARAMETER=VALUE/.../seed=SEED/part-0.parquet     one row: the verdict, the report, SHA-256 of the other files
 ```
 """
+
 import copy
 import itertools
 import json
@@ -33,7 +34,7 @@ MOST_TEXT_BYTES = 80
 """Of a value: it is part of a file's name, in which each byte may take three."""
 MOST_LISTED = 20
 """Failed runs in the message of an error."""
-AMBIGUOUS = re.compile("[,=\"]")
+AMBIGUOUS = re.compile('[,="]')
 """In text that stands in the name of a run."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 TAKEN = frozenset({"seed", *results.COLUMNS_OF_RUNS})
@@ -49,7 +50,6 @@ class SweepFailed(SlotwiseError):
         self.runs = dict(runs or {})
         """By name why each of those without a report has none; `Results.failed` has them, too."""
         super().__init__(message)
-
 
 
 class Point(NamedTuple):
@@ -74,8 +74,14 @@ class Sweep:
     """Runs of a scenario at each point of a grid with each seed."""
 
     def __init__(
-        self, base: str | Path | dict | Document, grid: Mapping[str, Axis] | None = None, seeds: Iterable[int] = (1,), *,
-        duration_s: float | None = None, sample_frames: int | None = None, tables: Iterable[str] | None = None,
+        self,
+        base: str | Path | dict | Document,
+        grid: Mapping[str, Axis] | None = None,
+        seeds: Iterable[int] = (1,),
+        *,
+        duration_s: float | None = None,
+        sample_frames: int | None = None,
+        tables: Iterable[str] | None = None,
     ):
         """`base`: a file, a dictionary, or what a builder made. `grid`: by JSON pointer (as `set` in docs/experiments.md) the values to put there; its last
         word is the parameter's name. Or by the parameter's name a dictionary of its values' names, each with what to put at which pointers:
@@ -95,7 +101,9 @@ class Sweep:
         self.seeds = _seeds(seeds)
         count = math.prod([len(axis) for axis in self.axes.values()]) * len(self.seeds)
         if count > MOST_RUNS:
-            raise InvalidArgument(f"{count} runs; expected at most {MOST_RUNS}: fewer values or seeds, or several sweeps")
+            raise InvalidArgument(
+                f"{count} runs; expected at most {MOST_RUNS}: fewer values or seeds, or several sweeps"
+            )
         self._options = {"duration_s": duration_s, "sample_frames": sample_frames}
         self._tables = None if tables is None else sorted(tables)
 
@@ -112,11 +120,18 @@ class Sweep:
                     try:
                         pointer.put(document, where, new)
                     except pointer.Nowhere as error:
-                        raise InvalidArgument(f"parameter '{axis}': {self.source} has nothing at {where}; expected a JSON pointer into it") from error
+                        raise InvalidArgument(
+                            f"parameter '{axis}': {self.source} has nothing at {where}; expected a JSON pointer into it"
+                        ) from error
             yield Point({axis: value for axis, (value, _) in zip(self.axes, chosen)}, scenario.dump(document))
 
     def run(
-        self, out: str | Path, on: "str | object | None" = None, *, workers: int | None = None, on_run: Callable[[str, bool], None] | None = None,
+        self,
+        out: str | Path,
+        on: "str | object | None" = None,
+        *,
+        workers: int | None = None,
+        on_run: Callable[[str, bool], None] | None = None,
     ) -> Results:
         """Makes what is not there yet of the set in the directory `out`, and returns it. `on`, `workers`: where, as `farm.connect` has it. `on_run` hears the
         name of each run that has ended, and whether all was well with it. A run whose invariants did not hold is a result (`Results.failed`). One that comes
@@ -169,7 +184,10 @@ class Sweep:
     def _about(self, identity: dict[str, str]) -> dict:
         """What all runs of a set have in common."""
         return {
-            "scenario": sha256(scenario.dump(self._base).encode()).hexdigest(), "parameters": list(self.axes), **self._options, "tables": self._tables,
+            "scenario": sha256(scenario.dump(self._base).encode()).hexdigest(),
+            "parameters": list(self.axes),
+            **self._options,
+            "tables": self._tables,
             "made_by": identity,
         }
 
@@ -180,7 +198,11 @@ class Sweep:
                 file.write_text(point.text)
                 ended = command.check(str(file))
                 if ended.status != 0:
-                    problems = [Problem("" if each[1] == "/" else each[1], each[2]) for each in map(PROBLEM.fullmatch, ended.said) if each]
+                    problems = [
+                        Problem("" if each[1] == "/" else each[1], each[2])
+                        for each in map(PROBLEM.fullmatch, ended.said)
+                        if each
+                    ]
                     where = f"{self.source} with {point.name}"
                     raise ScenarioError(where, problems or [Problem("", ended.reason.replace(str(file), where))])
 
@@ -202,7 +224,9 @@ def _listed(failed: Mapping[str, str], runs: int, out: str | Path) -> str:
     shown = [f"{name}: {reason}" for name, reason in itertools.islice(failed.items(), MOST_LISTED)]
     if len(failed) > MOST_LISTED:
         shown.append(f"{len(failed) - MOST_LISTED} more: Results('{out}').failed() has them all")
-    return "\n  ".join([f"{len(failed)} of {runs} runs came to no report, and are made again when the sweep is run again:", *shown])
+    return "\n  ".join(
+        [f"{len(failed)} of {runs} runs came to no report, and are made again when the sweep is run again:", *shown]
+    )
 
 
 def _axes(grid: Mapping[str, Axis]) -> dict[str, dict[Value, dict[str, object]]]:
@@ -212,9 +236,13 @@ def _axes(grid: Mapping[str, Axis]) -> dict[str, dict[Value, dict[str, object]]]
         is_named = isinstance(given, Mapping)
         name = key if is_named else _last_word(key)
         if not NAME.fullmatch(name) or name in TAKEN:
-            raise InvalidArgument(f"grid: '{name}' is no name of a parameter; expected a letter, then letters, digits, '_', '.' or '-', and not {', '.join(sorted(TAKEN))}")
+            raise InvalidArgument(
+                f"grid: '{name}' is no name of a parameter; expected a letter, then letters, digits, '_', '.' or '-', and not {', '.join(sorted(TAKEN))}"
+            )
         if name in axes:
-            raise InvalidArgument(f"grid: two parameters are called '{name}'; give one a name: {{'name': {{'value': {{'{key}': ...}}}}}}")
+            raise InvalidArgument(
+                f"grid: two parameters are called '{name}'; give one a name: {{'name': {{'value': {{'{key}': ...}}}}}}"
+            )
         if not is_named and not isinstance(given, (list, tuple, range)):
             raise InvalidArgument(f"grid: {key}: expected a list of values, got {given!r}")
         if not given:
@@ -226,7 +254,9 @@ def _axes(grid: Mapping[str, Axis]) -> dict[str, dict[Value, dict[str, object]]]
         for value, of_value in changes.items():
             other = same.setdefault(results.part(_scalar(key, value)), value)
             if other is not value:
-                raise InvalidArgument(f"grid: {key}: {other!r} and {value!r} would be one value in the set; expected values that are written differently")
+                raise InvalidArgument(
+                    f"grid: {key}: {other!r} and {value!r} would be one value in the set; expected values that are written differently"
+                )
             if not isinstance(of_value, Mapping):
                 raise InvalidArgument(f"grid: {key}: {value}: expected what to put by JSON pointer, got {of_value!r}")
         _check_column(key, list(changes))
@@ -247,9 +277,13 @@ def _check_column(key: str, values: list[Value]) -> None:
 
 def _last_word(where: str) -> str:
     """Of a pointer, that is no number or star."""
-    words = [word for word in where.split("/") if word and word != "-" and not word.isdecimal() and not word.endswith("*")]
+    words = [
+        word for word in where.split("/") if word and word != "-" and not word.isdecimal() and not word.endswith("*")
+    ]
     if not where.startswith("/") or not words:
-        raise InvalidArgument(f"grid: '{where}' is no JSON pointer such as /controller/scheduler; or expected a dictionary of named values with it")
+        raise InvalidArgument(
+            f"grid: '{where}' is no JSON pointer such as /controller/scheduler; or expected a dictionary of named values with it"
+        )
     return words[-1]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which flows a phase's traffic entries stand for. Pure; the same rule as the engine's `scenario` crate."""
+
 import re
 from typing import Iterator, NamedTuple
 
@@ -54,13 +55,17 @@ def run_flows(scenario: dict, run_ms: int) -> list[Flow]:
         for index, ends in enumerate(zip(sources, destinations)):
             start_ms = entry.get("start_ms", 0) + index * entry.get("spread_ms", DEFAULT_SPREAD_MS) // len(sources)
             start_ms = start_ms * run_ms // duration_ms(scenario)
-            found.append(Flow(last, number, *ends, _iperf_options(scenario, entry), start_ms, f"{entry['name']}.{index}"))
+            found.append(
+                Flow(last, number, *ends, _iperf_options(scenario, entry), start_ms, f"{entry['name']}.{index}")
+            )
     return found
 
 
 def duration_ms(scenario: dict) -> int:
     """How long the file says that a run lasts."""
-    return sum(phase["duration_ms"] for phase in scenario["phases"]) if "phases" in scenario else scenario["duration_ms"]
+    return (
+        sum(phase["duration_ms"] for phase in scenario["phases"]) if "phases" in scenario else scenario["duration_ms"]
+    )
 
 
 def _party(scenario: dict, name: str) -> list[HostId] | list[RoutedHost]:
@@ -111,4 +116,6 @@ def _is_host(endpoint: str) -> bool:
 
 def kernel_congestion_control(entry: dict) -> str:
     """What Linux calls the `transport` of a `tcp` or `file` entry. Its reno is NewReno; it has no older one, and no XCP."""
-    return {"cubic": "cubic", "highspeed": "highspeed", "newreno": "reno", "reno": "reno"}[entry.get("transport", "cubic")]
+    return {"cubic": "cubic", "highspeed": "highspeed", "newreno": "reno", "reno": "reno"}[
+        entry.get("transport", "cubic")
+    ]

@@ -11,6 +11,7 @@
 WireGuard is the kernel's, or wireguard-go where the kernel has none. It lets in who has the other end's key, and nobody else. VXLAN would take what anybody sends to its port;
 so it is within a network namespace `lab-wg`, into which nothing leads but WireGuard.
 """
+
 import argparse
 import ipaddress
 import json
@@ -100,7 +101,12 @@ class Tunnel(NamedTuple):
         """Of these hosts in the list for `emulate --attach`, at the near end."""
         switches = {"r": "router", "s": "station", "o": "opsedge", "e": "edge"}
         return [
-            {switches[host.switch[0]]: int(host.switch[1:]), "port": host.access_port, "interface": self.interface(index), "probe": str(self.remote)}
+            {
+                switches[host.switch[0]]: int(host.switch[1:]),
+                "port": host.access_port,
+                "interface": self.interface(index),
+                "probe": str(self.remote),
+            }
             for index, host in enumerate(self.hosts)
         ]
 
@@ -111,7 +117,10 @@ def chosen(document: dict, names: list[str]) -> list[HostId | RoutedHost]:
     for host in scenario.hosts(document):
         by_name[host.name] = [host]
         by_name.setdefault(f"edge{host.edge}", []).append(host)
-    of_group = {group["name"]: next(group[key] for key in ("router", "station", "edge") if key in group) for group in scenario.groups(document)}
+    of_group = {
+        group["name"]: next(group[key] for key in ("router", "station", "edge") if key in group)
+        for group in scenario.groups(document)
+    }
     for host in scenario.routed_hosts(document):
         by_name[host.name] = [host]
         by_name.setdefault(of_group[host.name.rpartition(".")[0]], []).append(host)
@@ -139,17 +148,26 @@ def new_key(file: Path) -> str:
 def up(tunnel: Tunnel, *, key: Path, peer: str, to: str | None, listen: int, mtu: int, namespaces: bool) -> None:
     """Makes this end. What it made when something fails is taken away, and nothing else. Raises TunnelError."""
     if not KEY.fullmatch(peer):
-        raise TunnelError(f"--peer: '{peer}' is no public key; expected the 44 characters that `slotwise tunnel key` says at the other end")
+        raise TunnelError(
+            f"--peer: '{peer}' is no public key; expected the 44 characters that `slotwise tunnel key` says at the other end"
+        )
     _check_key(key)
     if to:
         _check_endpoint(to)
     there = _interfaces()
     for interface in tunnel.interfaces:
         if interface in there:
-            raise TunnelError(f"interface {interface} is there already; `slotwise tunnel down {tunnel.name}` takes it away, or choose another name")
-    for namespace in [tunnel.wireguard, *(map(tunnel.namespace, tunnel.hosts) if namespaces and tunnel.side == "far" else [])]:
+            raise TunnelError(
+                f"interface {interface} is there already; `slotwise tunnel down {tunnel.name}` takes it away, or choose another name"
+            )
+    for namespace in [
+        tunnel.wireguard,
+        *(map(tunnel.namespace, tunnel.hosts) if namespaces and tunnel.side == "far" else []),
+    ]:
         if Path(NAMESPACES, namespace).exists():
-            raise TunnelError(f"namespace {namespace} is there already; `slotwise tunnel down {tunnel.name}` takes it away where it is of a tunnel, or choose another name")
+            raise TunnelError(
+                f"namespace {namespace} is there already; `slotwise tunnel down {tunnel.name}` takes it away where it is of a tunnel, or choose another name"
+            )
     _check_number(tunnel)
     with ExitStack() as made:
         _make(tunnel, made, key=key, peer=peer, to=to, listen=listen, mtu=mtu, namespaces=namespaces)
@@ -190,7 +208,9 @@ def _check_endpoint(to: str) -> None:
         raise TunnelError(f"--to: '{host}': no address is known here ({getattr(error, 'strerror', error)})") from error
 
 
-def _make(tunnel: Tunnel, made: ExitStack, *, key: Path, peer: str, to: str | None, listen: int, mtu: int, namespaces: bool) -> None:
+def _make(
+    tunnel: Tunnel, made: ExitStack, *, key: Path, peer: str, to: str | None, listen: int, mtu: int, namespaces: bool
+) -> None:
     """Makes this end, and has `made` take away what there is of it. Raises TunnelError."""
     _said("ip", "netns", "add", tunnel.wireguard)
     made.callback(_try, "ip", "netns", "delete", tunnel.wireguard)
@@ -199,8 +219,20 @@ def _make(tunnel: Tunnel, made: ExitStack, *, key: Path, peer: str, to: str | No
     made.callback(_try, "ip", "link", "delete", tunnel.wireguard)
     endpoint = ["endpoint", to] if to else []
     _said(
-        "wg", "set", tunnel.wireguard, "private-key", str(key), "listen-port", str(listen),
-        "peer", peer, "allowed-ips", f"{tunnel.remote}/32", "persistent-keepalive", str(KEEPALIVE_S), *endpoint,
+        "wg",
+        "set",
+        tunnel.wireguard,
+        "private-key",
+        str(key),
+        "listen-port",
+        str(listen),
+        "peer",
+        peer,
+        "allowed-ips",
+        f"{tunnel.remote}/32",
+        "persistent-keepalive",
+        str(KEEPALIVE_S),
+        *endpoint,
     )
     # What it sends and receives outside stays in this namespace.
     _said("ip", "link", "set", tunnel.wireguard, "netns", tunnel.wireguard)
@@ -217,8 +249,23 @@ def _make(tunnel: Tunnel, made: ExitStack, *, key: Path, peer: str, to: str | No
 def _vxlan(tunnel: Tunnel, made: ExitStack, interface: str, index: int, namespace: str | None = None) -> None:
     """Makes an interface whose packets go through WireGuard, in this process's namespace or a new one."""
     _said(
-        "ip", "-n", tunnel.wireguard, "link", "add", interface, "type", "vxlan", "id", str(tunnel.number * (MOST_HOSTS + 1) + index),
-        "dstport", str(VXLAN_PORT), "local", str(tunnel.local), "remote", str(tunnel.remote), "nolearning",
+        "ip",
+        "-n",
+        tunnel.wireguard,
+        "link",
+        "add",
+        interface,
+        "type",
+        "vxlan",
+        "id",
+        str(tunnel.number * (MOST_HOSTS + 1) + index),
+        "dstport",
+        str(VXLAN_PORT),
+        "local",
+        str(tunnel.local),
+        "remote",
+        str(tunnel.remote),
+        "nolearning",
     )
     made.callback(_try, "ip", "-n", tunnel.wireguard, "link", "delete", interface)
     if namespace:
@@ -242,7 +289,9 @@ def _join(tunnel: Tunnel, made: ExitStack, index: int, host: HostId | RoutedHost
         _said(*within, "ip", "link", "set", "lo", "up")
     # What arrives at an edge are single packets with checksums, and nothing of this machine's own.
     _said(*within, "ethtool", "-K", interface, *OFFLOADS_OFF.split())
-    _said(*within, "sh", "-c", f"f=/proc/sys/net/ipv6/conf/{interface}/disable_ipv6; if [ -e $f ]; then echo 1 > $f; fi")
+    _said(
+        *within, "sh", "-c", f"f=/proc/sys/net/ipv6/conf/{interface}/disable_ipv6; if [ -e $f ]; then echo 1 > $f; fi"
+    )
     if tunnel.side == "far":
         _said(*within, "ip", "link", "set", interface, "address", host.mac)
         _said(*within, "ip", "address", "add", f"{host.ip}/8", "dev", interface)
@@ -268,7 +317,9 @@ def down(name: str) -> None:
     if wireguard in _interfaces():
         _said("ip", "link", "delete", wireguard)
     # One in which there is something else is somebody else's. Interfaces of VXLAN that went out of it end with it, wherever they are.
-    if Path(NAMESPACES, wireguard).exists() and (wireguard in within or all(each == "lo" or own.fullmatch(each) for each in within)):
+    if Path(NAMESPACES, wireguard).exists() and (
+        wireguard in within or all(each == "lo" or own.fullmatch(each) for each in within)
+    ):
         _said("ip", "netns", "delete", wireguard)
 
 
@@ -279,12 +330,18 @@ def _namespaces() -> list[str]:
 
 def _vxlans(namespace: str | None = None) -> dict[str, str]:
     """Interfaces of VXLAN here or in a namespace, each with its own end's address."""
-    return {link["ifname"]: link.get("linkinfo", {}).get("info_data", {}).get("local", "") for link in _links(namespace, "type", "vxlan")}
+    return {
+        link["ifname"]: link.get("linkinfo", {}).get("info_data", {}).get("local", "")
+        for link in _links(namespace, "type", "vxlan")
+    }
 
 
 def _addresses(namespace: str | None = None) -> dict[str, list[str]]:
     """Addresses of interfaces here or in a namespace."""
-    return {each["ifname"]: [address["local"] for address in each["addr_info"] if "local" in address] for each in _shown(namespace, "address", "show")}
+    return {
+        each["ifname"]: [address["local"] for address in each["addr_info"] if "local" in address]
+        for each in _shown(namespace, "address", "show")
+    }
 
 
 def _interfaces(namespace: str | None = None) -> list[str]:
@@ -319,7 +376,9 @@ def _wireguard(interface: str) -> None:
         _said("ip", "link", "add", interface, "type", "wireguard")
     except TunnelError as error:
         if not shutil.which("wireguard-go"):
-            raise TunnelError(f"{error}; expected a kernel with WireGuard, or wireguard-go (Debian: apt install wireguard-go)") from error
+            raise TunnelError(
+                f"{error}; expected a kernel with WireGuard, or wireguard-go (Debian: apt install wireguard-go)"
+            ) from error
         _said("wireguard-go", interface)
 
 
@@ -329,7 +388,9 @@ def _said(*command: str, text: str | None = None) -> str:
         done = subprocess.run(command, input=text or "", capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
         packages = {"wg": "wireguard-tools", "ip": "iproute2"}
-        raise TunnelError(f"{command[0]}: not there; Debian: apt install {packages.get(command[0], command[0])}") from error
+        raise TunnelError(
+            f"{command[0]}: not there; Debian: apt install {packages.get(command[0], command[0])}"
+        ) from error
     if done.returncode != 0:
         # wireguard-go has its advice in a box.
         lines = [line for line in done.stderr.splitlines() if not re.match("[\u2502\u250c\u2514]", line)]
@@ -358,22 +419,62 @@ def _in(numbers: range) -> Callable[[str], int]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="slotwise tunnel", description="Hosts on another machine join a live network (docs/tunnels.md). Needs root.", allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="slotwise tunnel",
+        description="Hosts on another machine join a live network (docs/tunnels.md). Needs root.",
+        allow_abbrev=False,
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    key = commands.add_parser("key", help="write a new private key to FILE, and print the public one, which the other end is told", allow_abbrev=False)
+    key = commands.add_parser(
+        "key",
+        help="write a new private key to FILE, and print the public one, which the other end is told",
+        allow_abbrev=False,
+    )
     key.add_argument("file", type=Path, metavar="FILE")
-    ups = commands.add_parser("up", help="make one end; the near one prints the list for `slotwise emulate --attach`", allow_abbrev=False)
+    ups = commands.add_parser(
+        "up", help="make one end; the near one prints the list for `slotwise emulate --attach`", allow_abbrev=False
+    )
     ups.add_argument("name", type=_name, metavar="NAME", help="what its interfaces begin with")
-    ups.add_argument("--side", choices=["near", "far"], required=True, help="near: where the network is; far: where the hosts are")
+    ups.add_argument(
+        "--side", choices=["near", "far"], required=True, help="near: where the network is; far: where the hosts are"
+    )
     ups.add_argument("--scenario", type=Path, required=True, metavar="FILE", help="the same at both ends")
-    ups.add_argument("--hosts", type=_listed, required=True, metavar="NAMES", help="hosts (h2_0) or whole switches (edge2), with commas; the same at both ends")
+    ups.add_argument(
+        "--hosts",
+        type=_listed,
+        required=True,
+        metavar="NAMES",
+        help="hosts (h2_0) or whole switches (edge2), with commas; the same at both ends",
+    )
     ups.add_argument("--key", type=Path, required=True, metavar="FILE", help="this end's private key")
     ups.add_argument("--peer", required=True, metavar="KEY", help="the other end's public key")
     ups.add_argument("--to", metavar="HOST:PORT", help="where the other end is; one end may leave it out, and waits")
-    ups.add_argument("--listen", type=_in(PORTS), default=DEFAULT_PORT, metavar="PORT", help=f"UDP port of this end; {DEFAULT_PORT} unless given")
-    ups.add_argument("--number", type=_in(NUMBERS), default=0, metavar="N", help="tells tunnels of one machine apart; the same at both ends, 0 unless given")
-    ups.add_argument("--mtu", type=_in(MTUS), default=WIREGUARD_MTU, metavar="BYTES", help=f"of WireGuard; hosts have {VXLAN_BYTES} less; {WIREGUARD_MTU} unless given")
-    ups.add_argument("--namespaces", action="store_true", help="at the far end, each host in a network namespace NAME-HOST; needed for more than one")
+    ups.add_argument(
+        "--listen",
+        type=_in(PORTS),
+        default=DEFAULT_PORT,
+        metavar="PORT",
+        help=f"UDP port of this end; {DEFAULT_PORT} unless given",
+    )
+    ups.add_argument(
+        "--number",
+        type=_in(NUMBERS),
+        default=0,
+        metavar="N",
+        help="tells tunnels of one machine apart; the same at both ends, 0 unless given",
+    )
+    ups.add_argument(
+        "--mtu",
+        type=_in(MTUS),
+        default=WIREGUARD_MTU,
+        metavar="BYTES",
+        help=f"of WireGuard; hosts have {VXLAN_BYTES} less; {WIREGUARD_MTU} unless given",
+    )
+    ups.add_argument(
+        "--namespaces",
+        action="store_true",
+        help="at the far end, each host in a network namespace NAME-HOST; needed for more than one",
+    )
     downs = commands.add_parser("down", help="take an end away", allow_abbrev=False)
     downs.add_argument("name", type=_name, metavar="NAME")
     return parser
@@ -389,12 +490,22 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "down":
             down(options.name)
         else:
-            tunnel = Tunnel(options.name, options.side, options.number, chosen(scenario.load(options.scenario), options.hosts))
+            tunnel = Tunnel(
+                options.name, options.side, options.number, chosen(scenario.load(options.scenario), options.hosts)
+            )
             if not tunnel.hosts:
                 parser.error("--hosts: expected at least one")
             if tunnel.side == "far" and len(tunnel.hosts) > 1 and not options.namespaces:
                 parser.error(f"{len(tunnel.hosts)} hosts of one network on one machine: expected --namespaces")
-            up(tunnel, key=options.key, peer=options.peer, to=options.to, listen=options.listen, mtu=options.mtu, namespaces=options.namespaces)
+            up(
+                tunnel,
+                key=options.key,
+                peer=options.peer,
+                to=options.to,
+                listen=options.listen,
+                mtu=options.mtu,
+                namespaces=options.namespaces,
+            )
             if tunnel.side == "near":
                 print(json.dumps(tunnel.entries()))
     except (SlotwiseError, ScenarioError, OSError) as error:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures that several test files use."""
+
 import json
 import os
 import stat
@@ -37,10 +38,14 @@ def hosts_told(network: dict) -> dict[str, Told]:
     for node in apps.get("routes", {"nodes": []})["nodes"]:
         for port in node["ports"]:
             for host in port.get("hosts", []):
-                found[host["name"]] = Told(f"r{node['device_id'] - FIRST_ROUTER_ID}", port["port"], host["ip"], host["mac"])
+                found[host["name"]] = Told(
+                    f"r{node['device_id'] - FIRST_ROUTER_ID}", port["port"], host["ip"], host["mac"]
+                )
     for station in apps.get("ring", {"stations": []})["stations"]:
         for host in station["hosts"]:
-            found[host["name"]] = Told(f"s{station['device_id'] - FIRST_STATION_ID}", host["port"], host["ip"], host["mac"])
+            found[host["name"]] = Told(
+                f"s{station['device_id'] - FIRST_STATION_ID}", host["port"], host["ip"], host["mac"]
+            )
     for edge in apps.get("ops", {"edges": []})["edges"]:
         for host in edge["hosts"]:
             found[host["name"]] = Told(f"o{edge['number']}", host["port"], host["ip"], host["mac"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/clean-net, in PID and network namespaces of its own: it deletes interfaces."""
+
 import fcntl
 import os
 import re
@@ -45,7 +46,11 @@ def scene(namespaces, tmp_path):
         script = SCENE.format(mark=MARK, live=live, clean_net=home.root() / "scripts" / "clean-net")
         return subprocess.run(
             ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "-c", script],
-            cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True, text=True, check=False,
+            cwd=tmp_path,
+            env=os.environ | {"TMPDIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     return run
@@ -78,9 +83,15 @@ def test_only_what_belongs_to_dead_runs_goes(scene, tmp_path):
     (killed,) = [line for line in lines if line.startswith("processes: ")]
     assert re.fullmatch(r"processes: \d+ \((bash|sleep)\) \d+ \((bash|sleep)\)", killed)
     assert "live lives" in lines and "other lives" in lines
-    assert "interfaces: none" in lines and any(line.startswith("e3-eth1") for line in lines), "they may be the living run's"
+    assert "interfaces: none" in lines and any(line.startswith("e3-eth1") for line in lines), (
+        "they may be the living run's"
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "slotwise-Birth1", "slotwise-Papers", "slotwise-backup", "slotwise-living", "up",
+        "slotwise-Birth1",
+        "slotwise-Papers",
+        "slotwise-backup",
+        "slotwise-living",
+        "up",
     ]
 
 
@@ -119,7 +130,11 @@ def test_what_may_belong_to_a_living_run_is_left_alone(namespaces, tmp_path):
     script = DOUBTS.format(mark=MARK, clean_net=home.root() / "scripts" / "clean-net")
     result = subprocess.run(
         ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "-c", script],
-        cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True, text=True, check=False,
+        cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
@@ -127,7 +142,10 @@ def test_what_may_belong_to_a_living_run_is_left_alone(namespaces, tmp_path):
     for one in ("gone", "elsewhere", "empty", "relative", "lost", "odd"):
         assert f"{one} lives" in lines
     assert re.search(r"\d+ \(sleep\)", result.stderr)
-    for doubt, why in (("/nowhere/slotwise-lost", "there is none"), (f"{tmp_path}/slotwise-fifo", "it cannot be looked at")):
+    for doubt, why in (
+        ("/nowhere/slotwise-lost", "there is none"),
+        (f"{tmp_path}/slotwise-fifo", "it cannot be looked at"),
+    ):
         assert any(doubt in line and why in line for line in result.stderr.splitlines()), result.stderr
     assert (tmp_path / "slotwise-seen" / "lock").exists()
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docker-compose.yml and docker/, read by parsers: not every machine that runs the tests has a container engine."""
+
 import json
 import re
 import shutil
@@ -111,12 +112,23 @@ def test_an_image_that_builds_with_maven_copies_what_the_poms_read() -> None:
     read = []
     for dockerfile in DOCKERFILES:
         parsed = instructions(dockerfile)
-        copied = [ROOT / word for instruction, arguments in parsed if instruction == "COPY" and "--from" not in arguments for word in arguments.split()[:-1]]
+        copied = [
+            ROOT / word
+            for instruction, arguments in parsed
+            if instruction == "COPY" and "--from" not in arguments
+            for word in arguments.split()[:-1]
+        ]
         for built in re.findall(r"mvn .*--projects (\S+)", "\n".join(arguments for _, arguments in parsed)):
             poms = [ROOT / "controller" / module / "pom.xml" for module in built.split(",")]
-            read += [(dockerfile.parent.name, ROOT / path, copied) for pom in poms for path in re.findall(r"\.\./\.\./([\w./-]+)", pom.read_text())]
+            read += [
+                (dockerfile.parent.name, ROOT / path, copied)
+                for pom in poms
+                for path in re.findall(r"\.\./\.\./([\w./-]+)", pom.read_text())
+            ]
     assert read
-    assert [(image, path) for image, path, copied in read if not any(path.is_relative_to(each) for each in copied)] == []
+    assert [
+        (image, path) for image, path, copied in read if not any(path.is_relative_to(each) for each in copied)
+    ] == []
 
 
 def test_every_dockerfile_is_used() -> None:

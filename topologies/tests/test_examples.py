@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Examples that are called wrongly end with a line that says so."""
+
 import os
 import subprocess
 import sys
@@ -14,13 +15,17 @@ XFER = home.root() / "topologies" / "examples" / "xfer.py"
 def xfer(*arguments, **environment) -> subprocess.CompletedProcess:
     """Runs the example in a network of its own."""
     return subprocess.run(
-        ["unshare", "--net", sys.executable, XFER, *arguments], capture_output=True, text=True, check=False,
+        ["unshare", "--net", sys.executable, XFER, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
         env=os.environ | {"PYTHONPATH": str(home.root() / "topologies")} | environment,
     )
 
 
 @pytest.mark.parametrize(
-    ("sent", "stored", "said"), [("none", "stored", "none: no such file"), ("sent", "sent", "sent: is there already")],
+    ("sent", "stored", "said"),
+    [("none", "stored", "none: no such file"), ("sent", "sent", "sent: is there already")],
 )
 def test_files_are_looked_at_before_anything_is_built(namespaces, tmp_path, sent, stored, said):
     (tmp_path / "sent").touch()

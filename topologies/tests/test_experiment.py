@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builders and the short API. The `slotwise` command is a stand-in here: what it is given and what it answers."""
+
 import inspect
 import json
 from pathlib import Path
@@ -8,8 +9,21 @@ import pytest
 import yaml
 
 from slotwise import (
-    CommandNotFound, Experiment, InvalidArgument, Network, RunFailed, ScenarioError, SlotwiseError, Star, UnknownArgument, UnknownEndpoint,
-    UnknownFibre, UnknownName, builders, home, scenario,
+    CommandNotFound,
+    Experiment,
+    InvalidArgument,
+    Network,
+    RunFailed,
+    ScenarioError,
+    SlotwiseError,
+    Star,
+    UnknownArgument,
+    UnknownEndpoint,
+    UnknownFibre,
+    UnknownName,
+    builders,
+    home,
+    scenario,
 )
 
 MIX = home.root() / "schema" / "examples" / "valid" / "mixed.yaml"
@@ -29,7 +43,9 @@ def test_each_edge_may_have_its_own_number_of_hosts():
     assert [edge["hosts"] for edge in star.scenario["edges"]] == [0, 1, 4]
     with pytest.raises(InvalidArgument, match="one for each of 3 edges, got 2"):
         builders.star(3, [1, 2])
-    with pytest.raises(InvalidArgument, match="hosts_per_edge: expected one number, or one for each of 3 edges, got '2'"):
+    with pytest.raises(
+        InvalidArgument, match="hosts_per_edge: expected one number, or one for each of 3 edges, got '2'"
+    ):
         builders.star(3, "2")
     with pytest.raises(InvalidArgument, match="edges: expected a number of edges, got '3'"):
         builders.star("3")
@@ -44,7 +60,12 @@ def test_delays_are_spread_from_end_to_end():
 
 
 def test_clocks_optics_and_faults_of_every_kind_are_a_scenario():
-    star = Star(3, signaling="out-of-band").tcp().clocks(max_offset_ns=1000).optics(attenuation_mdb={1: 2500}, margin_mdb=1000)
+    star = (
+        Star(3, signaling="out-of-band")
+        .tcp()
+        .clocks(max_offset_ns=1000)
+        .optics(attenuation_mdb={1: 2500}, margin_mdb=1000)
+    )
     lengths = {"for_s": 0.02, "edge": 1, "share": 0.5, "least_ns": 100, "most_ns": 5000}
     for kind, options in builders.FAULTS.items():
         if kind not in ("router-restart", "station-restart", "switch-restart", "opsedge-restart"):
@@ -93,7 +114,11 @@ def test_what_is_wrong_is_said_with_the_line_that_said_so():
 @pytest.mark.parametrize(
     ("source", "destination", "said"),
     [
-        ("edge9", "all", "scenario 'star4' has no edge or host 'edge9'; did you mean '.*it has all, edge0, edge1, edge2, edge3"),
+        (
+            "edge9",
+            "all",
+            "scenario 'star4' has no edge or host 'edge9'; did you mean '.*it has all, edge0, edge1, edge2, edge3",
+        ),
         ("all", "h1_2", "edge1 of scenario 'star4' has no host 'h1_2'; did you mean '.*it has h1_0, h1_1"),
         ("h7_0", "all", "it has all, edge0, edge1, edge2, edge3"),
         (3, "all", "no edge or host '3'"),
@@ -113,9 +138,14 @@ def test_unknown_fibres_are_refused_with_those_that_there_are():
 
 def test_traffic_belongs_to_the_phase_before_it():
     star = Star()
-    star.phase("one", seconds=0.5).tcp("all", "all").phase("two").udp("h0_0", "h1_0", 1_000_000, 500).file("h0_0", "h1_0", 10)
+    star.phase("one", seconds=0.5).tcp("all", "all").phase("two").udp("h0_0", "h1_0", 1_000_000, 500).file(
+        "h0_0", "h1_0", 10
+    )
     phases = star.scenario["phases"]
-    assert [(phase["name"], phase["duration_ms"], len(phase["traffic"])) for phase in phases] == [("one", 500, 1), ("two", 5000, 2)]
+    assert [(phase["name"], phase["duration_ms"], len(phase["traffic"])) for phase in phases] == [
+        ("one", 500, 1),
+        ("two", 5000, 2),
+    ]
     star.link_change(0.1, edge=1, up=False)
     scenario.check(star.scenario)
 
@@ -125,7 +155,9 @@ def test_a_mix_without_phases_gets_one_as_long_as_its_run():
     del document["phases"]
     mix = Experiment(document).tcp("edge0", "edge1").file("h0_0", "h1_0", 10)
     scenario.check(mix.scenario)
-    assert [(phase["name"], phase["duration_ms"], len(phase["traffic"])) for phase in mix.scenario["phases"]] == [("main", 1500, 2)]
+    assert [(phase["name"], phase["duration_ms"], len(phase["traffic"])) for phase in mix.scenario["phases"]] == [
+        ("main", 1500, 2)
+    ]
 
 
 def test_schedulers_have_settings_and_change_in_time():
@@ -145,16 +177,32 @@ def test_the_base_of_an_experiment_is_not_changed():
 def report(ok: bool) -> dict:
     flow = {"from": "h0_0", "to": "h1_0", "goodput_bps": 5.0}
     failures = [] if ok else ["1 collision"]
-    return {"verdict": {"ok": ok, "failures": failures, "notes": []}, "phases": [{"name": "main", "flows": [flow, flow]}]}
+    return {
+        "verdict": {"ok": ok, "failures": failures, "notes": []},
+        "phases": [{"name": "main", "flows": [flow, flow]}],
+    }
 
 
 def test_run_hands_the_scenario_over_and_returns_the_report(command):
     place = command(report(ok=True), 0)
-    result = Star(3).tcp().run(seed=7, duration_s=2, pcap="captures", pcap_filter="edge0-*,data", snaplen=96, target="bmv2")
+    result = (
+        Star(3).tcp().run(seed=7, duration_s=2, pcap="captures", pcap_filter="edge0-*,data", snaplen=96, target="bmv2")
+    )
     arguments = (place / "arguments").read_text().split()
     assert arguments[0] == "emulate"
     assert arguments[4:] == [
-        "--seed", "7", "--duration", "2", "--pcap", "captures", "--pcap-filter", "edge0-*,data", "--snaplen", "96", "--target", "bmv2",
+        "--seed",
+        "7",
+        "--duration",
+        "2",
+        "--pcap",
+        "captures",
+        "--pcap-filter",
+        "edge0-*,data",
+        "--snaplen",
+        "96",
+        "--target",
+        "bmv2",
         "--until-input-ends",
     ]
     assert len(yaml.safe_load((place / "scenario.yaml").read_text())["edges"]) == 3
@@ -166,10 +214,22 @@ def test_simulate_takes_ports_columns_report_and_scheduler(command):
     place = command(report(ok=True), 0)
     star = Star(3).tcp()
     kept = place / "kept.json"
-    result = star.simulate(rest_port=0, p4runtime_port=9000, columns=place, sample_frames=5, report=kept, scheduler="islip")
+    result = star.simulate(
+        rest_port=0, p4runtime_port=9000, columns=place, sample_frames=5, report=kept, scheduler="islip"
+    )
     arguments = (place / "arguments").read_text().split()
     assert arguments[:1] + arguments[2:] == [
-        "simulate", "--report", str(kept), "--rest-port", "0", "--p4runtime-port", "9000", "--columns", str(place), "--sample-frames", "5",
+        "simulate",
+        "--report",
+        str(kept),
+        "--rest-port",
+        "0",
+        "--p4runtime-port",
+        "9000",
+        "--columns",
+        str(place),
+        "--sample-frames",
+        "5",
         "--until-input-ends",
     ]
     assert yaml.safe_load((place / "scenario.yaml").read_text())["controller"]["scheduler"] == "islip"
@@ -193,11 +253,19 @@ def test_schedulers_of_ones_own_are_found_from_where_their_file_is(command, tmp_
     place = tmp_path / "elsewhere"
     place.mkdir()
     document = yaml.safe_load(MIX.read_text())
-    document["schedulers"] = {"a": {"jar": "a.jar"}, "b": {"command": ["b"]}, "c": {"command": ["c"], "directory": "/c"}}
+    document["schedulers"] = {
+        "a": {"jar": "a.jar"},
+        "b": {"command": ["b"]},
+        "c": {"command": ["c"], "directory": "/c"},
+    }
     (place / "own.yaml").write_text(yaml.safe_dump(document))
     own = kind.load(place / "own.yaml")
     own.simulate(scheduler="b")
-    expected = {"a": {"jar": f"{place}/a.jar"}, "b": {"command": ["b"], "directory": str(place)}, "c": {"command": ["c"], "directory": "/c"}}
+    expected = {
+        "a": {"jar": f"{place}/a.jar"},
+        "b": {"command": ["b"], "directory": str(place)},
+        "c": {"command": ["c"], "directory": "/c"},
+    }
     assert yaml.safe_load((seen / "scenario.yaml").read_text())["schedulers"] == expected
     own.save(place / "beside.yaml")
     assert scenario.load(place / "beside.yaml")["schedulers"] == document["schedulers"]
@@ -234,7 +302,9 @@ def test_a_broken_invariant_is_an_exception_with_the_report(command):
 
 def test_a_run_without_a_report_is_an_exception_with_what_the_program_said(command, capfd):
     command(None, 3, "a warning\nslotwise: the host agent has ended")
-    with pytest.raises(RunFailed, match="(?s)status 3 and without a report: a warning\nslotwise: the host agent has ended") as failure:
+    with pytest.raises(
+        RunFailed, match="(?s)status 3 and without a report: a warning\nslotwise: the host agent has ended"
+    ) as failure:
         Star().tcp().run()
     assert failure.value.said == ["a warning", "slotwise: the host agent has ended"]
     assert (failure.value.status, failure.value.report) == (3, None)
@@ -258,12 +328,15 @@ def test_half_a_report_is_none(command):
 def test_what_only_the_engine_refuses_is_said_of_the_callers_scenario(command):
     place = command(None, 1)
     script = place / "slotwise"
-    wrong = '#!/bin/sh\nprintf "slotwise: %s:\\n/frame/guard_ns: too long; expected less\\n/: empty\\n" "$2" >&2\nexit 1\n'
+    wrong = (
+        '#!/bin/sh\nprintf "slotwise: %s:\\n/frame/guard_ns: too long; expected less\\n/: empty\\n" "$2" >&2\nexit 1\n'
+    )
     script.write_text(wrong)
     with pytest.raises(ScenarioError) as refusal:
         Star().tcp().simulate()
     assert [(problem.pointer, problem.reason) for problem in refusal.value.problems] == [
-        ("/frame/guard_ns", "too long; expected less"), ("", "empty"),
+        ("/frame/guard_ns", "too long; expected less"),
+        ("", "empty"),
     ]
     assert "scenario 'star4': /frame/guard_ns" in str(refusal.value)
     assert "/tmp/slotwise" not in str(refusal.value)
@@ -272,8 +345,10 @@ def test_what_only_the_engine_refuses_is_said_of_the_callers_scenario(command):
 
 def test_however_many_problems_the_engine_finds_they_are_all_there(command, tmp_path):
     place = command(None, 1)
-    (place / "slotwise").write_text('#!/bin/sh\nprintf "slotwise: %s:\\n" "$2" >&2\n'
-                                    'for i in $(seq 1000); do echo "/edges/$i: odd; expected even" >&2; done\nexit 1\n')
+    (place / "slotwise").write_text(
+        '#!/bin/sh\nprintf "slotwise: %s:\\n" "$2" >&2\n'
+        'for i in $(seq 1000); do echo "/edges/$i: odd; expected even" >&2; done\nexit 1\n'
+    )
     for refused in (lambda: Star().tcp().simulate(quiet=True), lambda: Star().tcp().save(tmp_path / "mine.yaml")):
         with pytest.raises(ScenarioError) as refusal:
             refused()
@@ -282,7 +357,9 @@ def test_however_many_problems_the_engine_finds_they_are_all_there(command, tmp_
 
 def test_what_only_the_engine_refuses_is_not_saved(command, tmp_path):
     place = command(None, 1)
-    (place / "slotwise").write_text('#!/bin/sh\n[ "$1" = check ] && printf "slotwise: $2:\\n/frame: odd; expected even\\n" >&2\nexit 1\n')
+    (place / "slotwise").write_text(
+        '#!/bin/sh\n[ "$1" = check ] && printf "slotwise: $2:\\n/frame: odd; expected even\\n" >&2\nexit 1\n'
+    )
     mine = tmp_path / "mine.yaml"
     with pytest.raises(ScenarioError, match="^scenario 'star4': /frame: odd; expected even"):
         Star().tcp().save(mine)

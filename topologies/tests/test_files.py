@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that are there whole, or as they were before."""
+
 import errno
 import os
 from pathlib import Path

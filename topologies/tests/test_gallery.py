@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gallery's examples: each is short, runs, leaves its picture, and prints what its description says."""
+
 import os
 import re
 import subprocess
@@ -38,7 +39,12 @@ def test_an_example_shows_what_it_says(name, tmp_path):
     example = GALLERY / f"{name}.py"
     assert len(example.read_text().splitlines()) <= MOST_LINES
     done = subprocess.run(
-        [sys.executable, example], capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path,
+        [sys.executable, example],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(home.root() / "topologies")},
     )
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """slotwise.gtp over the loopback interface."""
+
 import hashlib
 import json
 import os
@@ -41,7 +42,10 @@ def test_files_go_both_ways(tmp_path, key, served):
     assert stored.read_bytes() == (served / "back").read_bytes() == CONTENT
     assert received.sha256 == sent.sha256 == hashlib.sha256(CONTENT).hexdigest()
     assert received.bytes == len(CONTENT) and received.goodput_bps > 0
-    assert [(report.values["role"], report.values["ok"]) for report in server.reports] == [("send", True), ("receive", True)]
+    assert [(report.values["role"], report.values["ok"]) for report in server.reports] == [
+        ("send", True),
+        ("receive", True),
+    ]
 
 
 def test_names_that_look_like_options_are_names(tmp_path, key, served, monkeypatch):
@@ -106,8 +110,12 @@ class Sender:
         self.file.write_bytes(os.urandom(self.BYTES))
         words = ["send", "--key", key, "--rate-bps", "40000000", self.file, address]
         # pylint: disable-next=consider-using-with
-        self._process = subprocess.Popen([home.slotwise_command(), "gtp", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        while f" of {self.BYTES} bytes of 1 files" not in (line := self._process.stderr.readline()) or line.startswith("slotwise gtp: 0 of"):
+        self._process = subprocess.Popen(
+            [home.slotwise_command(), "gtp", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        while f" of {self.BYTES} bytes of 1 files" not in (line := self._process.stderr.readline()) or line.startswith(
+            "slotwise gtp: 0 of"
+        ):
             assert line
 
     def end(self, how):
@@ -122,11 +130,19 @@ def test_a_sender_that_is_interrupted_may_send_again_at_once(tmp_path, key, serv
         printed, said = sender.end(signal.SIGINT)
         again = gtp.send(sender.file, server.address, key)
     ended = json.loads(printed)
-    assert (ended["ok"], ended["error"], ended["role"]) == (False, "cut off: this end was stopped", "send") and said.endswith("interrupted\n")
+    assert (ended["ok"], ended["error"], ended["role"]) == (
+        False,
+        "cut off: this end was stopped",
+        "send",
+    ) and said.endswith("interrupted\n")
     assert 0 < ended["goodput_bps"] < 60_000_000
     assert (served / "large").read_bytes() == sender.file.read_bytes() and again.bytes == Sender.BYTES
     cut_off, whole = [report.values for report in server.reports]
-    assert (cut_off["ok"], cut_off["error"], cut_off["role"]) == (False, "cut off: the other end was stopped", "receive")
+    assert (cut_off["ok"], cut_off["error"], cut_off["role"]) == (
+        False,
+        "cut off: the other end was stopped",
+        "receive",
+    )
     assert 0 < cut_off["goodput_bps"] < 60_000_000 and whole["ok"]
 
 
@@ -136,11 +152,17 @@ def test_a_daemon_reports_what_was_refused_or_cut_off_too(tmp_path, key, served)
             gtp.receive(server.address, "none", tmp_path / "stored", key)
         sender = Sender(tmp_path, server.address, key)
         sender.end(signal.SIGKILL)
-        with pytest.raises(gtp.GtpError, match="a transfer to this name is under way; one that was cut off ends when nothing was heard of it for --timeout-s"):
+        with pytest.raises(
+            gtp.GtpError,
+            match="a transfer to this name is under way; one that was cut off ends when nothing was heard of it for --timeout-s",
+        ):
             gtp.send(sender.file, server.address, key)
         with pytest.raises(gtp.GtpError, match="there is a file of that name already"):
             gtp.send(served / "file", server.address, key)
-    said = [(report.values["role"], report.values["file"], report.values["error"].partition(";")[0]) for report in server.reports]
+    said = [
+        (report.values["role"], report.values["file"], report.values["error"].partition(";")[0])
+        for report in server.reports
+    ]
     assert said == [
         ("none", "none", "refused: there is no such file"),
         ("none", "large", "refused: a transfer to this name is under way"),
@@ -169,10 +191,13 @@ def test_a_path_that_is_no_text_is_sent_by_another_name_and_received(tmp_path, k
     assert (served / "latin").read_bytes() == (tmp_path / odd / f"{odd}.out").read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize("options, said", [
-    ({"rate": 5}, "unexpected argument '--rate' found"),
-    ({"rate_bps": "100M"}, "'100M' for '--rate-bps <BPS>': expected b/s, an integer from 10000"),
-])
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ({"rate": 5}, "unexpected argument '--rate' found"),
+        ({"rate_bps": "100M"}, "'100M' for '--rate-bps <BPS>': expected b/s, an integer from 10000"),
+    ],
+)
 def test_a_wrong_argument_is_named(tmp_path, key, options, said):
     with pytest.raises(gtp.GtpError, match=said):
         gtp.receive("127.0.0.1", "file", tmp_path / "stored", key, **options)
@@ -184,18 +209,23 @@ def test_a_port_that_cannot_be_is_no_name(tmp_path, key):
 
 
 def test_a_directory_that_is_not_there_is_said(tmp_path, key, served):
-    with gtp.Server(served, key, bind="127.0.0.1:0", take=True) as server, pytest.raises(gtp.GtpError, match="directories be there"):
+    with (
+        gtp.Server(served, key, bind="127.0.0.1:0", take=True) as server,
+        pytest.raises(gtp.GtpError, match="directories be there"),
+    ):
         gtp.send(served / "file", server.address, key, name="none/file")
 
 
 @pytest.fixture(name="stand_in")
 def command_that_is_a_script(tmp_path, monkeypatch):
     """Has a shell script in place of the command."""
+
     def stand_in(script: str) -> None:
         command = tmp_path / "slotwise"
         command.write_text("#!/bin/sh\n" + script)
         command.chmod(0o755)
         monkeypatch.setenv("SLOTWISE_COMMAND", str(command))
+
     return stand_in
 
 
@@ -244,10 +274,28 @@ class Controller(BaseHTTPRequestHandler):
 
 def test_a_report_does_not_wait_for_the_controller(tmp_path, key, served):
     Controller.printed = tmp_path / "printed"
-    with ThreadingHTTPServer(("127.0.0.1", 0), Controller) as controller, gtp.Server(served, key, bind="127.0.0.1:0") as server:
+    with (
+        ThreadingHTTPServer(("127.0.0.1", 0), Controller) as controller,
+        gtp.Server(served, key, bind="127.0.0.1:0") as server,
+    ):
         Thread(target=controller.serve_forever, daemon=True).start()
-        words = ["receive", server.address, "file", "--out", tmp_path / "stored", "--key", key, "--granted-by", f"http://127.0.0.1:{controller.server_port}",
-                 "--session", "film", "--source", "a", "--sink", "b"]
+        words = [
+            "receive",
+            server.address,
+            "file",
+            "--out",
+            tmp_path / "stored",
+            "--key",
+            key,
+            "--granted-by",
+            f"http://127.0.0.1:{controller.server_port}",
+            "--session",
+            "film",
+            "--source",
+            "a",
+            "--sink",
+            "b",
+        ]
         with Controller.printed.open("w") as printed:
             subprocess.run([home.slotwise_command(), "gtp", *words], stdout=printed, check=True, timeout=60)
         controller.shutdown()

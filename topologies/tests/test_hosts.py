@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The host agent, with real Mininet hosts in a network namespace; a Linux bridge stands in for the fabric."""
+
 import asyncio
 import json
 import os
@@ -29,7 +30,10 @@ class RunningAgent:
         file.write_text(yaml.safe_dump(scenario))
         self.process = subprocess.Popen(
             ["unshare", "--net", sys.executable, "-m", "slotwise.hosts", "--scenario", str(file)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(directory)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"TMPDIR": str(directory)},
         )
 
     def tell(self, command) -> None:
@@ -101,7 +105,8 @@ def test_phases_run_on_command(agent, tmp_path):
     assert ready["event"] == "ready"
     assert ready["pid"] == agent.process.pid
     assert ready["ports"] == [
-        {"edge": 0, "port": 1, "interface": "e0-eth1"}, {"edge": 1, "port": 1, "interface": "e1-eth1"},
+        {"edge": 0, "port": 1, "interface": "e0-eth1"},
+        {"edge": 1, "port": 1, "interface": "e1-eth1"},
     ]
     agent.bridge(ready["ports"])
     agent.tell({"command": "phase", "index": 0, "duration_ms": 300})
@@ -143,14 +148,21 @@ def test_hosts_have_the_scenarios_addresses_and_plain_packets(agent):
     assert (interface["mtu"], interface["operstate"]) == (1450, "UP")
     assert "e1-eth1" not in agent.in_namespace("ip", "-brief", "-4", "address", "show")
     features = agent.in_namespace("ethtool", "--show-features", "e1-eth1")
-    for feature in ("tx-checksumming", "tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload"):
+    for feature in (
+        "tx-checksumming",
+        "tcp-segmentation-offload",
+        "generic-segmentation-offload",
+        "generic-receive-offload",
+    ):
         assert f"{feature}: off" in features
 
 
 def test_flows_over_the_run_start_in_their_time_and_are_waited_for_after_the_last_phase(mixed_agent):
     mixed_agent.bridge(mixed_agent.hear()["ports"])
     mixed_agent.tell({"command": "phase", "index": 0, "duration_ms": 300, "run_ms": 600, "flows_by_engine": [0, 1]})
-    assert [event["event"] for event in mixed_agent.hear_until("phase_done")] == ["phase_started", "phase_done"], "it lasts no longer"
+    assert [event["event"] for event in mixed_agent.hear_until("phase_done")] == ["phase_started", "phase_done"], (
+        "it lasts no longer"
+    )
     mixed_agent.tell({"command": "phase", "index": 1, "duration_ms": 300, "run_ms": 600, "flows_by_engine": [0, 1]})
     events = mixed_agent.hear_until("phase_done")
     assert events[0] == {"event": "phase_started", "phase": 1}
@@ -224,7 +236,10 @@ def test_a_phase_that_is_given_up_names_the_flows_that_it_waits_for(scenario):
         ('{"command": "phase", "index": 0, "duration_ms": 1e3}', "duration_ms"),
         ('{"command": "phase", "index": 0, "duration_ms": 0}', "duration_ms: expected an integer from 1"),
         ('{"command": "phase", "index": 0, "duration_ms": 1, "run_ms": 0}', "run_ms: expected an integer from 1"),
-        ('{"command": "phase", "index": 0, "duration_ms": 1, "flows_by_engine": [-1]}', "flows_by_engine: expected a list"),
+        (
+            '{"command": "phase", "index": 0, "duration_ms": 1, "flows_by_engine": [-1]}',
+            "flows_by_engine: expected a list",
+        ),
     ],
 )
 def test_bad_commands_are_refused_with_a_reason(line, said):
@@ -235,7 +250,9 @@ def test_bad_commands_are_refused_with_a_reason(line, said):
 def test_a_bad_scenario_ends_the_agent_with_an_error_event(tmp_path, capsys):
     file = tmp_path / "scenario.yaml"
     file.write_text("version: 1")
-    status = subprocess.run([sys.executable, "-m", "slotwise.hosts", "--scenario", str(file)], capture_output=True, check=False)
+    status = subprocess.run(
+        [sys.executable, "-m", "slotwise.hosts", "--scenario", str(file)], capture_output=True, check=False
+    )
     assert status.returncode == 1
     assert json.loads(status.stdout)["event"] == "error"
 
@@ -299,7 +316,9 @@ def test_a_host_that_vanishes_is_told_and_ends_its_agent(agent):
     agent.bridge(agent.hear()["ports"])
     agent.tell({"command": "phase", "index": 0, "duration_ms": 60_000})
     assert agent.hear()["event"] == "phase_started"
-    shells = subprocess.run(["pgrep", "--full", "--parent", str(agent.process.pid), "mininet:h0_0"], check=True, capture_output=True)
+    shells = subprocess.run(
+        ["pgrep", "--full", "--parent", str(agent.process.pid), "mininet:h0_0"], check=True, capture_output=True
+    )
     os.kill(int(shells.stdout), signal.SIGKILL)
     assert agent.hear_until("vanished")[-1] == {"event": "vanished", "host": "h0_0"}
     assert agent.process.wait() == 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package in other places than its clone: installed by pip, and in a clone that was moved."""
+
 import os
 import shutil
 import subprocess
@@ -19,7 +20,12 @@ def python(venv: Path, program: str, place: Path, **environment: str) -> subproc
     """Runs a program with a virtual environment's Python, without what this test's own environment says."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SLOTWISE_"))}
     return subprocess.run(
-        [venv / "bin" / "python", "-c", program], cwd=place, env=kept | environment, capture_output=True, text=True, check=False,
+        [venv / "bin" / "python", "-c", program],
+        cwd=place,
+        env=kept | environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -27,13 +33,24 @@ def python(venv: Path, program: str, place: Path, **environment: str) -> subproc
 def installed(tmp_path_factory) -> Path:
     """A fresh virtual environment with the package in it; what it depends on is the system's."""
     place = tmp_path_factory.mktemp("installed")
-    package = shutil.copytree(ROOT / "topologies", place / "topologies", ignore=shutil.ignore_patterns("build", "*.egg-info"))
+    package = shutil.copytree(
+        ROOT / "topologies", place / "topologies", ignore=shutil.ignore_patterns("build", "*.egg-info")
+    )
     subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", place / "venv"], check=True)
     # Neither an index nor an isolated build: nothing is fetched.
     subprocess.run(
-        [place / "venv" / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps",
-         "--no-build-isolation", package],
-        check=True, env=os.environ | {"PIP_NO_INDEX": "1"},
+        [
+            place / "venv" / "bin" / "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-index",
+            "--no-deps",
+            "--no-build-isolation",
+            package,
+        ],
+        check=True,
+        env=os.environ | {"PIP_NO_INDEX": "1"},
     )
     shutil.rmtree(package)
     return place / "venv"
@@ -41,7 +58,11 @@ def installed(tmp_path_factory) -> Path:
 
 def test_the_version_is_the_engine_s(installed, tmp_path):
     engine = tomllib.loads((ROOT / "engine" / "Cargo.toml").read_text())["workspace"]["package"]["version"]
-    said = python(installed, "import importlib.metadata, slotwise; print(slotwise.__version__, importlib.metadata.version('slotwise'))", tmp_path)
+    said = python(
+        installed,
+        "import importlib.metadata, slotwise; print(slotwise.__version__, importlib.metadata.version('slotwise'))",
+        tmp_path,
+    )
     assert said.stdout.split() == [engine, engine], said.stderr
 
 

@@ -1,21 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lambda networks in Python, before anything runs."""
+
 import pytest
 
 from slotwise import InvalidArgument, LambdaNetwork, ScenarioError, UnknownArgument, UnknownName, builders, scenario
 
 
 def test_a_lambda_network_is_what_a_scenario_file_may_be():
-    made = LambdaNetwork(["a", "b", "c"], 2, lambdas=[("a", "b"), ("b", "c", 5000)], gtp={"knife_edge": "capped"}, by_controller=True)
-    made.gtp("hosts0", "hosts2", size_bytes=1000, begin_bps=1_000_000).gtp("hosts1", "hosts2", start_s=1, stop_s=2, name="stream")
+    made = LambdaNetwork(
+        ["a", "b", "c"], 2, lambdas=[("a", "b"), ("b", "c", 5000)], gtp={"knife_edge": "capped"}, by_controller=True
+    )
+    made.gtp("hosts0", "hosts2", size_bytes=1000, begin_bps=1_000_000).gtp(
+        "hosts1", "hosts2", start_s=1, stop_s=2, name="stream"
+    )
     scenario.check(made.scenario, "lambda network")
     assert [(link["name"], link["delay_ns"]) for link in made.scenario["links"]] == [
-        ("a-b", 10_000_000), ("b-a", 10_000_000), ("b-c", 5000), ("c-b", 5000),
+        ("a-b", 10_000_000),
+        ("b-a", 10_000_000),
+        ("b-c", 5000),
+        ("c-b", 5000),
     ]
     assert [host.switch for host in scenario.routed_hosts(made.scenario)] == ["r0", "r0", "r1", "r1", "r2", "r2"]
     assert all(group["gtp"] == {"knife_edge": "capped"} for group in made.scenario["hosts"])
     assert made.scenario["controller"] == {"control_latency_ns": 1_000_000, "metric": "delay", "lambda": True}
-    assert made.scenario["flows"][1] == {"name": "stream", "from": "hosts1", "to": "hosts2", "gtp": {}, "start_ms": 1000, "stop_ms": 2000}
+    assert made.scenario["flows"][1] == {
+        "name": "stream",
+        "from": "hosts1",
+        "to": "hosts2",
+        "gtp": {},
+        "start_ms": 1000,
+        "stop_ms": 2000,
+    }
 
 
 def test_without_lambdas_every_two_sites_have_one():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python takes and refuses what the engine and the controller do (schema/limits.json; their tests read the same file)."""
+
 import json
 from pathlib import Path
 
@@ -12,8 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 STAR4 = ROOT / "topologies" / "star4.yaml"
 EXAMPLES = ROOT / "schema" / "examples" / "valid"
 # A mix has what stars have, too.
-HELD = [("scenario", STAR4), ("scenario", EXAMPLES / "mixed.yaml"), ("routed", EXAMPLES / "routers.yaml"), ("mixed", EXAMPLES / "mixed.yaml"),
-        ("ringed", EXAMPLES / "ring.yaml")]
+HELD = [
+    ("scenario", STAR4),
+    ("scenario", EXAMPLES / "mixed.yaml"),
+    ("routed", EXAMPLES / "routers.yaml"),
+    ("mixed", EXAMPLES / "mixed.yaml"),
+    ("ringed", EXAMPLES / "ring.yaml"),
+]
 LIMITS = json.loads((ROOT / "schema" / "limits.json").read_text())["limits"]
 PLACES = [(file, limit, place) for kind, file in HELD for limit in LIMITS for place in limit["places"].get(kind, [])]
 
@@ -36,7 +42,12 @@ def refused_at(file: Path, place: str, value: int) -> bool:
 @pytest.mark.parametrize("file, limit, place", PLACES, ids=[f"{file.stem}-{place}" for file, _, place in PLACES])
 def test_bounds_are_taken_and_what_is_beyond_is_refused(file, limit, place):
     least, most = limit["minimum"], limit["maximum"]
-    assert [refused_at(file, place, value) for value in (least - 1, least, most, most + 1)] == [True, False, False, True]
+    assert [refused_at(file, place, value) for value in (least - 1, least, most, most + 1)] == [
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 def reasons(text: bytes, tmp_path) -> str:
@@ -66,7 +77,9 @@ def test_files_are_as_long_and_as_deep_as_the_limits(tmp_path):
     assert "nested too deeply" in reasons(nested(100_000), tmp_path)
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "schema" / "examples" / "unreadable").glob("*.yaml")), ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "schema" / "examples" / "unreadable").glob("*.yaml")), ids=lambda file: file.stem
+)
 def test_unreadable_files_are_refused_before_they_are_checked(file):
     with pytest.raises(scenario.ScenarioError, match="not YAML"):
         scenario.load(file)

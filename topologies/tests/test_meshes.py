@@ -1,11 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meshes of optical packet switches in Python, before anything runs."""
+
 import json
 import re
 
 import pytest
 
-from slotwise import InvalidArgument, LambdaNetwork, Network, OpsMesh, Ring, ScenarioError, Star, UnknownArgument, UnknownName, builders, home, scenario
+from slotwise import (
+    InvalidArgument,
+    LambdaNetwork,
+    Network,
+    OpsMesh,
+    Ring,
+    ScenarioError,
+    Star,
+    UnknownArgument,
+    UnknownName,
+    builders,
+    home,
+    scenario,
+)
 
 PENTAGRAM = ["s0-s1", "s1-s2", "s2-s3", "s3-s4", "s4-s0", "s0-s2", "s1-s3", "s2-s4", "s3-s0", "s4-s1"]
 
@@ -16,7 +30,9 @@ def spans(*arguments, **options) -> list[str]:
 
 
 def test_a_mesh_is_what_a_scenario_file_may_be():
-    mesh = OpsMesh(["a", "b", "c"], 2, edges_per_switch=2, links=[("a", "b"), ("b", "c", 5000)], more={"guard_ns": 100}).tcp("hosts0", "hosts5")
+    mesh = OpsMesh(
+        ["a", "b", "c"], 2, edges_per_switch=2, links=[("a", "b"), ("b", "c", 5000)], more={"guard_ns": 100}
+    ).tcp("hosts0", "hosts5")
     scenario.check(mesh.scenario, "mesh")
     assert scenario.fibre_names(mesh.scenario) == ["a-b", "b-c", "e0-a", "e1-a", "e2-b", "e3-b", "e4-c", "e5-c"]
     assert [link["delay_ns"] for link in mesh.scenario["ops"]["links"]] == [200_000, 5000]
@@ -26,12 +42,20 @@ def test_a_mesh_is_what_a_scenario_file_may_be():
 
 def test_without_links_each_switch_has_the_next_two_as_neighbours():
     assert spans(5) == PENTAGRAM
-    assert [spans(1, edges_per_switch=2), spans(2), spans(3), len(spans(4))] == [[], ["s0-s1"], ["s0-s1", "s1-s2", "s2-s0"], 6]
+    assert [spans(1, edges_per_switch=2), spans(2), spans(3), len(spans(4))] == [
+        [],
+        ["s0-s1"],
+        ["s0-s1", "s1-s2", "s2-s0"],
+        6,
+    ]
 
 
 def test_edges_by_name_have_spans_of_their_own():
     document = builders.ops(2)
-    document["ops"]["edges"] = [{"name": "x", "switch": "s1", "delay_ns": 1}, {"name": "y", "switch": "s0", "delay_ns": 1}]
+    document["ops"]["edges"] = [
+        {"name": "x", "switch": "s1", "delay_ns": 1},
+        {"name": "y", "switch": "s0", "delay_ns": 1},
+    ]
     assert scenario.fibre_names(document) == ["s0-s1", "x-s1", "y-s0"]
     document["hosts"] = [{**group, "edge": name} for group, name in zip(document["hosts"], "yx")]
     assert [host.switch for host in scenario.routed_hosts(document)] == ["o1", "o0"]
@@ -45,7 +69,15 @@ def test_what_a_mesh_does_not_have_is_refused_with_what_it_has(tmp_path):
         mesh.hosts("more", "s0")
     with pytest.raises(UnknownArgument, match="rate_bps"):
         OpsMesh(3, rate_bp=1)
-    for wrong in ({"switches": "abc"}, {"switches": 10**12}, {"links": [("a",)]}, {"links": 5}, {"more": 5}, {"edges_per_switch": 0}, {"edges_per_switch": 10**12}):
+    for wrong in (
+        {"switches": "abc"},
+        {"switches": 10**12},
+        {"links": [("a",)]},
+        {"links": 5},
+        {"more": 5},
+        {"edges_per_switch": 0},
+        {"edges_per_switch": 10**12},
+    ):
         with pytest.raises(InvalidArgument, match=next(iter(wrong))):
             builders.ops(**wrong)
     for never in (float("inf"), float("nan"), "long"):
@@ -58,7 +90,9 @@ def test_what_a_mesh_does_not_have_is_refused_with_what_it_has(tmp_path):
 
 
 def test_a_key_of_the_section_goes_into_more():
-    with pytest.raises(InvalidArgument, match=r"aggregation: a key of the section ops; expected more=\{'aggregation': ...\}"):
+    with pytest.raises(
+        InvalidArgument, match=r"aggregation: a key of the section ops; expected more=\{'aggregation': ...\}"
+    ):
         OpsMesh(3, aggregation={"scheme": "none"})
     section = json.loads((home.root() / "schema" / "scenario.schema.json").read_text())["$defs"]["ops"]["properties"]
     own = {"switches", "links", "edges", "rate_bps", "ram_bytes", "deflections"}
@@ -66,20 +100,34 @@ def test_a_key_of_the_section_goes_into_more():
 
 
 def test_a_mesh_without_traffic_is_answered_with_how_to_make_some(tmp_path):
-    with pytest.raises(ScenarioError, match="/flows: no flows; expected at least one, in Python by tcp, udp, web or gtp"):
+    with pytest.raises(
+        ScenarioError, match="/flows: no flows; expected at least one, in Python by tcp, udp, web or gtp"
+    ):
         OpsMesh(3).save(tmp_path / "mesh.yaml")
 
 
 def test_switches_and_edges_fail_where_there_are_some():
-    mesh = OpsMesh(3).tcp("hosts0", "hosts1").fault("switch-restart", 0.1, 0.02).fault("opsedge-restart", 0.1, 0.02).fault("messages-corrupted", 0.1, 0.02)
+    mesh = (
+        OpsMesh(3)
+        .tcp("hosts0", "hosts1")
+        .fault("switch-restart", 0.1, 0.02)
+        .fault("opsedge-restart", 0.1, 0.02)
+        .fault("messages-corrupted", 0.1, 0.02)
+    )
     scenario.check(mesh.scenario, "mesh")
-    assert [fault["kind"] for fault in mesh.scenario["faults"]] == ["switch-restart", "opsedge-restart", "messages-corrupted"]
+    assert [fault["kind"] for fault in mesh.scenario["faults"]] == [
+        "switch-restart",
+        "opsedge-restart",
+        "messages-corrupted",
+    ]
     with pytest.raises(UnknownName, match="no kind of fault 'station-restart'.*switch-restart"):
         mesh.fault("station-restart", 0.1, 0.02)
 
 
 def test_a_value_of_several_forms_is_answered_with_them(tmp_path):
-    with pytest.raises(ScenarioError, match="/ops/deflections: 'all' cannot be; expected none or unlimited or an integer from 0 to 254"):
+    with pytest.raises(
+        ScenarioError, match="/ops/deflections: 'all' cannot be; expected none or unlimited or an integer from 0 to 254"
+    ):
         OpsMesh(3, deflections="all").tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
     with pytest.raises(ScenarioError, match="/ops/deflections: 300 is greater than the maximum of 254"):
         OpsMesh(3, deflections=300).tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
@@ -101,7 +149,9 @@ def test_two_edges_are_the_least():
 def test_a_scenario_where_a_number_or_name_is_due_is_answered_in_few_words():
     whole = builders.ops(5)
     for made in (OpsMesh, Network, Ring, Star, LambdaNetwork):
-        with pytest.raises(InvalidArgument, match="got a dictionary; a scenario that is there already begins with Experiment") as refused:
+        with pytest.raises(
+            InvalidArgument, match="got a dictionary; a scenario that is there already begins with Experiment"
+        ) as refused:
             made(whole)
         assert len(str(refused.value)) < 200
     with pytest.raises(ScenarioError) as refused:
@@ -110,18 +160,63 @@ def test_a_scenario_where_a_number_or_name_is_due_is_answered_in_few_words():
 
 
 def test_flows_take_the_keys_of_a_scenarios_flows():
-    mesh = OpsMesh(5).tcp("hosts0", "hosts2", transport="reno", tcp={"paced": True}, dscp=10, measure=True, size_bytes=1000, start_s=0.5, stop_ms=800)
-    mesh.udp("hosts0", "hosts2", 1_000_000, "on-off-pareto", mean_on_ns=10_000_000, mean_off_ns=10_000_000, dscp=12, packet_bytes=500)
+    mesh = OpsMesh(5).tcp(
+        "hosts0",
+        "hosts2",
+        transport="reno",
+        tcp={"paced": True},
+        dscp=10,
+        measure=True,
+        size_bytes=1000,
+        start_s=0.5,
+        stop_ms=800,
+    )
+    mesh.udp(
+        "hosts0",
+        "hosts2",
+        1_000_000,
+        "on-off-pareto",
+        mean_on_ns=10_000_000,
+        mean_off_ns=10_000_000,
+        dscp=12,
+        packet_bytes=500,
+    )
     mesh.web("hosts1", "hosts3", 1_000_000, 10_000, sizes="exponential", window_bytes=65_535)
     mesh.gtp("hosts1", "hosts3", size_bytes=5000, limit_bps=100_000, each=2)
     scenario.check(mesh.scenario)
     assert mesh.scenario["flows"] == [
-        {"name": "flow0", "from": "hosts0", "to": "hosts2", "transport": "reno", "tcp": {"paced": True}, "dscp": 10, "measure": True, "bytes": 1000,
-         "start_ms": 500, "stop_ms": 800},
-        {"name": "flow1", "from": "hosts0", "to": "hosts2", "dscp": 12, "packet_bytes": 500,
-         "udp": {"rate_bps": 1_000_000, "process": "on-off-pareto", "mean_on_ns": 10_000_000, "mean_off_ns": 10_000_000}},
-        {"name": "flow2", "from": "hosts1", "to": "hosts3", "window_bytes": 65_535,
-         "web": {"mean_think_ns": 1_000_000, "mean_bytes": 10_000, "sizes": "exponential"}},
+        {
+            "name": "flow0",
+            "from": "hosts0",
+            "to": "hosts2",
+            "transport": "reno",
+            "tcp": {"paced": True},
+            "dscp": 10,
+            "measure": True,
+            "bytes": 1000,
+            "start_ms": 500,
+            "stop_ms": 800,
+        },
+        {
+            "name": "flow1",
+            "from": "hosts0",
+            "to": "hosts2",
+            "dscp": 12,
+            "packet_bytes": 500,
+            "udp": {
+                "rate_bps": 1_000_000,
+                "process": "on-off-pareto",
+                "mean_on_ns": 10_000_000,
+                "mean_off_ns": 10_000_000,
+            },
+        },
+        {
+            "name": "flow2",
+            "from": "hosts1",
+            "to": "hosts3",
+            "window_bytes": 65_535,
+            "web": {"mean_think_ns": 1_000_000, "mean_bytes": 10_000, "sizes": "exponential"},
+        },
         {"name": "flow3", "from": "hosts1", "to": "hosts3", "each": 2, "gtp": {"bytes": 5000, "limit_bps": 100_000}},
     ]
 
@@ -136,8 +231,13 @@ def test_keys_of_flows_are_the_schemas():
 
 def test_an_option_of_a_flow_that_is_none_is_refused_with_those_that_are():
     others = "name, each, .*start_s, dscp, spread_s, stop_s, measure"
-    for flow, options in (("tcp", "name, each, transport, sack, tcp, window_bytes, size_bytes"), ("gtp", "size_bytes, limit_bps, alpha, beta, begin_bps, name")):
-        with pytest.raises(UnknownArgument, match=f"a flow has no option 'size'; (did you mean .*)?it has {options}") as refused:
+    for flow, options in (
+        ("tcp", "name, each, transport, sack, tcp, window_bytes, size_bytes"),
+        ("gtp", "size_bytes, limit_bps, alpha, beta, begin_bps, name"),
+    ):
+        with pytest.raises(
+            UnknownArgument, match=f"a flow has no option 'size'; (did you mean .*)?it has {options}"
+        ) as refused:
             getattr(OpsMesh(3), flow)("hosts0", "hosts1", size=3)
         assert re.search(others, str(refused.value))
     with pytest.raises(UnknownArgument, match="a flow has no option 'transport'"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mininet's own command with the agile star. The `slotwise` command is a stand-in that bridges the access ports."""
+
 import json
 import os
 import select
@@ -71,14 +72,35 @@ def mn(place: Path, stand_in: str, *arguments: str, typed: str = "") -> subproce
     command = place / "slotwise"
     command.write_text(stand_in)
     command.chmod(command.stat().st_mode | stat.S_IXUSR)
-    inside = (f"mount --make-rprivate / && mount --bind {place} /tmp && cd /tmp || exit; sleep 1000 & "
-              'mn "$@"; status=$?; ps -eo args > left; exit $status')
+    inside = (
+        f"mount --make-rprivate / && mount --bind {place} /tmp && cd /tmp || exit; sleep 1000 & "
+        'mn "$@"; status=$?; ps -eo args > left; exit $status'
+    )
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
-        ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "sh", "-c", inside, "mn",
-         "--custom", str(MN_FILE), "--controller", "none", *arguments],
+        [
+            "unshare",
+            "--net",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount",
+            "--mount-proc",
+            "sh",
+            "-c",
+            inside,
+            "mn",
+            "--custom",
+            str(MN_FILE),
+            "--controller",
+            "none",
+            *arguments,
+        ],
         env=environment | {"SLOTWISE_COMMAND": "/tmp/slotwise", "TMPDIR": "/tmp"},
-        input=typed, capture_output=True, text=True, check=False,
+        input=typed,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -111,7 +133,12 @@ def test_daemons_of_hosts_end_with_the_net(tmp_path):
 
 
 def test_a_fabric_that_does_not_start_says_why(tmp_path):
-    harmless(tmp_path, "agilestar,2,1", "the fabric did not start: slotwise emulate ended with status 3: port 9559 is taken", built=True)
+    harmless(
+        tmp_path,
+        "agilestar,2,1",
+        "the fabric did not start: slotwise emulate ended with status 3: port 9559 is taken",
+        built=True,
+    )
 
 
 def harmless(tmp_path: Path, topology: str, said: str, *, built: bool | None = None, stand_in: str = FAILING) -> None:
@@ -139,7 +166,10 @@ def harmless(tmp_path: Path, topology: str, said: str, *, built: bool | None = N
         ("agilestar,1000000000000", "agilestar: edges: expected at most 1024, got 1000000000000"),
         ("packetring,1000000000000", "packetring: stations: expected at most 1024, got 1000000000000"),
         ("opsmesh,1000000000000", "opsmesh: switches: expected at most 1024, got 1000000000000"),
-        ("opsmesh,5,1,edges_per_switch=1000000000000", "opsmesh: edges_per_switch, of all switches together: expected at most 1024, got 5000000000000"),
+        (
+            "opsmesh,5,1,edges_per_switch=1000000000000",
+            "opsmesh: edges_per_switch, of all switches together: expected at most 1024, got 5000000000000",
+        ),
         ("opsmesh,5,1,seconds=inf", "opsmesh: expected a time in s, got inf"),
         ("opsmesh,1", "opsmesh: switches: expected two edges at least, got 1"),
         ("opsmesh,0", "opsmesh: switches: expected two edges at least, got 0"),
@@ -193,16 +223,31 @@ def test_a_scenario_file_is_a_topology_with_the_runs_options(tmp_path):
     file = tmp_path / "mine.yaml"
     scenario = builders.star(2, [1, 2], name="mine")
     tcp = {"kind": "tcp", "from": "all", "to": "all"}
-    scenario["phases"] = [{"name": "uniform", "duration_ms": 1000, "traffic": [tcp]}, {"name": "late", "duration_ms": 2000, "traffic": []}]
+    scenario["phases"] = [
+        {"name": "uniform", "duration_ms": 1000, "traffic": [tcp]},
+        {"name": "late", "duration_ms": 2000, "traffic": []},
+    ]
     file.write_text(yaml.safe_dump(scenario))
     options = "report=/tmp/r.json,pcap=/tmp/captures,pcap_filter=data+edge0-*,snaplen=96"
-    result = mn(tmp_path, BRIDGE.replace("$1 $3", "$@"), "--topo", f"agile,/tmp/mine.yaml,{options}", "--test", "pingall")
+    result = mn(
+        tmp_path, BRIDGE.replace("$1 $3", "$@"), "--topo", f"agile,/tmp/mine.yaml,{options}", "--test", "pingall"
+    )
     assert "0% dropped (6/6 received)" in result.stdout + result.stderr
     told = yaml.safe_load((tmp_path / "scenario.yaml").read_text())
     # Its phases are not run, so the summary names none of them.
     assert (told["name"], told["phases"]) == ("mine", [{"name": "attached", "duration_ms": 3000, "traffic": []}])
     words = (tmp_path / "arguments").read_text().split()
-    assert words[4:] == ["--until-input-ends", "--report", "/tmp/r.json", "--pcap", "/tmp/captures", "--pcap-filter", "data,edge0-*", "--snaplen", "96"]
+    assert words[4:] == [
+        "--until-input-ends",
+        "--report",
+        "/tmp/r.json",
+        "--pcap",
+        "/tmp/captures",
+        "--pcap-filter",
+        "data,edge0-*",
+        "--snaplen",
+        "96",
+    ]
 
 
 def test_a_mix_is_a_topology_with_hosts_of_both_kinds(tmp_path, hosts_told):
@@ -222,10 +267,17 @@ def test_a_mix_is_a_topology_with_hosts_of_both_kinds(tmp_path, hosts_told):
     assert f"{told['s.1'].ip}/8" in said and told["s.1"].mac in said
     ports = json.loads((tmp_path / "ports.json").read_text())
     kinds = {"edge": "e", "router": "r"}
-    built = [(f"{letter}{port[kind]}", port["port"], port["interface"]) for port in ports for kind, letter in kinds.items() if kind in port]
+    built = [
+        (f"{letter}{port[kind]}", port["port"], port["interface"])
+        for port in ports
+        for kind, letter in kinds.items()
+        if kind in port
+    ]
     assert built == sorted((host.switch, host.port, f"{host.switch}-eth{host.port}") for host in told.values())
     schedulers = yaml.safe_load((tmp_path / "scenario.yaml").read_text())["schedulers"]
-    assert schedulers["mine"]["directory"] == "/tmp/elsewhere", "its file is where it was, not where Mininet was started"
+    assert schedulers["mine"]["directory"] == "/tmp/elsewhere", (
+        "its file is where it was, not where Mininet was started"
+    )
 
 
 def test_fibres_are_cut_by_name_and_mininet_ends_with_the_fabric(tmp_path):
@@ -236,7 +288,8 @@ def test_fibres_are_cut_by_name_and_mininet_ends_with_the_fabric(tmp_path):
     assert "expected: fibre NAME up, or fibre NAME down" in said
     assert "there is no fibre here" in said
     assert [json.loads(line) for line in (tmp_path / "commands").read_text().splitlines()] == [
-        {"command": "fibre", "name": "edge9-core0", "up": False}, {"command": "fibre", "name": "edge1-core0", "up": False},
+        {"command": "fibre", "name": "edge9-core0", "up": False},
+        {"command": "fibre", "name": "edge1-core0", "up": False},
     ]
     assert "*** the fabric ended with status 7: slotwise: the glass is broken" in said
     assert "never said" not in said.replace("sh echo never said", "")
@@ -272,8 +325,15 @@ def test_a_fabric_ends_when_mininet_is_killed(tmp_path):
     # Not waited for, as the stand-in may be there before or after.
     with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as ended:
         result = subprocess.run(
-            [sys.executable, "-c", ABANDONED], cwd=tmp_path, check=False,
-            env=os.environ | {"SLOTWISE_COMMAND": str(command), "TMPDIR": str(tmp_path), "PYTHONPATH": str(home.root() / "topologies")},
+            [sys.executable, "-c", ABANDONED],
+            cwd=tmp_path,
+            check=False,
+            env=os.environ
+            | {
+                "SLOTWISE_COMMAND": str(command),
+                "TMPDIR": str(tmp_path),
+                "PYTHONPATH": str(home.root() / "topologies"),
+            },
         )
         assert result.returncode == -signal.SIGKILL
         assert select.select([ended], [], [], PATIENCE_S)[0], "it does not hear that its input has ended"
@@ -303,7 +363,10 @@ def test_what_a_killed_mn_leaves_is_found(tmp_path):
     inside = f"mount --make-rprivate / && mount --bind {tmp_path} /tmp && cd /tmp && exec bash script"
     result = subprocess.run(
         ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "sh", "-c", inside],
-        env=os.environ | {"SLOTWISE_COMMAND": "/tmp/slotwise", "TMPDIR": "/tmp"}, capture_output=True, text=True, check=False,
+        env=os.environ | {"SLOTWISE_COMMAND": "/tmp/slotwise", "TMPDIR": "/tmp"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert "nothing is left" in result.stdout, result.stdout + result.stderr
     assert not list(tmp_path.glob("slotwise-*")), result.stdout

@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of any shape: what is built is what the schema takes, and the engine's own example comes out."""
+
 import inspect
 from pathlib import Path
 
 import pytest
 import yaml
 
-from slotwise import InvalidArgument, Network, ScenarioError, Star, UnknownArgument, UnknownEndpoint, UnknownFibre, UnknownName, scenario
+from slotwise import (
+    InvalidArgument,
+    Network,
+    ScenarioError,
+    Star,
+    UnknownArgument,
+    UnknownEndpoint,
+    UnknownFibre,
+    UnknownName,
+    scenario,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "schema" / "examples" / "valid" / "routers.yaml"
@@ -16,40 +27,77 @@ def bottleneck() -> Network:
     """Two routers with a slow link between them."""
     network = Network("bottleneck", seconds=2, seed=7).node("left", "right")
     network.link("left", "right", rate_bps=45_000_000, delay_ns=1_000_000, buffer_packets=50, xcp_bps=45_000_000)
-    return network.hosts("s", "left", 3, delay_ns=5_000_000).hosts("d", "right", 3, delay_ns=5_000_000, down_delay_ns=7_000_000)
+    return network.hosts("s", "left", 3, delay_ns=5_000_000).hosts(
+        "d", "right", 3, delay_ns=5_000_000, down_delay_ns=7_000_000
+    )
 
 
 def test_a_network_is_what_the_schema_takes(tmp_path):
     network = bottleneck().tcp("s", "d", transport="xcp", name="bulk", start_s=0.01, spread_s=0.1)
-    network.tcp("d", "s", size_bytes=100_000).udp("s", "d", 1_000_000, "on-off-pareto", mean_on_ns=20_000_000, mean_off_ns=30_000_000)
+    network.tcp("d", "s", size_bytes=100_000).udp(
+        "s", "d", 1_000_000, "on-off-pareto", mean_on_ns=20_000_000, mean_off_ns=30_000_000
+    )
     network.web("d", "s", mean_think_ns=100_000_000, mean_bytes=20_000, users=2)
-    network.link_change(0.5, "left", "right", every_s=0.2, times=3, rate_bps=30_000_000).hosts_change(1, "d", up_delay_ns=9_000_000)
+    network.link_change(0.5, "left", "right", every_s=0.2, times=3, rate_bps=30_000_000).hosts_change(
+        1, "d", up_delay_ns=9_000_000
+    )
     network.link_change(1.2, "right", "left", up=False).fault("link-cut", every_s=0.5, for_s=0.05)
     network.fault("messages-lost", every_s=1, for_s=0.1, share=0.25)
     network.save(tmp_path / "network.yaml")
     saved = yaml.safe_load((tmp_path / "network.yaml").read_text())
     assert saved == network.scenario
     assert [link["name"] for link in saved["links"]] == ["left-right", "right-left"]
-    assert saved["hosts"][1] == {"name": "d", "count": 3, "router": "right", "rate_bps": 1_000_000_000, "up_delay_ns": 5_000_000,
-                                 "down_delay_ns": 7_000_000, "buffer": {"packets": 100}}
+    assert saved["hosts"][1] == {
+        "name": "d",
+        "count": 3,
+        "router": "right",
+        "rate_bps": 1_000_000_000,
+        "up_delay_ns": 5_000_000,
+        "down_delay_ns": 7_000_000,
+        "buffer": {"packets": 100},
+    }
     assert [flow["name"] for flow in saved["flows"]] == ["bulk", "flow1", "flow2", "flow3"]
-    assert saved["flows"][0] == {"name": "bulk", "from": "s", "to": "d", "transport": "xcp", "start_ms": 10, "spread_ms": 100}
-    assert saved["changes"][0] == {"at_ms": 500, "every_ms": 200, "times": 3, "link": "left-right", "rate_bps": 30_000_000}
-    assert saved["faults"] == [{"kind": "link-cut", "every_ms": 500, "for_ms": 50},
-                               {"kind": "messages-lost", "every_ms": 1000, "for_ms": 100, "share": 0.25}]
+    assert saved["flows"][0] == {
+        "name": "bulk",
+        "from": "s",
+        "to": "d",
+        "transport": "xcp",
+        "start_ms": 10,
+        "spread_ms": 100,
+    }
+    assert saved["changes"][0] == {
+        "at_ms": 500,
+        "every_ms": 200,
+        "times": 3,
+        "link": "left-right",
+        "rate_bps": 30_000_000,
+    }
+    assert saved["faults"] == [
+        {"kind": "link-cut", "every_ms": 500, "for_ms": 50},
+        {"kind": "messages-lost", "every_ms": 1000, "for_ms": 100, "share": 0.25},
+    ]
 
 
 def test_what_the_engine_has_as_an_example_is_taken():
     assert scenario.check(yaml.safe_load(EXAMPLE.read_text()))["name"] == "two-paths"
 
 
-@pytest.mark.parametrize("build, said", [
-    (lambda network: network.link("left", "rigth", rate_bps=1_000_000, delay_ns=0), "has no node 'rigth'; did you mean 'right'?"),
-    (lambda network: network.hosts("x", "middle"), "has no node 'middle'"),
-    (lambda network: network.tcp("s", "e"), "has no group of hosts 'e'"),
-    (lambda network: network.link_change(1, "right", "middle", rate_bps=1), "has no link 'right-middle'; did you mean 'right-left'?"),
-    (lambda network: network.fault("edge-restart", 1, 1), "has no kind of fault 'edge-restart'"),
-])
+@pytest.mark.parametrize(
+    "build, said",
+    [
+        (
+            lambda network: network.link("left", "rigth", rate_bps=1_000_000, delay_ns=0),
+            "has no node 'rigth'; did you mean 'right'?",
+        ),
+        (lambda network: network.hosts("x", "middle"), "has no node 'middle'"),
+        (lambda network: network.tcp("s", "e"), "has no group of hosts 'e'"),
+        (
+            lambda network: network.link_change(1, "right", "middle", rate_bps=1),
+            "has no link 'right-middle'; did you mean 'right-left'?",
+        ),
+        (lambda network: network.fault("edge-restart", 1, 1), "has no kind of fault 'edge-restart'"),
+    ],
+)
 def test_names_that_are_not_there_are_refused_with_those_that_are(build, said):
     with pytest.raises(UnknownName, match="scenario 'bottleneck'") as refused:
         build(bottleneck())
@@ -67,11 +115,19 @@ def test_arguments_that_cannot_be_are_refused():
         bottleneck().node("left")
 
 
-@pytest.mark.parametrize("run, option", [
-    ("simulate", {"scheduler": "islip"}), ("simulate", {"sample_frames": 5}), ("run", {"columns": "here"}), ("simulate", {"sede": 1}),
-])
+@pytest.mark.parametrize(
+    "run, option",
+    [
+        ("simulate", {"scheduler": "islip"}),
+        ("simulate", {"sample_frames": 5}),
+        ("run", {"columns": "here"}),
+        ("simulate", {"sede": 1}),
+    ],
+)
 def test_a_run_has_the_options_that_routers_have(run, option):
-    with pytest.raises(UnknownArgument, match=f"a run of scenario 'bottleneck' has no option '{next(iter(option))}'") as caught:
+    with pytest.raises(
+        UnknownArgument, match=f"a run of scenario 'bottleneck' has no option '{next(iter(option))}'"
+    ) as caught:
         getattr(bottleneck().tcp("s", "d"), run)(**option)
     assert str(caught.value).endswith(", columns" if run == "simulate" else ", target")
 
@@ -88,49 +144,82 @@ def test_what_is_wrong_is_said_with_the_line_that_said_so():
 
 def mix() -> Network:
     """The bottleneck behind edge 2 of a star."""
-    return bottleneck().star(3, [1, 1, 0]).link("right", "edge2", rate_bps=400_000_000, delay_ns=10_000, xcp_bps=400_000_000)
+    return (
+        bottleneck()
+        .star(3, [1, 1, 0])
+        .link("right", "edge2", rate_bps=400_000_000, delay_ns=10_000, xcp_bps=400_000_000)
+    )
 
 
 def test_with_a_star_it_has_what_stars_have(tmp_path):
     network = bottleneck().star(3, [1, 3, 0])
-    network.link("right", "edge2", rate_bps=400_000_000, delay_ns=10_000).controller(metric="delay").tcp("s", "edge1", transport="xcp")
+    network.link("right", "edge2", rate_bps=400_000_000, delay_ns=10_000).controller(metric="delay").tcp(
+        "s", "edge1", transport="xcp"
+    )
     network.phase("quiet", 0.5).phase("busy", 1).traffic("tcp", "edge1", "edge0", streams=2).file("h0_0", "h1_0", 10)
-    network.fibre_change(0.7, edge=1, loss=0.001).scheduler_change(0.8, "islip").clocks(max_offset_ns=1000).optics({1: 2500})
-    network.fault("link-cut", 0.5, 0.05, edge=1).fault("router-restart", 0.5, 0.01).fault("clock-step", 0.5, least_ns=10, most_ns=20, edge=1)
+    network.fibre_change(0.7, edge=1, loss=0.001).scheduler_change(0.8, "islip").clocks(max_offset_ns=1000).optics(
+        {1: 2500}
+    )
+    network.fault("link-cut", 0.5, 0.05, edge=1).fault("router-restart", 0.5, 0.01).fault(
+        "clock-step", 0.5, least_ns=10, most_ns=20, edge=1
+    )
     network.link_change(0.9, "right", "edge2", delay_ns=20_000)
     network.save(tmp_path / "network.yaml")
     saved = scenario.load(tmp_path / "network.yaml")
     assert "duration_ms" not in saved, "its phases say how long it runs"
     assert [(phase["name"], phase["duration_ms"]) for phase in saved["phases"]] == [("quiet", 500), ("busy", 1000)]
     assert saved["phases"][1]["traffic"] == [
-        {"kind": "tcp", "from": "edge1", "to": "edge0", "streams": 2}, {"kind": "file", "from": "h0_0", "to": "h1_0", "bytes": 10},
+        {"kind": "tcp", "from": "edge1", "to": "edge0", "streams": 2},
+        {"kind": "file", "from": "h0_0", "to": "h1_0", "bytes": 10},
     ]
     assert saved["link_changes"] == [{"at_ms": 700, "core": 0, "edge": 1, "loss": 0.001}]
     assert saved["scheduler_changes"] == [{"at_ms": 800, "scheduler": "islip"}]
     assert saved["clocks"]["max_offset_ns"] == 1000
     assert [edge["fibres"][0]["attenuation_mdb"] for edge in saved["edges"]] == [0, 2500, 0]
     assert saved["faults"] == [
-        {"kind": "link-cut", "every_ms": 500, "for_ms": 50, "edge": 1}, {"kind": "router-restart", "every_ms": 500, "for_ms": 10},
+        {"kind": "link-cut", "every_ms": 500, "for_ms": 50, "edge": 1},
+        {"kind": "router-restart", "every_ms": 500, "for_ms": 10},
         {"kind": "clock-step", "every_ms": 500, "least_ns": 10, "most_ns": 20, "edge": 1},
     ]
-    assert saved["controller"] == {"scheduler": "fair", "control_latency_ns": 200_000, "beacon_hold_frames": 1, "metric": "delay"}
+    assert saved["controller"] == {
+        "scheduler": "fair",
+        "control_latency_ns": 200_000,
+        "beacon_hold_frames": 1,
+        "metric": "delay",
+    }
 
 
 def test_what_the_controller_was_told_before_a_star_stays():
     network = bottleneck().controller(metric="delay", control_latency_ns=5).star(2, beacon_hold_frames=3)
-    assert network.scenario["controller"] == {"scheduler": "fair", "control_latency_ns": 5, "beacon_hold_frames": 3, "metric": "delay"}
+    assert network.scenario["controller"] == {
+        "scheduler": "fair",
+        "control_latency_ns": 5,
+        "beacon_hold_frames": 3,
+        "metric": "delay",
+    }
     again = bottleneck().controller(control_latency_ns=5).star(2, control_latency_ns=7)
     assert again.scenario["controller"]["control_latency_ns"] == 7
 
 
-@pytest.mark.parametrize("build, refused, said", [
-    (lambda network: network.traffic("tcp", "edge9", "all"), UnknownEndpoint, "has no edge or host 'edge9'"),
-    (lambda network: network.traffic("tcp", "s", "all"), UnknownEndpoint, "has no edge or host 's'"),
-    (lambda network: network.file("h0_0", "h1_4", 1), UnknownEndpoint, "edge1 of scenario 'bottleneck' has no host 'h1_4'"),
-    (lambda network: network.fibre_change(1, edge=1, core=1, up=False), UnknownFibre, "no fibre 'edge1-core1'"),
-    (lambda network: network.fault("edge-restart", 1, 1, edge=3), UnknownName, "no edge 'edge3'; did you mean 'edge"),
-    (lambda network: network.star(2), InvalidArgument, "has a star already"),
-])
+@pytest.mark.parametrize(
+    "build, refused, said",
+    [
+        (lambda network: network.traffic("tcp", "edge9", "all"), UnknownEndpoint, "has no edge or host 'edge9'"),
+        (lambda network: network.traffic("tcp", "s", "all"), UnknownEndpoint, "has no edge or host 's'"),
+        (
+            lambda network: network.file("h0_0", "h1_4", 1),
+            UnknownEndpoint,
+            "edge1 of scenario 'bottleneck' has no host 'h1_4'",
+        ),
+        (lambda network: network.fibre_change(1, edge=1, core=1, up=False), UnknownFibre, "no fibre 'edge1-core1'"),
+        (
+            lambda network: network.fault("edge-restart", 1, 1, edge=3),
+            UnknownName,
+            "no edge 'edge3'; did you mean 'edge",
+        ),
+        (lambda network: network.star(2), InvalidArgument, "has a star already"),
+    ],
+)
 def test_what_a_mix_does_not_have_is_refused(build, refused, said):
     network = mix()
     before = mix().scenario
@@ -139,13 +228,16 @@ def test_what_a_mix_does_not_have_is_refused(build, refused, said):
     assert network.scenario == before
 
 
-@pytest.mark.parametrize("build, said", [
-    (lambda network: network.traffic("tcp"), "has no star, and traffic of phases needs one"),
-    (lambda network: network.scheduler_change(1, "fair"), "a scheduler needs one"),
-    (lambda network: network.clocks(), "clocks needs one"),
-    (lambda network: network.optics(), "optics needs one"),
-    (lambda network: network.star(2, seed=3), "seed: scenario 'bottleneck' has its own"),
-])
+@pytest.mark.parametrize(
+    "build, said",
+    [
+        (lambda network: network.traffic("tcp"), "has no star, and traffic of phases needs one"),
+        (lambda network: network.scheduler_change(1, "fair"), "a scheduler needs one"),
+        (lambda network: network.clocks(), "clocks needs one"),
+        (lambda network: network.optics(), "optics needs one"),
+        (lambda network: network.star(2, seed=3), "seed: scenario 'bottleneck' has its own"),
+    ],
+)
 def test_what_needs_a_star_is_refused_without(build, said):
     network = bottleneck()
     with pytest.raises(InvalidArgument, match=said):
@@ -159,7 +251,9 @@ def test_a_star_alone_says_that_it_has_no_sized_flows():
     with pytest.raises(ScenarioError) as refused:
         network.check()
     (problem,) = refused.value.problems
-    assert problem.pointer == "/routers" and problem.reason.startswith("no routers: a star alone has no flows of a given size yet; expected traffic")
+    assert problem.pointer == "/routers" and problem.reason.startswith(
+        "no routers: a star alone has no flows of a given size yet; expected traffic"
+    )
     network.node("unused").link("unused", "edge0", rate_bps=1_000_000, delay_ns=0)
     assert scenario.check(network.scenario)
     document = Star(3).tcp().scenario | {"flows": [{"name": "one", "from": "edge0", "to": "edge1", "bytes": 1000}]}
@@ -177,7 +271,9 @@ def test_a_network_without_nodes_says_how_they_are_added():
 
 def test_a_flood_of_problems_is_counted():
     network = bottleneck()
-    network.scenario["flows"] = [{"name": f"f{number}", "from": "s", "to": "d", "colour": "red"} for number in range(300)]
+    network.scenario["flows"] = [
+        {"name": f"f{number}", "from": "s", "to": "d", "colour": "red"} for number in range(300)
+    ]
     with pytest.raises(ScenarioError) as refused:
         network.check()
     lines = str(refused.value).splitlines()
@@ -188,7 +284,13 @@ def test_a_flood_of_problems_is_counted():
 def test_a_run_of_a_mix_has_the_options_of_stars(command):
     place = command({"verdict": {"ok": True, "failures": [], "notes": []}, "phases": []}, 0)
     mix().tcp("s", "d").simulate(scheduler="islip", sample_frames=5, columns=place)
-    assert (place / "arguments").read_text().split()[4:] == ["--columns", str(place), "--sample-frames", "5", "--until-input-ends"]
+    assert (place / "arguments").read_text().split()[4:] == [
+        "--columns",
+        str(place),
+        "--sample-frames",
+        "5",
+        "--until-input-ends",
+    ]
     assert yaml.safe_load((place / "scenario.yaml").read_text())["controller"]["scheduler"] == "islip"
 
 
@@ -203,20 +305,34 @@ def test_what_is_wrong_with_a_mix_is_said_with_the_line_that_said_so():
         network.simulate()
     places = {problem.pointer: problem.place for problem in refused.value.problems}
     assert places == {
-        "/hosts/groups/2/up_delay_ns": f"{__file__}:{line}", "/hosts/groups/2/down_delay_ns": f"{__file__}:{line}",
-        "/edges/0/fibres/0/rate_bps": f"{__file__}:{star_line}", "/edges/1/fibres/0/rate_bps": f"{__file__}:{star_line}",
+        "/hosts/groups/2/up_delay_ns": f"{__file__}:{line}",
+        "/hosts/groups/2/down_delay_ns": f"{__file__}:{line}",
+        "/edges/0/fibres/0/rate_bps": f"{__file__}:{star_line}",
+        "/edges/1/fibres/0/rate_bps": f"{__file__}:{star_line}",
         "/phases/0/traffic/0/rate_bp": f"{__file__}:{star_line + 2}",
     }
 
 
 def test_sessions_of_gtp_and_what_their_hosts_share():
-    network = Network("lambda", seconds=1).node("left", "right").link("left", "right", rate_bps=1_000_000_000, delay_ns=1_000_000)
+    network = (
+        Network("lambda", seconds=1)
+        .node("left", "right")
+        .link("left", "right", rate_bps=1_000_000_000, delay_ns=1_000_000)
+    )
     network.hosts("s", "left").hosts("d", "right", gtp={"capacity_bps": 800_000_000, "knife_edge": "capped"})
-    network.gtp("s", "d", size_bytes=1_000_000, limit_bps=500_000_000, alpha=0.1, start_s=0.1).gtp("s", "d", name="rest")
+    network.gtp("s", "d", size_bytes=1_000_000, limit_bps=500_000_000, alpha=0.1, start_s=0.1).gtp(
+        "s", "d", name="rest"
+    )
     assert network.scenario["hosts"][1]["gtp"] == {"capacity_bps": 800_000_000, "knife_edge": "capped"}
     assert "gtp" not in network.scenario["hosts"][0]
     assert network.scenario["flows"] == [
-        {"name": "flow0", "from": "s", "to": "d", "gtp": {"bytes": 1_000_000, "limit_bps": 500_000_000, "alpha": 0.1}, "start_ms": 100},
+        {
+            "name": "flow0",
+            "from": "s",
+            "to": "d",
+            "gtp": {"bytes": 1_000_000, "limit_bps": 500_000_000, "alpha": 0.1},
+            "start_ms": 100,
+        },
         {"name": "rest", "from": "s", "to": "d", "gtp": {}},
     ]
     scenario.check(network.scenario)

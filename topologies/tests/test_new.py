@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`slotwise new`: scenarios to begin with."""
+
 import inspect
 
 import pytest
@@ -25,9 +26,23 @@ def test_every_kind_is_a_scenario_with_flows_that_says_what_made_it(capsys, kind
 
 def test_arguments_of_the_builders_are_options(capsys):
     _, ring = made(capsys, "ring", "--stations", "12", "--half", "--threshold", "0.9", "--name", "12")
-    assert (len(ring["ring"]["stations"]), ring["ring"]["half"], ring["ring"]["threshold"], ring["name"]) == (12, True, 0.9, "12")
+    assert (len(ring["ring"]["stations"]), ring["ring"]["half"], ring["ring"]["threshold"], ring["name"]) == (
+        12,
+        True,
+        0.9,
+        "12",
+    )
     assert [flow["to"] for flow in ring["flows"]][:2] == ["hosts6", "hosts7"]
-    _, star = made(capsys, "star", "--edges", "3", "--hosts-per-edge", "[1, 2, 3]", "--scheduler", "{name: fair, settings: {order: contiguous}}")
+    _, star = made(
+        capsys,
+        "star",
+        "--edges",
+        "3",
+        "--hosts-per-edge",
+        "[1, 2, 3]",
+        "--scheduler",
+        "{name: fair, settings: {order: contiguous}}",
+    )
     assert [edge["hosts"] for edge in star["edges"]] == [1, 2, 3]
     assert star["controller"]["scheduler"] == {"name": "fair", "settings": {"order": "contiguous"}}
     _, routers = made(capsys, "routers", "--count", "2", "--xcp", "--rate-bps", "0x1000000")
@@ -40,7 +55,10 @@ def test_arguments_of_the_builders_are_options(capsys):
         (["star", "--edges", "-2"], "edges: expected a number of edges, got -2"),
         (["star", "--edges", "300", "--slots", "600"], "slotwise new: /edges: 300 entries; expected at most 240"),
         (["ring", "--stations", "x"], "stations: expected their number, or a list of names, got 'x'"),
-        (["ring", "--rate-bps", "1e9"], "slotwise new: /ring/links/rate_bps: 1000000000.0 is not of type 'integer'; write 1000000000"),
+        (
+            ["ring", "--rate-bps", "1e9"],
+            "slotwise new: /ring/links/rate_bps: 1000000000.0 is not of type 'integer'; write 1000000000",
+        ),
         (["routers", "--count", "1"], "count: expected at least two routers, got 1"),
         (["ops", "--links", "[[a]]"], "links: expected pairs of names"),
         (["ops", "--switches", "[a, b]", "--links", "[[a, c]]", "--seconds", "[1]"], "slotwise new: "),
@@ -53,11 +71,17 @@ def test_what_cannot_be_made_is_said_and_nothing_is_written(capsys, arguments, s
     assert output.out == ""
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    (["--slot-ns", "50000"], "slotwise new: note: /frame/guard_ns: 10000 ns are 20% of each slot, in which nothing is sent; --guard-ns chooses another guard\n"),
-    (["--slot-ns", "50000", "--guard-ns", "5000"], ""),
-    ([], ""),
-])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--slot-ns", "50000"],
+            "slotwise new: note: /frame/guard_ns: 10000 ns are 20% of each slot, in which nothing is sent; --guard-ns chooses another guard\n",
+        ),
+        (["--slot-ns", "50000", "--guard-ns", "5000"], ""),
+        ([], ""),
+    ],
+)
 def test_a_guard_that_takes_much_of_each_slot_is_noted(capsys, options, said):
     assert new.main(["star", "--rate-bps", "1000000000", *options]) == 0
     assert capsys.readouterr().err == said
@@ -65,7 +89,9 @@ def test_a_guard_that_takes_much_of_each_slot_is_noted(capsys, options, said):
 
 def test_what_the_engine_would_refuse_is_said_and_not_written(capsys, monkeypatch, tmp_path):
     refusing = tmp_path / "slotwise"
-    refusing.write_text("#!/bin/sh\nprintf 'slotwise: %s:\\nline 10: /ops/links/0/between/0: found %s; expected s0, s1\\n' \"$2\" \"'a'\" >&2\nexit 1\n")
+    refusing.write_text(
+        "#!/bin/sh\nprintf 'slotwise: %s:\\nline 10: /ops/links/0/between/0: found %s; expected s0, s1\\n' \"$2\" \"'a'\" >&2\nexit 1\n"
+    )
     refusing.chmod(0o755)
     monkeypatch.setenv("SLOTWISE_COMMAND", str(refusing))
     assert new.main(["ops", "--switches", "3", "--links", "[[a, b], [b, c]]"]) == 2
@@ -74,7 +100,9 @@ def test_what_the_engine_would_refuse_is_said_and_not_written(capsys, monkeypatc
     assert output.out == ""
 
 
-@pytest.mark.parametrize("arguments", [["ring", "--statoins", "3"], ["ring", "--stations", "[a"], ["sun"], [], ["ring", "--stat", "3"]])
+@pytest.mark.parametrize(
+    "arguments", [["ring", "--statoins", "3"], ["ring", "--stations", "[a"], ["sun"], [], ["ring", "--stat", "3"]]
+)
 def test_what_is_no_option_or_value_is_refused(capsys, arguments):
     with pytest.raises(SystemExit) as ended:
         new.main(arguments)
@@ -95,7 +123,10 @@ def test_help_has_every_argument(capsys, kind):
 def test_a_name_of_two_lines_stays_in_the_comment(capsys):
     text, document = made(capsys, "star", "--seed", "7")
     assert document["seed"] == 7
-    assert new.text(document, "slotwise new star --name 'a\nb: 1'", "x").splitlines()[0] == "# Made by `slotwise new star --name 'a b: 1'`. x"
+    assert (
+        new.text(document, "slotwise new star --name 'a\nb: 1'", "x").splitlines()[0]
+        == "# Made by `slotwise new star --name 'a b: 1'`. x"
+    )
     assert text.splitlines()[2] == "version: 1"
 
 

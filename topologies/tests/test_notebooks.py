@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The notebooks: Jupyter runs each from its first cell to its last, pictures come of it, and what it says at its end is so."""
+
 import json
 import re
 import sys
@@ -42,7 +43,9 @@ def this_python(tmp_path, monkeypatch):
 def test_a_notebook_runs_and_shows_what_it_says(name, kernel, tmp_path):
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells), "outputs are made, not kept"
-    NotebookClient(notebook, timeout=TIMEOUT_S, kernel_name=kernel, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(
+        notebook, timeout=TIMEOUT_S, kernel_name=kernel, resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert any("image/png" in output.get("data", {}) for output in outputs)
     printed = [output.text for output in outputs if output.output_type == "stream" and output.name == "stdout"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`scripts/p4 check`: which outputs an edit of a source makes stale, and where that is a failure."""
+
 import json
 import shutil
 import sys
@@ -66,14 +67,18 @@ def test_a_stale_tofino_output_is_reported_where_its_compiler_is_not(p4, capsys)
 def test_a_stale_tofino_output_fails_where_its_compiler_is(p4, monkeypatch):
     edit(p4, SHARED)
     monkeypatch.setattr(p4.shutil, "which", lambda name: name if name in p4.TOFINO.tools else None)
-    with pytest.raises(SystemExit, match=f"p4src/tna-out/ring: stale, {SHARED} changed\nupdate with: scripts/p4 tofino$"):
+    with pytest.raises(
+        SystemExit, match=f"p4src/tna-out/ring: stale, {SHARED} changed\nupdate with: scripts/p4 tofino$"
+    ):
         p4.main()
 
 
 def test_a_stale_v1model_output_fails_everywhere(p4):
     with open(p4.P4SRC / SHADOWED, "a") as file:
         file.write("// another line\n")
-    with pytest.raises(SystemExit, match=f"p4src/p4c-out/edge: stale, {SHADOWED} changed\nupdate with: scripts/p4 compile$"):
+    with pytest.raises(
+        SystemExit, match=f"p4src/p4c-out/edge: stale, {SHADOWED} changed\nupdate with: scripts/p4 compile$"
+    ):
         p4.main()
 
 

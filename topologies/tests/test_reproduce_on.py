@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of an experiment made on workers: what is put in place, and what is said when it cannot be."""
+
 import io
 import json
 import stat
@@ -27,7 +28,14 @@ def fixture_address(tmp_path, monkeypatch):
     script.write_text(STAND_IN)
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("SLOTWISE_COMMAND", str(script))
-    options = {"n_workers": 1, "threads_per_worker": 2, "processes": False, "protocol": "tcp", "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    options = {
+        "n_workers": 1,
+        "threads_per_worker": 2,
+        "processes": False,
+        "protocol": "tcp",
+        "host": "127.0.0.1",
+        "dashboard_address": "127.0.0.1:0",
+    }
     with distributed.LocalCluster(**options) as cluster:
         yield cluster.scheduler_address
 
@@ -35,7 +43,14 @@ def fixture_address(tmp_path, monkeypatch):
 def tell(monkeypatch, out: Path, *seeds: int) -> list[dict]:
     """Has these tasks on standard input."""
     tasks = [
-        {"run": "one", "seed": seed, "duration_ms": 100, "sample_frames": 1, "scenario": "version: 1\n", "directory": str(out / "runs" / "one" / str(seed))}
+        {
+            "run": "one",
+            "seed": seed,
+            "duration_ms": 100,
+            "sample_frames": 1,
+            "scenario": "version: 1\n",
+            "directory": str(out / "runs" / "one" / str(seed)),
+        }
         for seed in seeds
     ]
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(json.dumps(task) + "\n" for task in tasks)))
@@ -59,10 +74,13 @@ def test_each_run_is_in_its_place_whole(tmp_path, monkeypatch, address, capsys):
     assert [line.split(" (")[0] for line in said] == [f"one seed {seed}: done on {address}" for seed in (1, 2)]
 
 
-@pytest.mark.parametrize("seed, reason", [
-    (3, "one seed 3: slotwise: a broken invariant"),
-    (4, "4: the worker sent no done.json; it has made/flows.parquet"),
-])
+@pytest.mark.parametrize(
+    "seed, reason",
+    [
+        (3, "one seed 3: slotwise: a broken invariant"),
+        (4, "4: the worker sent no done.json; it has made/flows.parquet"),
+    ],
+)
 def test_a_run_that_fails_leaves_nothing(tmp_path, monkeypatch, address, capsys, seed, reason):
     out = tmp_path / "out"
     tell(monkeypatch, out, seed)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rings in Python, before anything runs."""
+
 import pytest
 
 from slotwise import InvalidArgument, Ring, ScenarioError, UnknownArgument, UnknownName, builders, scenario

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenario files: the examples that every language tests, and what only a reader of files can get wrong."""
+
 import json
 import re
 import subprocess
@@ -110,10 +111,29 @@ def test_what_is_no_scenario_is_refused_with_a_reason(tmp_path, text, said):
 @pytest.mark.parametrize(
     ("word", "value"),
     [
-        ("no", "no"), ("on", "on"), ("y", "y"), ("true", True), ("FALSE", False), ("~", None), ("null", None), ("", None),
+        ("no", "no"),
+        ("on", "on"),
+        ("y", "y"),
+        ("true", True),
+        ("FALSE", False),
+        ("~", None),
+        ("null", None),
+        ("", None),
         ("1_000", "1_000"),
-        ("0123", "0123"), ("10", 10), ("-3", -3), ("0x1f", 31), ("0o17", 15), ("0b11", 3), ("1e9", 1e9), ("1.5", 1.5), (".5", 0.5),
-        ("12:30", "12:30"), ("2026-01-01", "2026-01-01"), ("<<", "<<"), ("=", "="), (".inf", float("inf")),
+        ("0123", "0123"),
+        ("10", 10),
+        ("-3", -3),
+        ("0x1f", 31),
+        ("0o17", 15),
+        ("0b11", 3),
+        ("1e9", 1e9),
+        ("1.5", 1.5),
+        (".5", 0.5),
+        ("12:30", "12:30"),
+        ("2026-01-01", "2026-01-01"),
+        ("<<", "<<"),
+        ("=", "="),
+        (".inf", float("inf")),
     ],
 )
 def test_words_are_read_as_the_engine_reads_them_and_written_so_that_all_read_them(word, value):
@@ -156,14 +176,18 @@ def test_a_file_that_is_too_long_is_not_read(tmp_path):
 
 def test_unknown_key_names_file_place_and_nearest_key(star):
     star["frame"]["slot_nss"] = 1
-    with pytest.raises(ScenarioError, match=r"^mine: /frame/slot_nss: unknown key 'slot_nss'; the nearest known key is 'slot_ns'$"):
+    with pytest.raises(
+        ScenarioError, match=r"^mine: /frame/slot_nss: unknown key 'slot_nss'; the nearest known key is 'slot_ns'$"
+    ):
         scenario.check(star, "mine")
 
 
 def test_every_problem_of_a_file_has_the_line_of_its_key_or_of_what_lacks_it(tmp_path):
     file = tmp_path / "scenario.yaml"
     text = (home.root() / "topologies" / "star3-short.yaml").read_text()
-    text = text.replace("slot_ns: 250000", "slot_nss: 250000").replace("    duration_ms: 2000\n", "    duration_ms: x\n", 1)
+    text = text.replace("slot_ns: 250000", "slot_nss: 250000").replace(
+        "    duration_ms: 2000\n", "    duration_ms: x\n", 1
+    )
     file.write_text(text)
     lines = text.splitlines()
     with pytest.raises(ScenarioError) as refusal:
@@ -171,7 +195,11 @@ def test_every_problem_of_a_file_has_the_line_of_its_key_or_of_what_lacks_it(tmp
     found = {problem.pointer: problem.place for problem in refusal.value.problems}
     frame = next(number for number, line in enumerate(lines, 1) if "slot_nss" in line)
     duration = next(number for number, line in enumerate(lines, 1) if "duration_ms: x" in line)
-    assert found == {"/frame": f"line {frame}", "/frame/slot_nss": f"line {frame}", "/phases/0/duration_ms": f"line {duration}"}
+    assert found == {
+        "/frame": f"line {frame}",
+        "/frame/slot_nss": f"line {frame}",
+        "/phases/0/duration_ms": f"line {duration}",
+    }
     assert f"'x' is not of type 'integer' (line {duration})" in str(refusal.value)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What scripts say of themselves, what they look at before a run, and what `scripts/test` sums up."""
+
 import json
 import re
 import runpy
@@ -29,7 +30,12 @@ def test_help_says_what_a_script_does_and_does_nothing(script, tmp_path):
     copy.chmod(0o755)
     # A clone that lacks everything else, and no programs but the system's: whatever it did would fail or leave something.
     result = subprocess.run(
-        [copy, "--help"], cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
+        [copy, "--help"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (result.returncode, result.stderr) == (0, "")
     assert len(result.stdout.split()) > 5
@@ -41,7 +47,9 @@ def test_help_says_what_a_script_does_and_does_nothing(script, tmp_path):
 def test_only_a_port_that_a_run_needs_is_in_its_way(namespaces, port, status):
     result = subprocess.run(
         [*OWN_NETWORK, "/usr/bin/python3", "-c", BESIDE, str(port), SCRIPTS / "check", "--ports"],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == status, result.stderr
     assert (f"port {port} (controller, REST) is taken" in result.stderr) == (status == 1)
@@ -58,7 +66,9 @@ def test_what_pip_makes_in_the_clone_is_ignored():
     if not (home.root() / ".git").exists():
         pytest.skip("no clone")
     made = ["topologies/build/lib/slotwise/__init__.py", "topologies/slotwise.egg-info/PKG-INFO"]
-    result = subprocess.run(["git", "check-ignore", *made], cwd=home.root(), capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        ["git", "check-ignore", *made], cwd=home.root(), capture_output=True, text=True, check=False
+    )
     assert result.stdout.split() == made
 
 
@@ -124,13 +134,26 @@ def printing(text: str) -> list[str]:
     return [sys.executable, "-c", f"print({text!r}); raise SystemExit(1)"]
 
 
-@pytest.mark.parametrize(("runner", "command", "failed", "skipped"), [
-    ("PYTEST", [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "test_of.py"], 2, ("[1] test_of.py:13", WHY)),
-    ("UNITTEST", [sys.executable, "-m", "unittest", "-v", "test_of"], 2, ("test_is_skipped (test_of.Of.test_is_skipped)", WHY)),
-    ("CARGO", printing(CARGO_OUTPUT), 1, ("is_skipped", WHY)),
-    ("SUREFIRE", printing(SUREFIRE_OUTPUT), 2, ("org.slotwise.OfTest", "no reason given")),
-    ("STF", printing(STF_OUTPUT), 1, ("p4_16_samples/c.stf", WHY)),
-])
+@pytest.mark.parametrize(
+    ("runner", "command", "failed", "skipped"),
+    [
+        (
+            "PYTEST",
+            [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "test_of.py"],
+            2,
+            ("[1] test_of.py:13", WHY),
+        ),
+        (
+            "UNITTEST",
+            [sys.executable, "-m", "unittest", "-v", "test_of"],
+            2,
+            ("test_is_skipped (test_of.Of.test_is_skipped)", WHY),
+        ),
+        ("CARGO", printing(CARGO_OUTPUT), 1, ("is_skipped", WHY)),
+        ("SUREFIRE", printing(SUREFIRE_OUTPUT), 2, ("org.slotwise.OfTest", "no reason given")),
+        ("STF", printing(STF_OUTPUT), 1, ("p4_16_samples/c.stf", WHY)),
+    ],
+)
 def test_a_skipped_test_is_counted_and_named(summing, tmp_path, runner, command, failed, skipped):
     (tmp_path / "test_of.py").write_text(UNITTEST_FILE if runner == "UNITTEST" else PYTEST_FILE)
     result = summing.run(summing.Part("of", command, tmp_path, getattr(summing, runner)))
@@ -159,8 +182,13 @@ def test_a_part_that_counts_nothing_has_failed(summing, tmp_path):
     assert summing.run(summing.Part("of", [sys.executable, "-c", ""], tmp_path, summing.PYTEST)) == (0, 1, 0, [])
 
 
-@pytest.mark.parametrize(("named", "status", "sum_"), [([], 0, "1 passed, 0 failed, 1 skipped"), (["switch"], 1, "0 passed, 1 failed, 0 skipped")])
-def test_a_part_that_cannot_run_is_listed_above_the_sum_and_fails_if_it_is_named(summing, monkeypatch, capsys, named, status, sum_):
+@pytest.mark.parametrize(
+    ("named", "status", "sum_"),
+    [([], 0, "1 passed, 0 failed, 1 skipped"), (["switch"], 1, "0 passed, 1 failed, 0 skipped")],
+)
+def test_a_part_that_cannot_run_is_listed_above_the_sum_and_fails_if_it_is_named(
+    summing, monkeypatch, capsys, named, status, sum_
+):
     parts = [summing.Part("runs", ["true"]), summing.Part("switch", ["false"], missing=WHY)]
     monkeypatch.setattr(summing, "parts", lambda: parts)
     monkeypatch.setattr(sys, "argv", ["test", *named])
@@ -186,4 +214,6 @@ def test_parts_that_need_what_is_not_there_are_left_out_by_name(summing, monkeyp
 def test_many_tests_skipped_for_one_reason_are_one_line(summing, capsys):
     names = [f"test{number}" for number in range(summing.MAX_NAMES + 2)]
     summing.list_not_run({"of": summing.Result(1, 0, len(names), [(name, WHY) for name in names])})
-    assert capsys.readouterr().out == f"not run: of: {', '.join(names[:-2])} and 2 more (build/log/test-of.log): {WHY}\n"
+    assert (
+        capsys.readouterr().out == f"not run: of: {', '.join(names[:-2])} and 2 more (build/log/test-of.log): {WHY}\n"
+    )

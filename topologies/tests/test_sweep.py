@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sweeps: what is refused before anything runs, what is kept, on this machine and on workers elsewhere that die or are of another version."""
+
 import stat
 import subprocess
 import sys
@@ -24,7 +25,10 @@ from slotwise.results import Results, ResultsError
 from slotwise.scenario import ScenarioError
 from slotwise.sweep import Sweep, SweepFailed
 
-GRID = {"/controller/scheduler": ["fair", "islip"], "load": {"low": {"/edges/*/hosts": 1}, "high": {"/edges/*/hosts": 3}}}
+GRID = {
+    "/controller/scheduler": ["fair", "islip"],
+    "load": {"low": {"/edges/*/hosts": 1}, "high": {"/edges/*/hosts": 3}},
+}
 # In place of `slotwise`: accepts every scenario, and notes who asked it for which seed.
 STAND_IN = """#!/bin/sh
 # Version {version}.
@@ -70,7 +74,9 @@ def asked(tmp_path: Path) -> list[tuple[str, int]]:
 
 def content(directory: Path) -> dict[str, bytes]:
     """Of all files."""
-    return {str(file.relative_to(directory)): file.read_bytes() for file in sorted(directory.rglob("*")) if file.is_file()}
+    return {
+        str(file.relative_to(directory)): file.read_bytes() for file in sorted(directory.rglob("*")) if file.is_file()
+    }
 
 
 @pytest.fixture(name="cluster")
@@ -81,30 +87,45 @@ def fixture_cluster():
         yield made
 
 
-@pytest.mark.parametrize("grid, seeds, reason", [
-    ({}, [], "seeds: none"),
-    ({}, [1, 1], "seeds: a seed is there twice"),
-    ({}, [-1], "seeds: expected numbers from 0 on"),
-    ({}, [True], "seeds: expected numbers"),
-    ({"/controller/scheduler": []}, [1], "/controller/scheduler: no values"),
-    ({"/controller/scheduler": "fair"}, [1], "expected a list of values, got 'fair'"),
-    ({"/controller/scheduler": ["fair", "fair"]}, [1], "a value is there twice"),
-    ({"/controller/scheduler": [{"name": "islip"}]}, [1], "cannot be a column's value; .* or a name for it"),
-    ({"/edges/0/hosts": [float("nan")]}, [1], "cannot be a column's value"),
-    ({"/edges/0/name": ["x" * 100]}, [1], "cannot be a column's value"),
-    ({"scheduler": ["fair"]}, [1], "'scheduler' is no JSON pointer"),
-    ({"/edges/0/hosts": [1], "/edges/1/hosts": [1]}, [1], "two parameters are called 'hosts'"),
-    ({"seed": {"one": {}}}, [1], "'seed' is no name of a parameter"),
-    ({"report": {"one": {}}}, [1], "'report' is no name of a parameter; .* and not failures, files, ok, report, scenario_sha256, seed"),
-    ({"load": {"1": {}, 1: {}}}, [1], "'1' and 1 would be one value in the set"),
-    ({"load": {"true": {}, True: {}}}, [1], "'true' and True would be one value"),
-    ({"../up": {"one": {}}}, [1], "'../up' is no name of a parameter"),
-    ({"load": {"low": 3}}, [1], "load: low: expected what to put by JSON pointer, got 3"),
-    ({"/edges/0/name": ["__HIVE_DEFAULT_PARTITION__"]}, [1], "grid: /edges/0/name: '__HIVE_DEFAULT_PARTITION__' is what a set has for None; expected None"),
-    ({"/edges/0/hosts": [2**53 + 1, 1.5]}, [1], "grid: /edges/0/hosts: 9007199254740993 would be 9007199254740992 in one column with 1.5; expected integers up to 2\\^53"),
-    ({"load": {1.5: {}, -(2**53) - 1: {}}}, [1], "grid: load: -9007199254740993 would be -9007199254740992"),
-    ({"/edges/0/hosts": range(1000)}, range(1001), "1001000 runs; expected at most 1000000"),
-])
+@pytest.mark.parametrize(
+    "grid, seeds, reason",
+    [
+        ({}, [], "seeds: none"),
+        ({}, [1, 1], "seeds: a seed is there twice"),
+        ({}, [-1], "seeds: expected numbers from 0 on"),
+        ({}, [True], "seeds: expected numbers"),
+        ({"/controller/scheduler": []}, [1], "/controller/scheduler: no values"),
+        ({"/controller/scheduler": "fair"}, [1], "expected a list of values, got 'fair'"),
+        ({"/controller/scheduler": ["fair", "fair"]}, [1], "a value is there twice"),
+        ({"/controller/scheduler": [{"name": "islip"}]}, [1], "cannot be a column's value; .* or a name for it"),
+        ({"/edges/0/hosts": [float("nan")]}, [1], "cannot be a column's value"),
+        ({"/edges/0/name": ["x" * 100]}, [1], "cannot be a column's value"),
+        ({"scheduler": ["fair"]}, [1], "'scheduler' is no JSON pointer"),
+        ({"/edges/0/hosts": [1], "/edges/1/hosts": [1]}, [1], "two parameters are called 'hosts'"),
+        ({"seed": {"one": {}}}, [1], "'seed' is no name of a parameter"),
+        (
+            {"report": {"one": {}}},
+            [1],
+            "'report' is no name of a parameter; .* and not failures, files, ok, report, scenario_sha256, seed",
+        ),
+        ({"load": {"1": {}, 1: {}}}, [1], "'1' and 1 would be one value in the set"),
+        ({"load": {"true": {}, True: {}}}, [1], "'true' and True would be one value"),
+        ({"../up": {"one": {}}}, [1], "'../up' is no name of a parameter"),
+        ({"load": {"low": 3}}, [1], "load: low: expected what to put by JSON pointer, got 3"),
+        (
+            {"/edges/0/name": ["__HIVE_DEFAULT_PARTITION__"]},
+            [1],
+            "grid: /edges/0/name: '__HIVE_DEFAULT_PARTITION__' is what a set has for None; expected None",
+        ),
+        (
+            {"/edges/0/hosts": [2**53 + 1, 1.5]},
+            [1],
+            "grid: /edges/0/hosts: 9007199254740993 would be 9007199254740992 in one column with 1.5; expected integers up to 2\\^53",
+        ),
+        ({"load": {1.5: {}, -(2**53) - 1: {}}}, [1], "grid: load: -9007199254740993 would be -9007199254740992"),
+        ({"/edges/0/hosts": range(1000)}, range(1001), "1001000 runs; expected at most 1000000"),
+    ],
+)
 def test_grids_that_cannot_be_are_refused(grid, seeds, reason):
     with pytest.raises(InvalidArgument, match=reason):
         sweep(grid, seeds)
@@ -112,7 +133,9 @@ def test_grids_that_cannot_be_are_refused(grid, seeds, reason):
 
 def test_unknown_parameters_and_bad_values_are_refused_before_anything_runs(tmp_path, monkeypatch):
     out = tmp_path / "out"
-    with pytest.raises(InvalidArgument, match="parameter 'rate_bps': scenario 'star2' has nothing at /fibres/0/rate_bps"):
+    with pytest.raises(
+        InvalidArgument, match="parameter 'rate_bps': scenario 'star2' has nothing at /fibres/0/rate_bps"
+    ):
         sweep({"/fibres/0/rate_bps": [1]}).run(out)
     with pytest.raises(ScenarioError, match="star2' with scheduler=best: /controller/scheduler: .*best"):
         sweep({"/controller/scheduler": ["fair", "best"]}).run(out)
@@ -129,7 +152,9 @@ def test_a_set_has_each_run_and_reads_as_one_frame(tmp_path, stand_in):
     frame = made.frame("flows")
     assert list(frame.columns) == ["scheduler", "load", "seed", "name", "packets"]
     assert len(frame) == 16 and set(frame["load"]) == {"low", "high"} and set(frame["seed"]) == {1, 13}
-    assert (tmp_path / "out/flows/scheduler=islip/load=high/seed=13/part-0.parquet").read_bytes() == (tmp_path / "flows.parquet").read_bytes()
+    assert (tmp_path / "out/flows/scheduler=islip/load=high/seed=13/part-0.parquet").read_bytes() == (
+        tmp_path / "flows.parquet"
+    ).read_bytes()
     assert set(made.failed()["seed"]) == {13} and len(made.failed()) == 4
     assert sorted(ok for _, ok in heard) == [False] * 4 + [True] * 4
     assert '"seed": 13' in made.failed()["report"].iloc[0]
@@ -140,15 +165,38 @@ def test_a_set_has_each_run_and_reads_as_one_frame(tmp_path, stand_in):
 
 def test_parameters_keep_their_types(tmp_path, stand_in):
     grid = {
-        "/edges/0/hosts": [1, 2], "/loss": [0.5, 1], "/on": [True, False], "/text": ["a b/c=ü%", "0"], "/gone": [None, 7],
+        "/edges/0/hosts": [1, 2],
+        "/loss": [0.5, 1],
+        "/on": [True, False],
+        "/text": ["a b/c=ü%", "0"],
+        "/gone": [None, 7],
     }
     base = Star(2, 2).phase("main", 0.1).tcp().scenario | {"gone": 1}
     frame = Sweep(base, grid).run(tmp_path / "out").frame("flows")
-    assert {name: str(frame[name].dtype) for name in ("hosts", "loss", "on", "text")} == {"hosts": "int64", "loss": "float64", "on": "bool", "text": "object"}
+    assert {name: str(frame[name].dtype) for name in ("hosts", "loss", "on", "text")} == {
+        "hosts": "int64",
+        "loss": "float64",
+        "on": "bool",
+        "text": "object",
+    }
     assert set(frame["text"]) == {"a b/c=ü%", "0"} and set(frame["gone"].dropna()) == {7} and frame["gone"].isna().any()
 
 
-@pytest.mark.parametrize("values", [["01", "1", "001"], ["1.1", "1.10"], ["1", "1.0"], ["0.0", "-0.0"], ["9007199254740993", "1.5"], ["1_000"], [1 << 70], ["nan", "inf"], ["1, b=2", "1"], ['"1"', "1, b=2"]])
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["01", "1", "001"],
+        ["1.1", "1.10"],
+        ["1", "1.0"],
+        ["0.0", "-0.0"],
+        ["9007199254740993", "1.5"],
+        ["1_000"],
+        [1 << 70],
+        ["nan", "inf"],
+        ["1, b=2", "1"],
+        ['"1"', "1, b=2"],
+    ],
+)
 def test_values_that_are_written_differently_stay_apart(tmp_path, stand_in, values):
     base = Star(2, 2).phase("main", 0.1).tcp().scenario | {"b": 1}
     grid = {"a": {value: {} for value in values}, "b": {"2": {}, "2, b=2": {}}}
@@ -158,7 +206,9 @@ def test_values_that_are_written_differently_stay_apart(tmp_path, stand_in, valu
 
 @pytest.mark.parametrize("values, read", [([1, -2], [-2, 1]), ([1, 0.25], [0.25, 1.0]), ([1e-7, 1e300], [1e-7, 1e300])])
 def test_numbers_are_read_as_numbers(tmp_path, stand_in, values, read):
-    frame = Sweep(Star(2, 2).phase("main", 0.1).tcp(), {"a": {value: {} for value in values}}).run(tmp_path / "out").runs()
+    frame = (
+        Sweep(Star(2, 2).phase("main", 0.1).tcp(), {"a": {value: {} for value in values}}).run(tmp_path / "out").runs()
+    )
     assert list(frame["a"]) == read
 
 
@@ -207,12 +257,21 @@ def test_a_table_is_kept_only_if_asked_for_and_its_columns_are_not_parameters(tm
 def test_a_run_without_a_report_is_listed_when_the_others_are_made(tmp_path, stand_in):
     out, seeds, heard = tmp_path / "out", range(1, 31), []
     stand_in(extra='[ "$8" = 2 ] && { echo "no memory" >&2; exit 1; }')
-    with pytest.raises(SweepFailed, match="1 of 30 runs came to no report, .*:\n  the scenario, seed 2: slotwise simulate ended with status 1 and without a report: no memory") as ended:
+    with pytest.raises(
+        SweepFailed,
+        match="1 of 30 runs came to no report, .*:\n  the scenario, seed 2: slotwise simulate ended with status 1 and without a report: no memory",
+    ) as ended:
         sweep({}, seeds).run(out, workers=1, on_run=lambda *run: heard.append(run))
     assert list(ended.value.runs) == ["the scenario, seed 2"]
-    assert sorted(seed for _, seed in asked(tmp_path)) == list(seeds) and [name for name, is_ok in heard if not is_ok and "13" not in name] == ["the scenario, seed 2"]
+    assert sorted(seed for _, seed in asked(tmp_path)) == list(seeds) and [
+        name for name, is_ok in heard if not is_ok and "13" not in name
+    ] == ["the scenario, seed 2"]
     failed = Results(out).failed().set_index("seed")
-    assert list(failed.index) == [2, 13] and "no memory" in failed.loc[2, "failures"][0] and failed.loc[2, "report"] is None
+    assert (
+        list(failed.index) == [2, 13]
+        and "no memory" in failed.loc[2, "failures"][0]
+        and failed.loc[2, "report"] is None
+    )
     assert set(Results(out).frame("flows")["seed"]) == set(seeds) - {2}
     stand_in()
     assert list(sweep({}, seeds).run(out, workers=1).failed()["seed"]) == [13]
@@ -221,7 +280,9 @@ def test_a_run_without_a_report_is_listed_when_the_others_are_made(tmp_path, sta
 
 def test_of_many_runs_without_a_report_some_are_named(tmp_path, stand_in):
     stand_in(extra="exit 1")
-    with pytest.raises(SweepFailed, match=r"(?s)30 of 30 runs .*\n  10 more: Results\('.*out'\).failed\(\) has them all$") as ended:
+    with pytest.raises(
+        SweepFailed, match=r"(?s)30 of 30 runs .*\n  10 more: Results\('.*out'\).failed\(\) has them all$"
+    ) as ended:
         sweep({}, range(30)).run(tmp_path / "out")
     assert len(ended.value.runs) == len(Results(tmp_path / "out").failed()) == 30
 
@@ -281,7 +342,9 @@ def test_an_address_that_does_not_answer_is_said(tmp_path, stand_in, monkeypatch
 def test_the_runs_of_a_killed_worker_are_made_again_and_no_other(tmp_path, stand_in, cluster):
     here = sweep({}, range(12)).run(tmp_path / "here", workers=1).directory
     (tmp_path / "asked").unlink()
-    stand_in(extra=f'[ "$8" = 5 ] && ! [ -e {tmp_path}/killed ] && {{ echo $PPID > {tmp_path}/killed; kill -9 $PPID; exit 1; }}')
+    stand_in(
+        extra=f'[ "$8" = 5 ] && ! [ -e {tmp_path}/killed ] && {{ echo $PPID > {tmp_path}/killed; kill -9 $PPID; exit 1; }}'
+    )
     there = sweep({}, range(12)).run(tmp_path / "there", on=cluster.scheduler_address).directory
     killed = (tmp_path / "killed").read_text().strip()
     times = Counter(seed for _, seed in asked(tmp_path))
@@ -301,11 +364,30 @@ def test_a_run_that_kills_each_worker_ends_the_sweep(tmp_path, stand_in, cluster
 def test_a_scheduler_that_is_killed_in_mid_sweep_is_said(tmp_path, stand_in):
     stand_in(extra='[ "$8" = 1 ] || cat > /dev/null')
     file, quiet = tmp_path / "scheduler.json", {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    start = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    start = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--no-dashboard",
+    ]
     with ExitStack() as stack:
         scheduler = stack.enter_context(subprocess.Popen([*start, "--scheduler-file", str(file)], **quiet))
         stack.callback(scheduler.kill)
-        joins = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-dashboard", "--no-nanny"]
+        joins = [
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_worker",
+            "--scheduler-file",
+            str(file),
+            "--nthreads",
+            "1",
+            "--no-dashboard",
+            "--no-nanny",
+        ]
         stack.callback(stack.enter_context(subprocess.Popen(joins, **quiet)).kill)
         stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": "1s"}))
         client = stack.enter_context(distributed.Client(scheduler_file=str(file), timeout=60))
@@ -320,7 +402,9 @@ def test_a_worker_of_another_version_is_refused(tmp_path, stand_in, cluster):
     with distributed.Client(cluster) as client:
         client.run(farm.identity)
         stand_in(version="2")
-        with pytest.raises(OtherVersion, match="worker tcp://.* has another version of Slotwise: engine is not as here"):
+        with pytest.raises(
+            OtherVersion, match="worker tcp://.* has another version of Slotwise: engine is not as here"
+        ):
             sweep().run(tmp_path / "out", on=client)
         with pytest.raises(OtherVersion, match="this worker has another version"):
             farm.make(farm.Job("a run", ("simulate",), ""), {"engine": "3"})
@@ -331,7 +415,9 @@ def test_workers_here_open_no_port_to_others():
     with farm.connect(workers=2) as workers:
         assert workers.threads == 2
         sockets = psutil.Process().net_connections("inet")
-        listening = {socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN or socket.type == SOCK_DGRAM}
+        listening = {
+            socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN or socket.type == SOCK_DGRAM
+        }
     assert listening <= {"127.0.0.1", "::1"}
 
 
@@ -354,7 +440,11 @@ def test_few_jobs_are_with_the_scheduler_at_a_time(stand_in, monkeypatch):
 
 
 def test_the_same_bytes_come_out_here_and_on_a_cluster(tmp_path, cluster):
-    network = Network("pair", seconds=0.05).node("left", "right").link("left", "right", rate_bps=10_000_000, delay_ns=1000, buffer_packets=20)
+    network = (
+        Network("pair", seconds=0.05)
+        .node("left", "right")
+        .link("left", "right", rate_bps=10_000_000, delay_ns=1000, buffer_packets=20)
+    )
     network.hosts("s", "left").hosts("d", "right").tcp("s", "d")
     grid = {"/links/0/rate_bps": [10_000_000, 20_000_000]}
     here = Sweep(network, grid).run(tmp_path / "here").directory
@@ -368,4 +458,6 @@ def test_the_same_bytes_come_out_here_and_on_a_cluster(tmp_path, cluster):
     network.save(file)
     words = [home.slotwise_command(), "simulate", str(file), "--columns", str(tmp_path / "columns")]
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert (here / "flows/rate_bps=20000000/seed=1/part-0.parquet").read_bytes() == (tmp_path / "columns" / "flows.parquet").read_bytes()
+    assert (here / "flows/rate_bps=20000000/seed=1/part-0.parquet").read_bytes() == (
+        tmp_path / "columns" / "flows.parquet"
+    ).read_bytes()

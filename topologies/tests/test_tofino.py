@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What controllers see of the Tofino programs is what they see of v1model's, but for what p4src/tna/p4info.yaml lists with its reason."""
+
 import json
 import re
 from pathlib import Path
@@ -50,10 +51,14 @@ def unlisted(program: str, found: dict[str, set[str]], listed: dict[str, dict]) 
     todo = []
     for key, (where, way_out) in DIFFERENCES.items():
         names = {name for group in listed.get(key, {}).values() for name in group}
-        todo += [f"{name}: {where}; expected that {way_out}, or its reason in {LIST.relative_to(P4SRC.parent)} under {program}/{key}" for name in
-                 sorted(found[key] - names)]
-        todo += [f"{name}: listed in {LIST.relative_to(P4SRC.parent)} under {program}/{key}, but it is not {where}; expected no such line" for name in
-                 sorted(names - found[key])]
+        todo += [
+            f"{name}: {where}; expected that {way_out}, or its reason in {LIST.relative_to(P4SRC.parent)} under {program}/{key}"
+            for name in sorted(found[key] - names)
+        ]
+        todo += [
+            f"{name}: listed in {LIST.relative_to(P4SRC.parent)} under {program}/{key}, but it is not {where}; expected no such line"
+            for name in sorted(names - found[key])
+        ]
     return todo
 
 
@@ -105,7 +110,9 @@ def test_two_sums_reserve_as_one_moment_does():
         now = draw.randrange(1 << 40)
         busy_until = last_label = reserved_time = idle_time = 0
         for _ in range(2000):
-            now += draw.choice([draw.randrange(100), draw.randrange(20000), draw.randrange(3 << 30) if draw.random() < 0.01 else 0])
+            now += draw.choice(
+                [draw.randrange(100), draw.randrange(20000), draw.randrange(3 << 30) if draw.random() < 0.01 else 0]
+            )
             time = draw.randrange(1, 30000)
             left = max(0, busy_until - now)
             if left <= ram:
@@ -144,7 +151,21 @@ def test_halves_say_what_a_time_is():
         return turn < sign and (longest - turn) % half < sign
 
     draw = Random(16)
-    edges = [0, 1, longest, longest + 1, sign - 1, sign, half - 1, half, half + longest, whole - 1, whole - longest, whole - longest - 1, whole // 2]
+    edges = [
+        0,
+        1,
+        longest,
+        longest + 1,
+        sign - 1,
+        sign,
+        half - 1,
+        half,
+        half + longest,
+        whole - 1,
+        whole - longest,
+        whole - longest - 1,
+        whole // 2,
+    ]
     for base in [*edges, *(draw.randrange(whole) for _ in range(2000))]:
         for further in [*edges, draw.randrange(2 * longest), draw.randrange(whole)]:
             span = (base + further) % whole
@@ -176,7 +197,10 @@ def test_two_sums_make_trains_as_open_and_closing_bytes_do():
                 begun += begins
             else:
                 told = draw.choice([size, closing_bytes, open_bytes])
-                open_bytes, closing_bytes = max(0, open_bytes - max(0, told - closing_bytes)), max(0, closing_bytes - told)
+                open_bytes, closing_bytes = (
+                    max(0, open_bytes - max(0, told - closing_bytes)),
+                    max(0, closing_bytes - told),
+                )
                 held_bytes, closed_bytes = max(0, held_bytes - told), max(0, closed_bytes - told)
             assert (held_bytes - closed_bytes, closed_bytes) == (open_bytes, closing_bytes)
     assert 1000 < begun < 13000
@@ -191,14 +215,20 @@ def test_parts_of_bytes_pace_as_their_product_does():
         return draw.randrange(1 << draw.randrange(1, 33))
 
     for _ in range(20000):
-        used, periods, allowed, feedback, floor = draw.randrange(1 << draw.randrange(1, 32)), draw.randrange(1, 1 << 20), number(), number(), number()
+        used, periods, allowed, feedback, floor = (
+            draw.randrange(1 << draw.randrange(1, 32)),
+            draw.randrange(1, 1 << 20),
+            number(),
+            number(),
+            number(),
+        )
         bounded = draw.random() < 0.5
         used_q8 = used * periods
         expected = min(allowed, used_q8 >> 7) if bounded else allowed
         expected = max(0, expected + (feedback ^ 1 << 31) - (1 << 31))
         expected = min(max(expected, floor), most)
 
-        parts = [used >> 22 << 22, used & 0x7ff << 11, used & 0x7ff]
+        parts = [used >> 22 << 22, used & 0x7FF << 11, used & 0x7FF]
         high, middle, low = (min(part * periods >> 8, most) for part in parts)
         rate = min(high + min(middle + low, most), most)
         found = allowed - max(0, allowed - min(2 * rate, most)) if bounded else allowed

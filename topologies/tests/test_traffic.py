@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which flows traffic entries stand for."""
+
 import json
 
 import pytest
@@ -40,7 +41,18 @@ def test_fewer_hosts_at_the_destination_are_shared(star):
         ("edge1", "edge1", []),
         ("edge9", "all", []),
         ("h0_7", "all", []),
-        ("all", "h2_0", [("h0_0", "h2_0"), ("h0_1", "h2_0"), ("h1_0", "h2_0"), ("h1_1", "h2_0"), ("h3_0", "h2_0"), ("h3_1", "h2_0")]),
+        (
+            "all",
+            "h2_0",
+            [
+                ("h0_0", "h2_0"),
+                ("h0_1", "h2_0"),
+                ("h1_0", "h2_0"),
+                ("h1_1", "h2_0"),
+                ("h3_0", "h2_0"),
+                ("h3_1", "h2_0"),
+            ],
+        ),
     ],
 )
 def test_endpoints(star, source, destination, expected):
@@ -53,7 +65,11 @@ def test_traffic_of_a_mix_is_between_hosts_of_edges_as_the_engine_has_them(hosts
     told = hosts_told(json.loads((examples / "networks" / "mixed.json").read_text()))
     document["phases"][1]["traffic"] = [{"kind": "tcp", "from": "all", "to": "all"}]
     found = flows(document, 1)
-    assert [(flow.source.name, flow.destination.name) for flow in found] == [("h0_0", "h1_0"), ("h0_1", "h1_0"), ("h1_0", "h0_0")]
+    assert [(flow.source.name, flow.destination.name) for flow in found] == [
+        ("h0_0", "h1_0"),
+        ("h0_1", "h1_0"),
+        ("h1_0", "h0_0"),
+    ]
     for flow in found:
         for end in (flow.source, flow.destination):
             assert (end.switch, end.access_port, end.ip, end.mac) == told[end.name]
@@ -71,7 +87,12 @@ def test_flows_keep_their_entry(star):
 
 def test_a_transport_has_the_kernels_name():
     assert kernel_congestion_control({}) == "cubic"
-    assert [kernel_congestion_control({"transport": name}) for name in ("cubic", "highspeed", "newreno", "reno")] == ["cubic", "highspeed", "reno", "reno"]
+    assert [kernel_congestion_control({"transport": name}) for name in ("cubic", "highspeed", "newreno", "reno")] == [
+        "cubic",
+        "highspeed",
+        "reno",
+        "reno",
+    ]
 
 
 def test_flows_between_routers_start_one_after_the_other():
@@ -80,8 +101,10 @@ def test_flows_between_routers_start_one_after_the_other():
     assert not flows(network, 0)
     found = run_flows(network, 6000)
     assert [(flow.source.name, flow.destination.name, flow.kind, flow.start_ms, flow.entry) for flow in found] == [
-        ("server.0", "client.0", "tcp", 0, 0), ("server.1", "client.1", "tcp", 5, 0),
-        ("client.0", "server.0", "udp", 0, 1), ("client.1", "server.1", "udp", 5, 1),
+        ("server.0", "client.0", "tcp", 0, 0),
+        ("server.1", "client.1", "tcp", 5, 0),
+        ("client.0", "server.0", "udp", 0, 1),
+        ("client.1", "server.1", "udp", 5, 1),
     ]
     assert found[2].options == {"kind": "udp", "rate_bps": 981333, "payload_bytes": 1472}
     network["flows"][0]["start_ms"] = 3000
@@ -95,8 +118,12 @@ def test_of_a_mix_flows_over_the_run_are_no_phases_flows():
     assert not flows(mix, 0)
     assert [(flow.source.name, flow.name) for flow in flows(mix, 1)] == [("h1_0", None), ("h1_1", None)]
     found = run_flows(mix, 3000)
-    assert [(flow.name, flow.source.name, flow.destination.name, flow.entry, flow.phase, flow.start_ms) for flow in found] == [
-        ("across.0", "lab.0", "far.0", 0, 1, 0), ("across.1", "lab.1", "far.1", 0, 1, 2),
+    assert [
+        (flow.name, flow.source.name, flow.destination.name, flow.entry, flow.phase, flow.start_ms) for flow in found
+    ] == [
+        ("across.0", "lab.0", "far.0", 0, 1, 0),
+        ("across.1", "lab.1", "far.1", 0, 1, 2),
         ("wide.0", "desk.0", "h0_0", 1, 1, 0),
-        ("down.0", "h1_0", "lab.0", 2, 1, 2000), ("down.1", "h1_1", "lab.1", 2, 1, 2002),
+        ("down.0", "h1_0", "lab.0", 2, 1, 2000),
+        ("down.1", "h1_1", "lab.1", 2, 1, 2002),
     ]

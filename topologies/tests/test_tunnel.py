@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`slotwise tunnel`: what is chosen, told and refused. end_to_end/test_tunnel.py makes tunnels."""
+
 import stat
 
 import pytest
@@ -33,18 +34,24 @@ def test_the_near_end_says_what_the_network_is_told():
     assert str(last.remote) == "198.19.255.254"
 
 
-@pytest.mark.parametrize("arguments, reason", [
-    (["up", "Lab"], "'Lab': expected a small letter"),
-    (["up", "lab/../x"], "expected a small letter"),
-    (["up", "averylongname"], "up to 9 small letters and digits"),
-    (["down", "-x"], "the following arguments are required|expected"),
-    ([*UP, "--key", "k", "--hosts", ""], "--hosts: expected at least one"),
-    ([*UP, "--key", "k", "--hosts", "edge2"], "2 hosts of one network on one machine: expected --namespaces"),
-    ([*UP, "--key", "k", "--hosts", "h2_0", "--number", "32768"], "expected a number from 0 to 32767"),
-    ([*UP, "--key", "k", "--hosts", "h2_0", "--number", "-1"], "expected"),
-    ([*UP, "--key", "k", "--hosts", "h2_0", "--listen", "99999"], "--listen: '99999': expected a number from 1 to 65535"),
-    ([*UP, "--key", "k", "--hosts", "h2_0", "--mtu", "10"], "--mtu: '10': expected a number from 576 to 65535"),
-])
+@pytest.mark.parametrize(
+    "arguments, reason",
+    [
+        (["up", "Lab"], "'Lab': expected a small letter"),
+        (["up", "lab/../x"], "expected a small letter"),
+        (["up", "averylongname"], "up to 9 small letters and digits"),
+        (["down", "-x"], "the following arguments are required|expected"),
+        ([*UP, "--key", "k", "--hosts", ""], "--hosts: expected at least one"),
+        ([*UP, "--key", "k", "--hosts", "edge2"], "2 hosts of one network on one machine: expected --namespaces"),
+        ([*UP, "--key", "k", "--hosts", "h2_0", "--number", "32768"], "expected a number from 0 to 32767"),
+        ([*UP, "--key", "k", "--hosts", "h2_0", "--number", "-1"], "expected"),
+        (
+            [*UP, "--key", "k", "--hosts", "h2_0", "--listen", "99999"],
+            "--listen: '99999': expected a number from 1 to 65535",
+        ),
+        ([*UP, "--key", "k", "--hosts", "h2_0", "--mtu", "10"], "--mtu: '10': expected a number from 576 to 65535"),
+    ],
+)
 def test_what_cannot_be_is_refused(arguments, reason, capsys):
     with pytest.raises(SystemExit) as ended:
         tunnel.main(arguments)
@@ -65,7 +72,12 @@ def test_keys_that_others_may_read_or_that_are_none_are_refused(tmp_path, capsys
     assert "'secret' is no public key; expected the 44 characters" in capsys.readouterr().err
     assert tunnel.main([*up, "--key", str(tmp_path / "none")]) == 2
     assert "--key: " in (said := capsys.readouterr().err) and "No such file" in said and "`slotwise tunnel key " in said
-    for to, reason in (("10.0.0.1:99999", "expected HOST:PORT, the port from 1 to 65535"), ("10.0.0.1", "expected HOST:PORT"), (":1", "HOST:PORT"), ("no host:1", "no address is known")):
+    for to, reason in (
+        ("10.0.0.1:99999", "expected HOST:PORT, the port from 1 to 65535"),
+        ("10.0.0.1", "expected HOST:PORT"),
+        (":1", "HOST:PORT"),
+        ("no host:1", "no address is known"),
+    ):
         assert tunnel.main([*up, "--to", to]) == 2
         assert "--to: '" in (said := capsys.readouterr().err) and reason in said
     assert tunnel.main([*up, "--hosts", "h9_9"]) == 2

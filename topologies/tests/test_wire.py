@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The generated codecs against bytes written by hand; the engine's tests have the same ones."""
+
 import pytest
 
 from slotwise import wire
@@ -8,9 +9,18 @@ OPTICAL = bytes.fromhex("12030102030403ff0205000100070800")
 
 
 def test_optical_header_matches_its_layout():
-    header = wire.Optical(version=wire.OPTICAL_VERSION, kind=wire.OpticalKind.COMMIT, traffic_class=3, src_edge=0x0102,
-                          dst_edge=0x0304, queue=wire.SIGNALING_QUEUE, train=2, core=5, sequence=0x00010007,
-                          inner_type=wire.ETHERTYPE_IPV4)
+    header = wire.Optical(
+        version=wire.OPTICAL_VERSION,
+        kind=wire.OpticalKind.COMMIT,
+        traffic_class=3,
+        src_edge=0x0102,
+        dst_edge=0x0304,
+        queue=wire.SIGNALING_QUEUE,
+        train=2,
+        core=5,
+        sequence=0x00010007,
+        inner_type=wire.ETHERTYPE_IPV4,
+    )
     assert header.encode() == OPTICAL
     assert wire.Optical.decode(OPTICAL + b"rest") == header
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Edges whose clocks are up to 50 ppm off join by invitation and follow the master's in P4: how far their slots are off."""
+
 from matplotlib import pyplot
 
 from slotwise import Star

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A mesh of optical packet switches without buffers: trains that find their output busy take another way around."""
+
 from matplotlib import pyplot
 
 from slotwise import OpsMesh

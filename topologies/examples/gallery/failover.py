@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Two cores share the load of four edges; at 0.25 s one fibre of edge 1 is cut, and its traffic goes by the other core."""
+
 from matplotlib import pyplot
 
 from slotwise import Star

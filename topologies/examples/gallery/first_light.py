@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A burst begins in a quiet star: slots follow demand within a few frames."""
+
 from matplotlib import pyplot
 
 from slotwise import Star

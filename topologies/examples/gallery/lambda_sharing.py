@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """GTP shares a receiver max-min fair: a session that can send little leaves the rest to the others, as one after the other joins."""
+
 from matplotlib import pyplot
 
 from slotwise import Network
@@ -19,4 +20,7 @@ for name, flow in flows.groupby("flow"):
 axes.set(xlabel="time, s", ylabel="goodput, Mb/s")
 axes.legend()
 figure.savefig("lambda_sharing.png", dpi=100)
-print(", ".join(f"{kbps / 1000:.1f}" for kbps in flows[flows["time_s"] > 7].groupby("flow")["goodput_kbps"].mean()), "Mb/s")
+print(
+    ", ".join(f"{kbps / 1000:.1f}" for kbps in flows[flows["time_s"] > 7].groupby("flow")["goodput_kbps"].mean()),
+    "Mb/s",
+)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Parking lot on a packet ring: four stations send to the fifth through one congested span, and share it alike (iPT)."""
+
 from matplotlib import pyplot
 
 from slotwise import Ring
@@ -16,4 +17,4 @@ axes.set(xlabel="time, s", ylabel="goodput, Mb/s")
 axes.legend(ncols=4, fontsize="small")
 figure.savefig("ring_fairness.png", dpi=100)
 late = flows[flows["time_s"] > 0.7].groupby("flow")["goodput_kbps"].mean()
-print(f"Jain's index {late.sum() ** 2 / (len(late) * (late ** 2).sum()):.4f}")
+print(f"Jain's index {late.sum() ** 2 / (len(late) * (late**2).sum()):.4f}")

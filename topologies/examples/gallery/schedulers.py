@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A hot pair among quiet ones, under five schedulers: how much of what the others leave each gives it."""
+
 from matplotlib import pyplot
 
 from slotwise import Star

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """In-band signaling costs a slot an edge in each frame; out of band every slot carries data, for a channel of its own."""
+
 from matplotlib import pyplot
 
 from slotwise import Star

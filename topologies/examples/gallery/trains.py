@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Packets put together into trains at the edges: fewer decisions for optical switches and less overhead, for some delay."""
+
 from matplotlib import pyplot
 
 from slotwise import OpsMesh

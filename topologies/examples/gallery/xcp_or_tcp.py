@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Four flows on a link of 40 Mb/s and 40 ms: XCP fills it without a queue, Reno by filling the queue and losing packets."""
+
 from matplotlib import pyplot
 
 from slotwise import Network

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """A scheduler of one's own that is asked over HTTP: slot by slot, who wants most is connected first (docs/write-your-own.md)."""
+
 import json
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+
 class Greedy(BaseHTTPRequestHandler):
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        left, edges, schedule = asked["demand"], range(asked["edges"]), [[-1] * asked["edges"] for _ in range(asked["slots"])]
+        left, edges, schedule = (
+            asked["demand"],
+            range(asked["edges"]),
+            [[-1] * asked["edges"] for _ in range(asked["slots"])],
+        )
         for receivers in schedule:
             for wanted, sender, receiver in sorted((-left[s][r], s, r) for s in edges for r in edges):
                 if wanted < 0 and receivers[sender] < 0 and receiver not in receivers:
@@ -17,6 +23,7 @@ class Greedy(BaseHTTPRequestHandler):
         self.send_response_only(200)  # without a line in the log
         self.end_headers()
         self.wfile.write(json.dumps({"version": 1, "schedule": schedule}).encode())
+
 
 server = HTTPServer(("127.0.0.1", 0), Greedy)
 print(server.server_port, flush=True)
