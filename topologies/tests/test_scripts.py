@@ -2,6 +2,7 @@
 """What scripts say of themselves, what they look at before a run, and what `scripts/test` sums up."""
 
 import json
+import os
 import re
 import runpy
 import subprocess
@@ -22,7 +23,11 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))):
 """
 
 
-@pytest.mark.parametrize("script", sorted(SCRIPTS.iterdir()), ids=lambda script: script.name)
+@pytest.mark.parametrize(
+    "script",
+    sorted(path for path in SCRIPTS.iterdir() if os.access(path, os.X_OK) and path.is_file()),
+    ids=lambda script: script.name,
+)
 def test_help_says_what_a_script_does_and_does_nothing(script, tmp_path):
     copy = tmp_path / "scripts" / script.name
     copy.parent.mkdir()
