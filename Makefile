@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin: the work is in scripts/.
-.PHONY: help setup run test wheel deb docs p4 bench stf-corpus diff-bmv2 clean-net clean
+.PHONY: help setup run check test nightly wheel deb docs p4 bench stf-corpus diff-bmv2 clean-net clean
 .DEFAULT_GOAL := help
 # Rust's own installer puts cargo where sudo's PATH does not look.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
 help:
 	@echo 'make run        set up, then run the main job: topologies/star4.yaml with Mininet hosts; results in run/'
-	@echo 'make test       set up, then run every test'
+	@echo 'make check      before a commit: format, lint, and the tests of what changed'
+	@echo 'make test       set up, then run the tests of CI'
+	@echo 'make nightly    set up, then run what CI leaves out: live networks, browser, BMv2, quick experiments, ...'
 	@echo 'make setup      install what is missing and build'
 	@echo 'make wheel      a Python wheel with engine, controller and compiled P4, in build/dist'
 	@echo 'make deb        a Debian package with what live networks need, in build/dist'
@@ -23,12 +25,18 @@ setup:
 	@scripts/setup
 
 run:
-	@scripts/check --ports
+	@scripts/check-machine --ports
 	@scripts/setup --run
 	@scripts/run
 
+check:
+	@scripts/check
+
 test: setup
 	@scripts/test
+
+nightly: setup
+	@scripts/test --nightly
 
 docs:
 	@scripts/setup --docs

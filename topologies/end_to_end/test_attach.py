@@ -8,9 +8,12 @@ import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from test_runs import ROOT, Emulation, load_report
 
 from slotwise import scenario as scenarios
+
+pytestmark = pytest.mark.nightly
 
 SCENARIO = ROOT / "topologies" / "star3-short.yaml"
 MIX = ROOT / "topologies" / "mixed.yaml"

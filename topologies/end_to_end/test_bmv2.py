@@ -8,6 +8,8 @@ import signal
 import pytest
 from test_runs import ROOT, SCENARIO, Emulation, assert_nothing_is_left, children, command_name, load_report, slotwise
 
+pytestmark = pytest.mark.nightly
+
 ROUTERS = ROOT / "topologies" / "routers4-bmv2.yaml"
 STAR = ROOT / "topologies" / "star3-bmv2.yaml"
 RING = ROOT / "topologies" / "ring3-bmv2.yaml"

@@ -84,6 +84,7 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("page", [page for page in PAGES if any(snippets(ROOT, page))], ids=str)
 def test_snippets_of_a_page_do_what_they_say(page, tmp_path):
     for entry in ROOT.iterdir():

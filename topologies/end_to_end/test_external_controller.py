@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from test_runs import ROOT, Emulation, assert_nothing_is_left, load_report, slotwise
 
+pytestmark = pytest.mark.nightly
+
 ROUTERS = ROOT / "topologies" / "routers4.yaml"
 ROUTERS_FOR_BMV2 = ROOT / "topologies" / "routers4-bmv2.yaml"
 STAR = ROOT / "topologies" / "star3-bmv2.yaml"

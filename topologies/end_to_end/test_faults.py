@@ -6,6 +6,8 @@ The scenarios of experiments/faults, shortened.
 """
 
 import json
+import subprocess
+import zlib
 
 import pytest
 
@@ -30,6 +32,8 @@ SECONDS = {
 DEFAULT_SECONDS = 1.5
 # Where edges with clocks of their own join anew, faults of all kinds are far apart.
 COMBINED_DRIFT_SECONDS = 3
+# New ones, for each scenario.
+SEEDS = 4
 
 
 def run(scenario, path, *arguments) -> bytes:
@@ -68,3 +72,22 @@ def test_a_run_with_faults_repeats(name, tmp_path):
     first, second = (run(scenario, tmp_path / f"{n}.json") for n in (1, 2))
     assert first == second
     assert run(scenario, tmp_path / "other.json", "--seed", 2) != first
+
+
+def seeds() -> list[int]:
+    """Seeds of this commit: others each time something has changed."""
+    git = ["git", "-C", ROOT, "rev-parse", "HEAD"]
+    head = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    return [zlib.crc32(f"{head} {number}".encode()) for number in range(SEEDS)]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.stem)
+def test_new_seeds_break_no_invariant(scenario, tmp_path):
+    for seed in seeds():
+        path = tmp_path / f"{seed}.json"
+        seconds = SECONDS.get(scenario.stem, DEFAULT_SECONDS)
+        done = slotwise("simulate", scenario, "--duration", seconds, "--seed", seed, "--report", path)
+        assert path.is_file(), done.stdout + done.stderr
+        invariants = json.loads(path.read_text())["invariants"]
+        assert not any(count for check, count in invariants.items() if check != "first"), (seed, invariants["first"])

@@ -142,6 +142,7 @@ def killed_when_some_is_here(killed: subprocess.Popen, shows: subprocess.Popen, 
     return json.loads(state.read_text())["here"]
 
 
+@pytest.mark.nightly
 def test_a_killed_receiver_goes_on_where_it_was(pair, tmp_path):
     original = pair.served / "file"
     original.write_bytes(os.urandom(3 * FILE_BYTES))
@@ -159,6 +160,7 @@ def test_a_killed_receiver_goes_on_where_it_was(pair, tmp_path):
     assert not list(tmp_path.glob(".stored*"))
 
 
+@pytest.mark.nightly
 def test_a_killed_daemon_goes_on_where_it_was(pair, tmp_path):
     original = tmp_path / "original"
     original.write_bytes(os.urandom(3 * FILE_BYTES))
@@ -180,6 +182,7 @@ def test_a_killed_daemon_goes_on_where_it_was(pair, tmp_path):
     assert [path.name for path in pair.served.iterdir()] == ["file"]
 
 
+@pytest.mark.nightly
 def test_a_receiver_that_loses_its_daemon_goes_on_with_all_that_came(pair, tmp_path):
     # Less than what is noted on the way.
     original, bytes_ = pair.served / "file", 12_000_000
@@ -203,6 +206,7 @@ def test_a_receiver_that_loses_its_daemon_goes_on_with_all_that_came(pair, tmp_p
     assert sha256(stored) == sha256(original)
 
 
+@pytest.mark.nightly
 def test_a_receiver_whose_disk_is_full_says_so_at_once_and_goes_on_later(pair, tmp_path):
     original = tmp_path / "original"
     original.write_bytes(os.urandom(3 * FILE_BYTES))
@@ -229,6 +233,7 @@ def test_a_receiver_whose_disk_is_full_says_so_at_once_and_goes_on_later(pair, t
     assert sha256(pair.served / "file") == sha256(original)
 
 
+@pytest.mark.nightly
 def test_a_daemon_outlives_an_interface_that_takes_less(pair, tmp_path):
     (pair.served / "file").write_bytes(os.urandom(3 * FILE_BYTES))
     (pair.served / "small").write_bytes(b"here")
@@ -298,6 +303,7 @@ def lambda_controller(pair: Pair, **rest) -> str:
     return re.search(r"https?://[0-9.:]+", read_until(controller, "REST is at"))[0] + "/slotwise/v1/apps/lambda"
 
 
+@pytest.mark.nightly
 def test_a_host_paces_by_what_the_controller_grants_a_session(pair, tmp_path):
     url = lambda_controller(pair)
     put_session(url, {"session": "film", "source": "there", "sink": "here"})
@@ -329,6 +335,7 @@ def test_a_host_paces_by_what_the_controller_grants_a_session(pair, tmp_path):
     assert done.returncode != 0 and "there is no session 'opera'" in done.stderr, done.stderr
 
 
+@pytest.mark.nightly
 def test_a_daemon_asks_for_a_session_of_its_own_with_a_token_over_tls(pair, tmp_path):
     authority = Authority(tmp_path, "authority")
     certificate, key = authority.sign(tmp_path, "controller", SERVER)
@@ -384,6 +391,7 @@ def test_a_daemon_asks_for_a_session_of_its_own_with_a_token_over_tls(pair, tmp_
         time.sleep(0.2)
 
 
+@pytest.mark.nightly
 def test_a_file_comes_whole_through_kills_by_seed(pair, tmp_path):
     """SLOTWISE_GTP_KILLS=N for more than the few of a run in the tests."""
     kills, random = int(os.environ.get("SLOTWISE_GTP_KILLS", "4")), Random(1)
@@ -469,6 +477,7 @@ def test_nothing_is_overwritten_or_taken_uninvited(pair, tmp_path):
     assert [path.name for path in pair.served.iterdir()] == ["file"]
 
 
+@pytest.mark.nightly
 def test_a_file_arrives_intact_through_a_router_whose_link_loses(tmp_path):
     served = tmp_path / "served"
     served.mkdir()

@@ -20,6 +20,8 @@ from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, below, command_line,
 
 from slotwise.rundir import MARK
 
+pytestmark = pytest.mark.nightly
+
 POLL_S = 0.05
 KEEPER = "slotwise-keeper"
 MN = [

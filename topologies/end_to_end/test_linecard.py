@@ -20,6 +20,8 @@ os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
 sys.path.insert(0, str(ROOT / "ptf-tests"))
 from support.p4rt import Switch  # noqa: E402  pylint: disable=wrong-import-position
 
+pytestmark = pytest.mark.nightly
+
 P4C_OUT = ROOT / "p4src" / "p4c-out"
 ADDRESS = "127.0.0.1:9561"
 DEVICE_ID = 1

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, Emulation, children, command_name, load_report, read_process
 
+pytestmark = pytest.mark.nightly
+
 FILES = ["/proc/sys/kernel/sched_rt_runtime_us", "/sys/devices/virtual/workqueue/cpumask"]
 # Flags in /proc/PID/stat: a thread of the kernel; one that may not be moved.
 PF_KTHREAD, PF_NO_SETAFFINITY = 0x0020_0000, 0x0400_0000

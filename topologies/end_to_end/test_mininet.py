@@ -11,6 +11,8 @@ import pytest
 
 from slotwise import home
 
+pytestmark = pytest.mark.nightly
+
 TIMEOUT_S = 180
 TYPED = """h0_0 ping -c 1 -W 5 h2_0
 fibre edge2-core0 down

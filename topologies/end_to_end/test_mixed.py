@@ -219,6 +219,7 @@ def test_a_mix_runs_live(tmp_path):
     assert quiet["flows"] == []
 
 
+@pytest.mark.nightly
 def test_whoever_attaches_interfaces_plays_all_flows(tmp_path):
     """The engine has none. What links did in the last period, which here is the only one, is written down when somebody ends the run."""
     scenario, report_file, ports = (tmp_path / name for name in ("long.yaml", "report.json", "ports.json"))
@@ -241,6 +242,7 @@ def asked(rest: str, path: str) -> dict:
         return json.load(answer)
 
 
+@pytest.mark.nightly
 def test_a_live_mix_is_asked_captured_changed_and_outlives_its_controller(tmp_path):
     """One controller has both applications; light goes on without it, and the next one hears of what was cut meanwhile."""
     scenario, report_file, captures = (tmp_path / name for name in ("changes.yaml", "report.json", "captures"))

@@ -19,6 +19,8 @@ from tornado.websocket import websocket_connect
 
 from test_runs import ROOT, SLOTWISE
 
+pytestmark = pytest.mark.nightly
+
 SCENARIO = ROOT / "topologies" / "star3-short.yaml"
 PATIENCE_S = 120
 COUNTED = ("granted_slots", "delivered_bytes")

@@ -190,6 +190,7 @@ def test_sessions_have_their_slots_and_others_share_the_rest(tmp_path):
                 assert max(means) - min(means) < 1.5, (step, edge, means)
 
 
+@pytest.mark.nightly
 def test_a_storm_of_changes_keeps_every_deadline_and_loses_nothing(tmp_path):
     scenario = tmp_path / "storm.yaml"
     scenario.write_text(RESERVED.read_text().replace("duration_ms: 4000", "duration_ms: 600000"))

@@ -166,6 +166,7 @@ def test_routers_with_hosts_of_linux(tmp_path):
     assert all(used(report, link, 0, math.inf) > 0 for link in ("north-west", "south-west"))
 
 
+@pytest.mark.nightly
 def test_the_engine_plays_beside_hosts_of_linux(tmp_path):
     scenario, path = tmp_path / "both.yaml", tmp_path / "report.json"
     text = re.sub(

@@ -19,8 +19,10 @@ from typing import Iterator
 import jsonschema
 import pytest
 
+from slotwise import home
+
 ROOT = Path(__file__).resolve().parents[2]
-SLOTWISE = ROOT / "engine" / "target" / "release" / "slotwise"
+SLOTWISE = Path(home.slotwise_command())
 SCENARIO = ROOT / "topologies" / "star3-short.yaml"
 PATIENCE_S = 120
 REST_PORT = 8181
@@ -424,6 +426,7 @@ def test_columns_are_written_and_what_hosts_of_linux_cannot_play_the_engine_play
     assert flows[3]["bytes"] == 1000 and flows[3]["completed_ns"] > 0
 
 
+@pytest.mark.nightly
 def test_traffic_outlives_its_controller(tmp_path):
     path = tmp_path / "report.json"
     with Emulation("--duration", 10, "--report", path) as run:
@@ -439,6 +442,7 @@ def test_traffic_outlives_its_controller(tmp_path):
     assert [file["intact"] for phase in report["phases"] for file in phase["files"]] == [True]
 
 
+@pytest.mark.nightly
 def test_a_controller_that_does_not_answer_at_the_end_fails_an_emulation(tmp_path):
     path = tmp_path / "report.json"
     with Emulation("--duration", "2", "--report", path) as run:
@@ -500,6 +504,7 @@ def test_a_package_of_the_working_directory_is_not_run(tmp_path):
     assert not (tmp_path / "was-run").exists()
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_killed_leaves_nothing():
     with Emulation() as run:
         run.read_until("1/2 uniform")
@@ -510,6 +515,7 @@ def test_a_run_that_is_killed_leaves_nothing():
     assert_nothing_is_left(descendants)
 
 
+@pytest.mark.nightly
 def test_hosts_that_vanish_end_a_run_with_its_report(tmp_path):
     path = tmp_path / "report.json"
     with Emulation("--report", path) as run:
@@ -520,6 +526,7 @@ def test_hosts_that_vanish_end_a_run_with_its_report(tmp_path):
     assert load_report(path)["verdict"]["failures"] == ["host h1_0 has vanished"]
 
 
+@pytest.mark.nightly
 def test_an_interface_that_is_deleted_fails_a_run_whose_flows_the_engine_plays(tmp_path):
     scenario, path = tmp_path / "web.yaml", tmp_path / "report.json"
     text = SCENARIO.read_text()

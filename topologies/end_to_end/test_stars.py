@@ -9,9 +9,12 @@ import subprocess
 from pathlib import Path
 
 import jsonschema
+import pytest
+
+from slotwise import home
 
 ROOT = Path(__file__).resolve().parents[2]
-SLOTWISE = ROOT / "engine" / "target" / "release" / "slotwise"
+SLOTWISE = Path(home.slotwise_command())
 TOPOLOGIES = ROOT / "topologies"
 PATIENCE_S = 120
 # Of the flows that must not stay in the dark.
@@ -32,6 +35,7 @@ def run(command: str, scenario: Path, tmp_path: Path, *options) -> dict:
     return report
 
 
+@pytest.mark.nightly
 def test_live_traffic_goes_by_the_other_star_when_a_fibre_is_cut(tmp_path):
     report = run("emulate", TOPOLOGIES / "star3-twin-short.yaml", tmp_path)
     dark = {drop["place"]: drop["packets"] for drop in report["drops"] if drop["reason"] == "link_down"}

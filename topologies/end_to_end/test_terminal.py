@@ -165,6 +165,7 @@ def pictured(rows):
     return [[(float(slots), float(rate)) if slots else None for slots, rate, _ in row] for row in cells]
 
 
+@pytest.mark.nightly
 def test_a_picture_has_what_the_events_have_and_the_terminal_is_as_it_was(tmp_path):
     with on_terminal("simulate", SHORT, "--events", tmp_path / "events", "--report", tmp_path / "report") as run:
         before = termios.tcgetattr(run.terminal)
@@ -194,6 +195,7 @@ def test_a_picture_has_what_the_events_have_and_the_terminal_is_as_it_was(tmp_pa
             )
 
 
+@pytest.mark.nightly
 def test_what_happened_last_is_on_the_terminal(tmp_path):
     scenario = ROOT / "experiments" / "faults" / "combined.yaml"
     with on_terminal("simulate", scenario, "--duration", "2", "--report", tmp_path / "report", size=(200, 100)) as run:
@@ -208,6 +210,7 @@ def test_what_happened_last_is_on_the_terminal(tmp_path):
     assert all(0 < float(line[1]) <= 2 for line in shown)
 
 
+@pytest.mark.nightly
 def test_terminals_are_resized_while_they_are_drawn_on(tmp_path):
     with on_terminal("simulate", *LONG, "--report", tmp_path / "report") as run:
         run.pictures(3)
@@ -225,6 +228,7 @@ def test_terminals_are_resized_while_they_are_drawn_on(tmp_path):
     assert not run.screen.styles
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", ["key", "hangup"])
 def test_a_terminal_is_left_as_it_was_at_the_keys_and_when_it_goes(tmp_path, how):
     report = tmp_path / "report"

@@ -16,6 +16,8 @@ from test_runs import ROOT, Emulation, load_report
 
 from slotwise import scenario as scenarios
 
+pytestmark = pytest.mark.nightly
+
 SCENARIO = ROOT / "topologies" / "star3-short.yaml"
 NEAR, FAR = "198.51.100.1", "198.51.100.2"
 PORT = 51820

@@ -60,6 +60,7 @@ def test_a_file_arrives_intact_at_the_rate_that_the_routers_grant(chain, sent, t
     assert_within_capacity(sender, BOTTLENECK.xcp_bps)
 
 
+@pytest.mark.nightly
 def test_a_transfer_follows_the_capacity_that_a_controller_sets(chain, tmp_path):
     sent = tmp_path / "sent"
     sent.write_bytes(os.urandom(FILE_BYTES // 4))
@@ -70,6 +71,7 @@ def test_a_transfer_follows_the_capacity_that_a_controller_sets(chain, tmp_path)
     assert_within_capacity(sender, BOTTLENECK.xcp_bps // 4)
 
 
+@pytest.mark.nightly
 def test_a_receiver_that_is_killed_ends_the_sender_and_leaves_no_file(chain, sent, tmp_path):
     stored = tmp_path / "stored"
     with ExitStack() as stack:
@@ -83,6 +85,7 @@ def test_a_receiver_that_is_killed_ends_the_sender_and_leaves_no_file(chain, sen
     assert not stored.exists()
 
 
+@pytest.mark.nightly
 def test_a_sender_that_is_killed_ends_the_receiver_and_leaves_nothing(chain, sent, tmp_path):
     with ExitStack() as stack:
         receiver = chain.receive(stack, tmp_path / "stored", "--timeout-s", "2")
@@ -94,6 +97,7 @@ def test_a_sender_that_is_killed_ends_the_receiver_and_leaves_nothing(chain, sen
     assert [path.name for path in tmp_path.iterdir()] == ["sent"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_receiver_leaves_nothing(chain, sent, tmp_path, number):
     with ExitStack() as stack:
@@ -115,6 +119,7 @@ def test_without_a_receiver_the_sender_says_so(chain, sent):
     assert B_IP in report["error"] and "slotwise xfer receive" in report["error"]
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not shutil.which("simple_switch_grpc"), reason="simple_switch_grpc is not on the PATH")
 def test_stock_bmv2_grants_as_much(sent, tmp_path):
     stored = tmp_path / "stored"

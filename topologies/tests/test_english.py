@@ -30,7 +30,7 @@ EXAMPLES = {
     "light-for-link-state": "a port has light",
     "come-go-round": "the link is gone round",
     "one-s-own": "a clock of its own",
-    "max-named-most": "const MOST" "_SLOTS: u32 = 4096;",
+    "max-named-most": "const MOST_SLOTS: u32 = 4096;",
     "md-lines-over-120": "word " * 25,
     "md-table-lines-over-240": "| " + "word " * 50 + "|",
     "clause-test-names": "    fn what_comes_late_is_reported() {",

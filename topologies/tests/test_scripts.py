@@ -10,7 +10,6 @@ import sys
 
 import pytest
 import yaml
-
 from slotwise import home
 
 SCRIPTS = home.root() / "scripts"
@@ -51,7 +50,7 @@ def test_help_says_what_a_script_does_and_does_nothing(script, tmp_path):
 @pytest.mark.parametrize(("port", "status"), [(8181, 1), (9559, 0)])
 def test_only_a_port_that_a_run_needs_is_in_its_way(namespaces, port, status):
     result = subprocess.run(
-        [*OWN_NETWORK, "/usr/bin/python3", "-c", BESIDE, str(port), SCRIPTS / "check", "--ports"],
+        [*OWN_NETWORK, "/usr/bin/python3", "-c", BESIDE, str(port), SCRIPTS / "check-machine", "--ports"],
         capture_output=True,
         text=True,
         check=False,
@@ -162,12 +161,12 @@ def printing(text: str) -> list[str]:
 def test_a_skipped_test_is_counted_and_named(summing, tmp_path, runner, command, failed, skipped):
     (tmp_path / "test_of.py").write_text(UNITTEST_FILE if runner == "UNITTEST" else PYTEST_FILE)
     result = summing.run(summing.Part("of", command, tmp_path, getattr(summing, runner)))
-    assert result == (1, failed, 1, [skipped])
+    assert result[:4] == (1, failed, 1, [skipped])
 
 
 def test_what_a_part_that_does_not_count_could_not_check_is_skipped(summing, tmp_path):
     result = summing.run(summing.Part("of", [sys.executable, "-c", f"print('not run: a program: {WHY}')"], tmp_path))
-    assert result == (1, 0, 1, [("a program", WHY)])
+    assert result[:4] == (1, 0, 1, [("a program", WHY)])
 
 
 def test_a_page_that_is_not_built_again_says_so(summing, load_script, monkeypatch, capsys):
@@ -180,11 +179,12 @@ def test_a_page_that_is_not_built_again_says_so(summing, load_script, monkeypatc
 
 def test_a_part_whose_tests_are_all_skipped_has_not_failed(summing, tmp_path):
     command = [sys.executable, "-c", f"print('SKIPPED [2] test_of.py:3: {WHY}\\n2 skipped in 0.01s')"]
-    assert summing.run(summing.Part("of", command, tmp_path, summing.PYTEST)) == (0, 0, 2, [("[2] test_of.py:3", WHY)])
+    result = summing.run(summing.Part("of", command, tmp_path, summing.PYTEST))
+    assert result[:4] == (0, 0, 2, [("[2] test_of.py:3", WHY)])
 
 
 def test_a_part_that_counts_nothing_has_failed(summing, tmp_path):
-    assert summing.run(summing.Part("of", [sys.executable, "-c", ""], tmp_path, summing.PYTEST)) == (0, 1, 0, [])
+    assert summing.run(summing.Part("of", [sys.executable, "-c", ""], tmp_path, summing.PYTEST))[:4] == (0, 1, 0, [])
 
 
 @pytest.mark.parametrize(
@@ -214,6 +214,82 @@ def test_parts_that_need_what_is_not_there_are_left_out_by_name(summing, monkeyp
     }
     monkeypatch.setenv("P4C_SOURCES", "p4c")
     assert "p4c-bm2-ss not on the PATH" in {part.missing for part in summing.parts()}
+
+
+@pytest.fixture
+def nightly(summing, tmp_path, monkeypatch):
+    """Runs the nightly parts given, at a commit of this name; returns the status."""
+    monkeypatch.setattr(summing, "NIGHTLY", tmp_path / "nightly")
+
+    def run(parts, of_commit):
+        monkeypatch.setattr(summing, "parts", lambda: [part._replace(tier="nightly") for part in parts])
+        monkeypatch.setattr(summing, "commit", lambda: of_commit)
+        monkeypatch.setattr(sys, "argv", ["test", "--nightly"])
+        return summing.main()
+
+    return run
+
+
+def counted(path) -> list[str]:
+    """A command that leaves a line in a file each time it runs."""
+    return ["sh", "-c", f"echo ran >> {path}"]
+
+
+def test_a_nightly_part_that_passed_at_this_commit_is_not_run_again(summing, nightly, tmp_path, capsys):
+    once, again = tmp_path / "once", tmp_path / "again"
+    parts = [
+        summing.Part("passes", counted(once), lane="engine"),
+        summing.Part("fails", ["sh", "-c", f"echo ran >> {again}; exit 3"], lane="controller"),
+    ]
+    assert [nightly(parts, "c0ffee"), nightly(parts, "c0ffee")] == [1, 1]
+    assert (once.read_text(), again.read_text()) == ("ran\n", "ran\nran\n")
+    assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 1 failed, 0 skipped"
+    nightly(parts, "another")
+    nightly(parts, None)
+    nightly(parts, None)
+    assert once.read_text() == "ran\n" * 4
+
+
+def test_lanes_run_side_by_side_and_name_their_parts(summing, monkeypatch, tmp_path, capsys):
+    # Each waits for the other: one after the other, neither would end.
+    pipes = [tmp_path / name for name in ("first", "second")]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    opened = "import sys, threading; t = threading.Thread(target=lambda: open(sys.argv[1], 'w').close()); t.start(); "
+    meet = opened + "open(sys.argv[2]).read(); t.join(); print('met')"
+    parts = [
+        summing.Part(lane, [sys.executable, "-c", meet, *map(str, order)], lane=lane)
+        for lane, order in (("engine", pipes), ("controller", pipes[::-1]))
+    ]
+    monkeypatch.setattr(summing, "parts", lambda: parts)
+    monkeypatch.setattr(sys, "argv", ["test"])
+    assert summing.main() == 0
+    printed = capsys.readouterr().out
+    assert "         engine | met" in printed and "     controller | met" in printed
+    assert printed.splitlines()[-1] == "2 passed, 0 failed, 0 skipped"
+
+
+def test_a_program_that_is_required_and_missing_is_a_failure(summing, monkeypatch):
+    monkeypatch.setattr(summing.shutil, "which", lambda name: None)
+    monkeypatch.setattr(sys, "argv", ["test", "--require", "bmv2,p4c"])
+    with pytest.raises(SystemExit, match="simple_switch_grpc not on the PATH, p4c-bm2-ss not on the PATH"):
+        summing.main()
+    monkeypatch.setattr(sys, "argv", ["test", "--require", "ns-3"])
+    with pytest.raises(SystemExit):
+        summing.main()
+
+
+def test_each_end_to_end_test_is_in_one_part(summing):
+    files = {path.stem.removeprefix("test_") for path in (home.root() / "topologies" / "end_to_end").glob("test_*.py")}
+    alone = {
+        word.removeprefix("end_to_end/test_").removesuffix(".py")
+        for part in summing.parts()
+        for word in part.command
+        if re.fullmatch(r"end_to_end/test_\w+\.py", word)
+    }
+    assert alone == set(summing.OWN_PART) <= files
+    markers = [word for part in summing.parts() for word in part.command if word in ("nightly", "not nightly")]
+    assert "nightly" in markers and "not nightly" in markers
 
 
 def test_many_tests_skipped_for_one_reason_are_one_line(summing, capsys):

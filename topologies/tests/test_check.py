@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`scripts/check`: which steps a change asks for, and what depends on what."""
+
+import re
+import subprocess
+
+import pytest
+from slotwise import home
+
+ROOT = home.root()
+
+
+@pytest.fixture
+def check(load_script):
+    """scripts/check as a module."""
+    return load_script(ROOT / "scripts" / "check")
+
+
+def test_dependents_are_found_through_others(check):
+    dependencies = {"a": set(), "b": {"a"}, "c": {"b"}, "d": set()}
+    assert check.dependents({"a"}, dependencies) == {"a", "b", "c"}
+    assert check.dependents({"d"}, dependencies) == {"d"}
+
+
+def test_crates_are_those_of_the_workspace(check):
+    directories, dependencies = check.crates()
+    assert directories["slotwise-fabric"] == "engine/crates/fabric"
+    assert {"slotwise", "slotwise-reproduce"} <= check.dependents({"slotwise-fabric"}, dependencies)
+    assert "slotwise-fabric" not in check.dependents({"slotwise-gtp"}, dependencies)
+
+
+@pytest.mark.parametrize(
+    ("file", "steps"),
+    [
+        ("docs/ring.md", set()),
+        ("topologies/slotwise/plot.py", {"format", "python"}),
+        ("engine/crates/fabric/src/lib.rs", {"rust format", "crates", "clippy", "digests"}),
+        ("controller/core/src/main/java/org/slotwise/ring/Fill.java", {"modules", "digests"}),
+        ("p4src/ring.p4", {"p4 outputs", "programs", "digests"}),
+        ("ptf-tests/ring/test_ring.py", {"format", "programs"}),
+        ("web/src/plot.tsx", {"page"}),
+        ("schema/scenario.schema.json", {"python", "crates", "digests"}),
+        ("scripts/package", {"format", "python"}),
+    ],
+)
+def test_a_change_asks_for_its_steps_and_no_others(check, file, steps):
+    always = {step.name for step in check.STEPS if not step.concerns}
+    assert {step.name for step in check.STEPS if re.search(step.concerns, file)} == always | steps
+
+
+def test_changes_are_those_since_a_revision_and_unknown_files(check, tmp_path, monkeypatch):
+    def git(*words):
+        subprocess.run(
+            ["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@example.org", *words], check=True
+        )
+
+    monkeypatch.setattr(check, "ROOT", tmp_path)
+    git("init", "--quiet")
+    for name in ("first", "second"):
+        (tmp_path / name).write_text(name)
+        git("add", name)
+        git("commit", "--quiet", "--message", name)
+    assert check.changes(None) == ["second"]
+    (tmp_path / "first").write_text("changed")
+    (tmp_path / "new").write_text("new")
+    assert check.changes(None) == ["first", "new"]
+    assert check.changes("HEAD~1") == ["first", "second", "new"]
+    with pytest.raises(SystemExit, match="no-such-revision"):
+        check.changes("no-such-revision")
+
+
+def test_an_artifact_of_each_module_is_known_to_the_others(check, monkeypatch):
+    asked = []
+    monkeypatch.setattr(check, "command", lambda *words, **_: asked.append(words) or True)
+    check.test_modules(["controller/rest/src/main/java/org/slotwise/rest/Links.java"])
+    (words,) = asked
+    assert words[words.index("--projects") + 1] == "onos-app,rest,standalone"
+    check.test_modules(["controller/pom.xml"])
+    assert "core,onos-app,p4runtime,rest,standalone" in asked[1]
