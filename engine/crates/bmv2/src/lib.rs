@@ -7,11 +7,7 @@
 mod counters;
 mod packets;
 
-/// Generated from `proto/dataplane.proto`.
-pub mod dataplane {
-    #![allow(missing_docs, reason = "generated")]
-    tonic::include_proto!("p4.bm");
-}
+pub use slotwise_p4runtime_proto::p4::bm as dataplane;
 
 pub use counters::{Cell, has_entries, read_counter};
 pub use packets::{Output, Packets, take_packets};

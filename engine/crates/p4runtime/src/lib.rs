@@ -34,7 +34,7 @@ mod p4data;
 mod p4info;
 mod packet_io;
 mod programs;
-pub mod proto;
+pub use slotwise_p4runtime_proto as proto;
 mod read;
 mod reconfigure;
 mod role;
