@@ -3,6 +3,7 @@
 
 import queue
 import threading
+from functools import cache
 
 import grpc
 from google.protobuf import text_format
@@ -19,6 +20,19 @@ def canonical(value):
     return value.to_bytes(max(1, (value.bit_length() + 7) // 8), "big")
 
 
+@cache
+def program(json_path, p4info_path, device_id):
+    """The P4Info of a program and the request, as bytes, that installs it: made once for all tests of a file."""
+    info = text_format.Parse(p4info_path.read_text(encoding="utf-8"), p4info_pb2.P4Info())
+    request = p4rt.SetForwardingPipelineConfigRequest(
+        device_id=device_id,
+        election_id=ELECTION_ID,
+        config=p4rt.ForwardingPipelineConfig(p4info=info, p4_device_config=json_path.read_bytes()),
+        action=p4rt.SetForwardingPipelineConfigRequest.VERIFY_AND_COMMIT,
+    )
+    return info, request.SerializeToString()
+
+
 class Switch:
     """The primary controller of one device."""
 
@@ -30,6 +44,11 @@ class Switch:
         self._arbitrated = queue.Queue()
         self._channel = grpc.insecure_channel(address)
         self._stub = p4runtime_pb2_grpc.P4RuntimeStub(self._channel)
+        self._push = self._channel.unary_unary(
+            "/p4.v1.P4Runtime/SetForwardingPipelineConfig",
+            request_serializer=bytes,
+            response_deserializer=p4rt.SetForwardingPipelineConfigResponse.FromString,
+        )
         self._stream = self._stub.StreamChannel(iter(self._outgoing.get, None))
         threading.Thread(target=self._receive, daemon=True).start()
         arbitration = p4rt.MasterArbitrationUpdate(device_id=device_id, election_id=ELECTION_ID)
@@ -54,19 +73,8 @@ class Switch:
 
     def push(self, json_path, p4info_path):
         """Install a program; tables, registers and counters start afresh."""
-        with open(p4info_path, encoding="utf-8") as f:
-            self.info = text_format.Parse(f.read(), p4info_pb2.P4Info())
-        with open(json_path, "rb") as f:
-            config = p4rt.ForwardingPipelineConfig(p4info=self.info, p4_device_config=f.read())
-        self._stub.SetForwardingPipelineConfig(
-            p4rt.SetForwardingPipelineConfigRequest(
-                device_id=self.device_id,
-                election_id=ELECTION_ID,
-                config=config,
-                action=p4rt.SetForwardingPipelineConfigRequest.VERIFY_AND_COMMIT,
-            ),
-            timeout=TIMEOUT_S,
-        )
+        self.info, request = program(json_path, p4info_path, self.device_id)
+        self._push(request, timeout=TIMEOUT_S)
 
     @staticmethod
     def _named(objects, name):
