@@ -10,6 +10,7 @@ import finsy as fy
 import pytest
 from finsy.p4entity import P4Replica, P4ValueSetMember
 from finsy.proto.stratum1.p4_role_config_pb2 import P4RoleConfig
+
 from support import JSON, P4INFO, PATIENCE_S, TAGGED, Switch, frame
 
 MS = 1_000_000

@@ -6,6 +6,7 @@ import p4runtime_sh.shell as sh
 import pytest
 from p4.v1 import p4runtime_pb2
 from p4runtime_sh.p4runtime import P4RuntimeClient, P4RuntimeWriteException
+
 from support import JSON, P4INFO, PATIENCE_S, frame
 
 

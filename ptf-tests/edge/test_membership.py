@@ -4,7 +4,7 @@
 from slotwise import wire
 from slotwise.wire import DropReason, FaultCode, FlowOp, LineCardKind, OpticalKind
 from support import edge as e
-from support.base import ethernet, frame, linecard, optical, sealed, tick
+from support.base import ethernet, frame, linecard, optical, sealed
 
 NONCE, RECEIVED_NS, ANSWER_NS, MARGIN_NS = 70, 5_000, 300_000, 1_000
 HOLD_FRAMES, FRAME = 3, 40

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Edges that share: what an edge allows those that it sends, what it grants those that it takes, by GTP's local rule."""
 
+from test_macroflows import CLASS, FLOOR, PERIODS, QUEUE, SATISFIED, START_NS, UNKNOWN_QUEUE, MacroflowTest
+
 from slotwise import wire
 from slotwise.wire import DropReason, FlowOp, IntervalTimer, LabelKind, LineCardKind
 from support import edge as e
 from support import labels
 from support.base import ethernet
-from test_macroflows import CLASS, FLOOR, MacroflowTest, PERIODS, QUEUE, SATISFIED, START_NS, UNKNOWN_QUEUE
 
 GRANT = wire.PROBE_GRANT
 MS = 1_000_000

@@ -13,8 +13,9 @@ Blocks of a page run in one directory, in their order.
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from typing import NamedTuple
 
 LANGUAGES = {"sh", "python", "yaml", "json", "java", "p4", "stf", "text"}
 MARK = re.compile(r"<!-- (not run|needs|shortened|with|file|same as): (.+?) -->")

@@ -10,12 +10,14 @@ import subprocess
 import threading
 import time
 import urllib.request
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from ipaddress import IPv4Address
-from typing import Callable, TextIO, TypeVar
+from typing import TextIO, TypeVar
 
 import grpc
 from finsy.proto import p4r, p4r_grpc
+
 from slotwise.routers import spawn
 from test_runs import PATIENCE_S, ROOT, SLOTWISE
 

@@ -9,9 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from test_runs import ROOT, Emulation, load_report
-
 from slotwise import scenario as scenarios
+from test_runs import ROOT, Emulation, load_report
 
 pytestmark = pytest.mark.nightly
 

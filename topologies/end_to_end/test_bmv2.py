@@ -6,6 +6,7 @@ import shutil
 import signal
 
 import pytest
+
 from test_runs import ROOT, SCENARIO, Emulation, assert_nothing_is_left, children, command_name, load_report, slotwise
 
 pytestmark = pytest.mark.nightly

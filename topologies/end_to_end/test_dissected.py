@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from slotwise import wire
-
 from test_runs import PATIENCE_S, ROOT, slotwise
 
 OURS = [f"0x{ether_type:04x}" for ether_type in (wire.ETHERTYPE_OPTICAL, wire.ETHERTYPE_LINECARD)]

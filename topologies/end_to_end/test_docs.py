@@ -16,7 +16,6 @@ import yaml
 
 from slotwise import home, scenario
 from slotwise.routers import read_until, spawn
-
 from snippets import LANGUAGES, Snippet, commands, pages, shortened, snippets
 
 ROOT = home.root()

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 from test_runs import ROOT, Emulation, assert_nothing_is_left, load_report, slotwise
 
 pytestmark = pytest.mark.nightly

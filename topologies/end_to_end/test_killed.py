@@ -10,15 +10,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 import pytest
-from test_machine import why_left_alone
-from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, below, command_line, command_name, descriptors_below
 
 from slotwise.rundir import MARK
+from test_machine import why_left_alone
+from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, below, command_line, command_name, descriptors_below
 
 pytestmark = pytest.mark.nightly
 

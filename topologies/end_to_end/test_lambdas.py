@@ -192,8 +192,8 @@ def test_a_network_without_packets_has_a_twin_with_packets(tmp_path):
 )
 def test_what_packets_cannot_do_is_refused_with_why(tmp_path, wrong, said):
     (tmp_path / "study.yaml").write_text(f"fluid: {{duration_ms: 1000, cases: [{{name: five, shape: {wrong}}}]}}")
-    experiment = TWIN.split("entries:")[0].replace("  rates: {scenario: study.yaml, seeds: 1}\n", "")
-    fact = TWIN[TWIN.index("  - {text: near the oracle") :].split("\n")[0].replace("[two-sinks]", "[five]")
+    experiment = TWIN.split("entries:", maxsplit=1)[0].replace("  rates: {scenario: study.yaml, seeds: 1}\n", "")
+    fact = TWIN[TWIN.index("  - {text: near the oracle") :].split("\n", maxsplit=1)[0].replace("[two-sinks]", "[five]")
     (tmp_path / "experiment.yaml").write_text(
         f"{experiment}entries:\n- id: shares\n  title: x\n  published: x\n  facts:\n{fact}\n"
     )

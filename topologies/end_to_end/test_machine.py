@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, Emulation, children, command_name, load_report, read_process
 
 pytestmark = pytest.mark.nightly

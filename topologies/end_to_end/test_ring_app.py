@@ -11,6 +11,7 @@ from contextlib import ExitStack
 import grpc
 import pytest
 from finsy.proto import p4r, p4r_grpc
+
 from slotwise import wire
 from slotwise.routers import spawn
 from test_apps import JAR, P4C_OUT, Lines, ask, await_that, number

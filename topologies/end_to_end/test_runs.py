@@ -12,9 +12,9 @@ import select
 import signal
 import socket
 import subprocess
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Iterator
 
 import jsonschema
 import pytest

@@ -11,10 +11,10 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from test_attach import READY, connected
-from test_runs import ROOT, Emulation, load_report
 
 from slotwise import scenario as scenarios
+from test_attach import READY, connected
+from test_runs import ROOT, Emulation, load_report
 
 pytestmark = pytest.mark.nightly
 

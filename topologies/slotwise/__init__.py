@@ -5,6 +5,7 @@ from slotwise import Star
 report = Star(edges=4, hosts_per_edge=2).tcp("all", "all").run()
 """
 
+from slotwise.document import RunFailed
 from slotwise.errors import (
     InvalidArgument,
     MissingPackage,
@@ -16,7 +17,6 @@ from slotwise.errors import (
     UnknownPhase,
     UnknownTable,
 )
-from slotwise.document import RunFailed
 from slotwise.experiment import Experiment, Star
 from slotwise.home import CommandNotFound, HomeNotFound
 from slotwise.lambdas import LambdaNetwork

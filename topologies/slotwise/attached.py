@@ -3,8 +3,9 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 from slotwise import limits
 from slotwise.errors import InvalidArgument

@@ -5,7 +5,7 @@ Rates are in bit/s, times in ns unless a name says otherwise, sizes in bytes.
 """
 
 import inspect
-from typing import Callable
+from collections.abc import Callable
 
 from slotwise.errors import InvalidArgument, UnknownArgument, UnknownName
 

@@ -2,7 +2,7 @@
 """What this package raises, and the names that were meant."""
 
 import difflib
-from typing import Iterable
+from collections.abc import Iterable
 
 
 class SlotwiseError(Exception):

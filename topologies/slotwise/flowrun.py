@@ -202,5 +202,6 @@ def write_pseudo_random(file: Path, size: int, seed: str) -> None:
         )
     generator = random.Random(seed)
     with open(file, "wb") as output:
-        for offset in range(0, size, CHUNK_BYTES):
-            output.write(generator.randbytes(min(CHUNK_BYTES, size - offset)))
+        output.writelines(
+            generator.randbytes(min(CHUNK_BYTES, size - offset)) for offset in range(0, size, CHUNK_BYTES)
+        )

@@ -30,7 +30,6 @@ from slotwise.fabric import AgileCLI, AgileSwitch
 from slotwise.net import ScenarioTopo
 from slotwise.rundir import MARK, RunDirectory
 
-
 ATTACHED = "attached"
 """The phase that a run's summary has, in which all traffic is Mininet's."""
 

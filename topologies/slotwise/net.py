@@ -6,7 +6,7 @@ an edge are packets of the link's MTU with checksums that are already computed.
 """
 
 import os
-from typing import Iterable
+from collections.abc import Iterable
 
 from mininet.log import setLogLevel
 from mininet.net import Mininet

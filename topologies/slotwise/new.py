@@ -10,8 +10,9 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 from slotwise import builders, scenario
 from slotwise.document import Document

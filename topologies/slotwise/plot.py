@@ -8,24 +8,24 @@ session, its rate and its max-min rate, and one of how far all are from these. O
 
 import argparse
 import sys
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Callable
 
 import matplotlib
 import numpy
 
 matplotlib.use("Agg")
 
-from matplotlib import image, pyplot  # noqa: E402  pylint: disable=wrong-import-position
-from matplotlib.axes import Axes  # noqa: E402  pylint: disable=wrong-import-position
-from matplotlib.figure import Figure  # noqa: E402  pylint: disable=wrong-import-position
-from matplotlib.legend_handler import HandlerTuple  # noqa: E402  pylint: disable=wrong-import-position
-from matplotlib.lines import Line2D  # noqa: E402  pylint: disable=wrong-import-position
-from matplotlib.ticker import MaxNLocator  # noqa: E402  pylint: disable=wrong-import-position
+from matplotlib import image, pyplot
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
-from slotwise.files import put  # noqa: E402  pylint: disable=wrong-import-position
-from slotwise.report import ReportError, read  # noqa: E402  pylint: disable=wrong-import-position
+from slotwise.files import put
+from slotwise.report import ReportError, read
 
 MAX_CHART_EDGES = 8
 MAX_LINK_CHARTS = 12

@@ -8,9 +8,9 @@ import select
 import signal
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import AsyncIterator
 
 from mininet.node import Node
 

@@ -9,10 +9,11 @@ import difflib
 import ipaddress
 import json
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple
+from typing import Any, NamedTuple
 
 import jsonschema
 import yaml

@@ -17,9 +17,10 @@ import json
 import math
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Callable, Iterable, Iterator, Mapping, NamedTuple
+from typing import NamedTuple
 
 from slotwise import command, farm, pointer, results, scenario
 from slotwise.document import PROBLEM, Document
@@ -293,7 +294,7 @@ def _scalar(key: str, value: object) -> Value:
         raise InvalidArgument(f"grid: {key}: '{value}' is what a set has for None; expected None, or another text")
     if isinstance(value, str) and 0 < len(value.encode()) <= MOST_TEXT_BYTES and value.isprintable():
         return value
-    if value is None or isinstance(value, (bool, int)) or isinstance(value, float) and math.isfinite(value):
+    if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     raise InvalidArgument(
         f"grid: {key}: {value!r} cannot be a column's value; expected a number, true, false, None or up to {MOST_TEXT_BYTES} bytes of text, or a name for it: "

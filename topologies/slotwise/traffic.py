@@ -2,7 +2,8 @@
 """Which flows a phase's traffic entries stand for. Pure; the same rule as the engine's `scenario` crate."""
 
 import re
-from typing import Iterator, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from slotwise.scenario import HostId, RoutedHost, hosts, routed_hosts
 

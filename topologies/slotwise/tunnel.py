@@ -21,9 +21,10 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 from slotwise import scenario
 from slotwise.access import OFFLOADS_OFF

@@ -39,8 +39,9 @@ def write_pcap(path, frames: list[tuple[bytes, int]]) -> None:
     """Frames of Ethernet, each with its length on the wire."""
     with open(path, "wb") as file:
         file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
-        for number, (frame, length) in enumerate(frames):
-            file.write(struct.pack("<IIII", number, 0, len(frame), length) + frame)
+        file.writelines(
+            struct.pack("<IIII", number, 0, len(frame), length) + frame for number, (frame, length) in enumerate(frames)
+        )
 
 
 def tshark(path, *fields: str) -> list[list[str]]:

@@ -121,7 +121,7 @@ def test_two_sums_reserve_as_one_moment_does():
             idle = (now - reserved_time) % turn
             reserved_time = (reserved_time + time) % turn
             before, eras = last_label % turn, (now >> 32) - (last_label >> 32)
-            recent = signed(now - before) >= 0 and (eras == 0 or eras == 1 and signed(before) < 0 <= signed(now))
+            recent = signed(now - before) >= 0 and (eras == 0 or (eras == 1 and signed(before) < 0 <= signed(now)))
             assert recent == (now - last_label < turn // 2)
             last_label = now
             difference = signed(idle_time - idle)

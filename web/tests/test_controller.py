@@ -9,6 +9,7 @@ import urllib.request
 from contextlib import ExitStack, contextmanager
 
 import pytest
+
 from conftest import ROOT, SLOTWISE, choose, is_drawn, opened, shot
 
 JAR = ROOT / "controller" / "standalone" / "target" / "slotwise-controller.jar"

@@ -6,6 +6,7 @@ import subprocess
 from contextlib import contextmanager
 
 import pytest
+
 from conftest import ROOT, choose, opened
 
 APP = ROOT / "controller" / "onos-app"
@@ -100,10 +101,10 @@ def test_an_open_page_goes_where_the_leader_is(chromium, tmp_path):
     with (
         node("127.0.0.1", port, tmp_path / "one") as (address, lead_by),
         node("127.0.0.2", port, tmp_path / "other") as (other, _),
+        opened(chromium, http_credentials=ADMIN) as page,
     ):
-        with opened(chromium, http_credentials=ADMIN) as page:
-            page.goto(f"{address}#news")
-            page.get_by_text("live").wait_for()
-            lead_by("127.0.0.2")
-            page.wait_for_url(f"{other}#news")
-            page.get_by_text("live").wait_for()
+        page.goto(f"{address}#news")
+        page.get_by_text("live").wait_for()
+        lead_by("127.0.0.2")
+        page.wait_for_url(f"{other}#news")
+        page.get_by_text("live").wait_for()

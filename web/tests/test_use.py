@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+
 from conftest import ROOT, choose, opened, press, served, shot
 
 STAR = ("topologies/star4.yaml", 8)
