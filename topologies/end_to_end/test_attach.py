@@ -26,7 +26,7 @@ class Host:
         self.host = host
         # Of its own: one that a killed test has left does not matter.
         self.interface = f"a{os.getpid()}-{host.node}"
-        holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec sleep infinity"], stdout=subprocess.PIPE)  # pylint: disable=consider-using-with
+        holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec sleep infinity"], stdout=subprocess.PIPE)
         stack.callback(lambda: (holder.kill(), holder.wait(), holder.stdout.close()))
         holder.stdout.readline()
         self.number = holder.pid

@@ -117,11 +117,11 @@ class Run:
     def _start(self, kind: Kind, place: Path) -> None:
         command = kind.command(place)
         if kind.is_apart:
-            self.init = subprocess.Popen(APART, stdout=subprocess.PIPE)  # pylint: disable=consider-using-with
+            self.init = subprocess.Popen(APART, stdout=subprocess.PIPE)
             self.init.stdout.readline()
             (inside,) = below(self.init.pid)
             command = ["nsenter", "--pid", "--mount", "--target", str(inside), "--wd=.", *command]
-        self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(
             command,
             cwd=ROOT,
             env=os.environ | {"TMPDIR": str(place)},

@@ -97,7 +97,7 @@ def fixture_network():
         ),
     ],
 )
-def fixture_switch(request, network):  # pylint: disable=unused-argument
+def fixture_switch(request, network):
     """edge.p4 as a master that sends VOQ 1 to edge 1. No slot is granted."""
     with subprocess.Popen(
         target_command(request.param), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -123,7 +123,7 @@ def fixture_switch(request, network):  # pylint: disable=unused-argument
 
 
 def connect(process: subprocess.Popen) -> Switch:
-    import grpc  # pylint: disable=import-outside-toplevel
+    import grpc
 
     with grpc.insecure_channel(ADDRESS) as channel:
         grpc.channel_ready_future(channel).result(timeout=PATIENCE_S)

@@ -82,7 +82,7 @@ class Emulation:
 
     def __init__(self, *arguments, scenario=SCENARIO, stdin=None):
         command = [SLOTWISE, "emulate", scenario, *map(str, arguments)]
-        self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(
             command,
             stdin=stdin,
             stdout=subprocess.PIPE,
@@ -208,7 +208,7 @@ def long_simulation(tmp_path, *arguments) -> subprocess.Popen:
     scenario = tmp_path / "long.yaml"
     scenario.write_text(re.sub(r"duration_ms: \d+", "duration_ms: 80000000", SCENARIO.read_text()))
     command = [SLOTWISE, "simulate", scenario, *map(str, arguments)]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # pylint: disable=consider-using-with
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert any("1/2 uniform" in line for line in run.stdout)
     return run
 

@@ -44,7 +44,7 @@ class Machine:
     def __init__(self, stack: ExitStack):
         self.name = f"f{os.getpid() % 10**6}"
         self.cable = f"c{os.getpid()}"
-        holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec sleep infinity"], stdout=subprocess.PIPE)  # pylint: disable=consider-using-with
+        holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec sleep infinity"], stdout=subprocess.PIPE)
         stack.callback(lambda: (holder.kill(), holder.wait(), holder.stdout.close()))
         holder.stdout.readline()
         self.within = ["nsenter", "--net", "--target", str(holder.pid)]

@@ -235,7 +235,7 @@ class Document:
 
 def _caller() -> str:
     """File and line of the caller outside this package."""
-    frame = sys._getframe(1)  # pylint: disable=protected-access
+    frame = sys._getframe(1)
     while frame.f_back and frame.f_code.co_filename.startswith(HERE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"

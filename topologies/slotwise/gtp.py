@@ -112,9 +112,7 @@ class Server:
     def __enter__(self) -> "Server":
         self._owner = os.getpid()
         # No pipe that nobody reads meanwhile: it would be full after some hundreds of transfers, and the daemon wait for ever.
-        # pylint: disable-next=consider-using-with
         self._printed = tempfile.TemporaryFile("w+")
-        # pylint: disable-next=consider-using-with
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.DEVNULL, stdout=self._printed, stderr=subprocess.PIPE, text=True
         )

@@ -12,4 +12,4 @@ class LambdaNetwork(Network):
 
     def __init__(self, sites: int | list[str] = 4, hosts_per_site: int = 1, **options):
         # A network of routers begins without nodes, this one with those of the builder.
-        Grouped.__init__(self, builders.lambda_network(sites, hosts_per_site, **options))  # pylint: disable=super-init-not-called,non-parent-init-called
+        Grouped.__init__(self, builders.lambda_network(sites, hosts_per_site, **options))

@@ -20,7 +20,6 @@ from pathlib import Path
 # `mn --custom` executes this file's text: it is no module of a package then, and sudo drops PYTHONPATH.
 sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parents[1]))
 
-# pylint: disable=wrong-import-position
 from slotwise import builders
 from slotwise import scenario as scenarios
 from slotwise.attached import OPTIONS, split
@@ -40,7 +39,7 @@ class MarkedTopo(ScenarioTopo):
     NAME: str
     EXPECTED: str
 
-    def build(self, *arguments, **options):  # pylint: disable=arguments-differ
+    def build(self, *arguments, **options):
         # After an exception `mn` ends every process on the machine whose name it knows, deletes files in /tmp, and ends with status
         # 0. An exit it lets through.
         try:
@@ -70,7 +69,7 @@ class AgileStar(MarkedTopo):
     EXPECTED = "agilestar,EDGES,HOSTS,NAME=VALUE,..."
 
     @staticmethod
-    def scenario(edges: int = 4, hosts: int = 2, **options) -> dict:  # pylint: disable=arguments-differ
+    def scenario(edges: int = 4, hosts: int = 2, **options) -> dict:
         """Mininet's command line and tests make the traffic; a scenario has at least one phase."""
         return builders.star(edges, hosts, **options) | {
             "phases": [{"name": ATTACHED, "duration_ms": 1000, "traffic": []}]
@@ -84,7 +83,7 @@ class PacketRing(MarkedTopo):
     EXPECTED = "packetring,STATIONS,HOSTS,NAME=VALUE,..."
 
     @staticmethod
-    def scenario(stations: int = 8, hosts: int = 1, **options) -> dict:  # pylint: disable=arguments-differ
+    def scenario(stations: int = 8, hosts: int = 1, **options) -> dict:
         """As the builder makes it. A scenario has at least one flow; none is run."""
         return builders.ring(stations, hosts, **options) | {
             "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
@@ -99,7 +98,7 @@ class Mesh(MarkedTopo):
     EXPECTED = "opsmesh,SWITCHES,HOSTS,NAME=VALUE,..."
 
     @staticmethod
-    def scenario(switches: int = 5, hosts: int = 1, **options) -> dict:  # pylint: disable=arguments-differ
+    def scenario(switches: int = 5, hosts: int = 1, **options) -> dict:
         """As the builder makes it. A scenario has at least one flow; none is run."""
         return builders.ops(switches, hosts, **options) | {
             "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
@@ -114,7 +113,7 @@ class Lambda(MarkedTopo):
     EXPECTED = "lambda,SITES,HOSTS,NAME=VALUE,..."
 
     @staticmethod
-    def scenario(sites: int = 4, hosts: int = 1, **options) -> dict:  # pylint: disable=arguments-differ
+    def scenario(sites: int = 4, hosts: int = 1, **options) -> dict:
         """As the builder makes it. A scenario has at least one flow; none is run."""
         return builders.lambda_network(sites, hosts, **options) | {
             "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
@@ -128,7 +127,7 @@ class Agile(MarkedTopo):
     EXPECTED = "agile,FILE,NAME=VALUE,..."
 
     @staticmethod
-    def scenario(file: str, **others) -> dict:  # pylint: disable=arguments-differ
+    def scenario(file: str, **others) -> dict:
         """As the file has it, wherever it is written to, but for its phases: none of their traffic is run."""
         for option in others:
             raise UnknownArgument("option", option, OPTIONS, "agile")
@@ -143,4 +142,4 @@ class Agile(MarkedTopo):
 
 topos = {"agilestar": AgileStar, "packetring": PacketRing, "opsmesh": Mesh, "lambda": Lambda, "agile": Agile}
 # What `mn` starts.
-CLI = AgileCLI  # pylint: disable=invalid-name
+CLI = AgileCLI

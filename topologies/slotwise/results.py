@@ -213,7 +213,7 @@ def _check_same(out: Path, about: dict, found: str) -> None:
         )
 
 
-class _written:  # pylint: disable=invalid-name
+class _written:
     """What the system has against writing is a ResultsError."""
 
     def __init__(self, out: Path):

@@ -256,7 +256,7 @@ def mac_text(mac: int) -> str:
 
 def spawn(stack: ExitStack, *command: str, stderr=None) -> subprocess.Popen:
     """A process that ends with the context, or with this process."""
-    process = subprocess.Popen(  # pylint: disable=consider-using-with
+    process = subprocess.Popen(
         ["setpriv", "--pdeathsig", "KILL", *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

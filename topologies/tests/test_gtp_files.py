@@ -73,10 +73,10 @@ def test_a_forked_process_uses_the_daemon_and_leaves_it_as_it_is(tmp_path, key, 
         if child == 0:
             try:
                 gtp.receive(server.address, "file", tmp_path / "child", key)
-                server.__exit__(None, None, None)  # pylint: disable=unnecessary-dunder-call
+                server.__exit__(None, None, None)
             finally:
                 # It is no second run of the tests.
-                os._exit(0)  # pylint: disable=protected-access
+                os._exit(0)
         os.waitpid(child, 0)
         gtp.receive(server.address, "file", tmp_path / "parent", key, timeout_s=2)
     assert (tmp_path / "child").read_bytes() == (tmp_path / "parent").read_bytes() == CONTENT
@@ -109,7 +109,6 @@ class Sender:
         self.file = directory / "large"
         self.file.write_bytes(os.urandom(self.BYTES))
         words = ["send", "--key", key, "--rate-bps", "40000000", self.file, address]
-        # pylint: disable-next=consider-using-with
         self._process = subprocess.Popen(
             [home.slotwise_command(), "gtp", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -257,7 +256,7 @@ class Controller(BaseHTTPRequestHandler):
     printed = None
     at_leave: list[str] = []
 
-    def do_PUT(self):  # pylint: disable=invalid-name
+    def do_PUT(self):
         """A session joins, or leaves."""
         session = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if "leave" in session:
@@ -268,7 +267,7 @@ class Controller(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_):  # pylint: disable=arguments-differ
+    def log_message(self, *_):
         """Says nothing."""
 
 
