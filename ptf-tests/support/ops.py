@@ -58,7 +58,7 @@ class OpsTest(SwitchTest):
 
     def route(self, edge, *fibres):
         names = ("first", "second", "third", "fourth")
-        choices = dict(zip(names, fibres + (NO_FIBRE,) * (4 - len(fibres))))
+        choices = dict(zip(names, fibres + (NO_FIBRE,) * (4 - len(fibres)), strict=True))
         self.switch.insert("label_route", {"dst_edge": edge}, "to_fibres", **choices)
 
     def occupy(self, port=OUT, came_by=IN):

@@ -118,7 +118,7 @@ class RingTest(SwitchTest):
         entries = [wire.AddLimit.decode(found[start + i * wire.AddLimit.SIZE :]) for i in range(wire.FAIRNESS_ENTRIES)]
         unused = [wire.AddLimit(hops=0, rate=wire.NO_LIMIT)] * (wire.FAIRNESS_ENTRIES - len(limits))
         self.assertEqual(entries[len(limits) :], unused)
-        for entry, (hops, rate) in zip(entries, limits):
+        for entry, (hops, rate) in zip(entries, limits, strict=False):
             self.assertEqual(entry.hops, hops, f"of {entries}")
             if rate is not None:
                 self.assertAlmostEqual(entry.rate, rate, delta=ROUNDING, msg=f"of {entries}")

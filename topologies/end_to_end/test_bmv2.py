@@ -59,7 +59,9 @@ def test_routers_of_bmv2_carry_tcp_of_linux_and_xcp_of_the_engine(tmp_path):
     # BMv2 cannot see that a link has no light: the run told the controller, which found another way, and the first one again.
     assert report["controller"]["configured"] and report["controller"]["reroutes"] >= 2
     busy = {
-        link["name"]: [time_ms for time_ms, used in zip(report["series"]["time_ms"], link["utilization"]) if used > 0]
+        link["name"]: [
+            time_ms for time_ms, used in zip(report["series"]["time_ms"], link["utilization"], strict=True) if used > 0
+        ]
         for link in report["series"]["links"]
     }
     # The south is nobody's shortest way. When it was the only one nobody can say of a machine that may stand still.

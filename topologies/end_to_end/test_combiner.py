@@ -23,7 +23,7 @@ def simulate(scenario, path, *arguments) -> dict:
     for end in ("from", "to"):
         for port in PORTS.values():
             series = [pair["granted_slots"] for pair in report["series"]["pairs"] if PORTS[pair[end]] == port]
-            assert max(map(sum, zip(*series))) <= data_slots
+            assert max(map(sum, zip(*series, strict=True))) <= data_slots
     return report
 
 

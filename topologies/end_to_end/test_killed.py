@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import pytest
 
@@ -175,7 +175,7 @@ class Run:
             if not select.select([descriptor], [], [], max(0, deadline - time.monotonic()))[0]
         ]
 
-    def __enter__(self) -> "Run":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_) -> None:

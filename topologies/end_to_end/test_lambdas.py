@@ -87,7 +87,7 @@ def test_sessions_of_a_web_of_lambdas_come_near_their_max_min_rates(tmp_path, co
     assert set(fair["jsoe-3.0"]) - {None} == {10_000_000}
     assert fair["ncsa-1.0"][0] is None and any(fair["ncsa-1.0"])
     whole = report["series"]["distance"]
-    parts = [own / zero for own, zero in zip(whole["distance"], whole["from_zero"])]
+    parts = [own / zero for own, zero in zip(whole["distance"], whole["from_zero"], strict=True)]
     # 3 to 4 s: all that began at first are where they should be.
     assert sum(parts[30:40]) / 10 < near, parts
     assert sent["jsoe-3.0"][35] == pytest.approx(10_000_000, rel=0.1 if command == "simulate" else 0.5)
@@ -151,7 +151,7 @@ def test_sessions_stand_beside_their_max_min_rates_while_they_are_there(tmp_path
     assert [bps is not None for bps in fair["second.0"]] == [False] * 3 + [True] * 7, "it began in the third period"
     assert [bps is not None for bps in fair["third.0"]] == [True] * 4 + [False] * 6
     whole = report["series"]["distance"]
-    parts = [own / zero for own, zero in zip(whole["distance"], whole["from_zero"])]
+    parts = [own / zero for own, zero in zip(whole["distance"], whole["from_zero"], strict=True)]
     assert parts[2] > 0.2 > parts[5], parts
     assert rates(report)["third.0"][3] == pytest.approx(1_000_000, rel=0.05)
 

@@ -243,7 +243,7 @@ def test_what_is_reserved_outlives_faults_and_a_lease_does_not_outlive_the_contr
     assert [report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate")] == [0, 0, 0, 0]
     pairs = {(pair["from"], pair["to"]): pair["granted_slots"] for pair in report["series"]["pairs"]}
     # Both come into force in the first frames.
-    first = next(frame for frame, slots in enumerate(zip(pairs[1, 2], pairs[0, 3])) if min(slots) >= 10)
+    first = next(frame for frame, slots in enumerate(zip(pairs[1, 2], pairs[0, 3], strict=True)) if min(slots) >= 10)
     film, leased = pairs[1, 2][first:], pairs[0, 3][first:]
     assert film[-1] >= 10
     if fault == "controller-restart":
@@ -253,5 +253,5 @@ def test_what_is_reserved_outlives_faults_and_a_lease_does_not_outlive_the_contr
         assert leased[-1] >= 10
     if fault.startswith("edge"):
         # Who sends to it has its slots for others.
-        others = [slots for slots, lost in zip(pairs[1, 0][first:], film) if lost == 0]
+        others = [slots for slots, lost in zip(pairs[1, 0][first:], film, strict=True) if lost == 0]
         assert others and max(others) > 6, others

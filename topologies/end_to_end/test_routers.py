@@ -26,7 +26,7 @@ def used(report: dict, link: str, start_ms: int, end_ms: int) -> float:
     """Mean utilization of a link in the periods that end between two times."""
     series = report["series"]
     (column,) = (each["utilization"] for each in series["links"] if each["name"] == link)
-    values = [value for time_ms, value in zip(series["time_ms"], column) if start_ms < time_ms <= end_ms]
+    values = [value for time_ms, value in zip(series["time_ms"], column, strict=True) if start_ms < time_ms <= end_ms]
     assert values, f"no period ends between {start_ms} and {end_ms} ms: {series['time_ms']}"
     return sum(values) / len(values)
 

@@ -41,7 +41,7 @@ class Fabric:
         here = Path(self._directory.name)
         Document(scenario).save(here / "scenario.yaml")
         (here / "ports.json").write_text(json.dumps(ports))
-        self._log = open(here / "log", "w+b")
+        self._log = open(here / "log", "w+b")  # noqa: SIM115
         self._said: deque[str] = deque(maxlen=KEPT_LINES)
         self._answers: Queue[dict] = Queue()
         self._stopping = False
@@ -118,10 +118,7 @@ class Fabric:
 
     def _is_ready(self) -> bool:
         """Reads what it prints until it says that it is ready; False if it ends before."""
-        for line in self._process.stdout:
-            if line.startswith(b"{") and json.loads(line).get("event") == "ready":
-                return True
-        return False
+        return any(line.startswith(b"{") and json.loads(line).get("event") == "ready" for line in self._process.stdout)
 
     def _listen(self) -> None:
         """Takes answers and, at the end, the summary. When the process ends by itself, interrupts Mininet."""

@@ -9,6 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
+from typing import Self
 
 from slotwise.errors import SlotwiseError
 from slotwise.home import slotwise_command
@@ -109,7 +110,7 @@ class Server:
         self.reports: list[Report] = []
         """Of all transfers, once it has ended."""
 
-    def __enter__(self) -> "Server":
+    def __enter__(self) -> Self:
         self._owner = os.getpid()
         # No pipe that nobody reads meanwhile: it would be full after some hundreds of transfers, and the daemon wait for ever.
         self._printed = tempfile.TemporaryFile("w+")

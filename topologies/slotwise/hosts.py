@@ -161,7 +161,7 @@ class Agent:
         ready = await asyncio.gather(
             *(self._guarded(run, run.prepare(stack, seconds_of(run.flow, lasts_ms))) for run in runs)
         )
-        return [run for run, prepared in zip(runs, ready) if prepared]
+        return [run for run, prepared in zip(runs, ready, strict=True) if prepared]
 
     async def _play(self, runs: list[FlowRun], duration_ms: int) -> None:
         """Runs them, and lasts `duration_ms` at least."""

@@ -7,6 +7,7 @@ an edge are packets of the link's MTU with checksums that are already computed.
 
 import os
 from collections.abc import Iterable
+from typing import ClassVar
 
 from mininet.log import setLogLevel
 from mininet.net import Mininet
@@ -74,7 +75,7 @@ class AccessSwitch(Switch):
     switches (`o<number>`) in Mininet's own namespace: up, without an address. It forwards nothing itself. One class for all, since Mininet
     starts switches of one class together."""
 
-    KINDS = {"e": "edge", "r": "router", "s": "station", "o": "opsedge"}
+    KINDS: ClassVar = {"e": "edge", "r": "router", "s": "station", "o": "opsedge"}
     """What the engine calls it, by the first letter of its node's name."""
 
     def __init__(self, name: str, scenario: dict, **params):

@@ -6,6 +6,7 @@ The options of a kind are the arguments of its builder (`slotwise.builders`), wi
 
 import argparse
 import inspect
+import itertools
 import json
 import os
 import shlex
@@ -79,7 +80,7 @@ def routers(
         raise InvalidArgument(f"count: expected at least two routers, got {count}")
     names = [f"r{number}" for number in range(count)]
     made = Network(name or f"routers{count}", seconds=seconds, seed=seed).node(*names)
-    for here, there in zip(names, names[1:]):
+    for here, there in itertools.pairwise(names):
         made.link(
             here,
             there,

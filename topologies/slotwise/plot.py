@@ -123,7 +123,7 @@ def _link_charts(report: dict):
     for axes in grid.flat[len(links) :]:
         axes.set_axis_off()
     handles = {}
-    for axes, link in zip(grid.flat, links):
+    for axes, link in zip(grid.flat, links, strict=False):
         axes.set_title(link["name"], fontsize=9)
         queue = axes.twinx()
         if len(report["phases"]) > 1:
@@ -184,7 +184,7 @@ def _session_charts(report: dict) -> Figure:
         / BITS_PER_MEGABIT
     )
     handles = {}
-    for axes, session in zip(grid.flat, sessions):
+    for axes, session in zip(grid.flat, sessions, strict=False):
         axes.set_title(session["name"], fontsize=9)
         rates, fair = (
             thin([numpy.nan if bps is None else bps for bps in session[key]], 1 / BITS_PER_MEGABIT)
@@ -198,7 +198,7 @@ def _session_charts(report: dict) -> Figure:
     axes.set_title("distance of all, by that of nobody sending: D/D0", fontsize=9)
     parts = [
         own / zero if zero > 0 else numpy.nan
-        for own, zero in zip(series["distance"]["distance"], series["distance"]["from_zero"])
+        for own, zero in zip(series["distance"]["distance"], series["distance"]["from_zero"], strict=True)
     ]
     axes.step(seconds, thin(parts), where="post", color=ADDED_COLOUR, linewidth=1.0)
     axes.set_ylim(bottom=0)
@@ -405,10 +405,10 @@ def _heat_maps(report: dict, edges: list[int]):
         ("granted_slots", 1, "slots granted a frame", "Blues"),
         ("demand_bytes", 1 / 1000, "demand in kB", "Oranges"),
     )
-    for row, (column, scale, label, colours) in zip(grid, rows):
+    for row, (column, scale, label, colours) in zip(grid, rows, strict=True):
         means = [_means(report["series"], edges, column, scale, start, end) for _, start, end in phases]
         most = max(max(map(max, mean)) for mean in means) or 1
-        for axes, mean, (name, _, _) in zip(row, means, phases):
+        for axes, mean, (name, _, _) in zip(row, means, phases, strict=True):
             shown = axes.imshow(mean, cmap=colours, vmin=0, vmax=most, interpolation="nearest")
             axes.set_title(f"{name}: {label}", fontsize=9)
             axes.set_xlabel("to edge", fontsize=8)

@@ -18,6 +18,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import finsy as fy
 
@@ -87,7 +88,7 @@ class Chain:
         self.a = self.b = None
         self._addresses = []
 
-    def __enter__(self) -> "Chain":
+    def __enter__(self) -> Self:
         try:
             self._build()
             asyncio.run(asyncio.wait_for(self._configure(), PATIENCE_S))

@@ -24,7 +24,7 @@ class RunDirectory:
         # It has its name only when it is held.
         draft = os.path.join(self.name, "lock.part")
         try:
-            self._lock = open(draft, "w", encoding="utf-8")
+            self._lock = open(draft, "w", encoding="utf-8")  # noqa: SIM115
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.rename(draft, os.path.join(self.name, LOCK))
         finally:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jsonschema
 import yaml
@@ -159,14 +159,14 @@ def _ops_spans(scenario: dict) -> list[str]:
     if ops and not ops.get("switches"):
         pairs = [link["between"] for link in ops["links"]]
         second = ["-2" if sorted(pair) in map(sorted, pairs[:index]) else "" for index, pair in enumerate(pairs)]
-        return ["-".join(pair) + number for pair, number in zip(pairs, second)]
+        return ["-".join(pair) + number for pair, number in zip(pairs, second, strict=True)]
     homes = (
         [edge["switch"] for edge in edges]
         if isinstance(edges, list)
         else [name for name in ops["switches"] for _ in range(edges["each"])]
     )
     links = ["-".join(link["between"]) for link in ops.get("links", [])]
-    return links + [f"{edge}-{switch}" for edge, switch in zip(ops_edges(scenario), homes)]
+    return links + [f"{edge}-{switch}" for edge, switch in zip(ops_edges(scenario), homes, strict=True)]
 
 
 def groups(scenario: dict) -> list[dict]:
@@ -183,7 +183,7 @@ def hosts(scenario: dict) -> list[HostId]:
 def fibre_names(scenario: dict) -> list[str]:
     """What may be cut by hand: pairs of fibres, links of routers, spans of a ring, and fibres of optical packet switches."""
     ring = stations(scenario)
-    ends = zip(ring, ring[1:] if scenario.get("ring", {}).get("half") else [*ring[1:], *ring[:1]])
+    ends = zip(ring, ring[1:] if scenario.get("ring", {}).get("half") else [*ring[1:], *ring[:1]], strict=False)
     fibres = [f"edge{edge['id']}-core{fibre['core']}" for edge in scenario.get("edges", []) for fibre in edge["fibres"]]
     return (
         fibres
@@ -272,8 +272,8 @@ def _unknown_schedulers(document: dict) -> Iterator[Problem]:
     for place, choice in choices:
         name = choice["name"] if isinstance(choice, dict) else choice
         if name not in known:
-            place += "/name" if isinstance(choice, dict) else ""
-            yield Problem(place, f"there is no scheduler '{name}'; there are {', '.join(known)}")
+            where = f"{place}/name" if isinstance(choice, dict) else place
+            yield Problem(where, f"there is no scheduler '{name}'; there are {', '.join(known)}")
 
 
 def placed(document: dict, directory: Path) -> dict:
@@ -481,7 +481,7 @@ WORDS = {
 class _Loader(yaml.SafeLoader):
     """Safe YAML without aliases (a short file could unfold into a huge one) and without repeated keys."""
 
-    yaml_implicit_resolvers = {}
+    yaml_implicit_resolvers: ClassVar[dict] = {}
     _depth = 0
 
     def compose_node(self, parent, index):

@@ -116,7 +116,7 @@ class Sweep:
         """All points of the grid, the last parameter changing first. Raises InvalidArgument where a pointer points nowhere."""
         for chosen in itertools.product(*(axis.items() for axis in self.axes.values())):
             document = copy.deepcopy(self._base)
-            for axis, (_, changes) in zip(self.axes, chosen):
+            for axis, (_, changes) in zip(self.axes, chosen, strict=True):
                 for where, new in changes.items():
                     try:
                         pointer.put(document, where, new)
@@ -124,7 +124,9 @@ class Sweep:
                         raise InvalidArgument(
                             f"parameter '{axis}': {self.source} has nothing at {where}; expected a JSON pointer into it"
                         ) from error
-            yield Point({axis: value for axis, (value, _) in zip(self.axes, chosen)}, scenario.dump(document))
+            yield Point(
+                {axis: value for axis, (value, _) in zip(self.axes, chosen, strict=True)}, scenario.dump(document)
+            )
 
     def run(
         self,

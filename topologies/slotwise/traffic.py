@@ -53,7 +53,7 @@ def run_flows(scenario: dict, run_ms: int) -> list[Flow]:
     last = phase_count(scenario) - 1
     for number, entry in enumerate(scenario.get("flows", [])):
         sources, destinations = _party(scenario, entry["from"]), _party(scenario, entry["to"])
-        for index, ends in enumerate(zip(sources, destinations)):
+        for index, ends in enumerate(zip(sources, destinations, strict=True)):
             start_ms = entry.get("start_ms", 0) + index * entry.get("spread_ms", DEFAULT_SPREAD_MS) // len(sources)
             start_ms = start_ms * run_ms // duration_ms(scenario)
             found.append(

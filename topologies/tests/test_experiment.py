@@ -82,7 +82,7 @@ def schema_of_faults() -> dict:
 
 
 def test_faults_that_there_are_not_are_refused():
-    with pytest.raises(UnknownName, match="no kind of fault 'link-cutt'; did you mean 'link-cut'?"):
+    with pytest.raises(UnknownName, match=r"no kind of fault 'link-cutt'; did you mean 'link-cut'\?"):
         Star().fault("link-cutt", 1)
     with pytest.raises(UnknownName, match="scenario 'star4' has no kind of fault 'router-restart'"):
         Star().fault("router-restart", 1, 1)
@@ -132,7 +132,7 @@ def test_unknown_ends_of_flows_are_refused_with_those_that_there_are(source, des
 
 
 def test_unknown_fibres_are_refused_with_those_that_there_are():
-    with pytest.raises(UnknownFibre, match="no fibre 'edge2-core1'; .*it has edge0-core0, edge1-core0, edge2-core0"):
+    with pytest.raises(UnknownFibre, match=r"no fibre 'edge2-core1'; .*it has edge0-core0, edge1-core0, edge2-core0"):
         Star(3).link_change(0.1, edge=2, core=1, up=False)
 
 
@@ -303,7 +303,7 @@ def test_a_broken_invariant_is_an_exception_with_the_report(command):
 def test_a_run_without_a_report_is_an_exception_with_what_the_program_said(command, capfd):
     command(None, 3, "a warning\nslotwise: the host agent has ended")
     with pytest.raises(
-        RunFailed, match="(?s)status 3 and without a report: a warning\nslotwise: the host agent has ended"
+        RunFailed, match=r"(?s)status 3 and without a report: a warning\nslotwise: the host agent has ended"
     ) as failure:
         Star().tcp().run()
     assert failure.value.said == ["a warning", "slotwise: the host agent has ended"]
@@ -361,7 +361,7 @@ def test_what_only_the_engine_refuses_is_not_saved(command, tmp_path):
         '#!/bin/sh\n[ "$1" = check ] && printf "slotwise: $2:\\n/frame: odd; expected even\\n" >&2\nexit 1\n'
     )
     mine = tmp_path / "mine.yaml"
-    with pytest.raises(ScenarioError, match="^scenario 'star4': /frame: odd; expected even"):
+    with pytest.raises(ScenarioError, match=r"^scenario 'star4': /frame: odd; expected even"):
         Star().tcp().save(mine)
     assert not mine.exists()
     (place / "slotwise").write_text("#!/bin/sh\necho 'what is that?' >&2\nexit 2\n")

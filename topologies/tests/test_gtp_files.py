@@ -9,6 +9,7 @@ import signal
 import subprocess
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from typing import ClassVar
 
 import pytest
 
@@ -183,7 +184,7 @@ def test_a_path_that_is_no_text_is_sent_by_another_name_and_received(tmp_path, k
     (tmp_path / odd).mkdir()
     (tmp_path / odd / odd).write_bytes(CONTENT)
     with gtp.Server(served, key, bind="127.0.0.1:0", take=True) as server:
-        with pytest.raises(gtp.GtpError, match="the name is no UTF-8, .*; expected --name with another one"):
+        with pytest.raises(gtp.GtpError, match=r"the name is no UTF-8, .*; expected --name with another one"):
             gtp.send(tmp_path / odd / odd, server.address, key)
         gtp.send(tmp_path / odd / odd, server.address, key, name="latin")
         gtp.receive(server.address, "latin", tmp_path / odd / f"{odd}.out", key)
@@ -203,7 +204,7 @@ def test_a_wrong_argument_is_named(tmp_path, key, options, said):
 
 
 def test_a_port_that_cannot_be_is_no_name(tmp_path, key):
-    with pytest.raises(gtp.GtpError, match="127.0.0.1:99999: invalid port value"):
+    with pytest.raises(gtp.GtpError, match=r"127.0.0.1:99999: invalid port value"):
         gtp.receive("127.0.0.1:99999", "file", tmp_path / "stored", key)
 
 
@@ -254,7 +255,7 @@ class Controller(BaseHTTPRequestHandler):
     """Grants a session all it wants; notes what `printed` has when the session leaves."""
 
     printed = None
-    at_leave: list[str] = []
+    at_leave: ClassVar[list[str]] = []
 
     def do_PUT(self):
         """A session joins, or leaves."""

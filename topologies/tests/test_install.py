@@ -102,7 +102,7 @@ def test_a_home_that_is_none_is_refused(monkeypatch, tmp_path):
     monkeypatch.delenv("SLOTWISE_COMMAND", raising=False)
     with pytest.raises(HomeNotFound, match=f"SLOTWISE_HOME={tmp_path}: schema/scenario.schema.json is not there"):
         home.root()
-    with pytest.raises(CommandNotFound, match="schema/scenario.schema.json is not there"):
+    with pytest.raises(CommandNotFound, match=r"schema/scenario.schema.json is not there"):
         home.slotwise_command()
 
 

@@ -50,7 +50,7 @@ def test_what_a_lambda_network_does_not_have_is_refused_with_what_it_has(tmp_pat
         made.gtp("hosts0", "hosts2")
     with pytest.raises(UnknownName, match="it has site0, site1"):
         made.hosts("more", "site2")
-    with pytest.raises(UnknownName, match="no site 'c'.*it has a, b"):
+    with pytest.raises(UnknownName, match=r"no site 'c'.*it has a, b"):
         builders.lambda_network(["a", "b"], lambdas=[("a", "c")])
     with pytest.raises(UnknownArgument, match="lambda_bps"):
         LambdaNetwork(2, lambda_bp=1)

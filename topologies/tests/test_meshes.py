@@ -57,7 +57,7 @@ def test_edges_by_name_have_spans_of_their_own():
         {"name": "y", "switch": "s0", "delay_ns": 1},
     ]
     assert scenario.fibre_names(document) == ["s0-s1", "x-s1", "y-s0"]
-    document["hosts"] = [{**group, "edge": name} for group, name in zip(document["hosts"], "yx")]
+    document["hosts"] = [{**group, "edge": name} for group, name in zip(document["hosts"], "yx", strict=True)]
     assert [host.switch for host in scenario.routed_hosts(document)] == ["o1", "o0"]
 
 
@@ -85,7 +85,7 @@ def test_what_a_mesh_does_not_have_is_refused_with_what_it_has(tmp_path):
             builders.ops(seconds=never)
     with pytest.raises(ScenarioError, match="/ops/ram_bytes"):
         OpsMesh(3, ram_bytes=-1).tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
-    with pytest.raises(ScenarioError, match="/ops.*expected optical packet switches"):
+    with pytest.raises(ScenarioError, match=r"/ops.*expected optical packet switches"):
         OpsMesh.load(scenario.home.root() / "topologies" / "ring8.yaml")
 
 
@@ -120,7 +120,7 @@ def test_switches_and_edges_fail_where_there_are_some():
         "opsedge-restart",
         "messages-corrupted",
     ]
-    with pytest.raises(UnknownName, match="no kind of fault 'station-restart'.*switch-restart"):
+    with pytest.raises(UnknownName, match=r"no kind of fault 'station-restart'.*switch-restart"):
         mesh.fault("station-restart", 0.1, 0.02)
 
 

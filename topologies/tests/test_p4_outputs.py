@@ -85,7 +85,7 @@ def test_a_stale_v1model_output_fails_everywhere(p4):
 def test_an_output_that_is_not_the_manifests_fails_everywhere(p4):
     with open(p4.TOFINO.out / "ring.bfa", "a") as file:
         file.write("\n")
-    with pytest.raises(SystemExit, match="output ring.bfa: differs from the manifest"):
+    with pytest.raises(SystemExit, match=r"output ring.bfa: differs from the manifest"):
         p4.main()
 
 

@@ -105,7 +105,7 @@ def test_without_pandas_it_is_said_how_to_get_it(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(
         MissingPackage,
-        match="pandas is needed for frames and not installed; `pip install '/.*/topologies/\\[frames\\]'",
+        match=r"pandas is needed for frames and not installed; `pip install '/.*/topologies/\[frames\]'",
     ):
         report.flows()
 

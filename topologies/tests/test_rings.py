@@ -22,7 +22,7 @@ def test_what_a_ring_does_not_have_is_refused_with_what_it_has():
         ring.hosts("more", "station3")
     with pytest.raises(UnknownName, match="it has hosts0, hosts1, hosts2"):
         ring.tcp("hosts0", "hosts3")
-    with pytest.raises(UnknownName, match="no kind of fault 'router-restart'.*station-restart"):
+    with pytest.raises(UnknownName, match=r"no kind of fault 'router-restart'.*station-restart"):
         ring.fault("station-restart", 1, 0.1).fault("router-restart", 1, 0.1)
     with pytest.raises(UnknownArgument, match="rate_bps"):
         Ring(3, rate_bp=1)
@@ -35,5 +35,5 @@ def test_what_a_ring_does_not_have_is_refused_with_what_it_has():
 def test_a_problem_is_said_with_its_place(tmp_path):
     with pytest.raises(ScenarioError, match=r"/ring/mode.*test_rings\.py:\d+"):
         Ring(3, mode="unfair").tcp("hosts0", "hosts1").save(tmp_path / "ring.yaml")
-    with pytest.raises(ScenarioError, match="/ring.*expected a packet ring"):
+    with pytest.raises(ScenarioError, match=r"/ring.*expected a packet ring"):
         Ring.load(scenario.home.root() / "topologies" / "routers4.yaml")

@@ -163,7 +163,7 @@ def test_what_is_nearly_an_integer_is_refused_with_what_to_write(star, key, valu
 
 def test_a_word_for_a_boolean_is_refused_with_what_to_write(star):
     star["link_changes"] = [{"at_ms": 1, "core": 0, "edge": 1, "up": "no"}]
-    with pytest.raises(ScenarioError, match="/link_changes/0/up: 'no' is not of type 'boolean'; write true or false$"):
+    with pytest.raises(ScenarioError, match=r"/link_changes/0/up: 'no' is not of type 'boolean'; write true or false$"):
         scenario.check(star)
 
 

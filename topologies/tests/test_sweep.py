@@ -137,7 +137,7 @@ def test_unknown_parameters_and_bad_values_are_refused_before_anything_runs(tmp_
         InvalidArgument, match="parameter 'rate_bps': scenario 'star2' has nothing at /fibres/0/rate_bps"
     ):
         sweep({"/fibres/0/rate_bps": [1]}).run(out)
-    with pytest.raises(ScenarioError, match="star2' with scheduler=best: /controller/scheduler: .*best"):
+    with pytest.raises(ScenarioError, match=r"star2' with scheduler=best: /controller/scheduler: .*best"):
         sweep({"/controller/scheduler": ["fair", "best"]}).run(out)
     with pytest.raises(ScenarioError, match="with hostess=1: /edges/0/hostess: unknown key"):
         sweep({"/edges/0/hostess": [1]}).run(out)
@@ -231,7 +231,7 @@ def test_a_set_of_another_sweep_stays_as_it_is(tmp_path, stand_in):
     sweep().run(out)
     before = content(out)
     for other in (sweep(duration_s=1), sweep({"/edges/0/hosts": [1]}), Sweep(Star(3, 1).phase("main", 1).tcp(), GRID)):
-        with pytest.raises(ResultsError, match="another sweep: .* differ"):
+        with pytest.raises(ResultsError, match=r"another sweep: .* differ"):
             other.run(out)
     stand_in(version="2")
     with pytest.raises(ResultsError, match="another sweep: made_by differ"):
@@ -259,7 +259,7 @@ def test_a_run_without_a_report_is_listed_when_the_others_are_made(tmp_path, sta
     stand_in(extra='[ "$8" = 2 ] && { echo "no memory" >&2; exit 1; }')
     with pytest.raises(
         SweepFailed,
-        match="1 of 30 runs came to no report, .*:\n  the scenario, seed 2: slotwise simulate ended with status 1 and without a report: no memory",
+        match=r"1 of 30 runs came to no report, .*:\n  the scenario, seed 2: slotwise simulate ended with status 1 and without a report: no memory",
     ) as ended:
         sweep({}, seeds).run(out, workers=1, on_run=lambda *run: heard.append(run))
     assert list(ended.value.runs) == ["the scenario, seed 2"]
@@ -307,7 +307,7 @@ def test_a_sweep_leaves_nothing_among_temporary_files(tmp_path, stand_in, monkey
 
 def test_a_full_disk_and_a_place_that_cannot_be_written_are_said(tmp_path, stand_in, monkeypatch):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ResultsError, match="file.*: Not a directory"):
+    with pytest.raises(ResultsError, match=r"file.*: Not a directory"):
         sweep().run(tmp_path / "file" / "out")
     write = Path.write_bytes
 
@@ -329,9 +329,11 @@ def test_an_address_that_does_not_answer_is_said(tmp_path, stand_in, monkeypatch
     for address in ("tcp://127.0.0.1:1", "nowhere", "http://127.0.0.1:1", "tcp://127.0.0.1", ""):
         with pytest.raises(NoScheduler, match="no Dask scheduler answers"):
             sweep().run(tmp_path / "out", on=address)
-    with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=None) as empty:
-        with pytest.raises(NoScheduler, match="the scheduler has no workers; `dask worker tcp://"):
-            sweep().run(tmp_path / "out", on=empty.scheduler_address)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=None) as empty,
+        pytest.raises(NoScheduler, match="the scheduler has no workers; `dask worker tcp://"),
+    ):
+        sweep().run(tmp_path / "out", on=empty.scheduler_address)
     with pytest.raises(InvalidArgument, match="either `on` or `workers`"):
         sweep().run(tmp_path / "out", on="tcp://127.0.0.1:1", workers=2)
     with pytest.raises(InvalidArgument, match="workers: expected a number from 1 on, got 0"):
@@ -403,7 +405,7 @@ def test_a_worker_of_another_version_is_refused(tmp_path, stand_in, cluster):
         client.run(farm.identity)
         stand_in(version="2")
         with pytest.raises(
-            OtherVersion, match="worker tcp://.* has another version of Slotwise: engine is not as here"
+            OtherVersion, match=r"worker tcp://.* has another version of Slotwise: engine is not as here"
         ):
             sweep().run(tmp_path / "out", on=client)
         with pytest.raises(OtherVersion, match="this worker has another version"):

@@ -65,8 +65,10 @@ def unlisted(program: str, found: dict[str, set[str]], listed: dict[str, dict]) 
 def test_a_name_that_one_side_lacks_is_told_with_what_to_do():
     found = {"missing": {"table EdgeIngress.dscp_mark"}, "added": set(), "changed": set()}
     assert unlisted("edge", found, {"added": {"a reason": ["action EdgeIngress.gone"]}}) == [
-        "table EdgeIngress.dscp_mark: in v1model's P4Info alone; expected that the program in p4src/tna has it (then: scripts/p4 tofino), "
-        "or its reason in p4src/tna/p4info.yaml under edge/missing",
+        (
+            "table EdgeIngress.dscp_mark: in v1model's P4Info alone; expected that the program in p4src/tna has it (then: scripts/p4 tofino), "
+            "or its reason in p4src/tna/p4info.yaml under edge/missing"
+        ),
         "action EdgeIngress.gone: listed in p4src/tna/p4info.yaml under edge/added, but it is not in Tofino's P4Info alone; expected no such line",
     ]
 

@@ -32,7 +32,7 @@ def test_reserved_bits_are_sent_as_zero_and_not_read():
 
 @pytest.mark.parametrize("port", [-1, 512])
 def test_value_that_does_not_fit_is_refused(port):
-    with pytest.raises(ValueError, match="PacketOut.egress_port must fit in 9 bits"):
+    with pytest.raises(ValueError, match=r"PacketOut.egress_port must fit in 9 bits"):
         wire.PacketOut(egress_port=port).encode()
 
 

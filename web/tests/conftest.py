@@ -54,9 +54,11 @@ def opened(chromium, refused=(), **options):
     wrong = []
     new.on("pageerror", lambda error: wrong.append(str(error)))
     expected = [f"the server responded with a status of {status} " for status in refused]
-    hear = lambda said: (
-        said.type == "error" and not any(part in said.text for part in expected) and wrong.append(said.text)
-    )
+
+    def hear(said):
+        if said.type == "error" and not any(part in said.text for part in expected):
+            wrong.append(said.text)
+
     new.on("console", hear)
     try:
         yield new

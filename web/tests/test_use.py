@@ -79,7 +79,8 @@ def linear(color):
 def contrast(one, other):
     """Of WCAG 2."""
     light, dark = sorted(
-        (sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear(color))) for color in (one, other)), reverse=True
+        (sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear(color), strict=True)) for color in (one, other)),
+        reverse=True,
     )
     return (light + 0.05) / (dark + 0.05)
 
@@ -96,19 +97,19 @@ VISIONS = {
 def lab(rgb):
     """CIE L*a*b* (D65) of linear light."""
     xyz = [
-        sum(w * c for w, c in zip(row, rgb))
+        sum(w * c for w, c in zip(row, rgb, strict=True))
         for row in ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
     ]
     f = [
         (v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116)
-        for v in (max(x, 0) / n for x, n in zip(xyz, (0.9505, 1, 1.089)))
+        for v in (max(x, 0) / n for x, n in zip(xyz, (0.9505, 1, 1.089), strict=True))
     ]
     return 116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])
 
 
 def seen(color, vision):
     rgb = linear(color)
-    return lab([sum(w * c for w, c in zip(row, rgb)) for row in VISIONS[vision]])
+    return lab([sum(w * c for w, c in zip(row, rgb, strict=True)) for row in VISIONS[vision]])
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -116,15 +117,16 @@ def test_lines_stand_out_and_apart_for_any_colour_vision(chromium, reports, them
     with served("view", reports(*STAR)) as (address, _), opened(chromium, color_scheme=theme) as page:
         page.goto(address)
         page.get_by_text("finished").wait_for()
-        style = lambda name: page.evaluate(
-            f"getComputedStyle(document.documentElement).getPropertyValue('{name}').trim()"
-        )
+
+        def style(name):
+            return page.evaluate(f"getComputedStyle(document.documentElement).getPropertyValue('{name}').trim()")
+
         panel, lines = style("--panel"), [style(f"--line-{k}") for k in range(7)]
     for line in lines:
         assert contrast(line, panel) >= 3, (line, panel)
     for vision in VISIONS:
         for one, other in combinations(lines, 2):
-            distance = sum((a - b) ** 2 for a, b in zip(seen(one, vision), seen(other, vision))) ** 0.5
+            distance = sum((a - b) ** 2 for a, b in zip(seen(one, vision), seen(other, vision), strict=True)) ** 0.5
             assert distance > 8, (vision, one, other, distance)
 
 
@@ -238,5 +240,5 @@ def test_a_report_that_is_none_is_refused(tmp_path):
     ):
         path = tmp_path / "report.json"
         path.write_text(text)
-        said = subprocess.run([SLOTWISE, "view", path], capture_output=True, text=True, timeout=60)
+        said = subprocess.run([SLOTWISE, "view", path], check=False, capture_output=True, text=True, timeout=60)
         assert said.returncode == 1 and reason in said.stderr, said.stderr
