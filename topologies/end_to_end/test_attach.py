@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
 from slotwise import scenario as scenarios
 from test_runs import ROOT, Emulation, load_report
 

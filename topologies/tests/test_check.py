@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import pytest
+
 from slotwise import home
 
 ROOT = home.root()

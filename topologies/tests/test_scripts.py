@@ -10,6 +10,7 @@ import sys
 
 import pytest
 import yaml
+
 from slotwise import home
 
 SCRIPTS = home.root() / "scripts"
