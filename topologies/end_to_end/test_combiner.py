@@ -6,6 +6,8 @@ import yaml
 
 from test_runs import ROOT, load_report, slotwise
 
+pytestmark = pytest.mark.usefixtures("shared_controller")
+
 SCENARIO = ROOT / "topologies" / "combiner.yaml"
 PORTS = {0: 0, 1: 1, 2: 1, 3: 3, 4: 3, 5: 3}
 CLOCKS = {"max_offset_ns": 400_000_000, "max_drift_ppb": 50_000, "walk_ppb": 50, "step_ns": 1_000_000}

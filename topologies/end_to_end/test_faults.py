@@ -14,6 +14,14 @@ import pytest
 from digests import judge, of_report
 from test_runs import ROOT, slotwise
 
+
+@pytest.fixture(autouse=True)
+def controller(request):
+    """One process for all controllers, but where faults end them."""
+    if not any(word in request.node.name for word in ("controller-restart", "combined")):
+        request.getfixturevalue("shared_controller")
+
+
 SCENARIOS = sorted((ROOT / "experiments" / "faults").glob("*.yaml"))
 # Long enough for two faults of those that are far apart; a controller takes a second or two to start.
 SECONDS = {

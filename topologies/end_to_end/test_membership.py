@@ -7,6 +7,8 @@ import pytest
 
 from test_runs import ROOT, load_report, slotwise
 
+pytestmark = pytest.mark.usefixtures("shared_controller")
+
 SCENARIOS = ["star4-drift", "star4-drift-out-of-band", "star4-twin-drift"]
 
 
