@@ -4,29 +4,29 @@
 
 use std::ops::RangeInclusive;
 
-/// Slots of a frame: what the table of an edge's slots holds, of all cores together, in each of its two banks.
+/// Slots per frame: capacity of each bank of an edge's slot table, for all cores together.
 pub const SLOTS: RangeInclusive<u64> = 1..=4096;
 /// Length of a slot.
 pub const SLOT_NS: RangeInclusive<u64> = 1000..=1_000_000_000;
-/// Dark time at the end of a slot.
+/// Guard time of a slot.
 pub const GUARD_NS: RangeInclusive<u64> = 0..=1_000_000_000;
 /// Rate of a link.
 pub const RATE_BPS: RangeInclusive<u64> = 1_000_000..=400_000_000_000;
 /// Propagation delay of a link.
 pub const DELAY_NS: RangeInclusive<u64> = 0..=1_000_000_000;
-/// Bytes of the hosts' largest IP packet.
+/// Size of the hosts' largest IP packet.
 pub const MTU: RangeInclusive<u64> = 576..=9000;
 /// Hosts of an edge of a star.
 pub const EDGE_HOSTS: RangeInclusive<u64> = 0..=254;
-/// Frames that an edge uses its slots after the last beacon.
+/// Frames for which an edge uses its slots after the last beacon.
 pub const BEACON_HOLD_FRAMES: RangeInclusive<u64> = 1..=16;
-/// Delay between a switch and the controller.
+/// Latency between a switch and the controller.
 pub const CONTROL_LATENCY_NS: RangeInclusive<u64> = 0..=10_000_000_000;
-/// Seed of every random choice: what every JSON implementation represents exactly.
+/// Seed of every random choice; exact in every JSON implementation.
 pub const SEED: RangeInclusive<u64> = 0..=9_007_199_254_740_991;
-/// Length of a phase or a run: a day.
+/// Duration of a phase or a run; at most one day.
 pub const DURATION_MS: RangeInclusive<u64> = 1..=86_400_000;
-/// Routers of a network, as the controller is told.
+/// Routers in the network of a controller.
 pub const ROUTERS: RangeInclusive<u64> = 1..=1024;
 /// Ports of a router.
 pub const ROUTER_PORTS: RangeInclusive<u64> = 0..=255;
@@ -34,9 +34,9 @@ pub const ROUTER_PORTS: RangeInclusive<u64> = 0..=255;
 pub const ROUTER_PORT: RangeInclusive<u64> = 1..=255;
 /// Hosts at a port of a router.
 pub const PORT_HOSTS: RangeInclusive<u64> = 0..=255;
-/// Routes of a router or an edge, one a host: what its table holds.
+/// Routes of a router or an edge, one per host: capacity of the table.
 pub const ROUTES: RangeInclusive<u64> = 0..=8192;
-/// Routes of all routers together, since all of them are found anew when a link is lost.
+/// Routes of all routers together, which are recomputed when a link fails.
 pub const ROUTES_OF_ALL: RangeInclusive<u64> = 0..=131_072;
 /// Stations of a packet ring.
 pub const RING_STATIONS: RangeInclusive<u64> = 2..=255;
@@ -44,29 +44,29 @@ pub const RING_STATIONS: RangeInclusive<u64> = 2..=255;
 pub const RING_WEIGHT: RangeInclusive<u64> = 1..=255;
 /// Access port of a station.
 pub const RING_PORT: RangeInclusive<u64> = 1..=255;
-/// Classes of a station's traffic, one a port and DSCP.
+/// Traffic classes of a station, one per port and DSCP.
 pub const TRAFFIC_RULES: RangeInclusive<u64> = 0..=1024;
 /// Rate of a class of traffic at a port of a station.
 pub const CLASS_RATE_BPS: RangeInclusive<u64> = 8000..=34_000_000_000;
-/// Rate of a link of a packet ring: what 32 bits of byte/s hold.
+/// Rate of a link of a packet ring; 32 bits in byte/s.
 pub const RING_RATE_BPS: RangeInclusive<u64> = 1_000_000..=34_000_000_000;
-/// Interval of a ring's estimators.
+/// Measurement interval of a ring's estimators.
 pub const RING_INTERVAL_NS: RangeInclusive<u64> = 10_000..=1_000_000_000;
-/// Intervals of the window in which a source's rate is measured.
+/// Window for measuring the rate of a source, in intervals.
 pub const RING_WINDOW_INTERVALS: RangeInclusive<u64> = 1..=65_535;
-/// Weight of a ring's estimators, a power of two.
+/// Parameter of a ring's estimators, a power of two.
 pub const RING_ESTIMATOR: RangeInclusive<u64> = 1..=1024;
-/// Bytes that a station may add at once beyond its rate.
+/// Bucket depth of a station's add-rate limiters.
 pub const RING_BUCKET_BYTES: RangeInclusive<u64> = 64..=65_535;
 /// Head-of-line timer of a station.
 pub const RING_HOL_TIMER_NS: RangeInclusive<u64> = 1000..=1_000_000_000;
-/// Intervals that a station waits for something.
+/// Timers of a station, in intervals.
 pub const RING_INTERVALS: RangeInclusive<u64> = 1..=60_000;
-/// Bytes of each frame that a capture keeps.
+/// Bytes stored of each captured frame.
 pub const SNAPLEN: RangeInclusive<u64> = 1..=65_535;
-/// Characters of a token that the controller's REST resources ask for.
+/// Characters of the token for the controller's REST resources.
 pub const TOKEN_CHARS: RangeInclusive<u64> = 16..=4096;
-/// Bytes of a scenario file.
+/// Size of a scenario file.
 pub const FILE_BYTES: RangeInclusive<u64> = 0..=1_048_576;
-/// How deep lists and mappings lie in one another in a scenario file.
+/// Nesting depth of lists and mappings in a scenario file.
 pub const DEPTH: RangeInclusive<u64> = 0..=64;

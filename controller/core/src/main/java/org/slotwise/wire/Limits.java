@@ -4,17 +4,17 @@ package org.slotwise.wire;
 
 /** Bounds of scenario files and of what the controller is told. */
 public final class Limits {
-    /** Slots of a frame: what the table of an edge's slots holds, of all cores together, in each of its two banks, at least. */
+    /** Slots per frame: capacity of each bank of an edge's slot table, for all cores together, at least. */
     public static final int MIN_SLOTS = 1;
-    /** Slots of a frame: what the table of an edge's slots holds, of all cores together, in each of its two banks, at most. */
+    /** Slots per frame: capacity of each bank of an edge's slot table, for all cores together, at most. */
     public static final int MAX_SLOTS = 4096;
     /** Length of a slot, at least. */
     public static final int MIN_SLOT_NS = 1000;
     /** Length of a slot, at most. */
     public static final int MAX_SLOT_NS = 1_000_000_000;
-    /** Dark time at the end of a slot, at least. */
+    /** Guard time of a slot, at least. */
     public static final int MIN_GUARD_NS = 0;
-    /** Dark time at the end of a slot, at most. */
+    /** Guard time of a slot, at most. */
     public static final int MAX_GUARD_NS = 1_000_000_000;
     /** Rate of a link, at least. */
     public static final long MIN_RATE_BPS = 1_000_000L;
@@ -24,33 +24,33 @@ public final class Limits {
     public static final int MIN_DELAY_NS = 0;
     /** Propagation delay of a link, at most. */
     public static final int MAX_DELAY_NS = 1_000_000_000;
-    /** Bytes of the hosts' largest IP packet, at least. */
+    /** Size of the hosts' largest IP packet, at least. */
     public static final int MIN_MTU = 576;
-    /** Bytes of the hosts' largest IP packet, at most. */
+    /** Size of the hosts' largest IP packet, at most. */
     public static final int MAX_MTU = 9000;
     /** Hosts of an edge of a star, at least. */
     public static final int MIN_EDGE_HOSTS = 0;
     /** Hosts of an edge of a star, at most. */
     public static final int MAX_EDGE_HOSTS = 254;
-    /** Frames that an edge uses its slots after the last beacon, at least. */
+    /** Frames for which an edge uses its slots after the last beacon, at least. */
     public static final int MIN_BEACON_HOLD_FRAMES = 1;
-    /** Frames that an edge uses its slots after the last beacon, at most. */
+    /** Frames for which an edge uses its slots after the last beacon, at most. */
     public static final int MAX_BEACON_HOLD_FRAMES = 16;
-    /** Delay between a switch and the controller, at least. */
+    /** Latency between a switch and the controller, at least. */
     public static final long MIN_CONTROL_LATENCY_NS = 0L;
-    /** Delay between a switch and the controller, at most. */
+    /** Latency between a switch and the controller, at most. */
     public static final long MAX_CONTROL_LATENCY_NS = 10_000_000_000L;
-    /** Seed of every random choice: what every JSON implementation represents exactly, at least. */
+    /** Seed of every random choice; exact in every JSON implementation, at least. */
     public static final long MIN_SEED = 0L;
-    /** Seed of every random choice: what every JSON implementation represents exactly, at most. */
+    /** Seed of every random choice; exact in every JSON implementation, at most. */
     public static final long MAX_SEED = 9_007_199_254_740_991L;
-    /** Length of a phase or a run: a day, at least. */
+    /** Duration of a phase or a run; at most one day, at least. */
     public static final int MIN_DURATION_MS = 1;
-    /** Length of a phase or a run: a day, at most. */
+    /** Duration of a phase or a run; at most one day, at most. */
     public static final int MAX_DURATION_MS = 86_400_000;
-    /** Routers of a network, as the controller is told, at least. */
+    /** Routers in the network of a controller, at least. */
     public static final int MIN_ROUTERS = 1;
-    /** Routers of a network, as the controller is told, at most. */
+    /** Routers in the network of a controller, at most. */
     public static final int MAX_ROUTERS = 1024;
     /** Ports of a router, at least. */
     public static final int MIN_ROUTER_PORTS = 0;
@@ -64,13 +64,13 @@ public final class Limits {
     public static final int MIN_PORT_HOSTS = 0;
     /** Hosts at a port of a router, at most. */
     public static final int MAX_PORT_HOSTS = 255;
-    /** Routes of a router or an edge, one a host: what its table holds, at least. */
+    /** Routes of a router or an edge, one per host: capacity of the table, at least. */
     public static final int MIN_ROUTES = 0;
-    /** Routes of a router or an edge, one a host: what its table holds, at most. */
+    /** Routes of a router or an edge, one per host: capacity of the table, at most. */
     public static final int MAX_ROUTES = 8192;
-    /** Routes of all routers together, since all of them are found anew when a link is lost, at least. */
+    /** Routes of all routers together, which are recomputed when a link fails, at least. */
     public static final int MIN_ROUTES_OF_ALL = 0;
-    /** Routes of all routers together, since all of them are found anew when a link is lost, at most. */
+    /** Routes of all routers together, which are recomputed when a link fails, at most. */
     public static final int MAX_ROUTES_OF_ALL = 131_072;
     /** Stations of a packet ring, at least. */
     public static final int MIN_RING_STATIONS = 2;
@@ -84,57 +84,57 @@ public final class Limits {
     public static final int MIN_RING_PORT = 1;
     /** Access port of a station, at most. */
     public static final int MAX_RING_PORT = 255;
-    /** Classes of a station's traffic, one a port and DSCP, at least. */
+    /** Traffic classes of a station, one per port and DSCP, at least. */
     public static final int MIN_TRAFFIC_RULES = 0;
-    /** Classes of a station's traffic, one a port and DSCP, at most. */
+    /** Traffic classes of a station, one per port and DSCP, at most. */
     public static final int MAX_TRAFFIC_RULES = 1024;
     /** Rate of a class of traffic at a port of a station, at least. */
     public static final long MIN_CLASS_RATE_BPS = 8000L;
     /** Rate of a class of traffic at a port of a station, at most. */
     public static final long MAX_CLASS_RATE_BPS = 34_000_000_000L;
-    /** Rate of a link of a packet ring: what 32 bits of byte/s hold, at least. */
+    /** Rate of a link of a packet ring; 32 bits in byte/s, at least. */
     public static final long MIN_RING_RATE_BPS = 1_000_000L;
-    /** Rate of a link of a packet ring: what 32 bits of byte/s hold, at most. */
+    /** Rate of a link of a packet ring; 32 bits in byte/s, at most. */
     public static final long MAX_RING_RATE_BPS = 34_000_000_000L;
-    /** Interval of a ring's estimators, at least. */
+    /** Measurement interval of a ring's estimators, at least. */
     public static final int MIN_RING_INTERVAL_NS = 10_000;
-    /** Interval of a ring's estimators, at most. */
+    /** Measurement interval of a ring's estimators, at most. */
     public static final int MAX_RING_INTERVAL_NS = 1_000_000_000;
-    /** Intervals of the window in which a source's rate is measured, at least. */
+    /** Window for measuring the rate of a source, in intervals, at least. */
     public static final int MIN_RING_WINDOW_INTERVALS = 1;
-    /** Intervals of the window in which a source's rate is measured, at most. */
+    /** Window for measuring the rate of a source, in intervals, at most. */
     public static final int MAX_RING_WINDOW_INTERVALS = 65_535;
-    /** Weight of a ring's estimators, a power of two, at least. */
+    /** Parameter of a ring's estimators, a power of two, at least. */
     public static final int MIN_RING_ESTIMATOR = 1;
-    /** Weight of a ring's estimators, a power of two, at most. */
+    /** Parameter of a ring's estimators, a power of two, at most. */
     public static final int MAX_RING_ESTIMATOR = 1024;
-    /** Bytes that a station may add at once beyond its rate, at least. */
+    /** Bucket depth of a station's add-rate limiters, at least. */
     public static final int MIN_RING_BUCKET_BYTES = 64;
-    /** Bytes that a station may add at once beyond its rate, at most. */
+    /** Bucket depth of a station's add-rate limiters, at most. */
     public static final int MAX_RING_BUCKET_BYTES = 65_535;
     /** Head-of-line timer of a station, at least. */
     public static final int MIN_RING_HOL_TIMER_NS = 1000;
     /** Head-of-line timer of a station, at most. */
     public static final int MAX_RING_HOL_TIMER_NS = 1_000_000_000;
-    /** Intervals that a station waits for something, at least. */
+    /** Timers of a station, in intervals, at least. */
     public static final int MIN_RING_INTERVALS = 1;
-    /** Intervals that a station waits for something, at most. */
+    /** Timers of a station, in intervals, at most. */
     public static final int MAX_RING_INTERVALS = 60_000;
-    /** Bytes of each frame that a capture keeps, at least. */
+    /** Bytes stored of each captured frame, at least. */
     public static final int MIN_SNAPLEN = 1;
-    /** Bytes of each frame that a capture keeps, at most. */
+    /** Bytes stored of each captured frame, at most. */
     public static final int MAX_SNAPLEN = 65_535;
-    /** Characters of a token that the controller's REST resources ask for, at least. */
+    /** Characters of the token for the controller's REST resources, at least. */
     public static final int MIN_TOKEN_CHARS = 16;
-    /** Characters of a token that the controller's REST resources ask for, at most. */
+    /** Characters of the token for the controller's REST resources, at most. */
     public static final int MAX_TOKEN_CHARS = 4096;
-    /** Bytes of a scenario file, at least. */
+    /** Size of a scenario file, at least. */
     public static final int MIN_FILE_BYTES = 0;
-    /** Bytes of a scenario file, at most. */
+    /** Size of a scenario file, at most. */
     public static final int MAX_FILE_BYTES = 1_048_576;
-    /** How deep lists and mappings lie in one another in a scenario file, at least. */
+    /** Nesting depth of lists and mappings in a scenario file, at least. */
     public static final int MIN_DEPTH = 0;
-    /** How deep lists and mappings lie in one another in a scenario file, at most. */
+    /** Nesting depth of lists and mappings in a scenario file, at most. */
     public static final int MAX_DEPTH = 64;
 
     private Limits() {
