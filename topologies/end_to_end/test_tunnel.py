@@ -207,7 +207,7 @@ def test_what_is_refused_or_taken_away_leaves_other_tunnels_and_names_alone(tmp_
         subprocess.run(["ip", "netns", "add", namespace], check=True)
         stack.callback(lambda: subprocess.run(["ip", "netns", "delete", namespace], check=False, capture_output=True))
         refused = up(name)
-        assert refused.returncode == 2 and f"namespace {namespace} is there already" in refused.stderr
+        assert refused.returncode == 2 and f"namespace {namespace} already exists" in refused.stderr
         subprocess.run(["ip", "netns", "delete", namespace], check=True)
 
         for each, number in ((name, 1), (longer, 2)):
@@ -218,7 +218,7 @@ def test_what_is_refused_or_taken_away_leaves_other_tunnels_and_names_alone(tmp_
         all_links = of_longer | {f"{name}p", f"{name}0"}
         assert links() == all_links
         for refused in (up(longer), up(longer, within=far.within)):
-            assert refused.returncode == 2 and "is there already" in refused.stderr
+            assert refused.returncode == 2 and "already exists" in refused.stderr
         # The port is taken: that is known only when half of it is made.
         assert up(f"{name}2", "--number", "3", "--listen", str(PORT + 1)).returncode == 2
         assert links() == all_links
@@ -345,7 +345,7 @@ def test_a_namespace_of_somebody_else_is_neither_used_nor_taken_away(ends):
     namespace = f"{ends.name}-{host}"
     subprocess.run(["ip", "netns", "add", namespace], check=True)
     refused = ends.up(ends.name, "far")
-    assert refused.returncode == 2 and f"namespace {namespace} is there already" in refused.stderr
+    assert refused.returncode == 2 and f"namespace {namespace} already exists" in refused.stderr
     tunnel("down", ends.name)
     assert ends.left() == {namespace}
     subprocess.run(["ip", "netns", "delete", namespace], check=True)

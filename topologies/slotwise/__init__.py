@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build, run and look at agile stars, networks of routers, both in one, packet rings, meshes of optical packet switches and lambda networks, from Python.
+"""Build, run and evaluate agile optical stars, router networks, both combined, packet rings, meshes of optical packet switches and lambda networks.
 
 from slotwise import Star
 report = Star(edges=4, hosts_per_edge=2).tcp("all", "all").run()
@@ -27,7 +27,7 @@ from slotwise.ring import Ring
 from slotwise.scenario import ScenarioError
 
 __version__ = "0.1.0"
-"""Version, the engine's too; topologies/pyproject.toml and scripts/package read it here."""
+"""Version of the package and of the engine; read by topologies/pyproject.toml and scripts/package."""
 
 __all__ = [
     "CommandNotFound",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a fabric's process behind Mininet, as a topology's arguments have them. What cannot be is refused before a host is built."""
+"""Options of `slotwise emulate` among the arguments of a Mininet topology; invalid ones are rejected before a host is built."""
 
 import os
 import shutil
@@ -13,18 +13,18 @@ from slotwise.errors import InvalidArgument
 BMV2 = "simple_switch_grpc"
 TARGETS = ("engine", "bmv2")
 PORT = (0, 65_535)
-"""0 lets the system choose."""
+"""0: any free port."""
 
 
 class Option(NamedTuple):
-    """What the command calls it, and how its value is read: that raises InvalidArgument with what would be right."""
+    """Flag of the command, and reader of its value, which raises InvalidArgument."""
 
     flag: str
     read: Callable[[str, object], object]
 
 
 def _whole(least: int, most: int) -> Callable[[str, object], int]:
-    """Reads an integer from `least` to `most`."""
+    """Reader of an integer from `least` to `most`."""
 
     def read(name: str, value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
@@ -35,25 +35,25 @@ def _whole(least: int, most: int) -> Callable[[str, object], int]:
 
 
 def _file(name: str, value: object) -> str:
-    """A file that can be written."""
+    """Path of a writable file."""
     path = Path(str(value))
     if path.is_dir():
-        raise InvalidArgument(f"{name}: expected a file, and {path} is a directory")
+        raise InvalidArgument(f"{name}: {path} is a directory; expected a file")
     if not path.parent.is_dir():
-        raise InvalidArgument(f"{name}: expected a file in a directory that is there, and {path.parent} is none")
+        raise InvalidArgument(f"{name}: {path.parent} is not a directory; expected a file in a directory")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise InvalidArgument(f"{name}: expected a file that can be written, and {path} cannot")
+        raise InvalidArgument(f"{name}: {path} is not writable; expected a writable file")
     return str(value)
 
 
 def _directory(name: str, value: object) -> str:
-    """A directory in which files can be made, or that can be made."""
+    """Path of a writable directory, or of one that can be created."""
     path = Path(str(value))
     nearest = next(each for each in (path, *path.absolute().parents) if each.exists())
     if not nearest.is_dir():
-        raise InvalidArgument(f"{name}: expected a directory, and {nearest} is none")
+        raise InvalidArgument(f"{name}: {nearest} is a file; expected a directory")
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise InvalidArgument(f"{name}: expected a directory in which files can be made, and in {nearest} they cannot")
+        raise InvalidArgument(f"{name}: {nearest} is not writable; expected a writable directory")
     return str(value)
 
 
@@ -61,14 +61,12 @@ def _target(name: str, value: object) -> str:
     if value not in TARGETS:
         raise InvalidArgument(f"{name}: expected {' or '.join(TARGETS)}, got {value!r}")
     if value == "bmv2" and shutil.which(BMV2) is None:
-        raise InvalidArgument(
-            f"{name}: bmv2 needs {BMV2}, which is not on the PATH; expected engine, or that it is there"
-        )
+        raise InvalidArgument(f"{name}: {BMV2} is not on the PATH; expected target engine, or {BMV2} to be installed")
     return value
 
 
 def _terms(_name: str, value: object) -> str:
-    """Mininet gives a topology's arguments with commas between: terms of a filter have plus signs."""
+    """Terms of a filter, separated by plus signs, since Mininet separates a topology's arguments by commas."""
     return str(value).replace("+", ",")
 
 
@@ -85,9 +83,9 @@ OPTIONS = {
 
 
 def split(options: dict) -> tuple[dict, dict]:
-    """Options of the run, as the command calls them, and all others. Raises InvalidArgument for what cannot be."""
+    """Options of the run by the command's flags, and all other options. Raises InvalidArgument for an invalid value."""
     run = {OPTIONS[name].flag: OPTIONS[name].read(name, value) for name, value in options.items() if name in OPTIONS}
     for name in ("pcap_filter", "snaplen"):
         if name in options and "pcap" not in options:
-            raise InvalidArgument(f"{name}: expected beside pcap=DIR, which says where captures go")
+            raise InvalidArgument(f"{name}: no directory for captures; expected pcap=DIR")
     return run, {name: value for name, value in options.items() if name not in OPTIONS}

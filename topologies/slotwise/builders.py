@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topology generators: functions that return a scenario as a dict, without phases.
+"""Scenario builders: functions that return a scenario as a dict, without phases.
 
 Rates are in bit/s, times in ns unless a name says otherwise, sizes in bytes.
 """
@@ -24,7 +24,7 @@ FAULTS = {
     "messages-reordered": ("for_s", "share"),
     "messages-corrupted": ("for_s", "share"),
 }
-"""Kinds of faults with the options of each."""
+"""Fault types with their options."""
 
 OPS_KEYS = frozenset(
     {
@@ -42,12 +42,12 @@ OPS_KEYS = frozenset(
         "resequencing",
     }
 )
-"""Keys of a scenario's section `ops` that `ops` takes in `more`."""
+"""Keys of a scenario's section `ops` that `ops` accepts in `more`."""
 
 MOST_NODES = 1_024
-"""No network has as many nodes of one sort: a number that is wrong would fill the memory before the schema could say so."""
+"""Limit on nodes of one type, far above the schema's: a wrong number would exhaust memory before the schema rejects it."""
 MOST_SITES = 256
-"""The same of sites, of which every two may have a lambda."""
+"""Limit on sites, of which every two can have a lightpath."""
 
 
 def star(
@@ -73,14 +73,15 @@ def star(
     ports: list[int] | None = None,
     **unknown,
 ) -> dict:
-    """`edges` edges around one core, whose master is edge 0, or around one core for each of `masters`.
+    """Star of `edges` edges around one core, whose master is edge 0, or overlaid stars around one core for each of `masters`.
 
-    `hosts_per_edge` is one number for all edges, or one for each. `slots` is per frame: one signaling slot an edge, the others carry data; unless given, four data slots an edge.
-    `delays_ns` is the propagation delay of each edge's fibre; unless given, 10 µs to 100 µs, evenly spread.
-    `ports` is the core's port of each edge; edges with the same one share it. Unless given, each has its own.
-    `signaling` is in-band, unless given, or out-of-band.
+    `hosts_per_edge`: one number for all edges, or one per edge.
+    `slots`: slots per frame, one signaling slot per edge included. Default: five per edge, of which four carry data.
+    `delays_ns`: propagation delay of each edge's fibre. Default: 10 µs to 100 µs, evenly spaced.
+    `ports`: core port of each edge; edges with the same port share it. Default: separate ports.
+    `signaling`: in-band or out-of-band. Default: in-band.
 
-    Raises UnknownArgument and InvalidArgument; what the numbers may be is the schema's (`scenario.check`).
+    Raises UnknownArgument and InvalidArgument; the schema has the ranges of numbers (`scenario.check`).
     """
     _refuse(unknown, star, "a star")
     if not _is_count(edges) or edges < 1:
@@ -153,14 +154,15 @@ def ring(
     name: str | None = None,
     **unknown,
 ) -> dict:
-    """A packet ring of `stations`, their number or their names in the order of ringlet 0, each with a group of `hosts_per_station` hosts,
-    `hosts0` at the first one. No flows.
+    """Packet ring of `stations` (their number, or their names in the order of ringlet 0), each with a group of `hosts_per_station` hosts:
+    `hosts0` ... from the first station on.
 
-    `half` leaves out the span from the last station to the first. `interval_ns` is the time between two looks at a link: a shorter one is
-    fair sooner and costs more. `buffer_bytes` is what may wait at a station for the ring, `packet_bytes` a full IP packet. For `mode` and
-    `threshold` see docs/ring.md.
+    `half`: open ring, without the span from the last station to the first.
+    `interval_ns`: measurement interval of the links; a shorter one converges faster and costs more.
+    `buffer_bytes`: ingress buffer of a station. `packet_bytes`: size of a full IP packet.
+    `mode`, `threshold`: see docs/ring.md.
 
-    Raises UnknownArgument and InvalidArgument; what the numbers may be is the schema's (`scenario.check`).
+    Raises UnknownArgument and InvalidArgument; the schema has the ranges of numbers (`scenario.check`). The scenario has no flows.
     """
     _refuse(unknown, ring, "a ring")
     if _is_count(stations):
@@ -223,15 +225,15 @@ def ops(
     more: dict | None = None,
     **unknown,
 ) -> dict:
-    """A mesh of optical packet switches, their number or their names, each with `edges_per_switch` edges of `hosts_per_edge` hosts: groups
-    `hosts0` ... at edges `e0` .... No flows.
+    """Mesh of optical packet switches (their number or names), each with `edges_per_switch` edges of `hosts_per_edge` hosts: groups
+    `hosts0` ... at edges `e0` ....
 
-    `links` are pairs of names, or a pair and a delay in ns where it is not `delay_ns`; without them each switch is joined to the next two
-    around. `rate_bps` is a wavelength's, `ram_bytes` the optical RAM before each output, `deflections` "none", a number or "unlimited".
-    `ingress_bytes` may wait at an edge for its fibre, a quarter of a second unless given. `more` are other keys of the section `ops`, as
-    docs/scenario.md has them.
+    `links`: pairs of names, each with an optional delay in ns in place of `delay_ns`. Default: each switch to the next two in a circle.
+    `rate_bps`: rate of a wavelength. `ram_bytes`: optical RAM of each output. `deflections`: "none", a number or "unlimited".
+    `ingress_bytes`: queue limit of an edge. Default: a quarter of a second of a wavelength.
+    `more`: other keys of the section `ops` (docs/scenario.md).
 
-    Raises UnknownArgument and InvalidArgument; what the numbers may be is the schema's (`scenario.check`).
+    Raises UnknownArgument and InvalidArgument; the schema has the ranges of numbers (`scenario.check`). The scenario has no flows.
     """
     for key in OPS_KEYS.intersection(unknown):
         raise InvalidArgument(f"{key}: a key of the section ops; expected more={{'{key}': ...}}")
@@ -245,13 +247,13 @@ def ops(
     if links is None:
         links = _around(switches)
     if not _are_pairs(links):
-        raise InvalidArgument(f"links: expected pairs of names, each with a delay in ns or without, got {links!r}")
+        raise InvalidArgument(f"links: expected pairs of names, each with an optional delay in ns, got {links!r}")
     if not _is_count(edges_per_switch) or edges_per_switch < 1:
         raise InvalidArgument(f"edges_per_switch: expected a number of edges, got {edges_per_switch!r}")
-    _bound("edges_per_switch, of all switches together", edges_per_switch * len(switches), MOST_NODES)
+    _bound("edges_per_switch, summed over all switches", edges_per_switch * len(switches), MOST_NODES)
     edges = edges_per_switch * (len(switches) if number is None else number)
     if edges < 2:
-        raise InvalidArgument(f"switches: expected two edges at least, got {edges}")
+        raise InvalidArgument(f"switches: expected at least two edges, got {edges}")
     if not isinstance(more or {}, dict):
         raise InvalidArgument(f"more: expected keys of the section ops with their values, got {more!r}")
     ingress = {} if ingress_bytes is None else {"ingress": {"bytes": ingress_bytes}}
@@ -308,15 +310,16 @@ def lambda_network(
     name: str | None = None,
     **unknown,
 ) -> dict:
-    """A web of lambdas between `sites`, their number or their names, each with a group of `hosts_per_site` hosts, `hosts0` at the first one.
-    No flows.
+    """Lambda network: lightpaths between `sites` (their number or names), each with a group of `hosts_per_site` hosts: `hosts0` ... from
+    the first site on.
 
-    `lambdas` are pairs of names, or a pair and a delay in ns where it is not `delay_ns`, each a light path both ways; without them every two
-    sites have one. A path over several takes that with the least delay. `gtp` says how hosts share their links, as docs/scenario.md has it
-    (`capacity_bps`, `interval_ms`, `alpha`, `beta`, `knife_edge`, `crowd`, `start`). `by_controller` tells the controller's application
-    `lambda` of the sessions, too.
+    `lambdas`: pairs of names, each with an optional delay in ns in place of `delay_ns`; a lightpath in both directions. Default: one
+    between every two sites. Sessions use the path with the least delay.
+    `gtp`: rate allocation at the hosts' links (docs/scenario.md: `capacity_bps`, `interval_ms`, `alpha`, `beta`, `knife_edge`, `crowd`,
+    `start`).
+    `by_controller`: report the sessions to the controller's application `lambda`.
 
-    Raises UnknownArgument and InvalidArgument; what the numbers may be is the schema's (`scenario.check`).
+    Raises UnknownArgument and InvalidArgument; the schema has the ranges of numbers (`scenario.check`). The scenario has no flows.
     """
     _refuse(unknown, lambda_network, "a lambda network")
     if _is_count(sites):
@@ -327,7 +330,7 @@ def lambda_network(
     if lambdas is None:
         lambdas = [(here, there) for number, here in enumerate(sites) for there in sites[number + 1 :]]
     if not _are_pairs(lambdas):
-        raise InvalidArgument(f"lambdas: expected pairs of names, each with a delay in ns or without, got {lambdas!r}")
+        raise InvalidArgument(f"lambdas: expected pairs of names, each with an optional delay in ns, got {lambdas!r}")
     for end in (end for each in lambdas for end in each[:2]):
         if end not in sites:
             raise UnknownName("site", str(end), sites, "the lambda network")
@@ -370,7 +373,7 @@ def lambda_network(
 
 
 def _around(switches: list[str]) -> list[tuple[str, str]]:
-    """Each joined to the next two, each pair once."""
+    """Links of each switch to the next two in a circle, each pair once."""
     found = {}
     for step in (1, 2):
         for here, switch in enumerate(switches):
@@ -387,23 +390,23 @@ def clocks(
     walk_ppb: int = 50,
     step_ns: int = 1_000_000,
 ) -> dict:
-    """Clocks of their own for all edges but the master: offsets from 0 to `max_offset_ns`, rates within `max_drift_ppb` (parts per
-    billion) of the master's, each step of `step_ns` changing a rate by at most `walk_ppb`."""
+    """Free-running clocks of all edges except the master: offsets from 0 to `max_offset_ns`, rates within `max_drift_ppb` (parts per
+    billion) of the master's, which change by at most `walk_ppb` in each step of `step_ns`."""
     return {"max_offset_ns": max_offset_ns, "max_drift_ppb": max_drift_ppb, "walk_ppb": walk_ppb, "step_ns": step_ns}
 
 
 def optics(*, launch_mdbm: int = 1_000, sensitivity_mdbm: int = -28_000, margin_mdb: int = 3_000) -> dict:
-    """Transmitters and receivers: power into a fibre and least power that is read, in dBm / 1000, and how near to it light is
-    reported, in dB / 1000."""
+    """Transmitters and receivers: launch power and receiver sensitivity in dBm/1000, and the margin in dB/1000 within which a signal is
+    reported."""
     return {"launch_mdbm": launch_mdbm, "sensitivity_mdbm": sensitivity_mdbm, "margin_mdb": margin_mdb}
 
 
 def fault(kind: str, every_s: float, **options) -> dict:
-    """One kind of faults on purpose, `every_s` seconds apart on average. Its options are those of `FAULTS`: `for_s` its mean length in
-    s, `edge` where (drawn unless given), `share` of the messages hit, `least_ns` and `most_ns` of a step. Raises UnknownName, and
-    UnknownArgument for an option that the kind does not have."""
+    """Injected faults of one type, `every_s` seconds apart on average. Options by type, as in `FAULTS`: `for_s`, the mean duration in s;
+    `edge` (default: drawn for each fault); `share`, the probability that a message is affected; `least_ns` and `most_ns`, the range of
+    clock steps. Raises UnknownName, and UnknownArgument for an option that the type does not have."""
     if kind not in FAULTS:
-        raise UnknownName("kind of fault", kind, FAULTS, "Slotwise")
+        raise UnknownName("fault type", kind, FAULTS, "Slotwise")
     for option in options:
         if option not in FAULTS[kind]:
             raise UnknownArgument("option", option, FAULTS[kind], kind)
@@ -414,7 +417,7 @@ def fault(kind: str, every_s: float, **options) -> dict:
 
 
 def ms(seconds: float) -> int:
-    """As scenarios have times. Raises InvalidArgument for what is no finite number."""
+    """Time in ms, as in scenarios. Raises InvalidArgument for anything but a finite number."""
     try:
         return round(seconds * 1000)
     except (TypeError, ValueError, OverflowError):
@@ -422,16 +425,16 @@ def ms(seconds: float) -> int:
 
 
 def given(value: object) -> str:
-    """What was given instead of a number or a name, in few words."""
+    """Short text of an argument that should have been a number or a name."""
     return (
-        "a dictionary; a scenario that is there already begins with Experiment(...), Network.of(...) and so on"
+        "a dictionary; for an existing scenario use Experiment(...), Network.of(...) and so on"
         if isinstance(value, dict)
         else repr(value)
     )
 
 
 def _refuse(unknown: dict, builder: Callable, what: str) -> None:
-    """Raises UnknownArgument for the first of these, which the builder does not have."""
+    """Raises UnknownArgument for the first argument that the builder does not have."""
     for argument in unknown:
         known = [each.name for each in inspect.signature(builder).parameters.values() if each.kind != each.VAR_KEYWORD]
         raise UnknownArgument("argument", argument, known, what)
@@ -443,7 +446,7 @@ def _bound(argument: str, number: int, most: int) -> None:
 
 
 def _are_pairs(listed: object) -> bool:
-    """Whether each is two ends, and perhaps a delay."""
+    """Returns true for a list of pairs, each with or without a delay."""
     return isinstance(listed, (list, tuple)) and all(
         isinstance(each, (list, tuple)) and len(each) in (2, 3) for each in listed
     )
@@ -454,5 +457,5 @@ def _is_count(value: object) -> bool:
 
 
 def spread(low: int, high: int, count: int) -> list[int]:
-    """`count` integers from `low` to `high`, evenly spread."""
+    """`count` evenly spaced integers from `low` to `high`."""
     return [low + (high - low) * number // max(count - 1, 1) for number in range(count)]

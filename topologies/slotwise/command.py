@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the engine's command for Python: what it says goes on to the terminal, and its last lines are kept."""
+"""Runs of the engine's command: its output goes to the terminal, and the last lines of standard error are retained."""
 
 import os
 import signal
@@ -21,31 +21,32 @@ DRAIN_S = 2
 
 
 class Ended(NamedTuple):
-    """How the command ended."""
+    """Result of a command."""
 
     status: int
     """Exit status; negative: the signal that ended it."""
     said: list[str]
-    """The last lines of its standard error: what KEPT_BYTES hold."""
+    """Last lines of standard error, at most KEPT_BYTES."""
 
     @property
     def reason(self) -> str:
-        """What it said last, for people."""
-        return "\n".join(self.said[-SHOWN_LINES:]).strip() or "it said nothing"
+        """Last lines of standard error as text."""
+        shown = self.said[-SHOWN_LINES:]
+        return "\n".join(shown).strip() or "no output"
 
     @property
     def how(self) -> str:
-        """In words."""
+        """End of the command as text."""
         return (
-            f"was ended by {signal.Signals(-self.status).name}"
+            f"was terminated by {signal.Signals(-self.status).name}"
             if self.status < 0
             else f"ended with status {self.status}"
         )
 
 
 def run(*arguments: str, directory: str, quiet: bool = False) -> Ended:
-    """Runs `slotwise ARGUMENTS`, a command that knows --until-input-ends, to its end. `quiet`: nothing of it goes on to the terminal. After Ctrl-C it has
-    the time to write its report; a second one kills it. `directory` is that of the run that it belongs to (`RunDirectory`). Raises
+    """Runs `slotwise ARGUMENTS` to its end; the command must support --until-input-ends. `quiet`: no output to the terminal. After Ctrl-C
+    the command has time to write its report; a second Ctrl-C kills it. `directory`: the run's (`RunDirectory`). Raises
     home.CommandNotFound."""
     command = home.slotwise_command()
     said = _Kept()
@@ -100,7 +101,7 @@ def check(file: str, *options: str) -> Ended:
 
 
 class _Kept:
-    """The last lines of a text, as many as KEPT_BYTES hold."""
+    """Last lines of a text, at most KEPT_BYTES."""
 
     def __init__(self):
         self.lines: deque[str] = deque()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario in the making: where each part of it was written, and its runs."""
+"""A scenario under construction, with the source line of each part, and its runs."""
 
 import copy
 import json
@@ -25,8 +25,8 @@ PROBLEM = re.compile(r"(?:line [0-9]+: )?(/\S*): (.+)")
 
 
 class RunFailed(SlotwiseError):
-    """A run broke an invariant, lost a file, or did not come to a report. `report` is what there is of one; `status` and `said`
-    are the command's exit status and the last lines of its standard error."""
+    """A run that violated an invariant, lost a file, or ended without a report. `report`: its report, if any; `status` and `said`: exit
+    status of the command and last lines of its standard error."""
 
     def __init__(self, message: str, report: Report | None = None, ended: Ended | None = None):
         super().__init__(message)
@@ -36,14 +36,14 @@ class RunFailed(SlotwiseError):
 
 
 class Document:
-    """A scenario in the making, of whatever nodes. Methods that add something return the scenario, so that they chain."""
+    """A scenario under construction, of any network type. Methods that add something return the scenario, so that calls can be chained."""
 
-    NEEDED: ClassVar[tuple[str, str]] = ("version", "no scenario")
-    """A key that a file for `load` has, and what one without it is."""
+    NEEDED: ClassVar[tuple[str, str]] = ("version", "missing; expected a scenario")
+    """Key that `load` requires in a file, and the error for a file without it."""
 
     def __init__(self, base: dict, source: str | None = None, place: str | None = None):
-        """`base` comes from a builder or from `scenario.load`; it is copied. `source` is what errors call it, `place` where they say that it
-        was written: the caller's line unless given."""
+        """`base`: a scenario from a builder or from `scenario.load`, which is copied. `source`: its name in errors. `place`: its place in
+        errors. Default: the line of the caller."""
         self.scenario = copy.deepcopy(base)
         name = base.get("name")
         self.source = source or (f"scenario '{name}'" if isinstance(name, str) else "scenario")
@@ -54,14 +54,14 @@ class Document:
 
     @classmethod
     def of(cls, document: dict, source: str | None = None, place: str | None = None) -> Self:
-        """All that a scenario has; `source` and `place` as of `Document`. Checked when it is saved or run."""
+        """Complete scenario, which is checked when it is saved or run; `source` and `place` as in `Document`."""
         made = cls.__new__(cls)
         Document.__init__(made, document, source, place)
         return made
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """The scenario of a file. Raises ScenarioError with every problem, or OSError."""
+        """Scenario of a file. Raises ScenarioError with every problem, or OSError."""
         document = scenario.load(path)
         key, reason = cls.NEEDED
         if key not in document:
@@ -72,8 +72,8 @@ class Document:
         return made
 
     def save(self, path: str | Path) -> None:
-        """Checks the scenario as a run does, and writes it. Where the engine's command is not there, by the schema only, which cannot
-        say all. Raises ScenarioError, or OSError."""
+        """Checks the scenario as a run does, and writes it. Without the engine's command, the check is incomplete (schema only). Raises
+        ScenarioError, or OSError."""
         checked = self._checked(self.scenario)
         text = scenario.dump(checked if Path(path).resolve().parent == self._directory else self._placed(checked))
         with suppress(CommandNotFound):
@@ -81,31 +81,31 @@ class Document:
         put(path, text.encode())
 
     def check(self, target: str | None = None) -> None:
-        """Asks the schema and the engine's command whether it can be run, on `target` if given. Raises ScenarioError, RunFailed for what the command
-        refuses otherwise, or CommandNotFound."""
+        """Checks the scenario against the schema and with the engine's command, for a run on `target` if given. Raises ScenarioError, RunFailed
+        if the command fails for another reason, or CommandNotFound."""
         self._check_by_engine(scenario.dump(self._placed(self._checked(self.scenario))), target)
 
     def run(self, *, target: str | None = None, **options) -> Report:
-        """Emulates it with Mininet hosts (needs root). `target` is what runs the P4 programs, engine or bmv2; other options as
-        `simulate` has them, without those of measurements."""
+        """Emulates the scenario with Mininet hosts (needs root). `target`: P4 target of the switches, engine or bmv2. Other options as in
+        `simulate`, without `columns` and `sample_frames`."""
         return self._run(options, "emulate", {"--target": target})
 
     def simulate(self, *, columns: str | Path | None = None, **options) -> Report:
-        """Simulates it in virtual time. Options, each as the command's own:
+        """Simulates the scenario in virtual time. Options, as those of the command:
 
-        `seed`; `duration_s`, to which the phases are scaled; `report`, a file that stays; `pcap`, a directory for captures, with
-        `pcap_filter` and `snaplen`; `columns`, a directory for tables of measurements (`Report.columns`); `rest_port` and
-        `p4runtime_port`. `quiet`: nothing of what command and controller say goes on to standard output and standard error. With a star also:
-        `sample_frames`, a row of the star's measurements every so many (flows over the whole run have `sample_ms` of the scenario); `scheduler`, by name or as `{"name": ..., "settings": {...}}`, instead of
-        the scenario's.
+        `seed`; `duration_s`, to which the phases are scaled; `report`, a file for the report; `pcap`, a directory for captures, with
+        `pcap_filter` and `snaplen`; `columns`, a directory for time series (`Report.columns`); `rest_port` and `p4runtime_port`.
+        `quiet`: no output of command and controller to standard output and standard error. With a star also: `sample_frames`, the sampling
+        period of the star in TDM frames (flows over the whole run use `sample_ms` of the scenario); `scheduler`, by name or as
+        `{"name": ..., "settings": {...}}`, in place of the scenario's.
 
-        Raises UnknownArgument, ScenarioError or CommandNotFound before, RunFailed after the run.
+        Raises UnknownArgument, ScenarioError or CommandNotFound before the run, RunFailed after it.
         """
         directory = None if columns is None else Path(columns)
         return self._run(options, "simulate", {"--columns": directory}, directory)
 
     def _options_of_star(self, name: str) -> list[str]:
-        """Options of a run, by `slotwise NAME`, that only scenarios with a star have."""
+        """Options of `slotwise NAME` that only scenarios with a star have."""
         if "cores" not in self.scenario:
             return []
         return ["scheduler", "sample_frames"] if name == "simulate" else ["scheduler"]
@@ -147,14 +147,14 @@ class Document:
         return name
 
     def _checked(self, document: dict) -> dict:
-        """The document if its schema accepts it. Raises ScenarioError."""
+        """Returns the document if the schema accepts it. Raises ScenarioError."""
         try:
             return scenario.check(document, self.source)
         except ScenarioError as error:
             raise self._located(error.problems) from error
 
     def _located(self, problems: list[Problem]) -> ScenarioError:
-        """Says of each problem where the caller wrote what is wrong."""
+        """Error with the caller's line for each problem."""
         return ScenarioError(
             self.source, [problem._replace(place=self._place_of(problem.pointer)) for problem in problems]
         )
@@ -203,14 +203,14 @@ class Document:
             ended = ended._replace(said=[line.replace(str(file), self.source) for line in ended.said])
         if data is None:
             self._raise_problems(ended.said)
-            raise RunFailed(f"slotwise {name} {ended.how} and without a report: {ended.reason}", None, ended)
+            raise RunFailed(f"slotwise {name} {ended.how} without a report: {ended.reason}", None, ended)
         result = Report(data, columns)
         if ended.status != 0 or not result.ok:
             raise RunFailed("; ".join(result.failures) or f"slotwise {name} {ended.how}", result, ended)
         return result
 
     def _placed(self, document: dict) -> dict:
-        """A document that may be anywhere."""
+        """Document with absolute paths."""
         return scenario.placed(document, self._directory)
 
     def _check_by_engine(self, text: str, target: str | None = None) -> None:
@@ -224,7 +224,7 @@ class Document:
             raise RunFailed(f"slotwise check {ended.how}: {ended.reason}", None, ended)
 
     def _raise_problems(self, said: list[str]) -> None:
-        """Raises ScenarioError if the engine refused the scenario for what the schema cannot say."""
+        """Raises ScenarioError if the engine rejected the scenario for a reason outside the schema."""
         with suppress(ValueError):
             after = said[said.index(f"slotwise: {self.source}:") + 1 :]
             found = filter(None, map(PROBLEM.fullmatch, after))
@@ -234,7 +234,7 @@ class Document:
 
 
 def _caller() -> str:
-    """File and line of the caller outside this package."""
+    """File and line of the first caller outside this package."""
     frame = sys._getframe(1)
     while frame.f_back and frame.f_code.co_filename.startswith(HERE):
         frame = frame.f_back
@@ -242,7 +242,7 @@ def _caller() -> str:
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:
-    """Changes when the file does: a report that was there before is not this run's."""
+    """Stamp of a file that changes with it, to recognize the report of an earlier run."""
     try:
         status = file.stat()
     except OSError:
@@ -251,7 +251,7 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
 
 
 def _read(file: Path) -> dict | None:
-    """A report; None if the run could not write all of it."""
+    """Content of a report; None if it is incomplete."""
     try:
         return json.loads(file.read_text())
     except (OSError, ValueError):

@@ -1,51 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this package raises, and the names that were meant."""
+"""Exceptions of this package."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class SlotwiseError(Exception):
-    """Something that this package was asked for cannot be done; the text says what, where, and what would be right."""
+    """Base class of this package's exceptions; the text has the place, the problem and the expected value."""
 
 
 class UnknownName(SlotwiseError, LookupError):
-    """A name of something that is not there."""
+    """A name that does not exist; the text suggests the nearest one."""
 
     def __init__(self, what: str, name: object, known: Iterable[object], where: str):
         self.name = name
         self.known = [str(each) for each in known]
         nearest = difflib.get_close_matches(str(name), self.known, n=1)
         hint = f"did you mean '{nearest[0]}'? " if nearest else ""
-        super().__init__(f"{where} has no {what} '{name}'; {hint}it has {_listed(self.known)}")
+        super().__init__(f"{where} has no {what} '{name}'; {hint}expected {_listed(self.known)}")
 
 
 class UnknownArgument(UnknownName, TypeError):
-    """An argument that a builder does not take."""
+    """An argument that a builder does not have."""
 
 
 class InvalidArgument(SlotwiseError, ValueError):
-    """An argument of a builder that cannot be, or does not fit the others."""
+    """An argument of a builder that is invalid, or inconsistent with the others."""
 
 
 class UnknownEndpoint(UnknownName):
-    """An end of a flow that is neither 'all' nor an edge nor a host of the scenario."""
+    """An endpoint of a flow that is not 'all', an edge or a host of the scenario."""
 
 
 class UnknownFibre(UnknownName):
-    """An edge has no fibre to that core."""
+    """A fibre between a core and an edge that does not exist."""
 
 
 class UnknownPhase(UnknownName):
-    """A report has no phase of that name."""
+    """A phase that the report does not have."""
 
 
 class UnknownTable(UnknownName):
-    """A run wrote no such table of columns."""
+    """A time-series table that the run did not write."""
 
 
 class MissingPackage(SlotwiseError, ImportError):
-    """A Python package that is needed for this only is not installed."""
+    """An optional Python package that is not installed."""
 
 
 MOST_LISTED = 24
@@ -54,5 +54,7 @@ MOST_LISTED = 24
 def _listed(names: list[str]) -> str:
     if not names:
         return "none"
-    shown = ", ".join(names[:MOST_LISTED])
-    return f"{shown} ... ({len(names)} in all)" if len(names) > MOST_LISTED else shown
+    if len(names) == 1:
+        return names[0]
+    shown = f"one of {', '.join(names[:MOST_LISTED])}"
+    return f"{shown} ... ({len(names)} in total)" if len(names) > MOST_LISTED else shown

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The short API: describe stars and their traffic, run them, look at the report."""
+"""Short API for stars: describe a star and its traffic, run it, and evaluate its report."""
 
 from typing import Self
 
@@ -8,12 +8,12 @@ from slotwise.parts import Parts
 
 
 class Experiment(Parts):
-    """A scenario with a star in the making, whose traffic is that of its phases."""
+    """A scenario with a star under construction; traffic belongs to phases."""
 
-    NEEDED = ("cores", "not there; expected a star")
+    NEEDED = ("cores", "missing; expected a star")
 
     def tcp(self, source: str = "all", destination: str = "all", **options) -> Self:
-        """Bulk TCP; options `rate_bps` of each stream, `streams` of each flow, and `transport`. Raises UnknownEndpoint."""
+        """Bulk TCP; options `rate_bps` per stream, `streams` per flow, and `transport`. Raises UnknownEndpoint."""
         return self.traffic("tcp", source, destination, **options)
 
     def udp(
@@ -25,17 +25,17 @@ class Experiment(Parts):
         return self.traffic("udp", source, destination, **options)
 
     def web(self, source: str, destination: str, mean_think_ns: int, mean_bytes: int, **options) -> Self:
-        """Users at `destination` who fetch pages; options `users`, `open`, `shape`, `max_bytes`, `transport`. Raises
+        """Web users at `destination` that fetch pages; options `users`, `open`, `shape`, `max_bytes`, `transport`. Raises
         UnknownEndpoint."""
         return self.traffic("web", source, destination, mean_think_ns=mean_think_ns, mean_bytes=mean_bytes, **options)
 
     def link_change(self, at_s: float, edge: int, core: int = 0, **change) -> Self:
-        """What `Network` calls `fibre_change`. Raises UnknownFibre."""
+        """Changes a fibre, as `fibre_change`. Raises UnknownFibre."""
         return self.fibre_change(at_s, edge, core, **change)
 
 
 class Star(Experiment):
-    """One core and its edges; arguments as in `builders.star`."""
+    """A star of one core and its edges; arguments as in `builders.star`."""
 
     def __init__(self, edges: int = 4, hosts_per_edge: int | list[int] = 2, **options):
         super().__init__(builders.star(edges, hosts_per_edge, **options))

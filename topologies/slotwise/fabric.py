@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mininet's switch in front of a fabric process that all edges and routers of a net share, and the CLI's commands for it."""
+"""Mininet switch in front of an emulator process shared by all edges and routers of a net, and the CLI commands for it."""
 
 import json
 import os
@@ -28,15 +28,15 @@ MOST_LOG_BYTES = 1 << 16
 
 
 class FabricDied(SystemExit):
-    """The fabric's process did not start, or ended although nobody asked it to. It ends the program with status 1: after any other
-    exception `mn` would end every process on the machine whose name it knows, delete files in /tmp, and end with status 0."""
+    """Failure of the emulator to start, or its unexpected end. The program exits with status 1: after any other exception `mn` would
+    kill processes on the machine by name, delete files in /tmp, and exit with status 0."""
 
 
 class Fabric:
     """A running `slotwise emulate SCENARIO --attach PORTS`: cores, P4 edges, routers and controller of one net."""
 
     def __init__(self, scenario: dict, ports: list[dict], options: dict[str, object] | None = None):
-        """Starts it and waits until it is ready. `options` are more of the command's, by name. Raises NetworkError."""
+        """Starts the process and waits until it is ready. `options`: further options of the command, by name. Raises NetworkError."""
         self._directory = RunDirectory("fabric")
         here = Path(self._directory.name)
         Document(scenario).save(here / "scenario.yaml")
@@ -75,17 +75,17 @@ class Fabric:
 
     @property
     def has_died(self) -> bool:
-        """Whether it ended although nobody asked it to."""
+        """Returns true after an unexpected end."""
         return not self._stopping and self._process.poll() is not None
 
     def died(self) -> FabricDied:
-        """What to say of a fabric that has died."""
+        """Exception for an unexpected end."""
         status = self._process.returncode
-        how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        return FabricDied(f"*** the fabric {how}: {self._reason()}")
+        how = f"was terminated by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        return FabricDied(f"*** the emulator {how}: {self._reason()}")
 
     def set_fibre(self, name: str, up: bool) -> None:
-        """Cuts or mends a pair of fibres, e.g. edge2-core0, or a link between routers, both ways. Raises NetworkError."""
+        """Takes a fibre pair (e.g. edge2-core0) or a link down or brings it up, in both directions. Raises NetworkError."""
         while not self._answers.empty():
             self._answers.get_nowait()
         try:
@@ -93,12 +93,12 @@ class Fabric:
             self._process.stdin.flush()
             answer = self._answers.get(timeout=ANSWER_PATIENCE_S)
         except (OSError, Empty) as problem:
-            raise NetworkError(f"the fabric does not answer: {self._reason()}") from problem
+            raise NetworkError(f"no response from the emulator: {self._reason()}") from problem
         if answer["event"] != "fibre":
-            raise NetworkError(answer.get("message", "the fabric refused"))
+            raise NetworkError(answer.get("message", "command rejected by the emulator"))
 
     def stop(self) -> None:
-        """Ends the process, tells its summary, and forgets its files; once."""
+        """Ends the process, prints its summary, and deletes its files; once."""
         if self._stopping:
             return
         self._stopping = True
@@ -117,11 +117,11 @@ class Fabric:
         self._directory.cleanup()
 
     def _is_ready(self) -> bool:
-        """Reads what it prints until it says that it is ready; False if it ends before."""
+        """Reads standard output until the event `ready`. Returns false if the process ends before."""
         return any(line.startswith(b"{") and json.loads(line).get("event") == "ready" for line in self._process.stdout)
 
     def _listen(self) -> None:
-        """Takes answers and, at the end, the summary. When the process ends by itself, interrupts Mininet."""
+        """Reads responses and, at the end, the summary. Interrupts Mininet if the process ends unexpectedly."""
         for line in self._process.stdout:
             if line.startswith(b"{"):
                 self._answers.put(json.loads(line))
@@ -135,11 +135,12 @@ class Fabric:
         length = self._log.seek(0, os.SEEK_END)
         self._log.seek(max(0, length - MOST_LOG_BYTES))
         lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return "\n".join([*self._said, *lines[-KEPT_LINES:]]).strip() or "it said nothing"
+        shown = [*self._said, *lines[-KEPT_LINES:]]
+        return "\n".join(shown).strip() or "no output"
 
 
 class AgileSwitch(AccessSwitch):
-    """An edge or a router. All of a net share one fabric."""
+    """An edge or a router. All switches of a net share one emulator process."""
 
     fabric: Fabric | None = None
 
@@ -149,7 +150,7 @@ class AgileSwitch(AccessSwitch):
 
     @classmethod
     def batchStartup(cls, switches: tuple["AgileSwitch", ...], **_params) -> tuple["AgileSwitch", ...]:
-        """Called by Mininet when all switches have their interfaces."""
+        """Starts the emulator; called by Mininet when all switches have their interfaces."""
         ports = ports_of(switches)
         signal.signal(signal.SIGUSR1, lambda *_: cls._end(switches))
         try:
@@ -157,7 +158,7 @@ class AgileSwitch(AccessSwitch):
         except (SlotwiseError, OSError) as problem:
             for switch in switches:
                 switch.stop()
-            raise FabricDied(f"*** the fabric did not start: {problem}") from problem
+            raise FabricDied(f"*** the emulator did not start: {problem}") from problem
         for switch in switches:
             switch.fabric = fabric
             for interface in switch.intfList():
@@ -169,14 +170,14 @@ class AgileSwitch(AccessSwitch):
 
     @staticmethod
     def _end(switches: tuple["AgileSwitch", ...]) -> None:
-        """Ends Mininet, whatever it is at, if the fabric has died: without it no packet arrives any more."""
+        """Ends Mininet at any point if the emulator has died, without which no packet arrives."""
         fabric = switches[0].fabric
         if fabric and fabric.has_died:
             raise fabric.died()
 
     @classmethod
     def batchShutdown(cls, switches: tuple["AgileSwitch", ...], **_params) -> tuple["AgileSwitch", ...]:
-        """Called by Mininet before it stops switch by switch."""
+        """Stops the emulator; called by Mininet before it stops switch by switch."""
         for switch in switches:
             if switch.fabric:
                 switch.fabric.stop()
@@ -187,7 +188,7 @@ class AgileSwitch(AccessSwitch):
 
 
 def _stop_before(link: Link, fabric: Fabric) -> None:
-    """Has the fabric end before a link does: Mininet deletes links, and with them the fabric's interfaces, before it stops switches."""
+    """Stops the emulator before a link: Mininet deletes links, and with them the emulator's interfaces, before it stops switches."""
     delete = link.stop
 
     def stop() -> None:
@@ -198,7 +199,7 @@ def _stop_before(link: Link, fabric: Fabric) -> None:
 
 
 class AgileCLI(CLI):
-    """Mininet's command line, with fibres to cut; it ends when the fabric dies."""
+    """Mininet's command line with the command `fibre`; it ends when the emulator dies."""
 
     def __init__(self, mininet, *arguments, **options):
         try:
@@ -209,11 +210,11 @@ class AgileCLI(CLI):
             raise
 
     def do_fibre(self, line: str) -> None:
-        """Cut or mend a pair of fibres: fibre edge2-core0 down, fibre edge2-core0 up; of routers a link, of a ring a span, of a mesh a
-        fibre between two switches or to an edge (fibre s0-s2 down, fibre e0-s0 down), both ways. Without arguments: what there is."""
+        """Take a fibre pair down or bring it up: fibre edge2-core0 down, fibre edge2-core0 up. Also router links, ring spans, and mesh
+        fibres between two switches or to an edge (fibre s0-s2 down, fibre e0-s0 down); in both directions. Without arguments: list all."""
         switches = [switch for switch in self.mn.switches if isinstance(switch, AgileSwitch)]
         if not switches or switches[0].fabric is None:
-            error("no agile network is running\n")
+            error("no emulated network is running\n")
             return
         words = line.split()
         if not words:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs of the engine's command on Dask: processes on this machine, or wherever the workers of a scheduler are.
+"""Many runs of the engine's command on Dask: in processes on this machine, or on the workers of a scheduler.
 
-What goes to a worker is a `Job`: words for `slotwise`, and the text of one file. What comes back is the bytes of the files that it wrote.
+A worker receives a `Job`: arguments of `slotwise`, and the text of one file. It returns the content of the files written.
 """
 
 import asyncio
@@ -26,57 +26,58 @@ if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
 ANSWER_S = 10
-"""A scheduler that is there answers within this time, and has a worker."""
+"""Timeout for a scheduler to answer and to have a worker."""
 JOBS_A_THREAD = 3
 LEAST_AHEAD = 8
-"""So many jobs, or JOBS_A_THREAD a thread of all workers, are with the scheduler: enough for workers never to wait, whatever the number of runs."""
+"""Minimum number of submitted jobs, else JOBS_A_THREAD per thread of all workers, so that workers are never idle."""
 LOOPBACK = "127.0.0.1:0"
 INPUT = "input"
-"""Name of the file of a job, in the directory of its run; `{input}` in its words is that file, `{out}` the directory for what it writes."""
+"""Name of a job's file in the directory of its run; in the job's arguments, `{input}` is that file and `{out}` the output directory."""
 
 
 class FarmError(SlotwiseError):
-    """Runs cannot be made there."""
+    """Runs that cannot be executed on the workers."""
 
 
 class NoScheduler(FarmError):
-    """Nobody answers at an address, or there are no workers."""
+    """No scheduler at an address, or no workers."""
 
 
 class OtherVersion(FarmError):
-    """A worker has another version of Slotwise, so its results could be others."""
+    """A worker with another version of Slotwise, whose results can differ."""
 
 
 class LostRun(FarmError):
-    """A run took its worker with it, each time."""
+    """A run whose worker died at each attempt."""
 
 
 class Job(NamedTuple):
     """A run of the engine's command."""
 
     name: str
-    """In messages."""
+    """Name of the job in messages."""
     words: tuple[str, ...]
-    """After `slotwise`; the command must know --until-input-ends, which is added."""
+    """Arguments of `slotwise`; the command must support --until-input-ends, which is added."""
     text: str
-    """Content of its file."""
+    """Content of the job's file."""
     files: tuple[str, ...] = ()
-    """Other files that the text names, by their whole paths: they must be there and the same everywhere."""
+    """Absolute paths of other files that the text names; they must exist with the same content on all machines."""
 
 
 class Made(NamedTuple):
-    """What came of a job."""
+    """Result of a job."""
 
     status: int
     """Exit status of the command."""
     reason: str
-    """What it said last."""
+    """Last lines of its standard error."""
     files: dict[str, bytes]
-    """What it wrote, by path below its directory."""
+    """Content of the files written, by path below the output directory."""
 
 
 def identity(files: Iterable[str] = ()) -> dict[str, str]:
-    """SHA-256 of all that results depend on beside a job, by name: engine, controller, P4 programs, and `files`. Raises home.CommandNotFound, home.HomeNotFound, FarmError."""
+    """SHA-256 of everything besides the job that results depend on, by name: engine, controller, P4 programs and `files`. Raises
+    home.CommandNotFound, home.HomeNotFound, FarmError."""
     found = dict(_identity(home.slotwise_command()))
     for file in files:
         found[file] = _digest(Path(file))
@@ -96,17 +97,17 @@ def _identity(slotwise: str) -> dict[str, str]:
 
 
 def _digest(path: Path) -> str:
-    """Of a file, or of all files below a directory."""
+    """SHA-256 of a file, or of all files below a directory."""
     files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
     try:
         digests = [f"{file.relative_to(path)} {sha256(file.read_bytes()).hexdigest()}" for file in files]
     except OSError as error:
-        raise FarmError(f"{error.filename}: {error.strerror}; expected what runs need on each machine") from error
+        raise FarmError(f"{error.filename}: {error.strerror}; expected all files of a run on each machine") from error
     return sha256("\n".join(digests).encode()).hexdigest()
 
 
 def make(job: Job, expected: dict[str, str]) -> Made:
-    """On a worker: makes a run in a directory of its own. Raises OtherVersion, home.CommandNotFound, FarmError."""
+    """Executes a job on a worker, in a separate directory. Raises OtherVersion, home.CommandNotFound, FarmError."""
     check_same(expected, identity(job.files), "this worker")
     with RunDirectory("farm") as directory:
         file, out = Path(directory, INPUT), Path(directory, "out")
@@ -123,33 +124,33 @@ def make(job: Job, expected: dict[str, str]) -> Made:
 
 
 def check_same(expected: dict[str, str], found: dict[str, str], who: str) -> None:
-    """Raises OtherVersion if results of `who` could be others."""
+    """Raises OtherVersion if results of `who` can differ."""
     other = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
     if other:
         raise OtherVersion(
-            f"{who} has another version of Slotwise: {', '.join(other)} {'is' if len(other) == 1 else 'are'} not as here; "
-            "install the same wheel, or the same build, on each machine"
+            f"{who} has another version of Slotwise: different {', '.join(other)}; "
+            "expected the same wheel, or the same build, on each machine"
         )
 
 
 class Farm:
-    """Workers, all of this version. `connect` makes one."""
+    """Workers of this version of Slotwise, made by `connect`."""
 
     def __init__(self, client: "Client", where: str):
         self._client = client
         self._distributed = _import()
         self.where = where
-        """What errors call it."""
+        """Name of the farm in errors."""
 
     @property
     def threads(self) -> int:
-        """Runs that may take place at once."""
+        """Number of runs that can be executed at once."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         return sum(worker["nthreads"] for worker in workers.values())
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Made]]:
-        """Each job with what came of it, in the order in which they end. Few are with the scheduler at a time, so that neither it nor this process grows
-        with their number. Runs of workers that die are made again. Raises OtherVersion, LostRun, FarmError."""
+        """Yields each job with its result, in order of completion. Only a few jobs are submitted at a time, so that memory does not grow
+        with their number. Runs of workers that die are repeated. Raises OtherVersion, LostRun, FarmError."""
         expected = identity()
         self._check_workers(expected)
         jobs, run = iter(jobs), uuid4().hex
@@ -181,7 +182,7 @@ class Farm:
             return future.result()
         except self._distributed.KilledWorker as error:
             raise LostRun(
-                f"{job.name}: each worker that made it died ({error.allowed_failures + 1} did); is there memory enough?"
+                f"{job.name}: all {error.allowed_failures + 1} workers that executed the run died; check the available memory"
             ) from error
         except (SlotwiseError, MemoryError, OSError) as error:
             raise (
@@ -194,7 +195,7 @@ class Farm:
             raise FarmError(f"{self.where}: {job.name}: {type(error).__name__}: {error}") from error
 
     def _check_workers(self, expected: dict[str, str]) -> None:
-        """Refuses workers of other versions before anything runs; one that comes later is when it gets a job."""
+        """Rejects workers of other versions before the first run; workers that join later are checked with each job."""
         for worker, found in self._client.run(identity, on_error="return").items():
             if isinstance(found, ModuleNotFoundError):
                 raise FarmError(f"worker {worker}: {found}; expected Slotwise's Python package on each worker")
@@ -205,14 +206,14 @@ class Farm:
 
 @contextmanager
 def connect(on: "str | Client | None" = None, workers: int | None = None) -> Iterator[Farm]:
-    """Workers on this machine, as many as it has cores or `workers`; or those of the scheduler at the address `on`, or of a `distributed.Client`. Those of this
-    machine are threads of this process, whose work is done by processes of theirs, so that nothing listens but on loopback. Raises NoScheduler,
-    InvalidArgument, MissingPackage."""
+    """Workers on this machine, one per core or `workers`; or those of the scheduler at the address `on`, or of a `distributed.Client`.
+    Workers on this machine are threads of this process that start processes, so that sockets listen on loopback only. Raises
+    NoScheduler, InvalidArgument, MissingPackage."""
     distributed = _import()
     if on is not None and workers is not None:
-        raise InvalidArgument("workers: a scheduler has its own; expected either `on` or `workers`")
+        raise InvalidArgument("workers: not allowed with a scheduler; expected either `on` or `workers`")
     if workers is not None and (not isinstance(workers, int) or workers < 1):
-        raise InvalidArgument(f"workers: expected a number from 1 on, got {workers!r}")
+        raise InvalidArgument(f"workers: expected an integer of at least 1, got {workers!r}")
     if isinstance(on, distributed.Client):
         yield Farm(on, on.scheduler.address)
     elif on is None:
@@ -259,7 +260,7 @@ def _client(distributed: ModuleType, address: str) -> Iterator["Client"]:
         client = distributed.Client(address, timeout=ANSWER_S)
     except (OSError, ValueError, TypeError, ImportError, AttributeError) as error:
         raise NoScheduler(
-            f"{address}: no Dask scheduler answers ({' '.join(str(error).split()) or type(error).__name__}); expected the address that `dask scheduler` says, "
+            f"{address}: no Dask scheduler answers ({' '.join(str(error).split()) or type(error).__name__}); expected the address printed by `dask scheduler`, "
             "such as tcp://10.0.0.1:8786"
         ) from error
     with client:
@@ -271,8 +272,8 @@ def _client(distributed: ModuleType, address: str) -> Iterator["Client"]:
 
 
 async def _greet(distributed: ModuleType, address: str) -> None:
-    """Connects and leaves: a `Client` that finds nobody is closed by the garbage collector, in whichever thread that runs, and if that is the
-    one where the next client starts, both wait for each other."""
+    """Connects and disconnects: a `Client` without a scheduler is closed by the garbage collector, possibly in the thread where the next
+    client starts, and both would wait for each other."""
     connect = import_module("distributed.comm").connect
     comm = await connect(address, timeout=ANSWER_S, **distributed.Security().get_connection_args("client"))
     await comm.close()
@@ -283,6 +284,6 @@ def _import() -> ModuleType:
         return import_module("distributed")
     except ImportError as error:
         raise MissingPackage(
-            "distributed is needed for many runs and not installed; `pip install 'slotwise[sweeps]'` (in a clone topologies/[sweeps]) installs it, and build/venv of a "
-            "clone has it"
+            "distributed is required for many runs but not installed; run `pip install 'slotwise[sweeps]'` (in a clone topologies/[sweeps]), "
+            "or use build/venv of a clone"
         ) from error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are there whole, or as they were before."""
+"""Atomic replacement of files."""
 
 import os
 import shutil
@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 def put(file: str | Path, content: bytes) -> None:
-    """Writes a file in one step; whatever fails, a full disk for example, what was there stays. Links are followed, and what is no file, as a
-    pipe, is written into. Raises OSError."""
+    """Writes a file in one step; after a failure, such as a full disk, its previous content stays. Symbolic links are followed; anything but
+    a regular file, such as a pipe, is written to directly. Raises OSError."""
     file = Path(file)
     if file.exists() and not file.is_file():
         file.write_bytes(content)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python3 -m slotwise.fileserver IP PORT DIRECTORY CONGESTION_CONTROL`: Python's HTTP server for a host's files.
 
-`python3 -m http.server` asks the DNS for the host's name before it listens; in a host's namespace there is no DNS and
-the answer is a timeout of seconds.
+`python3 -m http.server` looks up the host's name before it listens; in a host's namespace, without DNS, this takes a
+timeout of seconds.
 """
 
 import functools
@@ -13,7 +13,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 
 class FileServer(ThreadingHTTPServer):
-    """Binds without a name look-up."""
+    """HTTP server that binds without a name look-up."""
 
     def server_bind(self) -> None:
         socketserver.TCPServer.server_bind(self)
@@ -21,7 +21,7 @@ class FileServer(ThreadingHTTPServer):
 
 
 def main() -> None:
-    """Serves until killed; says so in one line once it listens."""
+    """Serves until killed; prints one line once it listens."""
     ip, port, directory, congestion_control = sys.argv[1:]
     handler = functools.partial(SimpleHTTPRequestHandler, directory=directory)
     with FileServer((ip, int(port)), handler) as server:

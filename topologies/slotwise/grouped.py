@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What networks of routers, rings and optical packet switches have in common: groups of hosts, flows between them over the whole run, and changes of their links."""
+"""Common parts of router networks, rings and optical packet switches: host groups, flows over the whole run, and changes of links."""
 
 from typing import ClassVar, Self
 
@@ -8,17 +8,17 @@ from slotwise.errors import InvalidArgument, UnknownArgument
 from slotwise.parts import Parts
 
 PACKETS = 100
-"""What waits for a link at most unless given, packets."""
+"""Default capacity of the queue in front of a link, packets."""
 
 
 class Grouped(Parts):
-    """A network whose hosts come in groups."""
+    """A network with host groups."""
 
     OF_GROUP: ClassVar[str]
-    """The key by which a group names its node."""
+    """Key of a group's node."""
 
     def _nodes(self) -> list[str]:
-        """Names of the nodes that may have hosts."""
+        """Names of the nodes that can have hosts."""
         raise NotImplementedError
 
     def hosts(
@@ -34,8 +34,8 @@ class Grouped(Parts):
         buffer_bytes: int | None = None,
         gtp: dict | None = None,
     ) -> Self:
-        """A group of `count` hosts at a node, each on a link of its own; `down_delay_ns` is that towards them, if another one; `gtp`, how
-        their GTP shares the link: `capacity_bps`, `interval_ms`, `alpha`, `beta` and so on. Raises UnknownName."""
+        """Adds a group of `count` hosts at a node, each on a separate access link. `down_delay_ns`: delay towards the hosts, if different.
+        `gtp`: rate allocation of their GTP sessions (`capacity_bps`, `interval_ms`, `alpha`, `beta` and so on). Raises UnknownName."""
         down_delay_ns = delay_ns if down_delay_ns is None else down_delay_ns
         return self._append(
             "hosts/groups" if self._has_star() else "hosts",
@@ -52,25 +52,25 @@ class Grouped(Parts):
         )
 
     def tcp(self, source: str, destination: str, *, transport: str | None = None, **options) -> Self:
-        """A stream from each host of a group to the host of the same number in another. `options` are the keys of a scenario's `flows`
-        (docs/scenario.md), as `sack`, `tcp={"paced": True}`, `dscp`, `measure` and `name`; times may be in s as well, as `start_s` for
-        `start_ms`, and `size_bytes` is `bytes`: until the end unless given. Raises UnknownName, and UnknownArgument."""
+        """Adds a TCP stream from each host of a group to the host with the same number in another. `options`: keys of a scenario's `flows`
+        (docs/scenario.md), such as `sack`, `tcp={"paced": True}`, `dscp`, `measure` and `name`; times also in s, such as `start_s` for
+        `start_ms`; `size_bytes` for `bytes` (default: until the end of the run). Raises UnknownName, and UnknownArgument."""
         return self._flow(source, destination, None, {"transport": transport, **options})
 
     def udp(self, source: str, destination: str, rate_bps: int, process: str = "constant", **options) -> Self:
-        """Datagrams in full packets; `process` and options of bursts as in `Experiment.udp`, others as in `tcp`. Raises UnknownName, and
-        UnknownArgument."""
+        """Adds UDP datagrams in full packets; `process` and options of on-off sources as in `Experiment.udp`, others as in `tcp`. Raises
+        UnknownName, and UnknownArgument."""
         return self._flow(source, destination, "udp", {"rate_bps": rate_bps, "process": process, **options})
 
     def gtp(self, source: str, destination: str, **options) -> Self:
-        """A session of GTP of `size_bytes` or until the end, whose source can send at most `limit_bps`; `alpha` and `beta` in place of its
-        hosts'; `begin_bps` is what both hosts are taken to have granted it for ever; other options as in `tcp`. Raises UnknownName, and
+        """Adds a GTP session of `size_bytes` or until the end of the run. `limit_bps`: source limit; `alpha`, `beta`: in place of those of
+        the hosts; `begin_bps`: initial rate, as if granted by both hosts; other options as in `tcp`. Raises UnknownName, and
         UnknownArgument."""
         return self._flow(source, destination, "gtp", options)
 
     def web(self, source: str, destination: str, mean_think_ns: int, mean_bytes: int, **options) -> Self:
-        """Users at the receivers who fetch pages; options `users`, `open`, `sizes`, `shape`, `max_bytes`, others as in `tcp`. Raises UnknownName, and
-        UnknownArgument."""
+        """Adds web users at the receivers that fetch pages; options `users`, `open`, `sizes`, `shape`, `max_bytes`, others as in `tcp`.
+        Raises UnknownName, and UnknownArgument."""
         return self._flow(
             source, destination, "web", {"mean_think_ns": mean_think_ns, "mean_bytes": mean_bytes, **options}
         )
@@ -78,11 +78,11 @@ class Grouped(Parts):
     def hosts_change(
         self, at_s: float, hosts: str, *, every_s: float | None = None, times: int | None = None, **change
     ) -> Self:
-        """Changes the links of a group of hosts: `up_delay_ns`, `down_delay_ns`. Raises UnknownName."""
+        """Changes the access links of a host group: `up_delay_ns`, `down_delay_ns`. Raises UnknownName."""
         return self._change(at_s, {"hosts": self._group(hosts)}, every_s, times, change)
 
     def controller(self, **options) -> Self:
-        """Adds to what the controller is told: `metric` of paths, hops or delay; `control_latency_ns`; with a star `xcp_bps`."""
+        """Sets options of the controller: path `metric` (hops or delay), `control_latency_ns`, and with a star `xcp_bps`."""
         return self._set("controller", self.scenario.get("controller", {}) | options)
 
     def _group(self, name: str) -> str:
@@ -94,7 +94,7 @@ class Grouped(Parts):
         return self._known("group of hosts", name, [*known, *of_edges])
 
     def _flow(self, source: str, destination: str, kind: str | None, options: dict) -> Self:
-        """`kind` as in `scenario.flow_keys`. Options that are None are not given."""
+        """Adds a flow; `kind` as in `scenario.flow_keys`. Options that are None are omitted."""
         of_flow, of_kind = scenario.flow_keys(kind)
         entry = {
             "name": f"flow{len(self.scenario['flows'])}",
@@ -126,23 +126,23 @@ class Grouped(Parts):
 
 
 class Spanned(Grouped):
-    """One whose fibres are spans: a cut takes all that a fibre carries, both ways."""
+    """A network with spans, which go down in both directions at once."""
 
     def span_change(
         self, at_s: float, start: str, end: str, up: bool, *, every_s: float | None = None, times: int | None = None
     ) -> Self:
-        """Cuts the span from a station to the next one, or between two switches or an edge and its switch, or mends it, both ways, at one
-        time or `times` times. Raises UnknownName."""
+        """Takes down or brings up, in both directions, the span from a station to the next one, between two switches, or between an edge and
+        its switch; once, or `times` times. Raises UnknownName."""
         span = self._known("span", self._span(start, end), scenario.fibre_names(self.scenario))
         return self._change(at_s, {"span": span}, every_s, times, {"up": up})
 
     def _span(self, start: str, end: str) -> str:
-        """The name of the span between them."""
+        """Name of the span between two nodes."""
         return f"{start}-{end}"
 
 
 def _own_name(key: str) -> str:
-    """What an option of a flow is called here: times are in s, and sizes say of what."""
+    """Python name of a flow's option: times in s, and `size_bytes` for `bytes`."""
     return key.removesuffix("_ms") + "_s" if key.endswith("_ms") else {"bytes": "size_bytes"}.get(key, key)
 
 

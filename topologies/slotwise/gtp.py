@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files between hosts over GTP, with `slotwise gtp` (docs/gtp.md)."""
+"""File transfer between hosts over the Group Transport Protocol (GTP), with `slotwise gtp` (docs/gtp.md)."""
 
 import json
 import os
@@ -20,34 +20,34 @@ SERVING = "slotwise gtp: serving at "
 
 
 class GtpError(SlotwiseError):
-    """A command did not do its work; the message is what it said."""
+    """Failure of a command; the message is the command's error."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What one end of a transfer says of it."""
+    """Report of one end of a transfer."""
 
     values: dict
-    """All fields of docs/gtp.md, by their names."""
+    """All fields by name (docs/gtp.md)."""
 
     @property
     def bytes(self) -> int:
-        """Length of the file."""
+        """Length of the file in bytes."""
         return self.values["bytes"]
 
     @property
     def sha256(self) -> str:
-        """Of the file, in hexadecimal digits."""
+        """SHA-256 of the file in hexadecimal digits."""
         return self.values["sha256"]
 
     @property
     def goodput_bps(self) -> int:
-        """Bits of the file a second."""
+        """Goodput of the file in bit/s."""
         return self.values["goodput_bps"]
 
 
 def _options(options: dict) -> list[str]:
-    """`rate_bps=5` is `--rate-bps=5`, `take=True` is `--take`."""
+    """Options of the command: `rate_bps=5` is `--rate-bps=5`, `take=True` is `--take`."""
     words = []
     for name, value in options.items():
         if value is False or value is None:
@@ -59,19 +59,19 @@ def _options(options: dict) -> list[str]:
 
 
 def _said(text: str) -> str:
-    """What is wrong, of all that a command says: of wrong arguments the first line, not the hint below it, else the last one."""
+    """Error in a command's output: for wrong arguments the first line, without the hint below it, else the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     wrong = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     return "".join(wrong[:1] or lines[-1:]).removeprefix("slotwise gtp: ").removeprefix("slotwise: ")
 
 
 def _words(command: str, options: dict, *names: object) -> list[str]:
-    """`slotwise gtp COMMAND`: names are no options, whatever they begin with."""
+    """Arguments of `slotwise gtp COMMAND`; names are separated from options, since they can begin with a hyphen."""
     return [slotwise_command(), "gtp", command, *_options(options), "--", *map(str, names)]
 
 
 def _run(command: list[str]) -> str:
-    """Runs a command; what it printed. Raises GtpError."""
+    """Runs a command and returns its standard output. Raises GtpError."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise GtpError(_said(done.stderr) or f"ended with status {done.returncode}")
@@ -79,36 +79,36 @@ def _run(command: list[str]) -> str:
 
 
 def new_key(file: Path | str) -> None:
-    """Writes a new key to a file, which must not be there yet and only its owner may read. Raises GtpError."""
+    """Writes a new key to a new file that only its owner can read. Raises GtpError."""
     _run(_words("key", {}, file))
 
 
 def receive(
     host: str, file: str, out: Path | str, key: Path | str, within: list[str] | None = None, **options
 ) -> Report:
-    """Gets `file` from a host ("10.0.0.1", "name:5254") that serves it. `options` are the command's: rate_bps, interval_ms, packet_bytes, timeout_s. `within`
-    are words before the command, such as those that enter a network namespace. Raises GtpError."""
+    """Receives `file` from a host ("10.0.0.1", "name:5254") that serves it. `options`: those of the command (rate_bps, interval_ms,
+    packet_bytes, timeout_s). `within`: words before the command, for example to enter a network namespace. Raises GtpError."""
     words = _words("receive", {"out": out, "key": key, "quiet": True, **options}, host, file)
     return Report(json.loads(_run([*(within or []), *words])))
 
 
 def send(file: Path | str, host: str, key: Path | str, within: list[str] | None = None, **options) -> Report:
-    """Sends a file to a host that serves with `take`; `name` is what it is called there. Otherwise as `receive`. Raises GtpError."""
+    """Sends a file to a host that serves with `take`; option `name`: name of the file there. Otherwise as `receive`. Raises GtpError."""
     words = _words("send", {"key": key, "quiet": True, **options}, file, host)
     return Report(json.loads(_run([*(within or []), *words])))
 
 
 class Server:
-    """A daemon that offers the files of a directory, as a context manager. `options`: bind, take, max_bytes, and those of `receive`. It is of the process that
-    started it: one that was forked from that may use its address, and leaves it as it is at the end."""
+    """A daemon that serves the files of a directory, as a context manager. `options`: bind, take, max_bytes, and those of `receive`. It
+    belongs to the process that started it: a process forked from that can use the address, but does not stop the daemon."""
 
     def __init__(self, directory: Path | str, key: Path | str, within: list[str] | None = None, **options):
         self._command = [*(within or []), *_words("serve", {"key": key, "quiet": True, **options}, directory)]
         self._process = self._printed = self._reader = self._owner = None
         self.address = ""
-        """Where it listens, ADDRESS:PORT, once it does."""
+        """Listening address, ADDRESS:PORT; empty before the daemon listens."""
         self.reports: list[Report] = []
-        """Of all transfers, once it has ended."""
+        """Reports of all transfers, after the daemon has ended."""
 
     def __enter__(self) -> Self:
         self._owner = os.getpid()
@@ -122,7 +122,7 @@ class Server:
         if not line.startswith(SERVING):
             self._process.communicate()
             self._printed.close()
-            raise GtpError(line.strip().removeprefix("slotwise: ") or "the daemon said nothing")
+            raise GtpError(line.strip().removeprefix("slotwise: ") or "no output from the daemon")
         self.address = line.removeprefix(SERVING).strip()
         self._reader = Thread(target=deque, args=(self._process.stderr, 0), daemon=True)
         self._reader.start()

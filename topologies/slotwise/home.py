@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where Slotwise's files are: the engine's command, and the clone (or an installation laid out like one) it belongs to."""
+"""Locations of Slotwise's files: the engine's command, and its clone or an installation with the same layout."""
 
 import os
 import shutil
@@ -9,32 +9,32 @@ from pathlib import Path
 from slotwise.errors import SlotwiseError
 
 MARK = Path("schema", "scenario.schema.json")
-"""What makes a directory a home."""
+"""File that identifies a home."""
 BUILT = Path("engine", "target", "release", "slotwise")
 INSTALLED = Path("share", "slotwise")
-"""Where an installation has its files, laid out like a clone, below its prefix; its command is in `bin` there."""
+"""Directory of an installation's files, with the layout of a clone, below its prefix; the command is in `bin` there."""
 
 
 PROGRAMS = Path("p4src", "p4c-out")
 CONTROLLER = Path("controller", "standalone", "target", "slotwise-controller.jar")
-"""What an engine needs in its home."""
+"""Files that an engine needs in its home."""
 
 
 class CommandNotFound(SlotwiseError):
-    """The engine's command is not there."""
+    """The engine's command was not found."""
 
 
 class HomeNotFound(SlotwiseError):
-    """Slotwise's files are not there: the package is installed apart from them. Or root would use files that others may change."""
+    """Slotwise's files were not found, since the package is installed without them; or they are writable by other users and used by root."""
 
 
 def root() -> Path:
-    """$SLOTWISE_HOME; or the clone or installation that this package is in; or the one that `slotwise` on the PATH, or else the
-    working directory, is in, unless root would use what others may change. Raises HomeNotFound."""
+    """$SLOTWISE_HOME; or the clone or installation that contains this package, else `slotwise` on the PATH, else the working directory
+    (as root only if other users cannot write to it). Raises HomeNotFound."""
     named = os.environ.get("SLOTWISE_HOME")
     if named:
         if not (Path(named) / MARK).is_file():
-            raise HomeNotFound(f"SLOTWISE_HOME={named}: {MARK} is not there; expected a clone of Slotwise")
+            raise HomeNotFound(f"SLOTWISE_HOME={named}: {MARK} not found; expected a clone of Slotwise")
         return Path(named)
     on_path = shutil.which("slotwise")
     starts = [Path(__file__).resolve(), *([Path(on_path).resolve()] if on_path else []), Path.cwd() / "here"]
@@ -50,7 +50,7 @@ def root() -> Path:
 
 
 def scenario_schema() -> Path:
-    """The JSON Schema of scenario files."""
+    """Path of the JSON Schema of scenario files."""
     return root() / MARK
 
 
@@ -76,8 +76,8 @@ def slotwise_command() -> str:
 
 
 def engine_root(command: Path) -> Path:
-    """Where this command finds programs and controller: $SLOTWISE_HOME, or what is laid out like a clone above it or the working directory, or in
-    `share/slotwise` there. Raises HomeNotFound."""
+    """Directory where this command finds programs and controller: $SLOTWISE_HOME, or a directory with the layout of a clone above the
+    command or the working directory, or in `share/slotwise` there. Raises HomeNotFound."""
     named = os.environ.get("SLOTWISE_HOME")
     if named:
         return Path(named)
@@ -92,14 +92,14 @@ def engine_root(command: Path) -> Path:
 
 
 def _trusted(home: Path, mark: Path) -> Path:
-    """A home above the working directory. Raises HomeNotFound if root would use what others may change."""
+    """Returns a home above the working directory. Raises HomeNotFound if root would use files that other users can write."""
     sudo = os.environ.get("SUDO_UID", "0")
     known = {0, int(sudo) if sudo.isdecimal() else 0}
     places = [home, home / mark if (home / mark).is_dir() else (home / mark).parent]
     abouts = [place.stat() for place in places]
     if os.geteuid() == 0 and any(about.st_uid not in known or about.st_mode & stat.S_IWOTH for about in abouts):
         raise HomeNotFound(
-            f"{home}: others may change these files, which root would use; expected SLOTWISE_HOME, or a directory of root or of the user of sudo "
+            f"{home}: writable by other users, but used by root; expected SLOTWISE_HOME, or a directory of root or of the user of sudo "
             "that others cannot write to"
         )
     return home

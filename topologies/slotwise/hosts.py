@@ -6,12 +6,11 @@ It builds the scenario's hosts with Mininet and runs phases on command. JSON lin
     {"command": "phase", "index": 0, "duration_ms": 6000, "by_engine": [2], "run_ms": 9000, "flows_by_engine": [0]}
     {"command": "quit"}                                      (so does the end of the input)
 
-`by_engine` are numbers of traffic entries that are not for hosts, `flows_by_engine` those among the file's `flows`. These last as long
-as the run, of `run_ms` (a phase's `duration_ms` unless told): they start with phase 0, whose command says so, and the last phase waits
-for them. On standard output: `ready` (pid, ports), `phase_started`, `flow`, `file`, `phase_done`, `error`, `vanished`. Flows run for
-`duration_ms` rounded up to seconds, iperf3's unit; a phase ends when its time is over and its files have arrived. A flow
-that fails is an `error` with its phase; the phase goes on. A host that ends is `vanished`: others would wait for it, so the agent
-ends too.
+`by_engine`: indices of traffic entries that the engine generates; `flows_by_engine`: those of the file's `flows`. These last for the
+whole run of `run_ms` (default: `duration_ms` of the phase): they start with phase 0, whose command has these keys, and the last phase
+waits for them. On standard output: `ready` (pid, ports), `phase_started`, `flow`, `file`, `phase_done`, `error`, `vanished`. Flows run
+for `duration_ms` rounded up to seconds, iperf3's unit; a phase ends when its time is over and its files have arrived. A flow that fails
+is an `error` with its phase; the phase goes on. A host that ends is `vanished`: others would wait for it, so the agent ends too.
 """
 
 import argparse
@@ -46,11 +45,11 @@ MOST_NAMED = 3
 
 
 class CommandError(Exception):
-    """A line on standard input is not a command that can be done now."""
+    """A line on standard input that is not a valid command at this time."""
 
 
 class Agent:
-    """Answers commands for one built network."""
+    """Agent that executes commands for one network of hosts."""
 
     def __init__(self, scenario: dict, net: Mininet, directory: Path):
         self.scenario = scenario
@@ -114,16 +113,16 @@ class Agent:
         return [host for host in self.net.hosts if host.shell.poll() is not None]
 
     def _tell_of(self, error: dict) -> None:
-        """Of what went wrong in a phase, unless a host has vanished: then that is what is told, by whoever watches."""
+        """Reports an error of a phase, unless a host has vanished, which is reported instead."""
         if not self._vanished():
             emit({"event": "error", **error})
 
     def _obey(self, command: dict) -> bool:
-        """Starts what the command says; False for `quit`."""
+        """Executes a command. Returns false for `quit`."""
         if command["command"] == "quit":
             return False
         if self.phase and not self.phase.done():
-            raise CommandError("a phase is still running; wait for its phase_done")
+            raise CommandError("a phase is still running; expected its phase_done first")
         self.phase = asyncio.create_task(self._run_phase(command["index"], command["duration_ms"], command))
         return True
 
@@ -147,7 +146,7 @@ class Agent:
                     waited_for = self.of_run
                     await self.whole
         except TimeoutError:
-            self._tell_of({"phase": index, "message": f"given up after {patience_s:.0f} s{still_there(waited_for)}"})
+            self._tell_of({"phase": index, "message": f"timed out after {patience_s:.0f} s{still_there(waited_for)}"})
         except ProcessError as error:
             self._tell_of({"phase": index, "message": str(error)})
         emit({"event": "phase_done", "phase": index})
@@ -155,7 +154,7 @@ class Agent:
     async def _prepared(
         self, wanted: list[Flow], lasts_ms: int, by_engine: list[int], stack: AsyncExitStack
     ) -> list[FlowRun]:
-        """Those for hosts, to end with `lasts_ms`, whose servers listen."""
+        """Flows for hosts whose servers listen; they end with `lasts_ms`."""
         ours = [flow for flow in wanted if flow.entry not in by_engine]
         runs = [self._flow_run(port, flow) for port, flow in enumerate(ours, self.first_port)]
         ready = await asyncio.gather(
@@ -164,7 +163,7 @@ class Agent:
         return [run for run, prepared in zip(runs, ready, strict=True) if prepared]
 
     async def _play(self, runs: list[FlowRun], duration_ms: int) -> None:
-        """Runs them, and lasts `duration_ms` at least."""
+        """Runs flows for at least `duration_ms`."""
         work = (self._guarded(run, self._finish(run)) for run in runs)
         await asyncio.gather(asyncio.sleep(duration_ms / 1000), *work)
 
@@ -175,7 +174,7 @@ class Agent:
         run.has_ended = True
 
     async def _guarded(self, run: FlowRun, work) -> bool:
-        """Whether `work` of one flow succeeded; a failure is told and harms no other flow."""
+        """Returns true if `work` of one flow succeeded; a failure is reported and does not affect other flows."""
         try:
             await work
             return True
@@ -186,7 +185,7 @@ class Agent:
 
     def _flow_run(self, port: int, flow: Flow) -> FlowRun:
         if port > LAST_PORT:
-            raise ProcessError(f"more than {LAST_PORT - FIRST_PORT + 1} flows at once")
+            raise ProcessError(f"too many concurrent flows; expected at most {LAST_PORT - FIRST_PORT + 1}")
         source, destination = self.net.get(flow.source.node), self.net.get(flow.destination.node)
         if flow.kind == "file":
             return FileRun(flow, source, destination, port, self.directory, self.scenario["seed"])
@@ -194,19 +193,19 @@ class Agent:
 
 
 def still_there(runs: list[FlowRun]) -> str:
-    """Which of the flows have not ended, as the end of a sentence; empty if all have."""
+    """Unfinished flows as the end of a sentence; empty if all have ended."""
     left = [run.title for run in runs if not run.has_ended]
     more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
-    return f"; not at an end: {', '.join(left[:MOST_NAMED])}{more}" if left else ""
+    return f"; unfinished: {', '.join(left[:MOST_NAMED])}{more}" if left else ""
 
 
 def seconds_of(flow: Flow, lasts_ms: int) -> int:
-    """How long it sends, in iperf3's unit, so that it ends with what lasts `lasts_ms`."""
+    """Sending time of a flow in s, iperf3's unit, so that it ends after `lasts_ms`."""
     return max(1, -(-(lasts_ms - flow.start_ms) // 1000))
 
 
 def parse_command(line: bytes, phases: int) -> dict:
-    """A checked command. Raises CommandError."""
+    """Parses and checks a command. Raises CommandError."""
     try:
         command = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -223,12 +222,12 @@ def parse_command(line: bytes, phases: int) -> dict:
     for key in ("by_engine", "flows_by_engine"):
         entries = command.get(key, [])
         if not isinstance(entries, list) or any(type(entry) is not int or entry < 0 for entry in entries):
-            raise CommandError(f"{key}: expected a list of numbers of entries")
+            raise CommandError(f"{key}: expected a list of indices of entries")
     return command
 
 
 def cpu_mask(text: str) -> str:
-    """A checked mask of CPUs: hexadecimal digits, in groups of 32 bits with commas between. Raises ArgumentTypeError."""
+    """Checks a CPU mask: hexadecimal digits in comma-separated groups of 32 bits. Raises ArgumentTypeError."""
     if not re.fullmatch(r"[0-9a-f]{1,8}(,[0-9a-f]{8})*", text):
         raise argparse.ArgumentTypeError(f"expected hexadecimal digits such as 3 or 1,00000000, got {text!r}")
     return text
@@ -240,11 +239,14 @@ def emit(event: dict) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the agent; the exit status is 0 after an ordinary end."""
+    """Runs the agent; exit status 0 after a regular end."""
     parser = argparse.ArgumentParser(prog="slotwise.hosts", description="Mininet hosts for `slotwise emulate`.")
-    parser.add_argument("--scenario", required=True, metavar="FILE")
+    parser.add_argument("--scenario", required=True, metavar="FILE", help="scenario file")
     parser.add_argument(
-        "--receive-cpus", type=cpu_mask, metavar="MASK", help="CPUs, in hexadecimal, that handle packets for hosts"
+        "--receive-cpus",
+        type=cpu_mask,
+        metavar="MASK",
+        help="CPUs that process packets for hosts, as a hexadecimal mask",
     )
     options = parser.parse_args(arguments)
     die_with_parent()
@@ -269,7 +271,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def stop(net: Mininet) -> None:
-    """Takes hosts and interfaces down. Whoever asks for the end meanwhile has it; SIGKILL is what ends this too."""
+    """Removes hosts and interfaces. Further requests to end are ignored meanwhile, except SIGKILL."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     net.stop()

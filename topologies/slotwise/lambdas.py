@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lambda networks: sites that light paths join, hosts that share their links alone, sessions of GTP between them."""
+"""Lambda networks: sites connected by lightpaths, hosts with separate access links, and GTP sessions between them."""
 
 from slotwise import builders
 from slotwise.grouped import Grouped
@@ -7,8 +7,8 @@ from slotwise.network import Network
 
 
 class LambdaNetwork(Network):
-    """Sites joined by lambdas; arguments as in `builders.lambda_network`. Its groups of hosts are `hosts0`, `hosts1` ..., one at each site, and
-    more can be added; `gtp` makes sessions between them. Rates are in bit/s, delays in ns, other times in s."""
+    """Sites connected by lightpaths; arguments as in `builders.lambda_network`. Host groups `hosts0`, `hosts1` ..., one per site, exist and
+    more can be added; `gtp` adds sessions between them. Rates are in bit/s, delays in ns, other times in s."""
 
     def __init__(self, sites: int | list[str] = 4, hosts_per_site: int = 1, **options):
         # A network of routers begins without nodes, this one with those of the builder.

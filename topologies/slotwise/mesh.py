@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Meshes of optical packet switches: their edges, hosts, flows between them, and cuts."""
+"""Meshes of optical packet switches: edges, hosts, flows between them, and link failures."""
 
 from slotwise import builders, scenario
 from slotwise.grouped import Spanned
 
 
 class OpsMesh(Spanned):
-    """Optical packet switches of any mesh; arguments as in `builders.ops`. Its groups of hosts are `hosts0`, `hosts1` ..., one at each edge,
-    and more can be added. Rates are in bit/s, delays in ns, other times in s."""
+    """A mesh of optical packet switches; arguments as in `builders.ops`. Host groups `hosts0`, `hosts1` ..., one per edge, exist and more
+    can be added. Rates are in bit/s, delays in ns, other times in s."""
 
-    NEEDED = ("ops", "not there; expected optical packet switches")
+    NEEDED = ("ops", "missing; expected optical packet switches")
     OF_GROUP = "edge"
 
     def __init__(self, switches: int | list[str] = 5, hosts_per_edge: int = 1, **options):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agile networks for Mininet's own command:
+"""Topologies for Mininet's `mn` command:
 
     sudo mn --custom topologies/slotwise/mn.py --topo agilestar,4,2 --controller none
     sudo mn --custom topologies/slotwise/mn.py --topo agile,topologies/star4-twin.yaml,report=r.json,pcap=captures --controller none
@@ -8,9 +8,11 @@
     sudo mn --custom topologies/slotwise/mn.py --topo opsmesh,5 --controller none
     sudo mn --custom topologies/slotwise/mn.py --topo lambda,4 --controller none
 
-`agilestar` has so many edges with so many hosts each, `packetring` so many stations, `opsmesh` so many optical packet switches with an edge
-each, `lambda` so many sites that lambdas join, `agile` the network of a scenario file. Edges, routers and stations are `AgileSwitch`es in front of one fabric, a `slotwise emulate --attach` process (P4 switches
-and controller) that starts with the last of them and stops with the net. In Mininet's command line `fibre edge2-core0 down` cuts a fibre.
+`agilestar,EDGES,HOSTS` is a star of edges with hosts, `packetring,STATIONS` a packet ring, `opsmesh,SWITCHES` a mesh of optical packet
+switches with an edge each, `lambda,SITES` a network of sites connected by lightpaths, and `agile,FILE` the network of a scenario file.
+Edges, routers and stations are `AgileSwitch`es in front of one emulator, a `slotwise emulate --attach` process (P4 switches and
+controller) that starts with the last of them and stops with the net. In Mininet's command line, `fibre edge2-core0 down` takes a fibre
+pair down.
 """
 
 import os
@@ -30,11 +32,11 @@ from slotwise.net import ScenarioTopo
 from slotwise.rundir import MARK, RunDirectory
 
 ATTACHED = "attached"
-"""The phase that a run's summary has, in which all traffic is Mininet's."""
+"""Name of the phase in a run's summary; all its traffic is Mininet's."""
 
 
 class MarkedTopo(ScenarioTopo):
-    """What Mininet starts for it has a run's directory in its environment: scripts/clean-net finds what a killed `mn` leaves."""
+    """A topology whose processes have the run's directory in their environment, so that scripts/clean-net finds those of a killed `mn`."""
 
     NAME: str
     EXPECTED: str
@@ -58,7 +60,7 @@ class MarkedTopo(ScenarioTopo):
 
     @staticmethod
     def scenario(*arguments, **options) -> dict:
-        """Of the network that these arguments of Mininet's stand for."""
+        """Scenario of the network for these arguments of Mininet."""
         raise NotImplementedError
 
 
@@ -70,7 +72,7 @@ class AgileStar(MarkedTopo):
 
     @staticmethod
     def scenario(edges: int = 4, hosts: int = 2, **options) -> dict:
-        """Mininet's command line and tests make the traffic; a scenario has at least one phase."""
+        """Star with the one phase that a scenario needs, without traffic."""
         return builders.star(edges, hosts, **options) | {
             "phases": [{"name": ATTACHED, "duration_ms": 1000, "traffic": []}]
         }
@@ -84,29 +86,29 @@ class PacketRing(MarkedTopo):
 
     @staticmethod
     def scenario(stations: int = 8, hosts: int = 1, **options) -> dict:
-        """As the builder makes it. A scenario has at least one flow; none is run."""
+        """Ring with the one flow that a scenario needs, which is not generated."""
         return builders.ring(stations, hosts, **options) | {
             "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
         }
 
 
 class Mesh(MarkedTopo):
-    """Optical packet switches, `switches` of them, with `hosts` hosts at the edge of each. Other parameters as in `slotwise.builders.ops`, and
-    those in `OPTIONS`."""
+    """A mesh of `switches` optical packet switches with `hosts` hosts at the edge of each. Other parameters as in `slotwise.builders.ops`,
+    and those in `OPTIONS`."""
 
     NAME = "opsmesh"
     EXPECTED = "opsmesh,SWITCHES,HOSTS,NAME=VALUE,..."
 
     @staticmethod
     def scenario(switches: int = 5, hosts: int = 1, **options) -> dict:
-        """As the builder makes it. A scenario has at least one flow; none is run."""
+        """Mesh with the one flow that a scenario needs, which is not generated."""
         return builders.ops(switches, hosts, **options) | {
             "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
         }
 
 
 class Lambda(MarkedTopo):
-    """A web of lambdas between `sites` sites with `hosts` hosts each. Other parameters as in `slotwise.builders.lambda_network`, and those in
+    """Lightpaths between `sites` sites with `hosts` hosts each. Other parameters as in `slotwise.builders.lambda_network`, and those in
     `OPTIONS`."""
 
     NAME = "lambda"
@@ -114,7 +116,7 @@ class Lambda(MarkedTopo):
 
     @staticmethod
     def scenario(sites: int = 4, hosts: int = 1, **options) -> dict:
-        """As the builder makes it. A scenario has at least one flow; none is run."""
+        """Lambda network with the one flow that a scenario needs, which is not generated."""
         return builders.lambda_network(sites, hosts, **options) | {
             "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
         }
@@ -128,7 +130,7 @@ class Agile(MarkedTopo):
 
     @staticmethod
     def scenario(file: str, **others) -> dict:
-        """As the file has it, wherever it is written to, but for its phases: none of their traffic is run."""
+        """Scenario of the file with absolute paths, and with one phase without traffic in place of its phases."""
         for option in others:
             raise UnknownArgument("option", option, OPTIONS, "agile")
         path = Path(str(file))

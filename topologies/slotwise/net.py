@@ -7,7 +7,6 @@ an edge are packets of the link's MTU with checksums that are already computed.
 
 import os
 from collections.abc import Iterable
-from typing import ClassVar
 
 from mininet.log import setLogLevel
 from mininet.net import Mininet
@@ -21,7 +20,7 @@ from slotwise.scenario import hosts, ops_edges, routed_hosts, stations
 
 
 class NetworkError(SlotwiseError):
-    """The hosts cannot be built."""
+    """Failure to build the hosts."""
 
 
 def _prepare_interface(node: Node, interface: str, mtu: int) -> None:
@@ -39,17 +38,17 @@ def _prepare_interface(node: Node, interface: str, mtu: int) -> None:
 class AccessHost(Host):
     """A host with one interface, plain packets and no IPv6.
 
-    `receive_cpus` is a mask of CPUs in hexadecimal: its stack handles arriving packets there, instead of in the thread that
-    sent them (receive packet steering), which for an edge's packets is the fabric's.
+    `receive_cpus`: hexadecimal mask of the CPUs that process arriving packets (receive packet steering), in place of the sending
+    thread, which for an edge's packets is the emulator's.
     """
 
     def startShell(self, *arguments, **options):
-        """As Mininet has it; holds the host's network open."""
+        """Starts the shell as Mininet does, and holds the host's network namespace open."""
         super().startShell(*arguments, **options)
         self.network = open_network(self.pid)
 
     def terminate(self):
-        """As Mininet has it, which ends the shell and its group; then all else that is left in the host's network, such as daemons."""
+        """Ends the shell and its group as Mininet does, then all other processes in the host's network, such as daemons."""
         super().terminate()
         network, self.network = self.network, None
         if network is not None:
@@ -57,7 +56,7 @@ class AccessHost(Host):
             os.close(network)
 
     def cmd(self, *arguments, **options):
-        """As Mininet has it, but a host whose shell has ended says nothing: Mininet would wait for it for ever."""
+        """Runs a command as Mininet does; empty output if the host's shell has ended, since Mininet would wait forever."""
         return super().cmd(*arguments, **options) if self.shell and self.shell.poll() is None else ""
 
     def config(self, mtu: int = 1500, receive_cpus: str | None = None, **params):
@@ -71,12 +70,12 @@ class AccessHost(Host):
 
 
 class AccessSwitch(Switch):
-    """The access interfaces of an edge (node `e<number>`), a router (`r<number>`), a station (`s<number>`) or an edge of optical packet
-    switches (`o<number>`) in Mininet's own namespace: up, without an address. It forwards nothing itself. One class for all, since Mininet
-    starts switches of one class together."""
+    """Access interfaces of an edge (node `e<number>`), a router (`r<number>`), a ring station (`s<number>`) or an OPS edge (`o<number>`) in
+    Mininet's root namespace: up, without an address. It forwards nothing itself. One class for all, since Mininet starts switches of one
+    class together."""
 
     KINDS: ClassVar = {"e": "edge", "r": "router", "s": "station", "o": "opsedge"}
-    """What the engine calls it, by the first letter of its node's name."""
+    """The engine's names of switch types, by the first letter of the node's name."""
 
     def __init__(self, name: str, scenario: dict, **params):
         super().__init__(name, **params)
@@ -84,11 +83,11 @@ class AccessSwitch(Switch):
 
     @property
     def place(self) -> tuple[str, int]:
-        """What it is, and its number in the scenario."""
+        """Type of the switch, and its number in the scenario."""
         return self.KINDS[self.name[0]], int(self.name[1:])
 
     def access_ports(self) -> list[dict]:
-        """One `{"edge" (or "router", "station", "opsedge"), "port", "interface"}` an access interface, in order of ports."""
+        """One `{"edge" (or "router", "station", "opsedge"), "port", "interface"}` per access interface, ordered by port."""
         kind, number = self.place
         return [
             {kind: number, "port": port, "interface": intf.name}
@@ -103,7 +102,7 @@ class AccessSwitch(Switch):
 
 
 class ScenarioTopo(Topo):
-    """A scenario's hosts, each linked to its edge, router, station or edge of optical packet switches."""
+    """Hosts of a scenario, each linked to its edge, router, ring station or OPS edge."""
 
     def build(
         self,
@@ -123,7 +122,7 @@ class ScenarioTopo(Topo):
 
 
 def _switches(scenario: dict) -> list[str]:
-    """Names of the nodes of its edges, routers, stations, and edges of optical packet switches."""
+    """Names of the nodes of edges, routers, ring stations and OPS edges."""
     edges = [f"e{edge['id']}" for edge in scenario.get("edges", [])]
     routers = [f"r{router}" for router in range(len(scenario.get("routers", [])))]
     ring = [f"s{station}" for station in range(len(stations(scenario)))]
@@ -131,17 +130,17 @@ def _switches(scenario: dict) -> list[str]:
 
 
 def mtu(scenario: dict, kind: str) -> int:
-    """Largest IP packet in bytes of a scenario's hosts at switches of a kind (`AccessSwitch.KINDS`)."""
+    """Size of the largest IP packet of hosts at switches of a type (`AccessSwitch.KINDS`)."""
     return scenario["hosts"]["mtu"] if kind == "edge" else scenario["packet_bytes"]
 
 
 def start(scenario: dict, receive_cpus: str | None = None) -> Mininet:
     """Builds and starts a scenario's hosts in the current network namespace. Stop them with `.stop()`.
 
-    `receive_cpus`: as `AccessHost` has it.
+    `receive_cpus`: see `AccessHost`.
     """
     if os.geteuid() != 0:
-        raise NetworkError("not root: hosts are network namespaces, and making them needs root")
+        raise NetworkError("not root; expected root, which is required to create hosts (network namespaces)")
     setLogLevel("warning")
     # Mininet raises system-wide limits when first used (fixLimits); the hosts' TCP stack is to stay as it is.
     Mininet.inited = True
@@ -155,10 +154,10 @@ def start(scenario: dict, receive_cpus: str | None = None) -> Mininet:
 
 
 def access_ports(net: Mininet) -> list[dict]:
-    """The access interfaces of all switches, by their number and port."""
+    """Access interfaces of all switches, ordered by number and port."""
     return ports_of(net.switches)
 
 
 def ports_of(switches: Iterable[AccessSwitch]) -> list[dict]:
-    """The same of these."""
+    """Access interfaces of these switches, ordered by number and port."""
     return [port for switch in sorted(switches, key=lambda switch: switch.place) for port in switch.access_ports()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of any shape: routers, a star, links, groups of hosts, flows, and what happens to links."""
+"""Networks of any topology: routers, a star, links, host groups, flows, and changes of links."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from slotwise.grouped import Grouped, buffer
 from slotwise.scenario import NO_FLOWS_IN_A_STAR, Problem
 
 STAR_KEYS = ("frame", "cores", "edges", "queues")
-"""What a star beside routers has of its own."""
+"""Sections of a star in a scenario with routers."""
 
 
 class Network(Grouped):
-    """Routers, and a star if wanted, and what joins them. Rates are in bit/s and count IP bytes, delays in ns, other times in s. `tcp`, `udp`
-    and `web` are flows over the whole run; what hosts of edges do in a phase is `traffic` and `file`."""
+    """Routers, optionally a star, and links between them. Rates are in bit/s and count IP bytes, delays in ns, other times in s. `tcp`, `udp`
+    and `web` add flows over the whole run, `traffic` and `file` add traffic of edges' hosts to a phase."""
 
-    NEEDED = ("routers", "not there; expected a network with routers")
+    NEEDED = ("routers", "missing; expected a network with routers")
     OF_GROUP = "router"
 
     def __init__(
@@ -30,10 +30,10 @@ class Network(Grouped):
         packet_bytes: int = 1000,
         sample_ms: int | None = None,
     ):
-        """A network without nodes. `seconds` is the length of the run unless it has phases, `packet_bytes` are those of a full IP packet,
-        `sample_ms` is the period of measurement: 100 unless given."""
+        """Network without nodes. `seconds`: duration of a run without phases. `packet_bytes`: size of a full IP packet. `sample_ms`: sampling
+        period (default: 100)."""
         if not isinstance(name, str):
-            raise InvalidArgument(f"name: expected text, got {builders.given(name)}")
+            raise InvalidArgument(f"name: expected a string, got {builders.given(name)}")
         base = {
             "version": 1,
             "name": name,
@@ -45,13 +45,13 @@ class Network(Grouped):
         super().__init__(base | {"routers": [], "links": [], "hosts": [], "flows": []})
 
     def star(self, edges: int = 4, hosts_per_edge: int | list[int] = 2, **options) -> Self:
-        """Puts a star beside the routers; arguments as in `builders.star`, without `name` and `seed`. Its edges are nodes `edge0` ...: `link`
-        joins routers to them, and their hosts are ends of flows, `edgeN` or `hE_I`. What routers send must fit into its `mtu`."""
+        """Adds a star to the routers; arguments as in `builders.star`, without `name` and `seed`. Its edges are nodes `edge0` ...: `link`
+        connects routers to them, and their hosts are endpoints of flows (`edgeN` or `hE_I`). Packets of routers must fit into its `mtu`."""
         if self._has_star():
-            raise InvalidArgument(f"{self.source} has a star already")
+            raise InvalidArgument(f"{self.source} already has a star; expected one at most")
         for option in ("name", "seed"):
             if option in options:
-                raise InvalidArgument(f"{option}: {self.source} has its own already; expected none for its star")
+                raise InvalidArgument(f"{option}: {self.source} already has one; expected none for the star")
         made = builders.star(edges, hosts_per_edge, **options)
         for key in STAR_KEYS:
             self._set(key, made[key])
@@ -64,7 +64,7 @@ class Network(Grouped):
 
     def _checked(self, document: dict) -> dict:
         if self._has_star() and not document["routers"]:
-            reason = f"no routers: {NO_FLOWS_IN_A_STAR}; a star without flows is slotwise.Star"
+            reason = f"no routers: {NO_FLOWS_IN_A_STAR}; for a star without 'flows' use slotwise.Star"
             raise self._located([Problem("/routers", reason)])
         return super()._checked(document)
 
@@ -72,7 +72,7 @@ class Network(Grouped):
         """Adds routers."""
         for name in names:
             if name in self.scenario["routers"]:
-                raise InvalidArgument(f"{self.source} has a node '{name}' already")
+                raise InvalidArgument(f"{self.source} already has a node '{name}'; expected another name")
             self._append("routers", name)
         return self
 
@@ -89,8 +89,8 @@ class Network(Grouped):
         loss: float = 0,
         both_ways: bool = True,
     ) -> Self:
-        """Joins two nodes: links `START-END` and, unless `both_ways` is false, `END-START`. `xcp_bps` is what XCP reckons with at their
-        outputs; None for no XCP. `loss` is the probability that a packet is lost at a link's end. Raises UnknownName."""
+        """Connects two nodes by links `START-END` and, unless `both_ways` is false, `END-START`. `xcp_bps`: XCP capacity of their outputs;
+        None: no XCP. `loss`: probability of losing a packet at the end of a link. Raises UnknownName."""
         for source, destination in [(start, end), (end, start)][: 2 if both_ways else 1]:
             entry = {
                 "name": f"{source}-{destination}",
@@ -108,7 +108,7 @@ class Network(Grouped):
     def link_change(
         self, at_s: float, start: str, end: str, *, every_s: float | None = None, times: int | None = None, **change
     ) -> Self:
-        """Changes the link from `start` to `end`, at one time or `times` times: `rate_bps`, `delay_ns`, `xcp_bps`, `up`. Raises UnknownName."""
+        """Changes the link from `start` to `end`, once or `times` times: `rate_bps`, `delay_ns`, `xcp_bps`, `up`. Raises UnknownName."""
         known = [link["name"] for link in self.scenario["links"]]
         return self._change(at_s, {"link": self._known("link", f"{start}-{end}", known)}, every_s, times, change)
 

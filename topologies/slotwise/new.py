@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`slotwise new KIND [--stations 12 ...]`: a scenario to begin with, on standard output.
+"""`slotwise new KIND [--stations 12 ...]`: write a new scenario to standard output.
 
-The options of a kind are the arguments of its builder (`slotwise.builders`), with what a run needs besides: flows.
+The options of a kind are the arguments of its builder (`slotwise.builders`). The scenario also has flows, which a run requires.
 """
 
 import argparse
@@ -26,8 +26,8 @@ from slotwise.network import Network
 from slotwise.ring import Ring
 
 SCHEMA = "schema/scenario.schema.json"
-VALUES = """A VALUE is written as in a scenario: 12, 1.5, true, text, '[west, east]', '[[west, mid], [mid, east, 3000000]]', '{key: value}'.
-Rates (-bps) are in bit/s, times in what the option's name ends with."""
+VALUES = """VALUE has the syntax of a scenario: 12, 1.5, true, text, '[west, east]', '[[west, mid], [mid, east, 3000000]]', '{key: value}'.
+Rates (-bps) are in bit/s; the name of an option for a time ends with the unit."""
 
 
 def star(**options) -> Star:
@@ -36,19 +36,19 @@ def star(**options) -> Star:
 
 
 def ring(**options) -> Ring:
-    """TCP from each station to the one opposite."""
+    """TCP from each station to the opposite one."""
     made = Ring(**options)
     return _across(made, "hosts", len(scenario.stations(made.scenario)))
 
 
 def ops(**options) -> OpsMesh:
-    """TCP from each edge to the one opposite."""
+    """TCP from each edge to the opposite one."""
     made = OpsMesh(**options)
     return _across(made, "hosts", len(scenario.ops_edges(made.scenario)))
 
 
 def lambdas(**options) -> LambdaNetwork:
-    """A session of GTP from each site's hosts to those of all others."""
+    """A GTP session from each site's hosts to those of every other site."""
     made = LambdaNetwork(**options)
     count = len(made.scenario["routers"])
     for here in range(count):
@@ -72,10 +72,10 @@ def routers(
     seed: int = 1,
     name: str | None = None,
 ) -> Network:
-    """A chain of `count` routers with `hosts_per_end` hosts at both ends, which send TCP, or XCP, from the first to the last."""
+    """Chain of `count` routers with `hosts_per_end` hosts at each end; TCP, or with `xcp` XCP, from the first router to the last."""
     for argument, value in (("count", count), ("hosts_per_end", hosts_per_end)):
         if not isinstance(value, int) or value < 1:
-            raise InvalidArgument(f"{argument}: expected a number from 1 on, got {value!r}")
+            raise InvalidArgument(f"{argument}: expected an integer of at least 1, got {value!r}")
     if count < 2:
         raise InvalidArgument(f"count: expected at least two routers, got {count}")
     names = [f"r{number}" for number in range(count)]
@@ -97,7 +97,7 @@ def routers(
 
 
 def _across(made: Ring | OpsMesh, prefix: str, count: int) -> Ring | OpsMesh:
-    """With a flow from each group of hosts to the one half way round."""
+    """Adds a flow from each host group to the opposite one."""
     for here in range(count):
         there = (here + count // 2) % count
         if here != there:
@@ -106,26 +106,26 @@ def _across(made: Ring | OpsMesh, prefix: str, count: int) -> Ring | OpsMesh:
 
 
 class Kind(NamedTuple):
-    """What can be made anew."""
+    """A network type for a new scenario."""
 
     builder: Callable
-    """Its arguments are the options."""
+    """Builder whose arguments are the options."""
     make: Callable[..., Document]
-    """With traffic."""
+    """Builder that adds traffic."""
     what: str
 
 
 KINDS = {
-    "star": Kind(builders.star, star, "edges around a photonic core switched in slots"),
-    "ring": Kind(builders.ring, ring, "a packet ring with fair shares"),
-    "ops": Kind(builders.ops, ops, "a mesh of optical packet switches"),
-    "lambda": Kind(builders.lambda_network, lambdas, "sites joined by lambdas, with sessions of GTP"),
-    "routers": Kind(routers, routers, "a chain of routers with a bottleneck, TCP or XCP"),
+    "star": Kind(builders.star, star, "edges around a time-slotted photonic core"),
+    "ring": Kind(builders.ring, ring, "packet ring with a fairness algorithm"),
+    "ops": Kind(builders.ops, ops, "mesh of optical packet switches"),
+    "lambda": Kind(builders.lambda_network, lambdas, "sites connected by lightpaths, with GTP sessions"),
+    "routers": Kind(routers, routers, "chain of routers with a bottleneck, TCP or XCP"),
 }
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Writes one scenario."""
+    """Writes one scenario to standard output."""
     given = sys.argv[1:] if arguments is None else arguments
     options = vars(_parser().parse_args(given))
     kind = KINDS[options.pop("kind")]
@@ -165,31 +165,31 @@ LARGE_GUARD = 0.1
 
 
 def notes(made: dict) -> list[str]:
-    """What whoever has this scenario should know before it runs."""
+    """Notes on a scenario before its first run."""
     frame = made.get("frame", {})
     fraction = frame.get("guard_ns", 0) / frame.get("slot_ns", 1)
     if fraction <= LARGE_GUARD:
         return []
     return [
-        f"/frame/guard_ns: {frame['guard_ns']} ns are {fraction:.0%} of each slot, in which nothing is sent; --guard-ns chooses another guard"
+        f"/frame/guard_ns: the guard time of {frame['guard_ns']} ns takes {fraction:.0%} of each slot; --guard-ns sets another one"
     ]
 
 
 def text(made: dict, command: str, traffic: str) -> str:
-    """A scenario as a file that is meant to be read and changed: with what made it, and a line an edge, link or flow."""
+    """Scenario as a file to read and edit: with the command that made it, and one line per edge, link or flow."""
     # A name may have more than one line.
     head = [
-        f"Made by `{' '.join(command.split())}`. {traffic.splitlines()[0]}",
-        f"Keys and what they may be: docs/scenario.md, {SCHEMA}.",
+        f"Generated by `{' '.join(command.split())}`. {traffic.splitlines()[0]}",
+        f"Keys and values: docs/scenario.md, {SCHEMA}.",
     ]
     return "".join(f"# {line}\n" for line in head) + scenario.dump(made, compact=True)
 
 
 def _parser() -> argparse.ArgumentParser:
-    """With the builders' arguments as options, which have their defaults from there."""
+    """Parser with the builders' arguments and defaults as options."""
     parser = argparse.ArgumentParser(
         prog="slotwise new",
-        description="Write a scenario to begin with to standard output.",
+        description="Write a new scenario to standard output.",
         allow_abbrev=False,
     )
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
@@ -209,19 +209,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _described(kind: Kind) -> str:
-    """What the builder says of its arguments, without what it raises, and the flows."""
+    """Help of a network type: the builder's docstring without its exceptions, and the flows."""
     paragraphs = inspect.getdoc(kind.builder).split("\n\n")
-    said = [paragraph for paragraph in paragraphs if not paragraph.startswith("Raises")]
+    shown = [paragraph for paragraph in paragraphs if not paragraph.startswith("Raises")]
     if kind.make is not kind.builder:
-        said.append(f"What is written has flows, too: {inspect.getdoc(kind.make)}")
-    return "\n\n".join(said)
+        shown.append(f"Flows of the scenario: {inspect.getdoc(kind.make)}")
+    return "\n\n".join(shown)
 
 
 def _add(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
     flag = "--" + parameter.name.replace("_", "-")
-    help_text = (
-        "unless given, see above" if parameter.default is None else f"{json.dumps(parameter.default)} unless given"
-    )
+    help_text = "[default: automatic]" if parameter.default is None else f"[default: {json.dumps(parameter.default)}]"
     is_switch = {"nargs": "?", "const": True} if isinstance(parameter.default, bool) else {}
     kind = str if parameter.name == "name" else _value
     parser.add_argument(flag, default=argparse.SUPPRESS, type=kind, metavar="VALUE", help=help_text, **is_switch)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario can have whatever else is in it: phases, their traffic, faults; and what stars have, alone or beside routers."""
+"""Parts common to all scenarios (phases, traffic, faults), and those of stars, alone or with routers."""
 
 import re
 from typing import Self
@@ -15,20 +15,20 @@ FAULTS_BY_NODES = {
     "ring": ("station-restart",),
     "ops": ("switch-restart", "opsedge-restart"),
 }
-"""Kinds that only scenarios with such nodes have."""
+"""Fault types that require a section of the scenario."""
 
 
 class Parts(Document):
-    """Methods that add to whatever scenario."""
+    """Methods that add parts to a scenario."""
 
     def phase(self, name: str, seconds: float = DEFAULT_PHASE_S) -> Self:
-        """Starts a phase; the traffic added next belongs to it. The run is as long as its phases."""
+        """Starts a phase; traffic added next belongs to it. The run is as long as its phases."""
         self.scenario.pop("duration_ms", None)
         return self._append("phases", {"name": name, "duration_ms": builders.ms(seconds), "traffic": []})
 
     def traffic(self, kind: str, source: str = "all", destination: str = "all", **options) -> Self:
-        """Traffic of the phase, between hosts of edges: "all", an edge, or a host. `kind` and `options` as in scenario files. Raises
-        UnknownEndpoint, and InvalidArgument without a star."""
+        """Adds traffic between hosts of edges to the phase; endpoints are "all", an edge, or a host. `kind` and `options` as in scenario
+        files. Raises UnknownEndpoint, and InvalidArgument without a star."""
         self._need_star("traffic of phases")
         for endpoint in (source, destination):
             self._check_endpoint(endpoint)
@@ -39,11 +39,12 @@ class Parts(Document):
         return self._append(f"phases/{phase}/traffic", entry)
 
     def file(self, source: str, destination: str, size_bytes: int) -> Self:
-        """One file over HTTP from host to host (`h0_0`), compared by SHA-256. Raises UnknownEndpoint, and InvalidArgument without a star."""
+        """Adds one file over HTTP from host to host (`h0_0`), compared by SHA-256. Raises UnknownEndpoint, and InvalidArgument without a
+        star."""
         return self.traffic("file", source, destination, bytes=size_bytes)
 
     def fibre_change(self, at_s: float, edge: int, core: int = 0, **change) -> Self:
-        """Changes a fibre at a time from the start: `rate_bps`, `delay_ns`, `loss`, `attenuation_mdb`, `up`. Raises UnknownFibre."""
+        """Changes a fibre `at_s` after the start: `rate_bps`, `delay_ns`, `loss`, `attenuation_mdb`, `up`. Raises UnknownFibre."""
         fibres = {(fibre["core"], each["id"]) for each in self._edges().values() for fibre in each["fibres"]}
         if (core, edge) not in fibres:
             names = (f"edge{e}-core{c}" for c, e in sorted(fibres))
@@ -51,18 +52,18 @@ class Parts(Document):
         return self._append("link_changes", {"at_ms": builders.ms(at_s), "core": core, "edge": edge, **change})
 
     def scheduler_change(self, at_s: float, scheduler: str | dict) -> Self:
-        """Another scheduler from a time on, by name or as `{"name": ..., "settings": {...}}`. Raises InvalidArgument without a star."""
+        """Changes the scheduler at a time, by name or as `{"name": ..., "settings": {...}}`. Raises InvalidArgument without a star."""
         self._need_star("a scheduler")
         return self._append("scheduler_changes", {"at_ms": builders.ms(at_s), "scheduler": scheduler})
 
     def clocks(self, **options) -> Self:
-        """Gives the edges clocks of their own: arguments of `builders.clocks`. Raises InvalidArgument without a star."""
+        """Sets free-running clocks of the edges: arguments of `builders.clocks`. Raises InvalidArgument without a star."""
         self._need_star("clocks")
         return self._set("clocks", builders.clocks(**options))
 
     def optics(self, attenuation_mdb: int | dict[int, int] = 0, **options) -> Self:
-        """Transmitters and receivers: arguments of `builders.optics`. `attenuation_mdb` is what fibres take from light, in dB / 1000:
-        one number for all, or by edge. Raises UnknownEndpoint, and InvalidArgument without a star."""
+        """Sets transmitters and receivers: arguments of `builders.optics`. `attenuation_mdb`: fibre attenuation in dB/1000, one number for
+        all, or by edge. Raises UnknownEndpoint, and InvalidArgument without a star."""
         self._need_star("optics")
         if isinstance(attenuation_mdb, dict):
             for edge in attenuation_mdb:
@@ -75,10 +76,10 @@ class Parts(Document):
         return self._set("optics", made)
 
     def fault(self, kind: str, every_s: float, for_s: float | None = None, **options) -> Self:
-        """Faults on purpose, drawn from the seed (virtual time only; docs/faults.md). Kinds and options are those of `builders.FAULTS`, as
-        far as there are nodes for them. Raises UnknownName, and UnknownArgument for an option that the kind does not have."""
+        """Adds injected faults, drawn from the seed (simulation only; docs/faults.md). Types and options are those of `builders.FAULTS` that
+        apply to the scenario's nodes. Raises UnknownName, and UnknownArgument for an option that the type does not have."""
         absent = {each for nodes, kinds in FAULTS_BY_NODES.items() if nodes not in self.scenario for each in kinds}
-        self._known("kind of fault", kind, [each for each in builders.FAULTS if each not in absent])
+        self._known("fault type", kind, [each for each in builders.FAULTS if each not in absent])
         given = {name: value for name, value in {"for_s": for_s, **options}.items() if value is not None}
         entry = builders.fault(kind, every_s, **given)
         if "edge" in entry:
@@ -90,10 +91,10 @@ class Parts(Document):
 
     def _need_star(self, what: str) -> None:
         if not self._has_star():
-            raise InvalidArgument(f"{self.source} has no star, and {what} needs one")
+            raise InvalidArgument(f"{self.source} has no star; expected one for {what}")
 
     def _edges(self) -> dict[str, dict]:
-        """By name."""
+        """Edges by name."""
         return {f"edge{edge['id']}": edge for edge in self.scenario.get("edges", [])}
 
     def _check_endpoint(self, endpoint: str) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python3 -m slotwise.plot REPORT.json OUT.png`: demand and slots granted per edge pair over time, or links' utilization and queues.
+"""`python3 -m slotwise.plot REPORT.json OUT.png`: demand and granted slots per edge pair over time, or utilization and queues of links.
 
-Up to 8 edges: one small chart a pair, rows are sources and columns destinations. More edges: heat maps of the means of
-each phase. Of all other networks: one chart a link, the busiest ones; below the star's, if there are both. Of sessions of GTP: one chart a
-session, its rate and its max-min rate, and one of how far all are from these. Of optical packet switches what became of trains.
+Up to 8 edges: one chart per pair, with sources in rows and destinations in columns. More edges: heat maps of the means of
+each phase. All other networks: one chart for each of the busiest links, below those of a star if there are both. GTP sessions: one chart
+per session with its rate and max-min fair rate, and one of the distance from these. Optical packet switches: outcomes of bursts.
 """
 
 import argparse
@@ -42,10 +42,10 @@ TRAIN_COLOURS = {"waited": "#1f5fa8", "converted": "#4aa3d8", "deflected": "#d98
 TRAIN_LINES = {"waited": "-", "converted": "-.", "deflected": "--", "refused": ":"}
 TRAIN_HATCHES = {"waited": "", "converted": "//", "deflected": "xx", "refused": ".."}
 TRAIN_LABELS = {
-    "waited": "waited in optical RAM",
-    "converted": "on another wavelength",
+    "waited": "buffered in optical RAM",
+    "converted": "wavelength converted",
     "deflected": "deflected",
-    "refused": "refused",
+    "refused": "blocked",
 }
 # Of one train in ten thousand to all of them.
 LEAST_PERCENT, MOST_PERCENT = 0.01, 100
@@ -55,7 +55,7 @@ BITS_PER_MEGABIT = 1_000_000
 
 
 def draw(report: dict, file: Path) -> None:
-    """Draws a report (schema/report.schema.json) into a PNG. Raises ReportError."""
+    """Plots a report (schema/report.schema.json) into a PNG. Raises ReportError."""
     series = report["series"]
     edges = sorted({pair[end] for pair in series["pairs"] for end in ("from", "to")})
     figures = []
@@ -68,14 +68,14 @@ def draw(report: dict, file: Path) -> None:
     if series.get("sessions") and series["time_ms"]:
         figures.append(_session_charts(report))
     if not figures:
-        raise ReportError(f"the report of '{report['scenario']}' has no frames to draw")
+        raise ReportError(f"the report of '{report['scenario']}' has no time series to plot")
     drawn = BytesIO()
     image.imsave(drawn, _stacked([_pixels(figure) for figure in figures]), format="png")
     put(file, drawn.getvalue())
 
 
 def _pixels(figure: Figure) -> numpy.ndarray:
-    """Rows of pixels, RGBA; the figure is closed."""
+    """Rows of RGBA pixels of a figure, which is closed."""
     figure.set_dpi(DOTS_PER_INCH)
     figure.canvas.draw()
     pixels = numpy.array(figure.canvas.buffer_rgba())
@@ -84,7 +84,7 @@ def _pixels(figure: Figure) -> numpy.ndarray:
 
 
 def _stacked(pictures: list[numpy.ndarray]) -> numpy.ndarray:
-    """One above the other, white beside the narrower ones."""
+    """Pictures stacked vertically, with white space beside narrower ones."""
     width = max(picture.shape[1] for picture in pictures)
     wide = [
         numpy.pad(picture, ((0, 0), (0, width - picture.shape[1]), (0, 0)), constant_values=255) for picture in pictures
@@ -95,7 +95,7 @@ def _stacked(pictures: list[numpy.ndarray]) -> numpy.ndarray:
 def _title(report: dict) -> str:
     frame = report["frame"]
     return (
-        f"{report['scenario']}, {report['command']}d: frames of {frame['slots']} slots of {frame['slot_ns'] / 1000:g} µs, "
+        f"{report['scenario']}, {report['command']}d: {frame['slots']} slots of {frame['slot_ns'] / 1000:g} µs per frame, "
         f"{frame['slots'] - frame['signaling_slots']} for data"
     )
 
@@ -113,7 +113,7 @@ def _link_charts(report: dict):
         layout="constrained",
         figsize=(4.2 * columns + 1.0, 2.1 * rows + 1.2),
     )
-    shown = "" if len(links) == len(series["links"]) else f", the {len(links)} busiest of {len(series['links'])} links"
+    shown = "" if len(links) == len(series["links"]) else f": {len(links)} busiest of {len(series['links'])} links"
     figure.suptitle(f"{report['scenario']}, {report['command']}d{shown}")
     figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
     origin_ms = _origin_ms(report, 0.0)
@@ -137,7 +137,7 @@ def _link_charts(report: dict):
             linewidth=0,
         )
         (line,) = axes.step(seconds, thin(link["utilization"], 100), where="post", color=GRANT_COLOUR, linewidth=1.0)
-        handles = {"utilization in % (left scale)": line, "waiting in kB (right scale); time in s": area}
+        handles = {"utilization in % (left scale)": line, "queue in kB (right scale); time in s": area}
         if "added_bps" in link:
             handles |= _ring_lines(axes, link, seconds, thin)
         axes.set_ylim(0, 100 * HEADROOM)
@@ -170,11 +170,9 @@ def _session_charts(report: dict) -> Figure:
         figsize=(4.2 * columns + 1.0, 2.1 * rows + 1.2),
     )
     shown = (
-        ""
-        if len(sessions) == len(series["sessions"])
-        else f", the {len(sessions)} largest of {len(series['sessions'])}"
+        "" if len(sessions) == len(series["sessions"]) else f", {len(sessions)} largest of {len(series['sessions'])}"
     )
-    figure.suptitle(f"{report['scenario']}, {report['command']}d: sessions of GTP{shown}")
+    figure.suptitle(f"{report['scenario']}, {report['command']}d: GTP sessions{shown}")
     figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
     seconds, thin = _by_period(series, _origin_ms(report, 0.0))
     for axes in grid.flat[len(sessions) + 1 :]:
@@ -192,10 +190,10 @@ def _session_charts(report: dict) -> Figure:
         )
         (line,) = axes.step(seconds, rates, where="post", color=GRANT_COLOUR, linewidth=1.0)
         (oracle,) = axes.step(seconds, fair, where="post", color=LIMIT_COLOUR, linewidth=0.9, linestyle="--")
-        handles = {"rate, Mb/s": line, "max-min rate, Mb/s; time in s": oracle}
+        handles = {"rate, Mb/s": line, "max-min fair rate, Mb/s; time in s": oracle}
         axes.set_ylim(0, HEADROOM * max(most, 1e-6))
     axes = grid.flat[len(sessions)]
-    axes.set_title("distance of all, by that of nobody sending: D/D0", fontsize=9)
+    axes.set_title("normalized distance D/D0", fontsize=9)
     parts = [
         own / zero if zero > 0 else numpy.nan
         for own, zero in zip(series["distance"]["distance"], series["distance"]["from_zero"], strict=True)
@@ -210,7 +208,7 @@ def _session_charts(report: dict) -> Figure:
 
 
 def _train_charts(report: dict) -> Figure:
-    """Of the trains that came to optical packet switches how many did not go straight on: all switches over time, and each over the run."""
+    """Charts of the bursts that optical packet switches did not forward at once: over time for all switches, and per switch for the run."""
     series = report["series"]
     switches = series["trains"]
     figure, (over_time, by_switch) = pyplot.subplots(1, 2, layout="constrained", figsize=(13.6, 3.4))
@@ -231,7 +229,7 @@ def _train_charts(report: dict) -> Figure:
         over_time.step(
             seconds, shares, where="post", color=TRAIN_COLOURS[kind], linestyle=TRAIN_LINES[kind], linewidth=1.4
         )
-    over_time.set_title("% of the trains at all switches; time in s", fontsize=9)
+    over_time.set_title("% of bursts at all switches; time in s", fontsize=9)
     over_time.set_xlim(left=0)
     places = numpy.arange(len(switches))
     sums = [{kind: sum(switch[kind]) for kind in ("straight", *TRAIN_LABELS)} for switch in switches]
@@ -249,7 +247,7 @@ def _train_charts(report: dict) -> Figure:
         )
         line = Line2D([], [], color=TRAIN_COLOURS[kind], linestyle=TRAIN_LINES[kind], linewidth=1.4)
         handles[TRAIN_LABELS[kind]] = (line, bars[0])
-    by_switch.set_title("% of the trains at each switch, whole run", fontsize=9)
+    by_switch.set_title("% of bursts at each switch, whole run", fontsize=9)
     # Names of more would be on top of each other.
     step = -(-len(switches) // 30)
     by_switch.set_xticks(places[::step], [switch["switch"] for switch in switches[::step]])
@@ -273,7 +271,7 @@ def _train_charts(report: dict) -> Figure:
 
 
 def _ring_lines(axes: Axes, link: dict, seconds: list[float], thin: Callable) -> dict:
-    """What the station adds, what it may, and how many share it; by what they are called."""
+    """Lines of the station's add traffic, its limit and the number of active stations, by label."""
     scale = 100 / link["rate_bps"]
     (added,) = axes.step(seconds, thin(link["added_bps"], scale), where="post", color=ADDED_COLOUR, linewidth=1.0)
     (limit,) = axes.step(
@@ -282,16 +280,16 @@ def _ring_lines(axes: Axes, link: dict, seconds: list[float], thin: Callable) ->
     (active,) = axes.step(
         seconds, thin(link["active_stations"]), where="post", color=ACTIVE_COLOUR, linewidth=0.8, linestyle=":"
     )
-    return {"added by its station, %": added, "its limit, %": limit, "stations that share it": active}
+    return {"add traffic, %": added, "add-rate limit, %": limit, "active stations": active}
 
 
 def _phases(report: dict) -> list[tuple[str, float, float]]:
-    """(name, start, end) in ms of fabric time."""
+    """Phases as (name, start, end) in ms of network time."""
     return [(phase["name"], phase["start_ns"] / NS_PER_MS, phase["end_ns"] / NS_PER_MS) for phase in report["phases"]]
 
 
 def _origin_ms(report: dict, otherwise_ms: float) -> float:
-    """Fabric time starts before the controller does; the picture starts with the first phase, or where there is none as told."""
+    """Start of the plot: that of the first phase, since network time starts before the controller; without phases `otherwise_ms`."""
     return min((start for _, start, _ in _phases(report)), default=otherwise_ms)
 
 
@@ -345,7 +343,7 @@ def _charts(report: dict, edges: list[int]):
         demand.yaxis.set_major_locator(MaxNLocator(nbins=4))
     figure.legend(
         handles,
-        ["slots granted a frame (left scale)", "demand: backlog in kB (right scale); time in s"],
+        ["slots granted per frame (left scale)", "demand: backlog in kB (right scale); time in s"],
         loc="lower center",
         ncols=2,
         fontsize=9,
@@ -367,7 +365,7 @@ def _thinned(frame_ms: list[float]):
 
 
 def _by_period(series: dict, origin_ms: float):
-    """As `_thinned`, of columns with a value a period: steps from the begin of each period, and the last value once more at its end."""
+    """As `_thinned`, for columns with one value per period: steps at the start of each period, and the last value repeated at its end."""
     # The report says when periods end. The first one begins with the first phase.
     ends_ms = [time - origin_ms for time in series["time_ms"]]
     seconds, thin = _thinned([0.0, *ends_ms[:-1]])
@@ -402,7 +400,7 @@ def _heat_maps(report: dict, edges: list[int]):
     )
     figure.suptitle(_title(report))
     rows = (
-        ("granted_slots", 1, "slots granted a frame", "Blues"),
+        ("granted_slots", 1, "slots granted per frame", "Blues"),
         ("demand_bytes", 1 / 1000, "demand in kB", "Oranges"),
     )
     for row, (column, scale, label, colours) in zip(grid, rows, strict=True):
@@ -429,10 +427,10 @@ def _means(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Draws one report."""
-    parser = argparse.ArgumentParser(prog="slotwise.plot", description="Draw a report's series.")
-    parser.add_argument("report", type=Path)
-    parser.add_argument("png", type=Path)
+    """Plots one report."""
+    parser = argparse.ArgumentParser(prog="slotwise.plot", description="Plot the time series of a report.")
+    parser.add_argument("report", type=Path, help="report of a run (JSON)")
+    parser.add_argument("png", type=Path, help="plot to write (PNG)")
     options = parser.parse_args(arguments)
     try:
         draw(read(options.report), options.png)
@@ -444,7 +442,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except (ValueError, KeyError, TypeError) as error:
         print(
-            f"slotwise.plot: {options.report} is no report of a run: {type(error).__name__}: {error}", file=sys.stderr
+            f"slotwise.plot: {options.report}: not a report of a run: {type(error).__name__}: {error}", file=sys.stderr
         )
         return 1
     return 0

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of a scenario by JSON pointer, as experiments have them (`set` in docs/experiments.md; the engine's `pointer.rs` does the same)."""
+"""Changes of a scenario by JSON pointer, as in experiments (`set` in docs/experiments.md; the engine's `pointer.rs` does the same)."""
 
 import copy
 
 
 class Nowhere(LookupError):
-    """Nothing is where a pointer points."""
+    """A JSON pointer to a place that does not exist."""
 
 
 def put(document: dict, pointer: str, new: object) -> None:
-    """Puts a value at a JSON pointer whose parent exists: `/-` at its end appends, `*` is all parts of a list, `NAME*` those whose `name` begins so,
-    None takes away. Raises Nowhere."""
+    """Sets the value at a JSON pointer whose parent exists: `/-` at its end appends, `*` matches all elements of a list, `NAME*` those whose
+    `name` has this prefix, None deletes. Raises Nowhere."""
     first, *steps = pointer.split("/")
     if first or not steps:
         raise Nowhere(pointer)
@@ -43,7 +43,7 @@ def _put(place: object, steps: list[str], new: object) -> None:
 
 
 def _meant(place: list, step: str) -> list[int]:
-    """Places of the parts that a step with a star stands for; at least one."""
+    """Indices of the elements that a step with an asterisk matches; at least one."""
     beginning = step[:-1]
     if not beginning:
         meant = list(range(len(place)))

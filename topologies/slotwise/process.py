@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes in a host's namespaces that never outlive the one who started them."""
+"""Processes in a host's namespaces that never outlive the process that started them."""
 
 import asyncio
 import ctypes
@@ -18,23 +18,23 @@ from slotwise.errors import SlotwiseError
 
 PR_SET_PDEATHSIG = 1
 GRACE_S = 1
-"""Time that processes of a host have to end once they are asked to."""
+"""Time for processes of a host to end after SIGTERM."""
 
 
 class ProcessError(SlotwiseError):
-    """A program in a host did not do its work."""
+    """Failure of a program in a host."""
 
 
 def die_with_parent() -> None:
-    """Has the kernel kill this process when its parent ends, however that happens."""
+    """Makes the kernel kill this process when its parent ends for any reason."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
 
 
 def open_network(pid: int) -> int | None:
-    """Descriptor of the network namespace of a process, or None if there is no such process or its namespace may not be read. While it is
-    open no other namespace can have the same number."""
+    """Descriptor of the network namespace of a process, or None if the process does not exist or its namespace is not readable. While it is
+    open, no other namespace can have the same number."""
     try:
         return os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -42,8 +42,7 @@ def open_network(pid: int) -> int | None:
 
 
 def end_all_in(network: int) -> None:
-    """Ends every process in a network namespace, given its descriptor, but the caller's own: by SIGTERM, and those that are still there
-    after GRACE_S by SIGKILL."""
+    """Ends every process in a network namespace other than the caller's, given its descriptor: by SIGTERM, and after GRACE_S by SIGKILL."""
     if os.path.samestat(os.fstat(network), os.stat("/proc/self/ns/net")):
         return
     for number in (signal.SIGTERM, signal.SIGKILL):
@@ -85,7 +84,7 @@ def _processes_in(network: int, stack: ExitStack) -> set[int]:
 
 @asynccontextmanager
 async def running(host: Node, *command: str, stdin: int = DEVNULL) -> AsyncIterator[Process]:
-    """`command` in the host's network, killed when the context ends."""
+    """Runs `command` in the host's network; killed when the context ends."""
     process = await asyncio.create_subprocess_exec(
         "setpriv",
         "--pdeathsig",
@@ -109,7 +108,7 @@ async def running(host: Node, *command: str, stdin: int = DEVNULL) -> AsyncItera
 
 @asynccontextmanager
 async def waiting(host: Node, *command: str) -> AsyncIterator[Process]:
-    """`command` in the host's network, loaded only when `let_go` says so: what waits is a shell, and it is there already."""
+    """Runs `command` in the host's network after `let_go`; until then a shell waits in its place."""
     async with running(
         host, "sh", "-c", 'echo waiting && read -r _ && exec "$@"', "sh", *command, stdin=PIPE
     ) as process:
@@ -118,24 +117,24 @@ async def waiting(host: Node, *command: str) -> AsyncIterator[Process]:
 
 
 def let_go(process: Process) -> None:
-    """Starts what `waiting` holds back."""
+    """Starts a command that `waiting` holds back."""
     with suppress(ConnectionError):  # how it has ended, its output says
         process.stdin.write(b"\n")
         process.stdin.close()
 
 
 async def output_of(host: Node, *command: str) -> str:
-    """Standard output of `command` in the host's network; raises ProcessError if it fails."""
+    """Returns standard output of `command` in the host's network. Raises ProcessError if it fails."""
     async with running(host, *command) as process:
         return await all_output(process, host, command[0])
 
 
 async def all_output(process: Process, host: Node, program: str) -> str:
-    """Standard output of `program` until it ends; raises ProcessError if it fails."""
+    """Returns standard output of `program` after its end. Raises ProcessError if it fails."""
     output, errors = await process.communicate()
     if process.returncode != 0:
-        said = (errors or output).decode(errors="replace").strip()
-        raise ProcessError(f"{host.name}: {program} ended with status {process.returncode}: {said}")
+        reason = (errors or output).decode(errors="replace").strip()
+        raise ProcessError(f"{host.name}: {program} ended with status {process.returncode}: {reason}")
     return output.decode()
 
 
@@ -145,4 +144,4 @@ async def wait_for_line(process: Process, host: Node, text: str) -> None:
         if text in line.decode(errors="replace"):
             return
     errors = (await process.stderr.read()).decode(errors="replace").strip()
-    raise ProcessError(f"{host.name}: ended before it said '{text}': {errors}")
+    raise ProcessError(f"{host.name}: process ended before printing '{text}': {errors}")

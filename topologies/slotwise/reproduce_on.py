@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`slotwise reproduce --on ADDRESS`: runs of an experiment, a line of JSON each on standard input (the engine's `work::Task`), made on a Dask cluster and put where
-`reproduce` finds them. What is in place is whole; `reproduce` judges it as if it had been made here."""
+"""`slotwise reproduce --on ADDRESS`: runs of an experiment, one JSON line each on standard input (the engine's `work::Task`), executed on a
+Dask cluster; results are moved to where `reproduce` expects them, each in one step, and judged like local ones."""
 
 import json
 import shutil
@@ -14,11 +14,11 @@ from slotwise.farm import FarmError, Job, Made
 
 REFUSED = 2
 MARK = "done.json"
-"""The engine writes it with every run."""
+"""File that the engine writes with every run."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Has all of them made."""
+    """Executes all runs."""
     (address,) = sys.argv[1:] if arguments is None else arguments
     try:
         _make_all(address, [json.loads(line) for line in sys.stdin])
@@ -47,7 +47,7 @@ def _job(name: str, task: dict) -> Job:
 
 
 def _keep(made: Made, directory: Path) -> None:
-    """Puts the files of a run in place in one step, as the engine does. Raises FarmError."""
+    """Moves the files of a run into place in one step, as the engine does. Raises FarmError."""
     draft, old = (directory.with_name(directory.name + suffix) for suffix in (".part", ".old"))
     try:
         for leftover in (draft, old):
@@ -57,14 +57,14 @@ def _keep(made: Made, directory: Path) -> None:
         for name, content in made.files.items():
             (draft / Path(name).name).write_bytes(content)
         if not (draft / MARK).is_file():
-            raise FarmError(f"{directory}: the worker sent no {MARK}; it has {', '.join(made.files) or 'nothing'}")
+            raise FarmError(f"{directory}: the worker did not send {MARK}; got {', '.join(made.files) or 'nothing'}")
         if directory.exists():
             directory.rename(old)
         draft.rename(directory)
         with suppress(FileNotFoundError):
             shutil.rmtree(old)
     except OSError as error:
-        raise FarmError(f"{error.filename or directory}: {error.strerror}; runs that are there stay") from error
+        raise FarmError(f"{error.filename or directory}: {error.strerror}; existing runs are unchanged") from error
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The set of Parquet files of a sweep: how it is kept, and how it is read. `slotwise.sweep` has its layout."""
+"""Data set of a sweep in Parquet files: writing and reading. `slotwise.sweep` has its layout."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ ABOUT = "sweep.json"
 RUNS = "runs"
 PART = "part-0.parquet"
 NONE = "__HIVE_DEFAULT_PARTITION__"
-"""As sets of this form have it."""
+"""Directory name of a null value in partitioned data sets."""
 COLUMNS_OF_RUNS = ("ok", "failures", "scenario_sha256", "files", "report")
 INT64 = range(-(1 << 63), 1 << 63)
 
 
 class ResultsError(SlotwiseError):
-    """A set that cannot be written or read, or is of another sweep."""
+    """A data set that cannot be written or read, or belongs to another sweep."""
 
 
 class Stored:
-    """A set that grows. A run is in it when its row of `runs` is, which is written last."""
+    """A growing data set. A run is complete when its row of `runs`, which is written last, exists."""
 
     def __init__(self, out: Path, about: dict, parameters: list[str]):
-        """`about` is what all runs have in common. Raises ResultsError if `out` has something else, or cannot be written."""
+        """`about`: properties common to all runs. Raises ResultsError if `out` has other content, or cannot be written."""
         self._out = out
         self._parameters = parameters
         self._parquet = _import("pyarrow.parquet")
@@ -50,14 +50,14 @@ class Stored:
                 _check_same(out, about, file.read_text())
             elif out.is_dir() and any(out.iterdir()):
                 raise ResultsError(
-                    f"{out}: not empty, and no set of a sweep; expected a new directory, or that of this sweep"
+                    f"{out}: not empty and not the data set of a sweep; expected a new directory, or that of this sweep"
                 )
             else:
                 out.mkdir(parents=True, exist_ok=True)
                 _put(file, text.encode())
 
     def has(self, values: dict, seed: int, digest: str) -> bool:
-        """Whether the run of the scenario with this SHA-256 is there, whole."""
+        """Returns true if the run of the scenario with this SHA-256 is complete."""
         try:
             row = self._parquet.read_table(self._file(RUNS, values, seed), partitioning=None).to_pylist()[0]
             return row["scenario_sha256"] == digest and all(
@@ -68,12 +68,12 @@ class Stored:
             return False
 
     def put(self, values: dict, seed: int, digest: str, report: dict, tables: dict[str, bytes]) -> None:
-        """Adds a run. Raises ResultsError if a table has a column that is called like a parameter, or nothing can be written."""
+        """Adds a run. Raises ResultsError if a table has a column with the name of a parameter, or writing fails."""
         for name, content in tables.items():
             columns = self._parquet.read_schema(io.BytesIO(content)).names
             if taken := sorted({"seed", *self._parameters} & set(columns)):
                 raise ResultsError(
-                    f"parameter '{taken[0]}': table {name} has a column of that name; give the parameter another one, by a dictionary of named values"
+                    f"parameter '{taken[0]}': table {name} has a column of that name; expected another name, set by a dictionary of named values"
                 )
         verdict = report["verdict"]
         files = json.dumps({name: sha256(content).hexdigest() for name, content in tables.items()})
@@ -81,8 +81,8 @@ class Stored:
         self._replace(values, seed, (verdict["ok"], verdict["failures"], digest, files, shown), tables)
 
     def put_failed(self, values: dict, seed: int, digest: str, reason: str) -> None:
-        """Notes a run that came to no report: a row without `files` and `report`, so that `has` knows of no such run. Raises ResultsError if nothing can be
-        written."""
+        """Records a run that ended without a report, as a row without `files` and `report` that `has` does not count. Raises ResultsError if
+        writing fails."""
         self._replace(values, seed, (False, [reason], digest, None, None), {})
 
     def _replace(self, values: dict, seed: int, row: tuple, tables: dict[str, bytes]) -> None:
@@ -104,22 +104,22 @@ class Stored:
 
 
 class Results:
-    """The set of a sweep. Frames have a column for each parameter and `seed` beside those of the table."""
+    """Data set of a sweep. Data frames have the columns of the table, one per parameter, and `seed`."""
 
     def __init__(self, out: str | Path):
-        """Raises ResultsError if the directory is none."""
+        """Opens the data set in a directory. Raises ResultsError if there is none."""
         self.directory = Path(out)
         try:
             self._parameters = json.loads((self.directory / ABOUT).read_text())["parameters"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ResultsError(f"{out}: no set of a sweep; expected {ABOUT} in it") from error
+            raise ResultsError(f"{out}: not the data set of a sweep; expected {ABOUT}") from error
 
     def tables(self) -> list[str]:
-        """Names of its tables (docs/experiments.md)."""
+        """Names of the tables (docs/experiments.md)."""
         return _tables(self.directory)
 
     def dataset(self, table: str) -> Dataset:
-        """A table of all runs, to be read by parts. Raises UnknownTable, MissingPackage."""
+        """Table of all runs, for reading in parts. Raises UnknownTable, MissingPackage."""
         known = [*self.tables(), RUNS]
         if table not in known or not (self.directory / table).is_dir():
             raise UnknownTable("table", table, known, str(self.directory))
@@ -131,7 +131,7 @@ class Results:
         )
 
     def frame(self, table: str) -> DataFrame:
-        """A table of all runs, by parameters and seed. Raises UnknownTable, MissingPackage."""
+        """Table of all runs as a data frame, sorted by parameters and seed. Raises UnknownTable, MissingPackage."""
         _import("pandas")
         frame = self.dataset(table).to_table().to_pandas()
         first = [*self._parameters, "seed"]
@@ -140,16 +140,17 @@ class Results:
         )
 
     def runs(self) -> DataFrame:
-        """A row a run: `ok`, `failures`, `report` (JSON; report.json without its series; None of a run that came to no report). Raises MissingPackage."""
+        """Data frame with one row per run: `ok`, `failures`, `report` (report.json without its series; None for a run without a report).
+        Raises MissingPackage."""
         return self.frame(RUNS)
 
     def failed(self) -> DataFrame:
-        """Runs in which something did not hold, or that came to no report. Raises MissingPackage."""
+        """Runs that failed, or ended without a report. Raises MissingPackage."""
         runs = self.runs()
         return runs[~runs["ok"]]
 
     def _type(self, table: str, name: str) -> object:
-        """Of a parameter's column: the narrowest that all its values have."""
+        """Narrowest type for all values of a parameter's column."""
         pyarrow = _import("pyarrow")
         if name == "seed":
             return pyarrow.int64()
@@ -170,7 +171,7 @@ def _tables(out: Path) -> list[str]:
 
 
 def _is_int(text: str) -> bool:
-    """Whether a number that a column has is written so: '01' and '1' are two values."""
+    """Returns true for the text of an integer in a column: '01' and '1' are two values."""
     return re.fullmatch("-?[0-9]{1,19}", text) is not None and str(int(text)) == text and int(text) in INT64
 
 
@@ -181,19 +182,19 @@ def _is_float(text: str) -> bool:
 
 
 def _are_floats(texts: set[str]) -> bool:
-    """Returns true if all are numbers that are apart, and as they are, in 64 bits of floating point too."""
+    """Returns true if all are numbers that stay exact and different in 64-bit floating point."""
     if not all(is_exact(int(text)) if _is_int(text) else _is_float(text) for text in texts):
         return False
     return len({float(text) for text in texts}) == len(texts)
 
 
 def is_exact(number: int) -> bool:
-    """Returns true if a number of 64 bits is the same in floating point."""
+    """Returns true if a 64-bit integer is exact in floating point."""
     return float(number) == number
 
 
 def part(value: object) -> str:
-    """A value in a file's name. Values with the same one are the same to a set: 1 and '1', true and 'true'."""
+    """Value as part of a file name. Values with the same text are equal in a data set: 1 and '1', true and 'true'."""
     if value is None:
         return NONE
     if isinstance(value, bool):
@@ -206,15 +207,15 @@ def _check_same(out: Path, about: dict, found: str) -> None:
         there = json.loads(found)
         other = [key for key, value in json.loads(json.dumps(about)).items() if there.get(key) != value]
     except (ValueError, AttributeError) as error:
-        raise ResultsError(f"{out}: {ABOUT} in it is none; expected a new directory") from error
+        raise ResultsError(f"{out}: invalid {ABOUT}; expected a new directory") from error
     if other:
         raise ResultsError(
-            f"{out}: has a set of another sweep: {', '.join(other)} differ; expected a new directory, or that of this sweep"
+            f"{out}: data set of another sweep: {', '.join(other)} differ; expected a new directory, or that of this sweep"
         )
 
 
 class _written:
-    """What the system has against writing is a ResultsError."""
+    """Context that turns an OSError into a ResultsError."""
 
     def __init__(self, out: Path):
         self._out = out
@@ -224,7 +225,9 @@ class _written:
 
     def __exit__(self, _kind, error: BaseException | None, _traceback) -> None:
         if isinstance(error, OSError):
-            raise ResultsError(f"{error.filename or self._out}: {error.strerror}; runs that are there stay") from error
+            raise ResultsError(
+                f"{error.filename or self._out}: {error.strerror}; existing runs are unchanged"
+            ) from error
 
 
 def _put(file: Path, content: bytes) -> None:
@@ -238,5 +241,5 @@ def _import(name: str) -> ModuleType:
         return import_module(name)
     except ImportError as error:
         raise MissingPackage(
-            f"{name} is needed for sweeps and not installed; `pip install 'slotwise[sweeps]'` (in a clone topologies/[sweeps]) installs it"
+            f"{name} is required for sweeps but not installed; run `pip install 'slotwise[sweeps]'` (in a clone topologies/[sweeps])"
         ) from error

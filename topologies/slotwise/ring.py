@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packet rings: stations, their hosts, flows between them, and cuts."""
+"""Packet rings: stations, hosts, flows between them, and link failures."""
 
 from slotwise import builders, scenario
 from slotwise.grouped import Spanned
 
 
 class Ring(Spanned):
-    """A packet ring; arguments as in `builders.ring`. Its groups of hosts are `hosts0`, `hosts1` ..., one at each station, and more can be
-    added. Rates are in bit/s, delays in ns, other times in s."""
+    """A packet ring; arguments as in `builders.ring`. Host groups `hosts0`, `hosts1` ..., one per station, exist and more can be added.
+    Rates are in bit/s, delays in ns, other times in s."""
 
-    NEEDED = ("ring", "not there; expected a packet ring")
+    NEEDED = ("ring", "missing; expected a packet ring")
     OF_GROUP = "station"
 
     def __init__(self, stations: int | list[str] = 8, hosts_per_station: int = 1, **options):

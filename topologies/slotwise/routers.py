@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A live chain of P4 routers with XCP between two network namespaces: `host a - r1 - ... - rN - host b`.
+"""Chain of P4 routers with XCP between two network namespaces, in real time: `host a - r1 - ... - rN - host b`.
 
-Every router runs router.p4 in a process of its own (`slotwise switch`, or simple_switch_grpc), with a line card (`slotwise
-card fifo`) on its port towards b, and is configured over P4Runtime. Interfaces are made in the caller's network namespace, which
-should be one of its own (`unshare --net`); whatever happens, processes and hosts' namespaces end with the caller. Needs finsy,
-which is in build/venv.
+Every router runs router.p4 in a separate process (`slotwise switch`, or simple_switch_grpc), with a line card (`slotwise card fifo`)
+on its port towards b, and is configured over P4Runtime. Interfaces are created in the caller's network namespace, which should be a
+separate one (`unshare --net`); processes and hosts' namespaces always end with the caller. Requires finsy, which build/venv has.
 """
 
 import asyncio
@@ -37,13 +36,13 @@ logging.getLogger("finsy").setLevel(logging.ERROR)
 
 
 class RouterError(SlotwiseError):
-    """A process of the chain did not do its work."""
+    """Failure of a process of the chain."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """From a router towards b. Rates count IP bits; `xcp_bps` is what XCP reckons with, None for no controller; `loss` is the part of
-    the packets that is lost (0 to 1), chosen by `seed`."""
+    """Link from a router towards b. Rates count IP bits. `xcp_bps`: XCP capacity, None for no XCP. `loss`: fraction of lost packets (0 to
+    1), drawn from `seed`."""
 
     xcp_bps: int | None
     rate_bps: int = 100_000_000
@@ -54,12 +53,12 @@ class Link:
 
 
 def ip(*words) -> None:
-    """ip(8) with these arguments."""
+    """Runs ip(8) with these arguments."""
     subprocess.run(["ip", *map(str, words)], check=True)
 
 
 class Host:
-    """A network namespace with one interface, eth0, in the subnet of all hosts."""
+    """Network namespace with one interface, eth0, in the subnet of all hosts."""
 
     def __init__(self, stack: ExitStack, peer: str, address: str, mac: int):
         # The namespace lives as long as the process.
@@ -74,12 +73,12 @@ class Host:
             subprocess.run([*self.enter(), "ip", *words.split()], check=True)
 
     def enter(self) -> list[str]:
-        """Words before a command that is to run in the host's network."""
+        """Prefix of a command that runs in the host's network."""
         return ["nsenter", "--net", f"--target={self.pid}"]
 
 
 class Chain:
-    """The running chain. Use it as a context manager. Interfaces are named after `name`: two chains need two."""
+    """A running chain, as a context manager. Names of interfaces start with `name`, which differs between chains."""
 
     def __init__(self, links: list[Link], bmv2: bool = False, name: str = ""):
         self.links, self.bmv2, self.name = links, bmv2, name
@@ -123,7 +122,7 @@ class Chain:
             ip("link", "set", end, "up")
 
     def _start_router(self, number: int) -> str:
-        """Address of its P4Runtime server."""
+        """Starts a router and returns the address of its P4Runtime server."""
         ports = {PORT_TO_A: "a", PORT_TO_B: "b", PORT_LINECARD: "card"}
         interfaces = [word for port, end in ports.items() for word in ("-i", f"{port}@{self.name}r{number}-{end}")]
         options = ["--device-id", str(number), *interfaces]
@@ -167,7 +166,7 @@ class Chain:
         return process
 
     async def _configure(self) -> None:
-        """Writes every router's tables; entries outlive their controller."""
+        """Writes the tables of all routers; entries outlive their controller."""
         last = len(self.links)
         for number, link in enumerate(self.links, 1):
             routes = {
@@ -190,12 +189,12 @@ class Chain:
                 await switch.modify([fy.P4TableEntry("router_params", is_default_action=True, action=mac)])
 
     def _controller(self, number: int, **options) -> "fy.Switch":
-        """Of a router, by its number from 1 on."""
+        """P4Runtime client of a router, by its number from 1."""
         options = fy.SwitchOptions(device_id=number, p4info=root() / COMPILED / "router.p4info.txtpb", **options)
         return fy.Switch(f"r{number}", self._addresses[number - 1], options)
 
     def set_capacity(self, number: int, xcp_bps: int) -> None:
-        """Changes what XCP reckons with at a router that has a controller."""
+        """Changes the XCP capacity of a router with XCP."""
 
         async def write() -> None:
             async with self._controller(number) as switch:
@@ -204,14 +203,14 @@ class Chain:
         asyncio.run(asyncio.wait_for(write(), PATIENCE_S))
 
     def transfer(self, sent: Path, stored: Path, *options: str) -> tuple[dict, dict]:
-        """Moves a file from a to b over XCP; the reports of sender and receiver."""
+        """Transfers a file from a to b over XCP and returns the reports of sender and receiver."""
         with ExitStack() as stack:
             receiver = self.receive(stack, stored, *options)
             sender = self.send(stack, sent, *options)
             return report_of(sender), report_of(receiver)
 
     def receive(self, stack: ExitStack, stored: Path, *options: str) -> subprocess.Popen:
-        """A receiver in b that listens."""
+        """Starts a receiver in b and waits until it listens."""
         process = spawn(
             stack,
             *self.b.enter(),
@@ -229,34 +228,34 @@ class Chain:
         return process
 
     def send(self, stack: ExitStack, sent: Path, *options: str) -> subprocess.Popen:
-        """A sender in a."""
+        """Starts a sender in a."""
         return spawn(stack, *self.a.enter(), slotwise_command(), "xfer", "send", str(sent), B_IP, *options)
 
     def card_reports(self) -> list[dict]:
-        """Ends the line cards; what each did."""
+        """Ends the line cards and returns their reports."""
         for card in self.cards:
             card.send_signal(signal.SIGINT)
         return [report_of(card) for card in self.cards]
 
 
 def xcp_entry(xcp_bps: int) -> "fy.P4TableEntry":
-    """The controller of a router's port towards b. In 1/16 byte/s; the link's rate counts IP bytes, so there is no overhead."""
+    """Table entry of XCP at a router's port towards b, in 1/16 byte/s; without overhead, since the link's rate counts IP bytes."""
     capacity = fy.P4TableAction("fixed_capacity", throughput=xcp_bps * 2, overhead=0)
     return fy.P4TableEntry("xcp_output", match=fy.P4TableMatch(queue=PORT_TO_B), action=capacity)
 
 
 def router_mac(number: int) -> int:
-    """A router's own address."""
+    """Ethernet address of a router."""
     return 0x0200_0001_0000 + number
 
 
 def mac_text(mac: int) -> str:
-    """With colons."""
+    """Ethernet address as text with colons."""
     return mac.to_bytes(6, "big").hex(":")
 
 
 def spawn(stack: ExitStack, *command: str, stderr=None) -> subprocess.Popen:
-    """A process that ends with the context, or with this process."""
+    """Starts a process that ends with the context, or with this process."""
     process = subprocess.Popen(
         ["setpriv", "--pdeathsig", "KILL", *command],
         stdin=subprocess.DEVNULL,
@@ -274,15 +273,15 @@ def spawn(stack: ExitStack, *command: str, stderr=None) -> subprocess.Popen:
 
 
 def read_until(process: subprocess.Popen, text: str) -> str:
-    """The line of a process's output that has `text`."""
+    """Reads a process's output and returns the line that contains `text`."""
     for line in process.stdout:
         if text in line:
             return line
-    raise RouterError(f"{process.args[3]} ended before it said {text!r}")
+    raise RouterError(f"{process.args[3]} ended before printing {text!r}")
 
 
 def await_server(process: subprocess.Popen, address: str) -> None:
-    """Until a process that does not say when it is ready takes connections."""
+    """Waits until a process that does not print when it is ready accepts connections."""
     host, port = address.split(":")
     deadline = time.monotonic() + PATIENCE_S
     while process.poll() is None and time.monotonic() < deadline:
@@ -291,13 +290,13 @@ def await_server(process: subprocess.Popen, address: str) -> None:
             return
         except OSError:
             time.sleep(0.05)
-    raise RouterError(f"{process.args[3]} does not listen at {address}")
+    raise RouterError(f"{process.args[3]} is not listening at {address}")
 
 
 def report_of(process: subprocess.Popen) -> dict:
-    """Waits for a process; the JSON that it printed last. Raises RouterError."""
+    """Waits for a process and returns the JSON that it printed last. Raises RouterError."""
     output = process.communicate(timeout=120)[0]
     try:
         return json.loads(output.splitlines()[-1])
     except (IndexError, ValueError) as error:
-        raise RouterError(f"{process.args[3:]} ended with status {process.returncode} and no report") from error
+        raise RouterError(f"{process.args[3:]} ended with status {process.returncode} without a report") from error

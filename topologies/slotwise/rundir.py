@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The temporary directory of a run. While the run lives it holds a lock on the file `lock` in it, so that the engine's next run and
-`scripts/clean-net` can tell it from what a killed run has left. The directory itself is locked until that file has its name, which
-goes last. The engine's module `run_directory` makes the same."""
+"""Temporary directory of a run. A live run holds a lock on the file `lock` in it, so that the engine's next run and `scripts/clean-net`
+can distinguish it from the directory of a killed run. The directory itself is locked until that file has its name; the file is deleted
+last. The engine's module `run_directory` does the same."""
 
 import fcntl
 import os
@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "SLOTWISE_RUN"
-"""In the environment of a run's processes: its directory."""
+"""Environment variable of a run's processes with its directory."""
 LOCK = "lock"
 
 
 class RunDirectory:
-    """`slotwise-WHAT-XXXXXXXX`; a context that gives its path and deletes it."""
+    """Directory `slotwise-WHAT-XXXXXXXX`; a context manager that returns its path and deletes it at the end."""
 
     def __init__(self, what: str):
         self._directory, held = _locked_directory(f"slotwise-{what}-")
@@ -31,7 +31,7 @@ class RunDirectory:
             os.close(held)
 
     def cleanup(self) -> None:
-        """Deletes it."""
+        """Deletes the directory."""
         for entry in Path(self.name).iterdir():
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry, ignore_errors=True)
@@ -48,7 +48,7 @@ class RunDirectory:
 
 
 def _locked_directory(prefix: str) -> tuple[tempfile.TemporaryDirectory, int]:
-    """A new one, and a descriptor that holds its lock. A run that starts just now may take it for what a dead one has left, until it is held."""
+    """New directory, and a descriptor that holds its lock. Until it is locked, a starting run can mistake it for that of a dead run."""
     while True:
         directory = tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
         with suppress(FileNotFoundError):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenario files: reading, checking against the JSON Schema, and the facts that follow from numbers.
+"""Scenario files: reading, checking against the JSON Schema, and derived names and addresses.
 
-What the schema cannot say (a guard shorter than its slot, endpoints that exist ...) is checked by the engine when it
-loads the file.
+The engine checks consistency beyond the schema (a guard time shorter than its slot, endpoints that exist ...) when it
+loads a file.
 """
 
 import difflib
@@ -27,25 +27,25 @@ LINE_WIDTH = 140
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong with a scenario."""
+    """A problem of a scenario."""
 
     pointer: str
     """JSON pointer to the place; empty for the whole file."""
     reason: str
-    """What is wrong and what would be right."""
+    """The problem and the expected value."""
     place: str = ""
-    """File and line of the program that said so, or the line of the scenario file; empty if neither is known."""
+    """File and line of the Python program, or line of the scenario file; empty if neither is known."""
 
     def __str__(self) -> str:
         return f"{self.pointer or '/'}: {self.reason}" + (f" ({self.place})" if self.place else "")
 
 
 MOST_SHOWN = 20
-"""More problems than this are counted in messages, as the engine does."""
+"""Number of problems in a message; further ones are only counted, as in the engine."""
 
 
 class ScenarioError(SlotwiseError):
-    """A file, or what a program put together, is not a scenario; `problems` is everything that is wrong with it."""
+    """A file or dictionary that is not a valid scenario; `problems` lists all problems."""
 
     def __init__(self, source: str, problems: list[Problem]):
         shown = [f"{source}: {problem}" for problem in problems[:MOST_SHOWN]]
@@ -66,12 +66,12 @@ class HostId(NamedTuple):
 
     @property
     def node(self) -> str:
-        """Name of its Mininet node."""
+        """Name of the Mininet node."""
         return self.name
 
     @property
     def switch(self) -> str:
-        """Name of its edge's Mininet node; that one's interfaces are `e<edge>-eth<access port>`."""
+        """Name of the edge's Mininet node, with interfaces `e<edge>-eth<access port>`."""
         return f"e{self.edge}"
 
     @property
@@ -91,18 +91,18 @@ class HostId(NamedTuple):
 
 
 class RoutedHost(NamedTuple):
-    """A host of a router, a station of a ring or an edge of optical packet switches, by its number over all groups, from 0."""
+    """A host of a router, a ring station or an OPS edge, by its number over all groups, from 0."""
 
     number: int
     name: str
     switch: str
-    """Name of its switch's Mininet node, `r<router>`, `s<station>` or `o<edge>`; that one's interfaces are `<switch>-eth<port>`."""
+    """Name of the switch's Mininet node, `r<router>`, `s<station>` or `o<edge>`, with interfaces `<switch>-eth<port>`."""
     access_port: int
     """Port of the switch; of a router after those to its neighbours."""
 
     @property
     def node(self) -> str:
-        """Name of its Mininet node: interfaces' names are short."""
+        """Name of the Mininet node, short because interface names must be."""
         return f"h{self.number}"
 
     @property
@@ -116,7 +116,7 @@ class RoutedHost(NamedTuple):
 
 
 def routed_hosts(scenario: dict) -> list[RoutedHost]:
-    """All hosts of routers, stations and edges of optical packet switches, by group and index."""
+    """All hosts of routers, ring stations and OPS edges, ordered by group and index."""
     routers = scenario.get("routers", [])
     neighbours: dict[str, set] = {router: set() for router in routers}
     for link in scenario.get("links", []):
@@ -138,13 +138,13 @@ def routed_hosts(scenario: dict) -> list[RoutedHost]:
 
 
 def stations(scenario: dict) -> list[str]:
-    """Names of the stations of its ring, around it."""
+    """Names of the ring stations along ringlet 0."""
     listed = scenario.get("ring", {}).get("stations", [])
     return [station["name"] if isinstance(station, dict) else station for station in listed]
 
 
 def ops_edges(scenario: dict) -> list[str]:
-    """Names of the edges of its optical packet switches, by number."""
+    """Names of the OPS edges, ordered by number."""
     ops = scenario.get("ops", {})
     edges = ops.get("edges", [])
     if isinstance(edges, dict):
@@ -153,7 +153,7 @@ def ops_edges(scenario: dict) -> list[str]:
 
 
 def _ops_spans(scenario: dict) -> list[str]:
-    """Names of the fibres of its optical packet switches, or between its edges: of a second one of two edges with `-2` behind it."""
+    """Names of the fibres of optical packet switches, or between edges; the second one of an edge pair ends with `-2`."""
     ops = scenario.get("ops", {})
     edges = ops.get("edges", [])
     if ops and not ops.get("switches"):
@@ -170,18 +170,18 @@ def _ops_spans(scenario: dict) -> list[str]:
 
 
 def groups(scenario: dict) -> list[dict]:
-    """Groups of hosts of routers, stations or edges of optical packet switches."""
+    """Groups of hosts at routers, ring stations or OPS edges."""
     listed = scenario["hosts"]
     return listed if isinstance(listed, list) else listed.get("groups", [])
 
 
 def hosts(scenario: dict) -> list[HostId]:
-    """All hosts of edges, by edge and index."""
+    """All hosts of edges, ordered by edge and index."""
     return [HostId(edge["id"], index) for edge in scenario.get("edges", []) for index in range(edge["hosts"])]
 
 
 def fibre_names(scenario: dict) -> list[str]:
-    """What may be cut by hand: pairs of fibres, links of routers, spans of a ring, and fibres of optical packet switches."""
+    """Names of links that can be taken down manually: fibre pairs, router links, ring spans, and fibres of optical packet switches."""
     ring = stations(scenario)
     ends = zip(ring, ring[1:] if scenario.get("ring", {}).get("half") else [*ring[1:], *ring[:1]], strict=False)
     fibres = [f"edge{edge['id']}-core{fibre['core']}" for edge in scenario.get("edges", []) for fibre in edge["fibres"]]
@@ -199,7 +199,7 @@ def load(path: str | Path) -> dict:
     with open(path, "rb") as file:
         text = file.read(MAX_FILE_BYTES + 1)
     if len(text) > MAX_FILE_BYTES:
-        raise ScenarioError(source, [Problem("", f"longer than {MAX_FILE_BYTES} bytes")])
+        raise ScenarioError(source, [Problem("", f"longer than {MAX_FILE_BYTES} bytes; expected a shorter file")])
     try:
         document = yaml.load(text, _Loader)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
@@ -221,7 +221,7 @@ def check(document: Any, source: str = "scenario") -> dict:
 
 
 def _refused(document: Any) -> list[Problem]:
-    """What the schema has against it."""
+    """Problems found by the schema."""
     errors = sorted(
         _validator(home.scenario_schema()).iter_errors(document),
         key=lambda error: [str(part) for part in error.absolute_path],
@@ -230,7 +230,7 @@ def _refused(document: Any) -> list[Problem]:
 
 
 def _without_surplus(errors: list[jsonschema.ValidationError]) -> list[jsonschema.ValidationError]:
-    """Those that say more than that a list is too long: what is wrong with the entries that it must not have says nothing."""
+    """Errors without those of surplus entries of a list that is too long."""
     bounds = {tuple(error.absolute_path): error.validator_value for error in errors if error.validator == "maxItems"}
 
     def is_surplus(error: jsonschema.ValidationError) -> bool:
@@ -245,7 +245,7 @@ def _without_surplus(errors: list[jsonschema.ValidationError]) -> list[jsonschem
 
 
 def _nearer(error: jsonschema.ValidationError) -> list[jsonschema.ValidationError]:
-    """Of a value that may have several forms: what is wrong with it in the only one that it can have, if there is one."""
+    """Errors of the only alternative that matches the type of a value, if there is one, in place of the error of the value."""
     if error.validator not in ("oneOf", "anyOf"):
         return [error]
     forms: dict[int, list[jsonschema.ValidationError]] = {}
@@ -262,7 +262,7 @@ def _nearer(error: jsonschema.ValidationError) -> list[jsonschema.ValidationErro
 
 
 def _unknown_schedulers(document: dict) -> Iterator[Problem]:
-    """Names that are neither the controller's own nor in `schedulers`: the schema knows their form only."""
+    """Problems of scheduler names that are neither built in nor in `schedulers`; the schema checks only their form."""
     known = [*schema()["$defs"]["scheduler"]["then"]["anyOf"][0]["enum"], *document.get("schedulers", {})]
     if "cores" not in document:
         return
@@ -273,11 +273,11 @@ def _unknown_schedulers(document: dict) -> Iterator[Problem]:
         name = choice["name"] if isinstance(choice, dict) else choice
         if name not in known:
             where = f"{place}/name" if isinstance(choice, dict) else place
-            yield Problem(where, f"there is no scheduler '{name}'; there are {', '.join(known)}")
+            yield Problem(where, f"unknown scheduler '{name}'; expected one of {', '.join(known)}")
 
 
 def placed(document: dict, directory: Path) -> dict:
-    """A scenario of this directory as it may stand in any other: with its own schedulers by their whole paths."""
+    """Scenario of this directory with absolute paths of its custom schedulers, for use in any other directory."""
     if "schedulers" not in document:
         return document
     own = {}
@@ -288,31 +288,31 @@ def placed(document: dict, directory: Path) -> dict:
 
 
 def dump(document: dict, *, compact: bool = False) -> str:
-    """A scenario as YAML that says the same to every reader; `compact` has each list or mapping on one line that fits there."""
+    """Scenario as YAML that all readers interpret alike; `compact` puts lists and mappings that fit on one line."""
     style = {"Dumper": _CompactDumper, "width": 2 * LINE_WIDTH} if compact else {"Dumper": _Dumper}
     return yaml.dump(document, sort_keys=False, **style)
 
 
 def value(written: str) -> Any:
-    """What these words are in a scenario: 12, 1.5, true, text, [1, 2], {a: 1}. Raises ValueError."""
+    """Parses a value with the syntax of a scenario: 12, 1.5, true, text, [1, 2], {a: 1}. Raises ValueError."""
     try:
         return yaml.load(written, _Loader)
     except yaml.YAMLError as error:
-        raise ValueError(f"{written!r} is no value as in a scenario: {' '.join(str(error).split())}") from error
+        raise ValueError(f"{written!r}: not a scenario value: {' '.join(str(error).split())}") from error
 
 
 def schema() -> dict:
-    """The JSON Schema of scenario files. Raises home.HomeNotFound."""
+    """JSON Schema of scenario files. Raises home.HomeNotFound."""
     return json.loads(home.scenario_schema().read_text())
 
 
 KINDS_OF_FLOW = ("udp", "web", "gtp")
-"""Keys of an entry of `flows` that make it another thing than a stream, each with keys of its own."""
+"""Keys of an entry of `flows` that replace the TCP stream, each with separate keys."""
 
 
 def flow_keys(kind: str | None) -> tuple[list[str], list[str]]:
-    """Keys that an entry of `flows` of this kind (of `KINDS_OF_FLOW`; None for a stream) may have beside its ends, and those within its kind: the
-    schema's. Raises home.HomeNotFound."""
+    """Keys of an entry of `flows` of this kind (one of `KINDS_OF_FLOW`; None for a TCP stream) besides its endpoints, and those within its
+    kind, from the schema. Raises home.HomeNotFound."""
     return _flow_keys(home.scenario_schema(), kind)
 
 
@@ -352,20 +352,22 @@ def _matches(
 
 
 MADE_BY = {"flows": "tcp, udp, web or gtp", "routers": "node", "links": "link"}
-"""What adds to lists that cannot be empty."""
+"""Python methods that add to lists that cannot be empty."""
 NO_FLOWS_IN_A_STAR = (
-    "a star alone has no flows of a given size yet; expected traffic of its phases (in Python traffic, tcp, udp, web, file), or a router beside the star "
-    "that is linked to one of its edges"
+    "'flows' need host groups, which a star without routers does not have; expected 'traffic' in 'phases' (in Python traffic, tcp, udp, web, "
+    "file), or routers linked to an edge of the star"
 )
 
 
 def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:
     place = list(error.absolute_path)
     if error.validator == "not" and not error.validator_value:
-        yield Problem(_pointer(place), NO_FLOWS_IN_A_STAR if place == ["flows"] else "this network has no such key")
+        yield Problem(
+            _pointer(place), NO_FLOWS_IN_A_STAR if place == ["flows"] else "not allowed in this type of network"
+        )
         return
     if error.validator == "minItems" and len(place) == 1 and place[0] in MADE_BY:
-        yield Problem(_pointer(place), f"no {place[0]}; expected at least one, in Python by {MADE_BY[place[0]]}")
+        yield Problem(_pointer(place), f"no {place[0]}; expected at least one (in Python: {MADE_BY[place[0]]})")
         return
     if error.validator == "maxItems":
         yield Problem(_pointer(place), f"{len(error.instance)} entries; expected at most {error.validator_value}")
@@ -379,14 +381,16 @@ def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:
     known = list(error.schema["properties"])
     for key in error.instance:
         if key == "kind" and not place and error.instance[key] == "routed":
-            yield Problem("/kind", "'kind' is no key any more; drop the line: what a file has nodes of says what it is")
+            yield Problem(
+                "/kind", "'kind' was removed; expected no 'kind': the network type follows from the sections present"
+            )
         elif key not in known:
             nearest = difflib.get_close_matches(str(key), known, n=1, cutoff=0)[0]
-            yield Problem(_pointer([*place, key]), f"unknown key '{key}'; the nearest known key is '{nearest}'")
+            yield Problem(_pointer([*place, key]), f"unknown key '{key}'; expected '{nearest}' (closest key)")
 
 
 def _of_forms(error: jsonschema.ValidationError) -> Iterator[Problem]:
-    """Of a value that may have one of several forms: what is wrong with the one that it has, or else which there are."""
+    """Problems of the only alternative that matches a value, else one problem with all alternatives."""
     forms: dict[int, list] = {}
     for inner in error.context:
         forms.setdefault(inner.schema_path[0], []).append(inner)
@@ -405,13 +409,13 @@ def _of_forms(error: jsonschema.ValidationError) -> Iterator[Problem]:
             place, "expected one of the keys " + ", ".join(key for choice in choices for key in choice["required"])
         )
     elif all("enum" in choice or "type" in choice for choice in choices):
-        yield Problem(place, f"{error.instance!r} cannot be; expected {' or '.join(map(_form, choices))}")
+        yield Problem(place, f"invalid value {error.instance!r}; expected {' or '.join(map(_form, choices))}")
     else:
         yield Problem(place, error.message)
 
 
 def _form(schema_of: dict) -> str:
-    """One of several forms that a value may have."""
+    """Text of an alternative."""
     if "enum" in schema_of:
         return " or ".join(map(str, schema_of["enum"]))
     words = {
@@ -428,7 +432,7 @@ def _form(schema_of: dict) -> str:
 
 
 def _hint(error: jsonschema.ValidationError) -> str:
-    """What to write instead of what was meant for another type."""
+    """Value to write in place of one of the wrong type."""
     if error.validator != "type":
         return ""
     if error.validator_value == "boolean":
@@ -446,7 +450,7 @@ def _pointer(parts: list) -> str:
 
 
 def _lines(node: yaml.Node, pointer: str = "") -> Iterator[tuple[str, int]]:
-    """JSON pointer and line, from 1, of each key and element of what was read."""
+    """JSON pointer and line, from 1, of each key and element of a document."""
     if isinstance(node, yaml.MappingNode):
         parts = [(_pointer([key.value]), key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
     elif isinstance(node, yaml.SequenceNode):
@@ -459,7 +463,7 @@ def _lines(node: yaml.Node, pointer: str = "") -> Iterator[tuple[str, int]]:
 
 
 def _place(pointer: str, lines: dict[str, int]) -> str:
-    """The line of what is there, or of the nearest place around it."""
+    """Line of a place, or of the closest one that contains it."""
     while pointer and pointer not in lines:
         pointer = pointer.rpartition("/")[0]
     return f"line {lines[pointer]}" if pointer else ""
@@ -493,7 +497,7 @@ class _Loader(yaml.SafeLoader):
         if not self.check_event(yaml.CollectionStartEvent):
             return super().compose_node(parent, index)
         if self._depth == limits.DEPTH[1]:
-            raise yaml.YAMLError(f"line {line}: nested too deeply; at most {limits.DEPTH[1]} levels are right")
+            raise yaml.YAMLError(f"line {line}: nested too deeply; expected at most {limits.DEPTH[1]} levels")
         self._depth += 1
         node = super().compose_node(parent, index)
         self._depth -= 1
@@ -502,23 +506,23 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node, deep=False):
         mapping = super().construct_mapping(node, deep)
         if len(mapping) < len(node.value):
-            raise yaml.YAMLError(f"line {node.start_mark.line + 1}: a key is there twice")
+            raise yaml.YAMLError(f"line {node.start_mark.line + 1}: duplicate key")
         return mapping
 
     def construct_integer(self, node) -> int:
-        """With the prefixes 0x, 0o and 0b, without underscores."""
+        """Parses an integer with the prefixes 0x, 0o and 0b, without underscores."""
         return int(self.construct_scalar(node), 0)
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes what either YAML would take for something else than text."""
+    """Dumper that quotes text that YAML 1.1 or 1.2 would read as another type."""
 
     def ignore_aliases(self, data) -> bool:
         return True
 
 
 class _CompactDumper(_Dumper):
-    """On one line what fits there, but for the document itself."""
+    """Dumper that puts lists and mappings on one line if they fit, except the document itself."""
 
     def serialize(self, node):
         for part in _parts(node):
@@ -527,7 +531,7 @@ class _CompactDumper(_Dumper):
 
 
 def _parts(node: yaml.Node) -> list[yaml.Node]:
-    """Keys, values and elements."""
+    """Keys and values, or elements, of a node."""
     if isinstance(node, yaml.MappingNode):
         return [part for pair in node.value for part in pair]
     return node.value if isinstance(node, yaml.SequenceNode) else []
@@ -541,7 +545,7 @@ def _put_on_lines(node: yaml.Node) -> None:
 
 
 def _length(node: yaml.Node) -> int:
-    """Characters of a node on one line, about."""
+    """Approximate number of characters of a node on one line."""
     return len(node.value) if isinstance(node, yaml.ScalarNode) else sum(2 + _length(part) for part in _parts(node))
 
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario over a grid of parameters and seeds: each run in virtual time, on all cores or on a Dask cluster, into one partitioned set of Parquet files.
+"""Parameter sweeps: a scenario over a grid of parameters and seeds, simulated on all cores or on a Dask cluster, into one partitioned data set of Parquet files.
 
     from slotwise.sweep import Sweep
     Sweep("star4.yaml", {"/controller/scheduler": ["fair", "islip"]}, seeds=range(1, 4)).run("results").frame("queues")
 
 ```text
-OUT/sweep.json                                            what this set is of
-OUT/TABLE/PARAMETER=VALUE/.../seed=SEED/part-0.parquet    what `slotwise simulate --columns` writes, to the byte
-OUT/runs/PARAMETER=VALUE/.../seed=SEED/part-0.parquet     one row: the verdict, the report, SHA-256 of the other files
+OUT/sweep.json                                            properties of the sweep
+OUT/TABLE/PARAMETER=VALUE/.../seed=SEED/part-0.parquet    byte-identical output of `slotwise simulate --columns`
+OUT/runs/PARAMETER=VALUE/.../seed=SEED/part-0.parquet     one row: verdict, report, SHA-256 of the other files
 ```
 """
 
@@ -32,11 +32,11 @@ from slotwise.scenario import Problem, ScenarioError
 
 MOST_RUNS = 1_000_000
 MOST_TEXT_BYTES = 80
-"""Of a value: it is part of a file's name, in which each byte may take three."""
+"""Limit on the text of a value, which is part of a file name with up to three characters per byte."""
 MOST_LISTED = 20
-"""Failed runs in the message of an error."""
+"""Number of failed runs in an error message."""
 AMBIGUOUS = re.compile('[,="]')
-"""In text that stands in the name of a run."""
+"""Characters of a value that are quoted in the name of a run."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 TAKEN = frozenset({"seed", *results.COLUMNS_OF_RUNS})
 
@@ -45,25 +45,25 @@ Axis = list | tuple | range | Mapping[str, Mapping[str, object]]
 
 
 class SweepFailed(SlotwiseError):
-    """Runs came to no report, or wrote no such table; those that came to one stay, and are not made again."""
+    """Runs that ended without a report, or without a requested table; the others stay, and are not repeated."""
 
     def __init__(self, message: str, runs: Mapping[str, str] | None = None):
         self.runs = dict(runs or {})
-        """By name why each of those without a report has none; `Results.failed` has them, too."""
+        """Reasons by name of the runs without a report; `Results.failed` has them, too."""
         super().__init__(message)
 
 
 class Point(NamedTuple):
-    """A place in the grid."""
+    """A point of the grid."""
 
     values: dict[str, Value]
-    """Of each parameter."""
+    """Values of the parameters."""
     text: str
-    """The scenario there."""
+    """Scenario at the point."""
 
     @property
     def name(self) -> str:
-        """In messages."""
+        """Name of the point in messages."""
         return ", ".join(f"{name}={_shown(value)}" for name, value in self.values.items()) or "the scenario"
 
 
@@ -84,10 +84,10 @@ class Sweep:
         sample_frames: int | None = None,
         tables: Iterable[str] | None = None,
     ):
-        """`base`: a file, a dictionary, or what a builder made. `grid`: by JSON pointer (as `set` in docs/experiments.md) the values to put there; its last
-        word is the parameter's name. Or by the parameter's name a dictionary of its values' names, each with what to put at which pointers:
-        `{"load": {"low": {"/phases/0/traffic/0/rate_bps": 10_000_000}, "high": {...}}}`. `seeds` are those of each point. `duration_s` and `sample_frames` as
-        `Document.simulate` has them; `tables` are those to keep, all unless given.
+        """`base`: a file, a dictionary, or a scenario from a builder. `grid`: values by JSON pointer (as `set` in docs/experiments.md), where the
+        last word of the pointer is the parameter's name; or by the parameter's name a dictionary of named values, each with the values to set by
+        JSON pointer: `{"load": {"low": {"/phases/0/traffic/0/rate_bps": 10_000_000}, "high": {...}}}`. `seeds`: seeds of the runs at each point.
+        `duration_s` and `sample_frames`: see `Document.simulate`. `tables`: tables to store (default: all).
 
         Raises InvalidArgument, ScenarioError, or OSError.
         """
@@ -103,17 +103,17 @@ class Sweep:
         count = math.prod([len(axis) for axis in self.axes.values()]) * len(self.seeds)
         if count > MOST_RUNS:
             raise InvalidArgument(
-                f"{count} runs; expected at most {MOST_RUNS}: fewer values or seeds, or several sweeps"
+                f"{count} runs; expected at most {MOST_RUNS} (use fewer values or seeds, or several sweeps)"
             )
         self._options = {"duration_s": duration_s, "sample_frames": sample_frames}
         self._tables = None if tables is None else sorted(tables)
 
     def __len__(self) -> int:
-        """Number of its runs."""
+        """Number of runs."""
         return math.prod([len(axis) for axis in self.axes.values()]) * len(self.seeds)
 
     def points(self) -> Iterator[Point]:
-        """All points of the grid, the last parameter changing first. Raises InvalidArgument where a pointer points nowhere."""
+        """All points of the grid; the last parameter changes first. Raises InvalidArgument for a pointer to a place that does not exist."""
         for chosen in itertools.product(*(axis.items() for axis in self.axes.values())):
             document = copy.deepcopy(self._base)
             for axis, (_, changes) in zip(self.axes, chosen, strict=True):
@@ -136,12 +136,12 @@ class Sweep:
         workers: int | None = None,
         on_run: Callable[[str, bool], None] | None = None,
     ) -> Results:
-        """Makes what is not there yet of the set in the directory `out`, and returns it. `on`, `workers`: where, as `farm.connect` has it. `on_run` hears the
-        name of each run that has ended, and whether all was well with it. A run whose invariants did not hold is a result (`Results.failed`). One that comes
-        to no report is none: the others are made, and SweepFailed lists those at the end.
+        """Executes the missing runs of the data set in the directory `out`, and returns the data set. `on`, `workers`: as in `farm.connect`. `on_run`
+        is called with the name of each completed run, and true if it passed. A run with violated invariants is a result (`Results.failed`); runs
+        that end without a report are not, and are listed by SweepFailed after the others.
 
-        The same files come out, to the byte, wherever runs are made and in whatever order. Raises before anything runs ScenarioError with all that is wrong
-        at the first point that is, InvalidArgument, NoScheduler, OtherVersion, MissingPackage; then SweepFailed, LostRun, ResultsError.
+        Files are byte-identical, independent of place and order of the runs. Raises before the first run: ScenarioError with all problems of the
+        first invalid point, InvalidArgument, NoScheduler, OtherVersion, MissingPackage; later: SweepFailed, LostRun, ResultsError.
         """
         self._check_points()
         files = tuple(_named_files(self._base))
@@ -164,7 +164,7 @@ class Sweep:
         return Results(Path(out))
 
     def _jobs(self, stored: Stored, runs: dict, files: tuple[str, ...]) -> Iterator[Job]:
-        """What is not there yet; `runs` gets what each is."""
+        """Jobs of the missing runs; their values, seeds and digests are added to `runs`."""
         words = ["simulate", "{input}", "--columns", "{out}/columns", "--report", "{out}/report.json"]
         for option, value in self._options.items():
             if value is not None:
@@ -181,11 +181,13 @@ class Sweep:
         tables = {Path(name).stem: content for name, content in made.files.items() if name.startswith("columns/")}
         kept = {name: content for name, content in tables.items() if self._tables is None or name in self._tables}
         if missing := [name for name in self._tables or () if name not in tables]:
-            raise SweepFailed(f"{job.name}: the run wrote no table {', '.join(missing)}; it has {', '.join(tables)}")
+            raise SweepFailed(
+                f"{job.name}: the run wrote no table {', '.join(missing)}; expected one of {', '.join(tables)}"
+            )
         stored.put(*run, report, kept)
 
     def _about(self, identity: dict[str, str]) -> dict:
-        """What all runs of a set have in common."""
+        """Properties common to all runs of a data set."""
         return {
             "scenario": sha256(scenario.dump(self._base).encode()).hexdigest(),
             "parameters": list(self.axes),
@@ -211,40 +213,40 @@ class Sweep:
 
 
 def _report(made: Made) -> tuple[dict | None, str]:
-    """Of a run that came to its end; or none, and why it did not. Elsewhere, or another time, it may."""
+    """Report of a completed run, or None and the reason."""
     try:
         report = json.loads(made.files["report.json"])
         controller, (_, failures) = report["controller"], (report["verdict"]["ok"], report["verdict"]["failures"])
     except (KeyError, ValueError, TypeError):
-        return None, f"slotwise simulate ended with status {made.status} and without a report: {made.reason}"
+        return None, f"slotwise simulate ended with status {made.status} without a report: {made.reason}"
     if controller is None or "interrupted" in failures:
-        return None, f"did not come to its end: {'; '.join(failures)}"
+        return None, f"incomplete run: {'; '.join(failures)}"
     return report, ""
 
 
 def _listed(failed: Mapping[str, str], runs: int, out: str | Path) -> str:
-    """What SweepFailed says: of many runs the first."""
+    """Message of SweepFailed, with the first failed runs."""
     shown = [f"{name}: {reason}" for name, reason in itertools.islice(failed.items(), MOST_LISTED)]
     if len(failed) > MOST_LISTED:
-        shown.append(f"{len(failed) - MOST_LISTED} more: Results('{out}').failed() has them all")
+        shown.append(f"{len(failed) - MOST_LISTED} more: see Results('{out}').failed()")
     return "\n  ".join(
-        [f"{len(failed)} of {runs} runs came to no report, and are made again when the sweep is run again:", *shown]
+        [f"{len(failed)} of {runs} runs ended without a report; running the sweep again repeats them:", *shown]
     )
 
 
 def _axes(grid: Mapping[str, Axis]) -> dict[str, dict[Value, dict[str, object]]]:
-    """By parameter and value what is put at which pointers. Raises InvalidArgument."""
+    """Changes by JSON pointer, for each parameter and value. Raises InvalidArgument."""
     axes: dict[str, dict[Value, dict[str, object]]] = {}
     for key, given in grid.items():
         is_named = isinstance(given, Mapping)
         name = key if is_named else _last_word(key)
         if not NAME.fullmatch(name) or name in TAKEN:
             raise InvalidArgument(
-                f"grid: '{name}' is no name of a parameter; expected a letter, then letters, digits, '_', '.' or '-', and not {', '.join(sorted(TAKEN))}"
+                f"grid: invalid parameter name '{name}'; expected a letter, then letters, digits, '_', '.' or '-', and not {', '.join(sorted(TAKEN))}"
             )
         if name in axes:
             raise InvalidArgument(
-                f"grid: two parameters are called '{name}'; give one a name: {{'name': {{'value': {{'{key}': ...}}}}}}"
+                f"grid: duplicate parameter name '{name}'; expected a named one: {{'name': {{'value': {{'{key}': ...}}}}}}"
             )
         if not is_named and not isinstance(given, (list, tuple, range)):
             raise InvalidArgument(f"grid: {key}: expected a list of values, got {given!r}")
@@ -252,54 +254,54 @@ def _axes(grid: Mapping[str, Axis]) -> dict[str, dict[Value, dict[str, object]]]
             raise InvalidArgument(f"grid: {key}: no values; expected at least one")
         changes = dict(given) if is_named else {_scalar(key, value): {key: value} for value in given}
         if len(changes) < len(given):
-            raise InvalidArgument(f"grid: {key}: a value is there twice")
+            raise InvalidArgument(f"grid: {key}: duplicate value; expected each value once")
         same: dict[str, Value] = {}
         for value, of_value in changes.items():
             other = same.setdefault(results.part(_scalar(key, value)), value)
             if other is not value:
                 raise InvalidArgument(
-                    f"grid: {key}: {other!r} and {value!r} would be one value in the set; expected values that are written differently"
+                    f"grid: {key}: {other!r} and {value!r} have the same text in the data set; expected values with different texts"
                 )
             if not isinstance(of_value, Mapping):
-                raise InvalidArgument(f"grid: {key}: {value}: expected what to put by JSON pointer, got {of_value!r}")
+                raise InvalidArgument(f"grid: {key}: {value}: expected values by JSON pointer, got {of_value!r}")
         _check_column(key, list(changes))
         axes[name] = changes
     return axes
 
 
 def _check_column(key: str, values: list[Value]) -> None:
-    """Refuses numbers that would be others in one column. Raises InvalidArgument."""
+    """Rejects numbers that are not exact in one column. Raises InvalidArgument."""
     fraction = next((value for value in values if isinstance(value, float)), None)
     for value in values:
         if fraction is not None and isinstance(value, int) and value in results.INT64 and not results.is_exact(value):
             raise InvalidArgument(
-                f"grid: {key}: {value} would be {float(value):.0f} in one column with {fraction}; expected integers up to 2^53 beside fractions, or names for the values: "
+                f"grid: {key}: {value} becomes {float(value):.0f} in a column with {fraction}; expected integers up to 2^53 with fractions, or named values: "
                 f"{{'name': {{'value': {{'{key}': ...}}}}}}"
             )
 
 
 def _last_word(where: str) -> str:
-    """Of a pointer, that is no number or star."""
+    """Last part of a pointer that is not an index or an asterisk."""
     words = [
         word for word in where.split("/") if word and word != "-" and not word.isdecimal() and not word.endswith("*")
     ]
     if not where.startswith("/") or not words:
         raise InvalidArgument(
-            f"grid: '{where}' is no JSON pointer such as /controller/scheduler; or expected a dictionary of named values with it"
+            f"grid: '{where}' is not a JSON pointer; expected one such as /controller/scheduler, or a parameter name with a dictionary of named values"
         )
     return words[-1]
 
 
 def _scalar(key: str, value: object) -> Value:
-    """A value that can be part of a file's name and a column."""
+    """Value that can be part of a file name, and of a column. Raises InvalidArgument."""
     if value == results.NONE:
-        raise InvalidArgument(f"grid: {key}: '{value}' is what a set has for None; expected None, or another text")
+        raise InvalidArgument(f"grid: {key}: '{value}' represents None in a data set; expected None, or another text")
     if isinstance(value, str) and 0 < len(value.encode()) <= MOST_TEXT_BYTES and value.isprintable():
         return value
     if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     raise InvalidArgument(
-        f"grid: {key}: {value!r} cannot be a column's value; expected a number, true, false, None or up to {MOST_TEXT_BYTES} bytes of text, or a name for it: "
+        f"grid: {key}: {value!r} is not valid in a column; expected a number, true, false, None or up to {MOST_TEXT_BYTES} bytes of text, or a named value: "
         f"{{'name': {{'value': {{'{key}': ...}}}}}}"
     )
 
@@ -310,13 +312,13 @@ def _seeds(seeds: Iterable[int]) -> list[int]:
         raise InvalidArgument("seeds: none; expected at least one")
     for seed in listed:
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 63:
-            raise InvalidArgument(f"seeds: expected numbers from 0 on, below 2^63, got {seed!r}")
+            raise InvalidArgument(f"seeds: expected integers from 0 to 2^63 - 1, got {seed!r}")
     if len(set(listed)) < len(listed):
-        raise InvalidArgument("seeds: a seed is there twice")
+        raise InvalidArgument("seeds: duplicate seed; expected each seed once")
     return listed
 
 
 def _named_files(document: dict) -> Iterator[str]:
-    """Schedulers of one's own, which each worker needs."""
+    """Files of custom schedulers, which each worker needs."""
     for entry in document.get("schedulers", {}).values():
         yield os.fspath(entry.get("jar") or entry["directory"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which flows a phase's traffic entries stand for. Pure; the same rule as the engine's `scenario` crate."""
+"""Expansion of traffic entries into flows, without side effects, by the rule of the engine's `scenario` crate."""
 
 import re
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ class Flow(NamedTuple):
     source: HostId | RoutedHost
     destination: HostId | RoutedHost
     options: dict
-    """The traffic entry: `kind` and what belongs to it."""
+    """Traffic entry: `kind` and its options."""
     start_ms: int = 0
-    """When it starts, from the start of its phase, or of the run."""
+    """Start in ms, from the start of the phase or the run."""
     name: str | None = None
-    """`GROUP.i` of one that lasts as long as the run: its phase is the last one, its entry counts from 0 among `flows`."""
+    """Name `GROUP.i` of a flow over the whole run; its phase is the last one, its entry an index of `flows`."""
 
     @property
     def kind(self) -> str:
@@ -32,7 +32,7 @@ class Flow(NamedTuple):
 
 
 def flows(scenario: dict, phase: int) -> list[Flow]:
-    """Flows of a phase in the order of its entries, then of sources, then of destinations."""
+    """Flows of a phase, ordered by entry, source and destination."""
     of_phase = scenario["phases"][phase]["traffic"] if "phases" in scenario else []
     return [
         Flow(phase, number, source, destination, entry)
@@ -42,13 +42,13 @@ def flows(scenario: dict, phase: int) -> list[Flow]:
 
 
 def phase_count(scenario: dict) -> int:
-    """How many phases a scenario has; one where the file has none."""
+    """Number of phases of a scenario; 1 for a file without phases."""
     return len(scenario.get("phases", [None]))
 
 
 def run_flows(scenario: dict, run_ms: int) -> list[Flow]:
-    """Flows that last as long as a run of `run_ms`, which may be longer or shorter than the file says: their starts are scaled. Flow i
-    of a group of n starts at the start of the i-th part of the group's `spread_ms`."""
+    """Flows over a whole run of `run_ms`; their starts are scaled from the duration in the file. Flow i of a group of n starts at the
+    start of the i-th part of the group's `spread_ms`."""
     found = []
     last = phase_count(scenario) - 1
     for number, entry in enumerate(scenario.get("flows", [])):
@@ -63,20 +63,20 @@ def run_flows(scenario: dict, run_ms: int) -> list[Flow]:
 
 
 def duration_ms(scenario: dict) -> int:
-    """How long the file says that a run lasts."""
+    """Duration of a run in the file in ms."""
     return (
         sum(phase["duration_ms"] for phase in scenario["phases"]) if "phases" in scenario else scenario["duration_ms"]
     )
 
 
 def _party(scenario: dict, name: str) -> list[HostId] | list[RoutedHost]:
-    """The hosts of a group, or of an edge, or one."""
+    """Hosts of a group or of an edge, or a single host."""
     of_group = [host for host in routed_hosts(scenario) if host.name.rsplit(".", 1)[0] == name]
     return of_group or _hosts_of(scenario, name)
 
 
 def _iperf_options(scenario: dict, entry: dict) -> dict:
-    """What an entry of a star's traffic would say."""
+    """Options as in an entry of a star's traffic."""
     if "udp" in entry:
         payload_bytes = scenario["packet_bytes"] - IP_AND_UDP_BYTES
         # The rate counts IP bytes.
@@ -87,8 +87,8 @@ def _iperf_options(scenario: dict, entry: dict) -> dict:
 
 
 def _host_pairs(scenario: dict, source: str, destination: str) -> Iterator[tuple[HostId, HostId]]:
-    """Every source sends to one host of every destination edge: its own index modulo the number of hosts there.
-    Hosts of one edge are connected only where both ends are named."""
+    """Host pairs: every source sends to one host of every destination edge, with its index modulo the number of hosts there. Hosts of one
+    edge exchange traffic only if both ends are single hosts."""
     targets = _hosts_of(scenario, destination)
     if _is_host(source) and _is_host(destination):
         yield from ((one, other) for one in _hosts_of(scenario, source) for other in targets)
@@ -116,7 +116,7 @@ def _is_host(endpoint: str) -> bool:
 
 
 def kernel_congestion_control(entry: dict) -> str:
-    """What Linux calls the `transport` of a `tcp` or `file` entry. Its reno is NewReno; it has no older one, and no XCP."""
+    """Linux name of the `transport` of a `tcp` or `file` entry. Linux's reno is NewReno; it has neither an older one nor XCP."""
     return {"cubic": "cubic", "highspeed": "highspeed", "newreno": "reno", "reno": "reno"}[
         entry.get("transport", "cubic")
     ]

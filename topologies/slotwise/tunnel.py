@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`slotwise tunnel`: hosts on another machine join a live network, through VXLAN inside WireGuard.
+"""`slotwise tunnel`: connect hosts on another machine to an emulated network, through VXLAN inside WireGuard.
 
 ```text
  near machine: slotwise emulate --attach                        far machine
    edge2 port 1 -- lab0 --+                                  +-- lab0: host h2_0
-   edge2 port 2 -- lab1 --+-- VXLAN -- WireGuard == ... == --+-- lab1: host h2_1, in a namespace of its own if asked
-   probes     ---- labp --+                                  +-- labp: answers
+   edge2 port 2 -- lab1 --+-- VXLAN -- WireGuard == ... == --+-- lab1: host h2_1, with --namespaces in a separate one
+   probes     ---- labp --+                                  +-- labp: replies
 ```
 
-WireGuard is the kernel's, or wireguard-go where the kernel has none. It lets in who has the other end's key, and nobody else. VXLAN would take what anybody sends to its port;
-so it is within a network namespace `lab-wg`, into which nothing leads but WireGuard.
+WireGuard is the kernel's, or wireguard-go if the kernel has none; it accepts only packets with the other end's key. VXLAN accepts any packet sent
+to its port, so it is in a network namespace `lab-wg` that only WireGuard connects.
 """
 
 import argparse
@@ -34,28 +34,28 @@ from slotwise.scenario import HostId, RoutedHost, ScenarioError
 NAME = re.compile(r"[a-z][a-z0-9]{0,9}")
 KEY = re.compile(r"[A-Za-z0-9+/]{43}=")
 NETWORK = ipaddress.IPv4Network("198.18.0.0/15")
-"""For tests between devices (RFC 2544), so no network's own: four addresses a tunnel."""
+"""Block for tests between devices (RFC 2544), unused by networks; four addresses per tunnel."""
 NUMBERS = range(NETWORK.num_addresses // 4)
 VXLAN_PORT = 4789
 DEFAULT_PORT = 51820
 MOST_HOSTS = 255
-"""Each has a VXLAN network identifier of its own; probes have the next one."""
+"""Limit on hosts, which have a VXLAN network identifier each; probes have the next one."""
 WIREGUARD_MTU = 1420
-"""Fits 1500 bytes with IPv6 outside, as WireGuard's own tools have it."""
+"""MTU that fits 1500 bytes with IPv6 outside, the default of WireGuard's tools."""
 VXLAN_BYTES = 50
 KEEPALIVE_S = 25
 PORTS = range(1, 1 << 16)
 MTUS = range(576, 1 << 16)
-"""From what each IPv4 host takes (RFC 791)."""
+"""MTUs, from the size that each IPv4 host accepts (RFC 791)."""
 NAMESPACES = "/run/netns"
 
 
 class TunnelError(SlotwiseError):
-    """A tunnel cannot be made."""
+    """Failure to create a tunnel."""
 
 
 class Tunnel(NamedTuple):
-    """One end."""
+    """One end of a tunnel."""
 
     name: str
     side: str
@@ -64,42 +64,42 @@ class Tunnel(NamedTuple):
 
     @property
     def wireguard(self) -> str:
-        """Its WireGuard interface, and the namespace that has it."""
+        """Name of the WireGuard interface, and of its namespace."""
         return f"{self.name}-wg"
 
     @property
     def probes(self) -> str:
-        """The interface over which it is measured."""
+        """Name of the interface for probes."""
         return f"{self.name}p"
 
     @property
     def local(self) -> ipaddress.IPv4Address:
-        """This end, of WireGuard and of probes, which are networks apart."""
+        """Address of this end, in the separate networks of WireGuard and of probes."""
         return self._address(self.side)
 
     @property
     def remote(self) -> ipaddress.IPv4Address:
-        """The other end."""
+        """Address of the other end."""
         return self._address("far" if self.side == "near" else "near")
 
     @property
     def interfaces(self) -> list[str]:
-        """All that is made of it in the machine's own namespace."""
+        """Names of all interfaces in the machine's root namespace."""
         return [self.wireguard, self.probes, *map(self.interface, range(len(self.hosts)))]
 
     def namespace(self, host: HostId | RoutedHost) -> str:
-        """That of a host at the far end, if each has one of its own."""
+        """Name of a host's namespace at the far end, with --namespaces."""
         return f"{self.name}-{host.node}"
 
     def _address(self, side: str) -> ipaddress.IPv4Address:
         return NETWORK[4 * self.number + (1 if side == "near" else 2)]
 
     def interface(self, index: int) -> str:
-        """That of a host."""
+        """Name of a host's interface."""
         return f"{self.name}{index}"
 
     def entries(self) -> list[dict]:
-        """Of these hosts in the list for `emulate --attach`, at the near end."""
+        """Entries of the hosts in the list for `emulate --attach`, at the near end."""
         switches = {"r": "router", "s": "station", "o": "opsedge", "e": "edge"}
         return [
             {
@@ -113,7 +113,7 @@ class Tunnel(NamedTuple):
 
 
 def chosen(document: dict, names: list[str]) -> list[HostId | RoutedHost]:
-    """Hosts by name (`h2_0`, `lab.1`), or all of a switch (`edge2`; of others by the name in the file). Raises UnknownName."""
+    """Hosts by name (`h2_0`, `lab.1`), or all hosts of a switch (`edge2`; others by name in the file). Raises UnknownName."""
     by_name: dict[str, list[HostId | RoutedHost]] = {}
     for host in scenario.hosts(document):
         by_name[host.name] = [host]
@@ -131,26 +131,26 @@ def chosen(document: dict, names: list[str]) -> list[HostId | RoutedHost]:
             raise UnknownName("host or switch", name, by_name, f"scenario '{document.get('name')}'")
         found += [host for host in by_name[name] if host not in found]
     if len(found) > MOST_HOSTS:
-        raise TunnelError(f"{len(found)} hosts; expected at most {MOST_HOSTS} a tunnel")
+        raise TunnelError(f"{len(found)} hosts; expected at most {MOST_HOSTS} per tunnel")
     return found
 
 
 def new_key(file: Path) -> str:
-    """Writes a new private key to a file that only its owner may read; the public one. Raises TunnelError."""
+    """Writes a new private key to a file that only its owner can read, and returns the public key. Raises TunnelError."""
     private = _said("wg", "genkey")
     try:
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
             out.write(private)
     except OSError as error:
-        raise TunnelError(f"{file}: {error.strerror}; expected a file that is not there yet") from error
+        raise TunnelError(f"{file}: {error.strerror}; expected a new file") from error
     return _said("wg", "pubkey", text=private).strip()
 
 
 def up(tunnel: Tunnel, *, key: Path, peer: str, to: str | None, listen: int, mtu: int, namespaces: bool) -> None:
-    """Makes this end. What it made when something fails is taken away, and nothing else. Raises TunnelError."""
+    """Creates this end. After a failure, everything created is removed again. Raises TunnelError."""
     if not KEY.fullmatch(peer):
         raise TunnelError(
-            f"--peer: '{peer}' is no public key; expected the 44 characters that `slotwise tunnel key` says at the other end"
+            f"--peer: '{peer}' is not a public key; expected the 44 characters printed by `slotwise tunnel key` at the other end"
         )
     _check_key(key)
     if to:
@@ -159,7 +159,7 @@ def up(tunnel: Tunnel, *, key: Path, peer: str, to: str | None, listen: int, mtu
     for interface in tunnel.interfaces:
         if interface in there:
             raise TunnelError(
-                f"interface {interface} is there already; `slotwise tunnel down {tunnel.name}` takes it away, or choose another name"
+                f"interface {interface} already exists; run `slotwise tunnel down {tunnel.name}`, or use another name"
             )
     for namespace in [
         tunnel.wireguard,
@@ -167,7 +167,7 @@ def up(tunnel: Tunnel, *, key: Path, peer: str, to: str | None, listen: int, mtu
     ]:
         if Path(NAMESPACES, namespace).exists():
             raise TunnelError(
-                f"namespace {namespace} is there already; `slotwise tunnel down {tunnel.name}` takes it away where it is of a tunnel, or choose another name"
+                f"namespace {namespace} already exists; run `slotwise tunnel down {tunnel.name}` if it belongs to a tunnel, or use another name"
             )
     _check_number(tunnel)
     with ExitStack() as made:
@@ -176,16 +176,16 @@ def up(tunnel: Tunnel, *, key: Path, peer: str, to: str | None, listen: int, mtu
 
 
 def _check_number(tunnel: Tunnel) -> None:
-    """Refuses a number that another tunnel has: here neither end's address may be there, as packets between two of one machine do not leave it, and in
-    namespaces of tunnels not this end's. Raises TunnelError."""
+    """Rejects the number of another tunnel: neither end's address may exist in the root namespace, since packets between two addresses of one
+    machine do not leave it, nor this end's address in namespaces of tunnels. Raises TunnelError."""
     for namespace in [None, *(each for each in _namespaces() if each.endswith("-wg"))]:
         wanted = {str(tunnel.local)} if namespace else {str(tunnel.local), str(tunnel.remote)}
         for interface, addresses in _addresses(namespace).items():
             if taken := wanted.intersection(addresses):
                 where = f" in namespace {namespace}" if namespace else ""
                 raise TunnelError(
-                    f"--number: {tunnel.number}: interface {interface}{where} has its address {min(taken)} already; expected a number that no other tunnel of this "
-                    "machine has, the same at both ends"
+                    f"--number: {tunnel.number}: interface {interface}{where} already has its address {min(taken)}; expected a number that is unique "
+                    "among the tunnels of this machine, and the same at both ends"
                 )
 
 
@@ -193,26 +193,26 @@ def _check_key(key: Path) -> None:
     try:
         mode = key.stat().st_mode
     except OSError as error:
-        raise TunnelError(f"--key: {key}: {error.strerror}; `slotwise tunnel key {key}` writes one") from error
+        raise TunnelError(f"--key: {key}: {error.strerror}; create it with `slotwise tunnel key {key}`") from error
     if mode & 0o077:
-        raise TunnelError(f"{key}: others may read it; expected a file of mode 600")
+        raise TunnelError(f"{key}: readable by other users; expected a file of mode 600")
 
 
 def _check_endpoint(to: str) -> None:
-    """`wg` takes ports modulo 2^16, and asks for a name again and again."""
+    """Checks an endpoint, since `wg` takes ports modulo 2^16, and keeps looking up unknown names. Raises TunnelError."""
     host, _, port = to.rpartition(":")
     if not host or not port.isdecimal() or int(port) not in PORTS:
         raise TunnelError(f"--to: '{to}'; expected HOST:PORT, the port from {PORTS[0]} to {PORTS[-1]}")
     try:
         socket.getaddrinfo(host.removeprefix("[").removesuffix("]"), int(port), type=socket.SOCK_DGRAM)
     except (OSError, UnicodeError) as error:
-        raise TunnelError(f"--to: '{host}': no address is known here ({getattr(error, 'strerror', error)})") from error
+        raise TunnelError(f"--to: '{host}': cannot be resolved: {getattr(error, 'strerror', error)}") from error
 
 
 def _make(
     tunnel: Tunnel, made: ExitStack, *, key: Path, peer: str, to: str | None, listen: int, mtu: int, namespaces: bool
 ) -> None:
-    """Makes this end, and has `made` take away what there is of it. Raises TunnelError."""
+    """Creates this end, and adds its removal to `made`. Raises TunnelError."""
     _said("ip", "netns", "add", tunnel.wireguard)
     made.callback(_try, "ip", "netns", "delete", tunnel.wireguard)
     _wireguard(tunnel.wireguard)
@@ -248,7 +248,7 @@ def _make(
 
 
 def _vxlan(tunnel: Tunnel, made: ExitStack, interface: str, index: int, namespace: str | None = None) -> None:
-    """Makes an interface whose packets go through WireGuard, in this process's namespace or a new one."""
+    """Creates an interface whose packets go through WireGuard, in this process's namespace or a new one."""
     _said(
         "ip",
         "-n",
@@ -280,7 +280,7 @@ def _vxlan(tunnel: Tunnel, made: ExitStack, interface: str, index: int, namespac
 
 
 def _join(tunnel: Tunnel, made: ExitStack, index: int, host: HostId | RoutedHost, mtu: int, namespaces: bool) -> None:
-    """The interface of a host, at either end."""
+    """Creates the interface of a host, at either end."""
     interface, within, namespace = tunnel.interface(index), [], None
     if tunnel.side == "far" and namespaces:
         namespace = tunnel.namespace(host)
@@ -300,8 +300,8 @@ def _join(tunnel: Tunnel, made: ExitStack, index: int, host: HostId | RoutedHost
 
 
 def down(name: str) -> None:
-    """Takes an end away, however far it was made or taken away, and wherever that was. Its namespace with WireGuard is made first and deleted last; so that says
-    what else is of it: what is called so and has its address, since `lab10` may be of `lab` or of `lab1`. Raises TunnelError."""
+    """Removes an end, complete or not. Its namespace with WireGuard is created first and deleted last, and identifies the rest by name and
+    address, since `lab10` can belong to `lab` or to `lab1`. Raises TunnelError."""
     own, wireguard = re.compile(rf"{name}([0-9]+|p)"), f"{name}-wg"
     within, here = _interfaces(wireguard), _vxlans()
     address = next(iter(_addresses(wireguard).get(wireguard, [])), None) or here.get(f"{name}p")
@@ -325,12 +325,12 @@ def down(name: str) -> None:
 
 
 def _namespaces() -> list[str]:
-    """Names of those that the machine has."""
+    """Names of the machine's namespaces."""
     return [each["name"] for each in json.loads(_said("ip", "-j", "netns", "list") or "[]")]
 
 
 def _vxlans(namespace: str | None = None) -> dict[str, str]:
-    """Interfaces of VXLAN here or in a namespace, each with its own end's address."""
+    """VXLAN interfaces in the root namespace or another one, each with its local address."""
     return {
         link["ifname"]: link.get("linkinfo", {}).get("info_data", {}).get("local", "")
         for link in _links(namespace, "type", "vxlan")
@@ -338,7 +338,7 @@ def _vxlans(namespace: str | None = None) -> dict[str, str]:
 
 
 def _addresses(namespace: str | None = None) -> dict[str, list[str]]:
-    """Addresses of interfaces here or in a namespace."""
+    """Addresses of interfaces in the root namespace or another one."""
     return {
         each["ifname"]: [address["local"] for address in each["addr_info"] if "local" in address]
         for each in _shown(namespace, "address", "show")
@@ -346,17 +346,17 @@ def _addresses(namespace: str | None = None) -> dict[str, list[str]]:
 
 
 def _interfaces(namespace: str | None = None) -> list[str]:
-    """Names of those that there are, here or in a namespace."""
+    """Names of interfaces in the root namespace or another one."""
     return [link["ifname"] for link in _links(namespace)]
 
 
 def _links(namespace: str | None, *which: str) -> list[dict]:
-    """Interfaces here or in a namespace, with all that is known of them."""
+    """Interfaces in the root namespace or another one, with all properties."""
     return _shown(namespace, "link", "show", *which)
 
 
 def _shown(namespace: str | None, *words: str) -> list[dict]:
-    """What `ip` shows, an interface each; of a namespace that cannot be entered none."""
+    """Output of `ip`, one element per interface; empty for a namespace that cannot be entered."""
     where = ["-n", namespace] if namespace else []
     try:
         shown = json.loads(_said("ip", *where, "-j", "-d", *words) or "[]")
@@ -366,13 +366,13 @@ def _shown(namespace: str | None, *words: str) -> list[dict]:
 
 
 def _try(*command: str) -> None:
-    """What there may be nothing of any more."""
+    """Runs a command that may fail because its object no longer exists."""
     with suppress(TunnelError):
         _said(*command)
 
 
 def _wireguard(interface: str) -> None:
-    """Makes a WireGuard interface. Raises TunnelError."""
+    """Creates a WireGuard interface. Raises TunnelError."""
     try:
         _said("ip", "link", "add", interface, "type", "wireguard")
     except TunnelError as error:
@@ -384,13 +384,13 @@ def _wireguard(interface: str) -> None:
 
 
 def _said(*command: str, text: str | None = None) -> str:
-    """What a command prints. Raises TunnelError."""
+    """Runs a command and returns its standard output. Raises TunnelError."""
     try:
         done = subprocess.run(command, input=text or "", capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
         packages = {"wg": "wireguard-tools", "ip": "iproute2"}
         raise TunnelError(
-            f"{command[0]}: not there; Debian: apt install {packages.get(command[0], command[0])}"
+            f"{command[0]}: command not found; on Debian: apt install {packages.get(command[0], command[0])}"
         ) from error
     if done.returncode != 0:
         # wireguard-go has its advice in a box.
@@ -406,14 +406,16 @@ def _listed(text: str) -> list[str]:
 
 def _name(text: str) -> str:
     if not NAME.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"'{text}': expected a small letter, then up to 9 small letters and digits")
+        raise argparse.ArgumentTypeError(
+            f"'{text}': expected a lower-case letter, then up to 9 lower-case letters and digits"
+        )
     return text
 
 
 def _in(numbers: range) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) not in numbers:
-            raise argparse.ArgumentTypeError(f"'{text}': expected a number from {numbers[0]} to {numbers[-1]}")
+            raise argparse.ArgumentTypeError(f"'{text}': expected an integer from {numbers[0]} to {numbers[-1]}")
         return int(text)
 
     return read
@@ -422,62 +424,64 @@ def _in(numbers: range) -> Callable[[str], int]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="slotwise tunnel",
-        description="Hosts on another machine join a live network (docs/tunnels.md). Needs root.",
+        description="Connect hosts on another machine to an emulated network (docs/tunnels.md). Needs root.",
         allow_abbrev=False,
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     key = commands.add_parser(
         "key",
-        help="write a new private key to FILE, and print the public one, which the other end is told",
+        help="write a new private key to FILE, and print the public key for --peer at the other end",
         allow_abbrev=False,
     )
-    key.add_argument("file", type=Path, metavar="FILE")
+    key.add_argument("file", type=Path, metavar="FILE", help="new file for the private key")
     ups = commands.add_parser(
-        "up", help="make one end; the near one prints the list for `slotwise emulate --attach`", allow_abbrev=False
+        "up", help="create one end; the near one prints the list for `slotwise emulate --attach`", allow_abbrev=False
     )
-    ups.add_argument("name", type=_name, metavar="NAME", help="what its interfaces begin with")
+    ups.add_argument("name", type=_name, metavar="NAME", help="prefix of interface names")
     ups.add_argument(
-        "--side", choices=["near", "far"], required=True, help="near: where the network is; far: where the hosts are"
+        "--side", choices=["near", "far"], required=True, help="near: machine of the network; far: machine of the hosts"
     )
-    ups.add_argument("--scenario", type=Path, required=True, metavar="FILE", help="the same at both ends")
+    ups.add_argument(
+        "--scenario", type=Path, required=True, metavar="FILE", help="scenario file, the same at both ends"
+    )
     ups.add_argument(
         "--hosts",
         type=_listed,
         required=True,
         metavar="NAMES",
-        help="hosts (h2_0) or whole switches (edge2), with commas; the same at both ends",
+        help="comma-separated hosts (h2_0) or switches with all hosts (edge2), the same at both ends",
     )
-    ups.add_argument("--key", type=Path, required=True, metavar="FILE", help="this end's private key")
-    ups.add_argument("--peer", required=True, metavar="KEY", help="the other end's public key")
-    ups.add_argument("--to", metavar="HOST:PORT", help="where the other end is; one end may leave it out, and waits")
+    ups.add_argument("--key", type=Path, required=True, metavar="FILE", help="private key of this end")
+    ups.add_argument("--peer", required=True, metavar="KEY", help="public key of the other end")
+    ups.add_argument("--to", metavar="HOST:PORT", help="address of the other end; one end can omit it and waits")
     ups.add_argument(
         "--listen",
         type=_in(PORTS),
         default=DEFAULT_PORT,
         metavar="PORT",
-        help=f"UDP port of this end; {DEFAULT_PORT} unless given",
+        help="UDP port of this end [default: %(default)s]",
     )
     ups.add_argument(
         "--number",
         type=_in(NUMBERS),
         default=0,
         metavar="N",
-        help="tells tunnels of one machine apart; the same at both ends, 0 unless given",
+        help="number of the tunnel, unique on a machine, the same at both ends [default: %(default)s]",
     )
     ups.add_argument(
         "--mtu",
         type=_in(MTUS),
         default=WIREGUARD_MTU,
         metavar="BYTES",
-        help=f"of WireGuard; hosts have {VXLAN_BYTES} less; {WIREGUARD_MTU} unless given",
+        help=f"MTU of WireGuard; hosts have {VXLAN_BYTES} less [default: %(default)s]",
     )
     ups.add_argument(
         "--namespaces",
         action="store_true",
-        help="at the far end, each host in a network namespace NAME-HOST; needed for more than one",
+        help="at the far end, put each host in a network namespace NAME-HOST; required for more than one host",
     )
-    downs = commands.add_parser("down", help="take an end away", allow_abbrev=False)
-    downs.add_argument("name", type=_name, metavar="NAME")
+    downs = commands.add_parser("down", help="remove one end", allow_abbrev=False)
+    downs.add_argument("name", type=_name, metavar="NAME", help="prefix of interface names")
     return parser
 
 
@@ -497,7 +501,7 @@ def main(arguments: list[str] | None = None) -> int:
             if not tunnel.hosts:
                 parser.error("--hosts: expected at least one")
             if tunnel.side == "far" and len(tunnel.hosts) > 1 and not options.namespaces:
-                parser.error(f"{len(tunnel.hosts)} hosts of one network on one machine: expected --namespaces")
+                parser.error(f"{len(tunnel.hosts)} hosts of one network on this machine; expected --namespaces")
             up(
                 tunnel,
                 key=options.key,

@@ -82,11 +82,11 @@ def schema_of_faults() -> dict:
 
 
 def test_faults_that_there_are_not_are_refused():
-    with pytest.raises(UnknownName, match=r"no kind of fault 'link-cutt'; did you mean 'link-cut'\?"):
+    with pytest.raises(UnknownName, match=r"no fault type 'link-cutt'; did you mean 'link-cut'?"):
         Star().fault("link-cutt", 1)
-    with pytest.raises(UnknownName, match="scenario 'star4' has no kind of fault 'router-restart'"):
+    with pytest.raises(UnknownName, match="scenario 'star4' has no fault type 'router-restart'"):
         Star().fault("router-restart", 1, 1)
-    with pytest.raises(UnknownArgument, match="core-down has no option 'edge'; it has for_s"):
+    with pytest.raises(UnknownArgument, match="core-down has no option 'edge'; expected for_s"):
         Star().fault("core-down", 1, edge=1)
     with pytest.raises(UnknownName, match="scenario 'star4' has no edge 'edge7'"):
         Star().fault("link-cut", 1, 1, edge=7)
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_said_with_the_line_that_said_so():
     with pytest.raises(ScenarioError) as refusal:
         star.simulate()
     assert str(refusal.value) == (
-        "scenario 'star4': /phases/0/traffic/0/rate_bp: unknown key 'rate_bp'; the nearest known key is 'rate_bps' "
+        "scenario 'star4': /phases/0/traffic/0/rate_bp: unknown key 'rate_bp'; expected 'rate_bps' (closest key) "
         f"({__file__}:{line})"
     )
 
@@ -117,10 +117,10 @@ def test_what_is_wrong_is_said_with_the_line_that_said_so():
         (
             "edge9",
             "all",
-            "scenario 'star4' has no edge or host 'edge9'; did you mean '.*it has all, edge0, edge1, edge2, edge3",
+            "scenario 'star4' has no edge or host 'edge9'; did you mean '.*expected one of all, edge0, edge1, edge2, edge3",
         ),
-        ("all", "h1_2", "edge1 of scenario 'star4' has no host 'h1_2'; did you mean '.*it has h1_0, h1_1"),
-        ("h7_0", "all", "it has all, edge0, edge1, edge2, edge3"),
+        ("all", "h1_2", "edge1 of scenario 'star4' has no host 'h1_2'; did you mean '.*expected one of h1_0, h1_1"),
+        ("h7_0", "all", "expected one of all, edge0, edge1, edge2, edge3"),
         (3, "all", "no edge or host '3'"),
     ],
 )
@@ -132,7 +132,9 @@ def test_unknown_ends_of_flows_are_refused_with_those_that_there_are(source, des
 
 
 def test_unknown_fibres_are_refused_with_those_that_there_are():
-    with pytest.raises(UnknownFibre, match=r"no fibre 'edge2-core1'; .*it has edge0-core0, edge1-core0, edge2-core0"):
+    with pytest.raises(
+        UnknownFibre, match=r"no fibre 'edge2-core1'; .*expected one of edge0-core0, edge1-core0, edge2-core0"
+    ):
         Star(3).link_change(0.1, edge=2, core=1, up=False)
 
 
@@ -288,7 +290,7 @@ def test_a_run_says_nothing_if_asked_so(command, capfd, quiet):
 
 def test_an_unknown_scheduler_is_refused_before_anything_runs(command):
     place = command(report(ok=True), 0)
-    with pytest.raises(ScenarioError, match="/controller/scheduler: there is no scheduler 'islop'; there are fair, "):
+    with pytest.raises(ScenarioError, match="/controller/scheduler: unknown scheduler 'islop'; expected one of fair, "):
         Star().tcp().simulate(scheduler="islop")
     assert not (place / "arguments").exists()
 
@@ -303,7 +305,7 @@ def test_a_broken_invariant_is_an_exception_with_the_report(command):
 def test_a_run_without_a_report_is_an_exception_with_what_the_program_said(command, capfd):
     command(None, 3, "a warning\nslotwise: the host agent has ended")
     with pytest.raises(
-        RunFailed, match=r"(?s)status 3 and without a report: a warning\nslotwise: the host agent has ended"
+        RunFailed, match=r"(?s)status 3 without a report: a warning\nslotwise: the host agent has ended"
     ) as failure:
         Star().tcp().run()
     assert failure.value.said == ["a warning", "slotwise: the host agent has ended"]

@@ -214,10 +214,10 @@ def test_the_end_of_the_input_ends_a_phase(agent):
 
 def test_a_phase_that_is_given_up_names_the_flows_that_it_waits_for(scenario):
     runs = [FlowRun(flow, None, None, 5201 + number) for number, flow in enumerate(traffic.flows(scenario, 0))]
-    assert hosts.still_there(runs) == "; not at an end: tcp h0_0 -> h1_0, tcp h1_0 -> h0_0, udp h0_0 -> h1_0 and 1 more"
+    assert hosts.still_there(runs) == "; unfinished: tcp h0_0 -> h1_0, tcp h1_0 -> h0_0, udp h0_0 -> h1_0 and 1 more"
     for run in runs[:3]:
         run.has_ended = True
-    assert hosts.still_there(runs) == "; not at an end: file h1_0 -> h0_0"
+    assert hosts.still_there(runs) == "; unfinished: file h1_0 -> h0_0"
     runs[3].has_ended = True
     assert hosts.still_there(runs) == ""
 

@@ -94,15 +94,15 @@ def test_an_installed_package_without_a_home_says_what_to_set(installed, tmp_pat
 
 def test_plots_are_a_command_of_their_own(installed):
     result = subprocess.run([installed / "bin" / "slotwise-plot", "--help"], capture_output=True, text=True, check=True)
-    assert "Draw a report's series" in result.stdout
+    assert "Plot the time series of a report" in result.stdout
 
 
 def test_a_home_that_is_none_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv("SLOTWISE_HOME", str(tmp_path))
     monkeypatch.delenv("SLOTWISE_COMMAND", raising=False)
-    with pytest.raises(HomeNotFound, match=f"SLOTWISE_HOME={tmp_path}: schema/scenario.schema.json is not there"):
+    with pytest.raises(HomeNotFound, match=f"SLOTWISE_HOME={tmp_path}: schema/scenario.schema.json not found"):
         home.root()
-    with pytest.raises(CommandNotFound, match=r"schema/scenario.schema.json is not there"):
+    with pytest.raises(CommandNotFound, match=r"schema/scenario.schema.json not found"):
         home.slotwise_command()
 
 
@@ -125,12 +125,12 @@ def test_root_uses_no_files_above_the_working_directory_that_others_may_change(m
     assert found() == {clone}
     os.chown(clone, 12345, -1)
     for find in (home.root, lambda: home.engine_root(elsewhere / "slotwise")):
-        with pytest.raises(HomeNotFound, match="others may change these files, which root would use"):
+        with pytest.raises(HomeNotFound, match="writable by other users, but used by root"):
             find()
     monkeypatch.setenv("SUDO_UID", "12345")
     assert found() == {clone}
     clone.chmod(0o777)
-    with pytest.raises(HomeNotFound, match="others may change these files"):
+    with pytest.raises(HomeNotFound, match="writable by other users"):
         home.root()
 
 

@@ -46,11 +46,11 @@ def test_more_can_be_added_as_to_any_network_of_routers():
 
 def test_what_a_lambda_network_does_not_have_is_refused_with_what_it_has(tmp_path):
     made = LambdaNetwork(2)
-    with pytest.raises(UnknownName, match="it has hosts0, hosts1"):
+    with pytest.raises(UnknownName, match="expected one of hosts0, hosts1"):
         made.gtp("hosts0", "hosts2")
-    with pytest.raises(UnknownName, match="it has site0, site1"):
+    with pytest.raises(UnknownName, match="expected one of site0, site1"):
         made.hosts("more", "site2")
-    with pytest.raises(UnknownName, match=r"no site 'c'.*it has a, b"):
+    with pytest.raises(UnknownName, match=r"no site 'c'.*expected one of a, b"):
         builders.lambda_network(["a", "b"], lambdas=[("a", "c")])
     with pytest.raises(UnknownArgument, match="lambda_bps"):
         LambdaNetwork(2, lambda_bp=1)

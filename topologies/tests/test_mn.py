@@ -136,7 +136,7 @@ def test_a_fabric_that_does_not_start_says_why(tmp_path):
     harmless(
         tmp_path,
         "agilestar,2,1",
-        "the fabric did not start: slotwise emulate ended with status 3: port 9559 is taken",
+        "the emulator did not start: slotwise emulate ended with status 3: port 9559 is taken",
         built=True,
     )
 
@@ -168,16 +168,16 @@ def harmless(tmp_path: Path, topology: str, said: str, *, built: bool | None = N
         ("opsmesh,1000000000000", "opsmesh: switches: expected at most 1024, got 1000000000000"),
         (
             "opsmesh,5,1,edges_per_switch=1000000000000",
-            "opsmesh: edges_per_switch, of all switches together: expected at most 1024, got 5000000000000",
+            "opsmesh: edges_per_switch, summed over all switches: expected at most 1024, got 5000000000000",
         ),
         ("opsmesh,5,1,seconds=inf", "opsmesh: expected a time in s, got inf"),
-        ("opsmesh,1", "opsmesh: switches: expected two edges at least, got 1"),
-        ("opsmesh,0", "opsmesh: switches: expected two edges at least, got 0"),
+        ("opsmesh,1", "opsmesh: switches: expected at least two edges, got 1"),
+        ("opsmesh,0", "opsmesh: switches: expected at least two edges, got 0"),
         ("lambda,1000000000000", "lambda: sites: expected at most 256, got 1000000000000"),
         ("agile", "expected agile,FILE,NAME=VALUE,..."),
         ("agile,/tmp/none.yaml", "agile: /tmp/none.yaml: No such file or directory"),
         ("agile,/tmp/bad.yaml", "agile: /tmp/bad.yaml: /: 'name' is a required property"),
-        ("agile,/tmp/bad.yaml,edges=3", "agile has no option 'edges'; it has report"),
+        ("agile,/tmp/bad.yaml,edges=3", "agile has no option 'edges'; expected one of report"),
     ],
 )
 def test_a_topology_that_cannot_be_harms_nobody(tmp_path, topology, said):
@@ -192,12 +192,12 @@ def test_a_topology_that_cannot_be_harms_nobody(tmp_path, topology, said):
         ("p4runtime_port=any", "p4runtime_port: expected an integer from 0 to 65535, got 'any'"),
         ("seed=1.5", "seed: expected an integer from 0 to 9007199254740991, got 1.5"),
         ("snaplen=0", "snaplen: expected an integer from 1 to 65535, got 0"),
-        ("snaplen=96", "snaplen: expected beside pcap=DIR"),
-        ("pcap_filter=data", "pcap_filter: expected beside pcap=DIR"),
+        ("snaplen=96", "snaplen: no directory for captures; expected pcap=DIR"),
+        ("pcap_filter=data", "pcap_filter: no directory for captures; expected pcap=DIR"),
         ("target=bmv3", "target: expected engine or bmv2, got 'bmv3'"),
-        ("report=/nodir/x.json", "report: expected a file in a directory that is there, and /nodir is none"),
-        ("report=/tmp", "report: expected a file, and /tmp is a directory"),
-        ("pcap=/tmp/file/captures", "pcap: expected a directory, and /tmp/file is none"),
+        ("report=/nodir/x.json", "report: /nodir is not a directory; expected a file in a directory"),
+        ("report=/tmp", "report: /tmp is a directory; expected a file"),
+        ("pcap=/tmp/file/captures", "pcap: /tmp/file is a file; expected a directory"),
     ],
 )
 @pytest.mark.parametrize("topology", ["opsmesh,3", "agile,/tmp/mesh.yaml"])
@@ -214,7 +214,7 @@ def test_what_the_command_refuses_is_refused_before_a_host_is_built(tmp_path):
 def test_a_fabric_that_dies_while_mininet_tests_harms_nobody(tmp_path):
     (tmp_path / "others.log").touch()
     result = mn(tmp_path, SUDDEN, "--topo", "agilestar,2,1", "--test", "pingall")
-    assert "*** the fabric ended with status 7: slotwise: the glass is broken" in result.stderr
+    assert "*** the emulator ended with status 7: slotwise: the glass is broken" in result.stderr
     assert result.returncode == 1
     assert (tmp_path / "others.log").exists()
 
@@ -291,7 +291,7 @@ def test_fibres_are_cut_by_name_and_mininet_ends_with_the_fabric(tmp_path):
         {"command": "fibre", "name": "edge9-core0", "up": False},
         {"command": "fibre", "name": "edge1-core0", "up": False},
     ]
-    assert "*** the fabric ended with status 7: slotwise: the glass is broken" in said
+    assert "*** the emulator ended with status 7: slotwise: the glass is broken" in said
     assert "never said" not in said.replace("sh echo never said", "")
     assert result.returncode == 1
     assert not list(tmp_path.glob("slotwise-*"))

@@ -95,7 +95,7 @@ def test_what_the_engine_has_as_an_example_is_taken():
             lambda network: network.link_change(1, "right", "middle", rate_bps=1),
             "has no link 'right-middle'; did you mean 'right-left'?",
         ),
-        (lambda network: network.fault("edge-restart", 1, 1), "has no kind of fault 'edge-restart'"),
+        (lambda network: network.fault("edge-restart", 1, 1), "has no fault type 'edge-restart'"),
     ],
 )
 def test_names_that_are_not_there_are_refused_with_those_that_are(build, said):
@@ -217,7 +217,7 @@ def test_what_the_controller_was_told_before_a_star_stays():
             UnknownName,
             "no edge 'edge3'; did you mean 'edge",
         ),
-        (lambda network: network.star(2), InvalidArgument, "has a star already"),
+        (lambda network: network.star(2), InvalidArgument, "already has a star"),
     ],
 )
 def test_what_a_mix_does_not_have_is_refused(build, refused, said):
@@ -231,11 +231,11 @@ def test_what_a_mix_does_not_have_is_refused(build, refused, said):
 @pytest.mark.parametrize(
     "build, said",
     [
-        (lambda network: network.traffic("tcp"), "has no star, and traffic of phases needs one"),
-        (lambda network: network.scheduler_change(1, "fair"), "a scheduler needs one"),
-        (lambda network: network.clocks(), "clocks needs one"),
-        (lambda network: network.optics(), "optics needs one"),
-        (lambda network: network.star(2, seed=3), "seed: scenario 'bottleneck' has its own"),
+        (lambda network: network.traffic("tcp"), "has no star; expected one for traffic of phases"),
+        (lambda network: network.scheduler_change(1, "fair"), "has no star; expected one for a scheduler"),
+        (lambda network: network.clocks(), "has no star; expected one for clocks"),
+        (lambda network: network.optics(), "has no star; expected one for optics"),
+        (lambda network: network.star(2, seed=3), "seed: scenario 'bottleneck' already has one"),
     ],
 )
 def test_what_needs_a_star_is_refused_without(build, said):
@@ -252,12 +252,14 @@ def test_a_star_alone_says_that_it_has_no_sized_flows():
         network.check()
     (problem,) = refused.value.problems
     assert problem.pointer == "/routers" and problem.reason.startswith(
-        "no routers: a star alone has no flows of a given size yet; expected traffic"
+        "no routers: 'flows' need host groups, which a star without routers does not have; expected 'traffic'"
     )
     network.node("unused").link("unused", "edge0", rate_bps=1_000_000, delay_ns=0)
     assert scenario.check(network.scenario)
     document = Star(3).tcp().scenario | {"flows": [{"name": "one", "from": "edge0", "to": "edge1", "bytes": 1000}]}
-    with pytest.raises(ScenarioError, match="/flows: a star alone has no flows of a given size yet"):
+    with pytest.raises(
+        ScenarioError, match="/flows: 'flows' need host groups, which a star without routers does not have"
+    ):
         scenario.check(document)
 
 
@@ -265,8 +267,8 @@ def test_a_network_without_nodes_says_how_they_are_added():
     with pytest.raises(ScenarioError) as refused:
         Network("empty").check()
     said = {problem.pointer: problem.reason for problem in refused.value.problems}
-    assert said["/routers"] == "no routers; expected at least one, in Python by node"
-    assert said["/links"] == "no links; expected at least one, in Python by link"
+    assert said["/routers"] == "no routers; expected at least one (in Python: node)"
+    assert said["/links"] == "no links; expected at least one (in Python: link)"
 
 
 def test_a_flood_of_problems_is_counted():

@@ -63,7 +63,7 @@ def test_a_report_without_frames_and_one_that_is_not_there_are_refused(tmp_path,
     empty = tmp_path / "empty.json"
     empty.write_text(json.dumps({**report(2, 0), "verdict": {}}))
     assert plot.main([str(empty), str(tmp_path / "out.png")]) == 1
-    assert "the report of 'synthetic' has no frames to draw" in capsys.readouterr().err
+    assert "the report of 'synthetic' has no time series to plot" in capsys.readouterr().err
     assert plot.main([str(tmp_path / "none.json"), str(tmp_path / "out.png")]) == 1
     assert "none.json: No such file or directory" in capsys.readouterr().err
 
@@ -77,7 +77,7 @@ def test_what_is_no_report_is_refused_in_one_line(tmp_path, capsys, text):
     source.write_text(text)
     assert plot.main([str(source), str(tmp_path / "out.png")]) == 1
     said = capsys.readouterr().err
-    assert f"slotwise.plot: {source} is no report" in said
+    assert f"slotwise.plot: {source}: not a report" in said
     assert "\n" not in said.rstrip()
     assert not (tmp_path / "out.png").exists()
 
@@ -214,7 +214,7 @@ def test_of_trains_the_part_that_did_not_go_straight_on_is_drawn():
         == len({line.get_linestyle() for line in over_time.get_lines()})
         == 2
     )
-    assert [text.get_text() for text in figure.legends[0].texts] == ["deflected", "refused"], (
+    assert [text.get_text() for text in figure.legends[0].texts] == ["deflected", "blocked"], (
         "no kind that there was not"
     )
     assert [label.get_text() for label in by_switch.get_xticklabels()] == ["s0", "s1"]

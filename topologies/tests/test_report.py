@@ -73,12 +73,14 @@ def test_a_report_that_a_command_wrote_is_opened(report, tmp_path):
 def test_what_is_no_report_is_refused(tmp_path, text):
     file = tmp_path / "report.json"
     file.write_text(text)
-    with pytest.raises(ReportError, match=f"{file} is no report"):
+    with pytest.raises(ReportError, match=f"{file}: not a report"):
         Report.load(file)
 
 
 def test_an_unknown_phase_is_refused_with_those_that_there_are(report):
-    with pytest.raises(UnknownPhase, match="the report has no phase 'tow'; did you mean 'two'\\? it has one, two"):
+    with pytest.raises(
+        UnknownPhase, match="the report has no phase 'tow'; did you mean 'two'\\? expected one of one, two"
+    ):
         report.goodput_bps("tow")
 
 
@@ -105,7 +107,7 @@ def test_without_pandas_it_is_said_how_to_get_it(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(
         MissingPackage,
-        match=r"pandas is needed for frames and not installed; `pip install '/.*/topologies/\[frames\]'",
+        match=r"pandas is required for data frames but not installed; run `pip install '/.*/topologies/\\[frames\\]'",
     ):
         report.flows()
 

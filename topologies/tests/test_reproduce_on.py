@@ -78,7 +78,7 @@ def test_each_run_is_in_its_place_whole(tmp_path, monkeypatch, address, capsys):
     "seed, reason",
     [
         (3, "one seed 3: slotwise: a broken invariant"),
-        (4, "4: the worker sent no done.json; it has made/flows.parquet"),
+        (4, "4: the worker did not send done.json; got made/flows.parquet"),
     ],
 )
 def test_a_run_that_fails_leaves_nothing(tmp_path, monkeypatch, address, capsys, seed, reason):
@@ -93,7 +93,7 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path, monkeypatch, address, 
     (tmp_path / "out").write_text("")
     tell(monkeypatch, tmp_path / "out", 1)
     assert reproduce_on.main([address]) == reproduce_on.REFUSED
-    assert "Not a directory; runs that are there stay" in capsys.readouterr().err
+    assert "Not a directory; existing runs are unchanged" in capsys.readouterr().err
 
 
 def test_an_address_that_does_not_answer_is_said(tmp_path, monkeypatch, capsys):

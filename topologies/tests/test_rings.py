@@ -18,11 +18,11 @@ def test_what_a_ring_does_not_have_is_refused_with_what_it_has():
     ring = Ring(3)
     with pytest.raises(UnknownName, match="station0-station1, station1-station2, station2-station0"):
         ring.span_change(1, "station0", "station2", False)
-    with pytest.raises(UnknownName, match="it has station0, station1, station2"):
+    with pytest.raises(UnknownName, match="expected one of station0, station1, station2"):
         ring.hosts("more", "station3")
-    with pytest.raises(UnknownName, match="it has hosts0, hosts1, hosts2"):
+    with pytest.raises(UnknownName, match="expected one of hosts0, hosts1, hosts2"):
         ring.tcp("hosts0", "hosts3")
-    with pytest.raises(UnknownName, match=r"no kind of fault 'router-restart'.*station-restart"):
+    with pytest.raises(UnknownName, match=r"no fault type 'router-restart'.*station-restart"):
         ring.fault("station-restart", 1, 0.1).fault("router-restart", 1, 0.1)
     with pytest.raises(UnknownArgument, match="rate_bps"):
         Ring(3, rate_bp=1)

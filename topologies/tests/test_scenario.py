@@ -90,7 +90,7 @@ def test_hosts_of_our_scenarios_are_where_the_engine_has_them(tmp_path, name, ho
     ("text", "said"),
     [
         ("{", "not YAML"),
-        ("a: 1\na: 2", "twice"),
+        ("a: 1\na: 2", "duplicate key"),
         ("a: &x [1]\nb: *x", "aliases"),
         ("a: !!str 5", "line 1: tags are not supported"),
         ("a: 1\nb:\t5", "not YAML"),
@@ -177,7 +177,7 @@ def test_a_file_that_is_too_long_is_not_read(tmp_path):
 def test_unknown_key_names_file_place_and_nearest_key(star):
     star["frame"]["slot_nss"] = 1
     with pytest.raises(
-        ScenarioError, match=r"^mine: /frame/slot_nss: unknown key 'slot_nss'; the nearest known key is 'slot_ns'$"
+        ScenarioError, match=r"^mine: /frame/slot_nss: unknown key 'slot_nss'; expected 'slot_ns' \(closest key\)$"
     ):
         scenario.check(star, "mine")
 

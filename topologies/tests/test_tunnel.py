@@ -37,19 +37,19 @@ def test_the_near_end_says_what_the_network_is_told():
 @pytest.mark.parametrize(
     "arguments, reason",
     [
-        (["up", "Lab"], "'Lab': expected a small letter"),
-        (["up", "lab/../x"], "expected a small letter"),
-        (["up", "averylongname"], "up to 9 small letters and digits"),
+        (["up", "Lab"], "'Lab': expected a lower-case letter"),
+        (["up", "lab/../x"], "expected a lower-case letter"),
+        (["up", "averylongname"], "up to 9 lower-case letters and digits"),
         (["down", "-x"], "the following arguments are required|expected"),
         ([*UP, "--key", "k", "--hosts", ""], "--hosts: expected at least one"),
-        ([*UP, "--key", "k", "--hosts", "edge2"], "2 hosts of one network on one machine: expected --namespaces"),
-        ([*UP, "--key", "k", "--hosts", "h2_0", "--number", "32768"], "expected a number from 0 to 32767"),
+        ([*UP, "--key", "k", "--hosts", "edge2"], "2 hosts of one network on this machine; expected --namespaces"),
+        ([*UP, "--key", "k", "--hosts", "h2_0", "--number", "32768"], "expected an integer from 0 to 32767"),
         ([*UP, "--key", "k", "--hosts", "h2_0", "--number", "-1"], "expected"),
         (
             [*UP, "--key", "k", "--hosts", "h2_0", "--listen", "99999"],
-            "--listen: '99999': expected a number from 1 to 65535",
+            "--listen: '99999': expected an integer from 1 to 65535",
         ),
-        ([*UP, "--key", "k", "--hosts", "h2_0", "--mtu", "10"], "--mtu: '10': expected a number from 576 to 65535"),
+        ([*UP, "--key", "k", "--hosts", "h2_0", "--mtu", "10"], "--mtu: '10': expected an integer from 576 to 65535"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments, reason, capsys):
@@ -66,17 +66,17 @@ def test_keys_that_others_may_read_or_that_are_none_are_refused(tmp_path, capsys
     up = [*UP, "--hosts", "h2_0", "--key", str(key)]
     key.chmod(0o644)
     assert tunnel.main(up) == 2
-    assert "others may read it; expected a file of mode 600" in capsys.readouterr().err
+    assert "readable by other users; expected a file of mode 600" in capsys.readouterr().err
     key.chmod(stat.S_IRUSR)
     assert tunnel.main([*up, "--peer", "secret"]) == 2
-    assert "'secret' is no public key; expected the 44 characters" in capsys.readouterr().err
+    assert "'secret' is not a public key; expected the 44 characters" in capsys.readouterr().err
     assert tunnel.main([*up, "--key", str(tmp_path / "none")]) == 2
     assert "--key: " in (said := capsys.readouterr().err) and "No such file" in said and "`slotwise tunnel key " in said
     for to, reason in (
         ("10.0.0.1:99999", "expected HOST:PORT, the port from 1 to 65535"),
         ("10.0.0.1", "expected HOST:PORT"),
         (":1", "HOST:PORT"),
-        ("no host:1", "no address is known"),
+        ("no host:1", "cannot be resolved"),
     ):
         assert tunnel.main([*up, "--to", to]) == 2
         assert "--to: '" in (said := capsys.readouterr().err) and reason in said
@@ -87,5 +87,5 @@ def test_keys_that_others_may_read_or_that_are_none_are_refused(tmp_path, capsys
 def test_a_program_that_is_not_there_is_said_with_its_package(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert tunnel.main(["key", str(tmp_path / "key")]) == 2
-    assert "wg: not there; Debian: apt install wireguard-tools" in capsys.readouterr().err
+    assert "wg: command not found; on Debian: apt install wireguard-tools" in capsys.readouterr().err
     assert not (tmp_path / "key").exists()
