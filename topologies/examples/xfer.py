@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A file over XCP through two live P4 routers, between two network namespaces.
+"""Transfer a file over XCP through two P4 routers in real time, between two network namespaces.
 
 sudo unshare --net build/venv/bin/python topologies/examples/xfer.py FILE STORED [--mbps N] [--bmv2]
 """
@@ -15,17 +15,17 @@ from slotwise import SlotwiseError
 from slotwise.routers import Chain, Link, ip
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("file", type=Path)
-parser.add_argument("stored", type=Path, help="must not exist yet")
+parser.add_argument("file", type=Path, help="file to send")
+parser.add_argument("stored", type=Path, help="file to write, which must not exist")
 parser.add_argument(
-    "--mbps", type=int, default=20, help="what XCP reckons with at the first link, which carries 100 Mb/s"
+    "--mbps", type=int, default=20, help="XCP capacity of the first link in Mb/s, of a link rate of 100 Mb/s"
 )
-parser.add_argument("--bmv2", action="store_true", help="routers are simple_switch_grpc")
+parser.add_argument("--bmv2", action="store_true", help="run the routers on simple_switch_grpc")
 options = parser.parse_args()
 if not options.file.is_file():
     parser.error(f"{options.file}: no such file")
 if options.stored.exists():
-    parser.error(f"{options.stored}: is there already")
+    parser.error(f"{options.stored}: already exists")
 
 try:
     ip("link", "set", "lo", "up")

@@ -25,7 +25,7 @@ def xfer(*arguments, **environment) -> subprocess.CompletedProcess:
 
 @pytest.mark.parametrize(
     ("sent", "stored", "said"),
-    [("none", "stored", "none: no such file"), ("sent", "sent", "sent: is there already")],
+    [("none", "stored", "none: no such file"), ("sent", "sent", "sent: already exists")],
 )
 def test_files_are_looked_at_before_anything_is_built(namespaces, tmp_path, sent, stored, said):
     (tmp_path / "sent").touch()

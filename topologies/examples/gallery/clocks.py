@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Edges whose clocks are up to 50 ppm off join by invitation and follow the master's in P4: how far their slots are off."""
+"""Edges with clocks up to 50 ppm off join by discovery and ranging and track the master's clock in P4: slot timing errors."""
 
 from matplotlib import pyplot
 
@@ -12,8 +12,8 @@ clocks = star.simulate(columns="clocks", quiet=True).columns("clocks")
 figure, axes = pyplot.subplots(figsize=(6, 3), layout="constrained")
 for edge, rows in clocks[clocks["slots"] > 0].groupby("edge"):
     axes.semilogy(rows["time_s"], rows["worst_error_ns"], label=edge)
-axes.axhline(10_000, color="#888888", linestyle=":", label="guard")
-axes.set(xlabel="time, s", ylabel="worst error of a slot, ns")
+axes.axhline(10_000, color="#888888", linestyle=":", label="guard time")
+axes.set(xlabel="time, s", ylabel="max slot timing error, ns")
 axes.legend()
 figure.savefig("clocks.png", dpi=100)
-print(f"{clocks['worst_error_ns'].max()} ns at most, of a guard of 10000")
+print(f"max {clocks['worst_error_ns'].max()} ns, with a guard time of 10000 ns")

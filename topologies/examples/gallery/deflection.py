@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A mesh of optical packet switches without buffers: trains that find their output busy take another way around."""
+"""A mesh of optical packet switches without buffers: bursts that find their output busy are deflected to another path."""
 
 from matplotlib import pyplot
 
@@ -17,7 +17,7 @@ for deflections, colour in (("none", "#d9822b"), (3, "#1f5fa8")):
         switches = mesh.simulate(columns="mesh", quiet=True).columns("switches")
         lost.append(100 * switches["dropped"].sum() / switches[["straight", "deflected", "dropped"]].sum().sum())
     axes.plot(loads, lost, "o-", label=f"deflections: {deflections}", color=colour)
-    print(f"{lost[0]:.2f} % lost at a tenth of the load, deflections: {deflections}")
-axes.set(xlabel="load of each edge's wavelength", ylabel="trains dropped, % of passages")
+    print(f"{lost[0]:.2f} % lost at 10 % load, deflections: {deflections}")
+axes.set(xlabel="load of each edge's wavelength", ylabel="bursts dropped, % per hop")
 axes.legend()
 figure.savefig("deflection.png", dpi=100)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two cores share the load of four edges; at 0.25 s one fibre of edge 1 is cut, and its traffic goes by the other core."""
+"""Two cores share the load of four edges; at 0.25 s a fibre pair of edge 1 goes down, and its traffic moves to the other core."""
 
 from matplotlib import pyplot
 
@@ -19,4 +19,4 @@ axes.axvline(0.25, color="#888888", linestyle=":")
 axes.set(xlabel="time, s", ylabel="utilization", ylim=(0, 1))
 axes.legend()
 figure.savefig("failover.png", dpi=100)
-print(f"{port[port['time_s'] > 0.3]['utilization'].mean():.2f} of the fibre that is left")
+print(f"{port[port['time_s'] > 0.3]['utilization'].mean():.2f} utilization of the remaining fibre")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""GTP shares a receiver max-min fair: a session that can send little leaves the rest to the others, as one after the other joins."""
+"""GTP shares a receiver max-min fair: a session with a low source limit leaves the rest to the others, as one after the other joins."""
 
 from matplotlib import pyplot
 

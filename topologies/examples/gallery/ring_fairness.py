@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Parking lot on a packet ring: four stations send to the fifth through one congested span, and share it alike (iPT)."""
+"""Parking lot on a packet ring: four stations send to the fifth through one congested span and share it equally (iPT)."""
 
 from matplotlib import pyplot
 

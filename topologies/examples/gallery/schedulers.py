@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A hot pair among quiet ones, under five schedulers: how much of what the others leave each gives it."""
+"""A hotspot pair among lightly loaded pairs under five schedulers: its goodput from the remaining capacity."""
 
 from matplotlib import pyplot
 
@@ -15,6 +15,6 @@ for scheduler in ("fair", "maximum-weight", "solstice", "islip", "pim"):
 figure, axes = pyplot.subplots(figsize=(6, 3), layout="constrained")
 axes.barh(list(found), list(found.values()), color="#1f5fa8")
 axes.invert_yaxis()
-axes.set_xlabel("goodput of the hot pair, Mb/s of a fibre of 100 Mb/s")
+axes.set_xlabel("goodput of the hotspot pair on a 100 Mb/s fibre, Mb/s")
 figure.savefig("schedulers.png", dpi=100)
 print(f"{found['fair']:.1f} Mb/s with fair")

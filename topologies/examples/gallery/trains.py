@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packets put together into trains at the edges: fewer decisions for optical switches and less overhead, for some delay."""
+"""Packets assembled into bursts at the edges: fewer decisions in optical switches and less overhead, for some delay."""
 
 from matplotlib import pyplot
 
@@ -16,8 +16,8 @@ for size_bytes in sizes:
     delays_ms.append(report.flows()["delay_ns_mean"].mean() / 1e6)
 figure, (above, below) = pyplot.subplots(2, sharex=True, figsize=(6, 4), layout="constrained")
 above.plot(sizes, packets, "o-", color="#1f5fa8")
-above.set(ylabel="packets a train", ylim=(0, None))
+above.set(ylabel="packets per burst", ylim=(0, None))
 below.plot(sizes, delays_ms, "o-", color="#d9822b")
-below.set(xlabel="largest train, bytes", ylabel="mean delay, ms", ylim=(0, None))
+below.set(xlabel="maximum burst size, bytes", ylabel="mean delay, ms", ylim=(0, None))
 figure.savefig("trains.png", dpi=100)
-print(f"{packets[-1]:.1f} packets a train, {delays_ms[-1] - delays_ms[0]:.2f} ms later")
+print(f"{packets[-1]:.1f} packets per burst, {delays_ms[-1] - delays_ms[0]:.2f} ms more delay")

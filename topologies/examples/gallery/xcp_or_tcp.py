@@ -16,6 +16,6 @@ for transport, colour in (("xcp", "#1f5fa8"), ("reno", "#d9822b")):
     axes.plot(link["time_s"], link["queue_bytes"] / 1000, label=transport, color=colour)
     late = link[link["time_s"] > 4]
     print(transport, f"utilization {late['utilization'].mean():.3f}, queue {late['queue_bytes'].mean() / 1000:.1f} kB")
-axes.set(xlabel="time, s", ylabel="bytes waiting, kB")
+axes.set(xlabel="time, s", ylabel="queue, kB")
 axes.legend()
 figure.savefig("xcp_or_tcp.png", dpi=100)

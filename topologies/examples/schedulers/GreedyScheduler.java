@@ -4,7 +4,7 @@ import org.slotwise.star.schedule.Scheduler;
 import org.slotwise.star.schedule.SchedulerProvider;
 import org.slotwise.star.schedule.SchedulerSettings;
 
-/** Slot by slot, who wants most is connected first: the example of docs/write-your-own.md. */
+/** Connects the pair with the largest demand first in each slot: the example of docs/write-your-own.md. */
 public final class GreedyScheduler implements SchedulerProvider, Scheduler {
     @Override
     public String name() {
@@ -13,7 +13,7 @@ public final class GreedyScheduler implements SchedulerProvider, Scheduler {
 
     @Override
     public String description() {
-        return "Slot by slot, who wants most first.";
+        return "In each slot, the largest demand first.";
     }
 
     @Override

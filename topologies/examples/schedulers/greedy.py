@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scheduler of one's own that is asked over HTTP: slot by slot, who wants most is connected first (docs/write-your-own.md)."""
+"""Custom scheduler called over HTTP: in each slot, the pair with the largest demand is connected first (docs/write-your-own.md)."""
 
 import json
 import sys
