@@ -6,20 +6,20 @@
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
 help:
-	@echo 'make run        set up, then run the main job: topologies/star4.yaml with Mininet hosts; results in run/'
-	@echo 'make check      before a commit: format, lint, and the tests of what changed'
+	@echo 'make run        set up, then emulate topologies/star4.yaml with Mininet hosts; results in run/'
+	@echo 'make check      before a commit: check format, lint, and run the tests of what changed'
 	@echo 'make test       set up, then run the tests of CI'
-	@echo 'make nightly    set up, then run what CI leaves out: live networks, browser, BMv2, quick experiments, ...'
-	@echo 'make setup      install what is missing and build'
-	@echo 'make wheel      a Python wheel with engine, controller and compiled P4, in build/dist'
-	@echo 'make deb        a Debian package with what live networks need, in build/dist'
-	@echo 'make docs       the documentation as a site, links checked, in build/site'
+	@echo 'make nightly    set up, then run the tests that CI leaves out: emulation, browser, BMv2, quick experiments'
+	@echo 'make setup      install missing dependencies and build'
+	@echo 'make wheel      build a Python wheel with engine, controller and compiled P4, in build/dist'
+	@echo 'make deb        build a Debian package with the dependencies of emulation, in build/dist'
+	@echo 'make docs       build the documentation site and check its links, in build/site'
 	@echo 'make p4         compile the P4 programs (needs p4c or a container engine)'
-	@echo 'make bench      measure the engine, a live switch and the scheduler'
-	@echo 'make stf-corpus SOURCES=DIR  run p4c'"'"'s own STF tests (DIR: its sources; needs p4c)'
-	@echo 'make diff-bmv2  random tables and packets on the engine and on simple_switch_grpc (needs it)'
-	@echo 'make clean-net  delete what killed runs have left'
-	@echo 'make clean      delete everything that was built'
+	@echo 'make bench      benchmark the engine, a switch in real time and the scheduler'
+	@echo 'make stf-corpus SOURCES=DIR  run the STF tests of p4c (DIR: its sources; needs p4c)'
+	@echo 'make diff-bmv2  compare the engine with simple_switch_grpc on random tables and packets (needs it)'
+	@echo 'make clean-net  delete the remains of killed runs'
+	@echo 'make clean      delete all build results'
 
 setup:
 	@scripts/setup
@@ -55,7 +55,7 @@ bench: setup
 	mvn --quiet --file controller/pom.xml --projects bench --also-make test --activate-profiles bench -DskipTests
 
 stf-corpus: setup
-	@scripts/stf-corpus $(or $(SOURCES),$(error SOURCES is a clone of https://github.com/p4lang/p4c))
+	@scripts/stf-corpus $(or $(SOURCES),$(error missing SOURCES; expected a clone of https://github.com/p4lang/p4c))
 
 diff-bmv2: setup
 	@scripts/diff-bmv2 $(if $(SEED),--seed $(SEED)) $(if $(CASES),--cases $(CASES))

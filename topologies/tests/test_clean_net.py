@@ -143,8 +143,8 @@ def test_what_may_belong_to_a_living_run_is_left_alone(namespaces, tmp_path):
         assert f"{one} lives" in lines
     assert re.search(r"\d+ \(sleep\)", result.stderr)
     for doubt, why in (
-        ("/nowhere/slotwise-lost", "there is none"),
-        (f"{tmp_path}/slotwise-fifo", "it cannot be looked at"),
+        ("/nowhere/slotwise-lost", "lock not found"),
+        (f"{tmp_path}/slotwise-fifo", "lock not readable"),
     ):
         assert any(doubt in line and why in line for line in result.stderr.splitlines()), result.stderr
     assert (tmp_path / "slotwise-seen" / "lock").exists()

@@ -57,7 +57,7 @@ def test_only_a_port_that_a_run_needs_is_in_its_way(namespaces, port, status):
         check=False,
     )
     assert result.returncode == status, result.stderr
-    assert (f"port {port} (controller, REST) is taken" in result.stderr) == (status == 1)
+    assert (f"port {port} (controller, REST) is in use" in result.stderr) == (status == 1)
 
 
 def test_the_rest_interface_of_every_application_is_fuzzed(tmp_path):
@@ -175,7 +175,7 @@ def test_a_page_that_is_not_built_again_says_so(summing, load_script, monkeypatc
     monkeypatch.setattr(web.shutil, "which", lambda name: None)
     web.check()
     (line,) = [line for line in capsys.readouterr().out.splitlines() if re.search(summing.OWN_SKIP, line)]
-    assert line.startswith("not run: page built again, with its own tests: ")
+    assert line.startswith("not run: page built again, with its tests: ")
 
 
 def test_a_part_whose_tests_are_all_skipped_has_not_failed(summing, tmp_path):
