@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every test of a switch program starts from. Nothing here knows which target is tested."""
+"""Base of all tests of switch programs, independent of the tested target."""
 
 import queue
 import time
@@ -23,7 +23,7 @@ _switches = {}
 
 
 def _switch():
-    """One connection for all tests: a second stream with the same election id would be refused."""
+    """One connection for all tests, since a second stream with the same election id is rejected."""
     params = testutils.test_params_get()
     key = (params["grpc"], params["device_id"])
     if key not in _switches:
@@ -32,13 +32,13 @@ def _switch():
 
 
 class SwitchTest(BaseTest):
-    """Starts with the program freshly pushed: empty tables, zero registers and counters."""
+    """Test that starts with a newly pushed program: empty tables, zero registers and counters."""
 
     program = None
 
     @staticmethod
     def seal(data):
-        """A message as it goes between switch and controller."""
+        """Message between switch and controller."""
         return sealed(data)
 
     def setUp(self):
@@ -53,11 +53,11 @@ class SwitchTest(BaseTest):
             self.switch.packet_ins.get()
 
     def send(self, port, *parts):
-        """Send one frame made of headers and bytes into a port of the switch."""
+        """Sends one frame made of headers and bytes into a port of the switch."""
         self.dataplane.send(0, port, frame(*parts))
 
     def expect(self, port, *parts):
-        """The next frame that leaves by `port` is exactly this one."""
+        """Expects exactly this frame as the next one at output `port`."""
         found = self.received(port)
         self.assertEqual(found.hex(), frame(*parts).hex(), f"frame on port {port}")
 
@@ -81,7 +81,7 @@ class SwitchTest(BaseTest):
         self.assertTrue(self.switch.packet_ins.empty(), "packet-in")
 
     def expect_drop(self, reason, count=1):
-        """`count` packets have been dropped for this reason since the test began, none for another, none sent."""
+        """Expects `count` packets dropped for this reason since the start of the test, none for another, none sent."""
         self.await_drops(reason, count)
         found = {r.name: self.drops(r) for r in wire.DropReason if self.drops(r)}
         self.assertEqual(found, {reason.name: count})
@@ -93,18 +93,18 @@ class SwitchTest(BaseTest):
             pass
 
     def drops(self, reason):
-        """Packets dropped for this reason, but those that a test's own helpers sent to be dropped."""
+        """Packets dropped for this reason, without those that helpers of the test sent to be dropped."""
         return self.switch.counter("drops", reason)[0] - self.markers[reason]
 
     def handled(self, port):
-        """Return when all that was sent into `port` has been handled: a frame sent last has been dropped."""
+        """Waits until all frames sent into `port` have been processed: the last one has been dropped."""
         ether_type = wire.ETHERTYPE_LINECARD if port == wire.PORT_LINECARD else wire.ETHERTYPE_OPTICAL
         self.send_marker(
             wire.DropReason.BAD_VERSION, port, ethernet(ether_type), bytes([UNKNOWN_VERSION << 4]) + bytes(15)
         )
 
     def send_marker(self, reason, port, *parts):
-        """Send a frame that is dropped for `reason`, and return when it has been."""
+        """Sends a frame that is dropped for `reason`, and waits for the drop."""
         before = self.drops(reason)
         self.send(port, *parts)
         self.await_drops(reason, before + 1)
@@ -112,7 +112,7 @@ class SwitchTest(BaseTest):
         self.assertEqual(self.drops(reason), before, f"frames into port {port} not handled in time")
 
     def packet_outs_handled(self, port):
-        """Return when all packet-outs have been handled: one sent last has come out by `port`."""
+        """Waits until all packet-outs have been processed: the last one has left by `port`."""
         marker = frame(ethernet(0x88B7), b"marker")
         self.switch.packet_out(port, marker)
         self.expect(port, marker)
@@ -140,7 +140,7 @@ RING_PAYLOAD_BYTES = {
 
 
 def with_check(data, header, payload_bytes):
-    """A frame with a check behind its header, if it has one; `payload_bytes` of a header says how much more is checked."""
+    """Frame with a CRC behind its header, if it has one; `payload_bytes` of a header is the length of the checked payload."""
     start, end = wire.Ethernet.SIZE, wire.Ethernet.SIZE + header.SIZE
     if len(data) < end or int.from_bytes(data[start - 2 : start], "big") != wire.ETHERTYPE_OPTICAL:
         return data
@@ -149,7 +149,7 @@ def with_check(data, header, payload_bytes):
 
 
 def sealed(data):
-    """A frame as it goes between switch and controller: with its check, if it has an optical header."""
+    """Frame between switch and controller, with a CRC if it has an optical header."""
     return with_check(
         data,
         wire.Optical,
@@ -158,7 +158,7 @@ def sealed(data):
 
 
 def sealed_on_ring(data):
-    """A frame with a ring header, with its check."""
+    """Frame with a ring header and its CRC."""
     return with_check(data, wire.Ring, lambda header: RING_PAYLOAD_BYTES.get(header.kind, 0))
 
 
@@ -175,7 +175,7 @@ def ethernet(ether_type, dst=0xFFFFFFFFFFFF, src=0x020000000001):
 
 
 def tick(slot, frame_number=0, repeat=0, local_ns=0):
-    """A slot tick as a line card sends it."""
+    """Slot tick of a line card."""
     return (
         ethernet(wire.ETHERTYPE_LINECARD),
         linecard(wire.LineCardKind.SLOT_TICK),
@@ -184,7 +184,7 @@ def tick(slot, frame_number=0, repeat=0, local_ns=0):
 
 
 def checksum(header):
-    """The IPv4 header's checksum, from its definition."""
+    """Checksum of an IPv4 header."""
     data = frame(wire.Ipv4(**{**header.__dict__, "checksum": 0}))
     total = sum(int.from_bytes(data[i : i + 2], "big") for i in range(0, len(data), 2))
     while total >> 16:
@@ -193,7 +193,7 @@ def checksum(header):
 
 
 def ipv4(dst, payload=b"", **fields):
-    """An IPv4 header with a right checksum for `payload`."""
+    """IPv4 header with a correct checksum for `payload`."""
     defaults = dict(version=4, ihl=5, total_len=20 + len(payload), ttl=64, protocol=253, src=0x0A000001, dst=dst)
     header = wire.Ipv4(**{**defaults, **fields})
     return wire.Ipv4(**{**header.__dict__, "checksum": checksum(header)})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A core with three fibres. Its clock is the target's own, in the target's unit, and runs while a test does: each test
-sets guard, slot and packet duration to nothing or to an age, so that neither unit nor speed matters."""
+"""Core with three fibres. Its clock is the target's, in the target's unit, and runs during a test: each test sets guard time, slot and
+packet duration to zero or to a very long time, so that neither unit nor speed matters."""
 
 from slotwise import wire
 from support.base import SwitchTest, ethernet, optical, tick

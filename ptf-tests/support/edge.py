@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An edge with two hosts' ports and one fibre, as master (edge 4) or as slave (edge 1)."""
+"""Edge with two host ports and one fibre, as master (edge 4) or as member (edge 1)."""
 
 from slotwise import wire
 from support.base import SwitchTest, ethernet, frame, linecard, optical, sealed, tick
@@ -37,14 +37,14 @@ class EdgeTest(SwitchTest):
         self.send(wire.PORT_LINECARD, *tick(slot, **fields))
 
     def at(self, frame_number):
-        """It is this frame: a slot begins that nobody uses."""
+        """Starts an unused slot of this frame."""
         self.send_marker(wire.DropReason.NO_SIGNALING, wire.PORT_LINECARD, *tick(UNUSED_SLOT, frame_number))
 
     def grant(self, bank, slot, queue):
         self.switch.insert("slot_schedule", {"core": 0, "bank": bank, "slot": slot}, "grant", queue=queue)
 
     def expect_open(self, queue, local_ns=0):
-        """The gate of `queue` is opened for the slot that began at `local_ns`."""
+        """Expects the gate of `queue` to open for the slot that started at `local_ns`."""
         self.expect(
             wire.PORT_LINECARD,
             ethernet(wire.ETHERTYPE_LINECARD),
@@ -55,12 +55,12 @@ class EdgeTest(SwitchTest):
         )
 
     def beacon(self, src_edge=MASTER, dst_edge=SLAVE, **fields):
-        """A beacon as it comes to a slave."""
+        """Beacon received by a member."""
         self.send(FIBRE, *beacon(src_edge, dst_edge, **fields))
         self.handled(FIBRE)
 
     def commit(self, next_version, first_frame=0):
-        """A commit from the controller."""
+        """Commit of the controller."""
         parts = beacon(self.edge, self.edge, next_version=next_version, first_frame=first_frame % (1 << 32))
         self.switch.packet_out(wire.PORT_SELF, sealed(frame(*parts)))
         self.packet_outs_handled(OTHER_HOST_PORT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many mutated frames and one digest of all that a switch made of them: every target must come to the same."""
+"""Many mutated frames and one digest of the switch's outputs, which must be the same for every target."""
 
 import hashlib
 import time
@@ -18,7 +18,7 @@ END = frame(ethernet(wire.ETHERTYPE_OPTICAL), b"end")
 
 
 class Numbers:
-    """Pseudo-random numbers that no version of Python changes."""
+    """Pseudo-random numbers that are the same in all versions of Python."""
 
     def __init__(self, seed):
         self.seed, self.count = seed, 0
@@ -35,7 +35,7 @@ class Numbers:
 
 
 def mutate(numbers, whole):
-    """The frame itself, or with a few bits turned, cut short, drawn out, or with another body."""
+    """Returns the frame itself, or with flipped bits, truncated, extended, or with another payload."""
     kind = numbers.below(5)
     if kind == 1:
         turned = bytearray(whole)
@@ -92,7 +92,7 @@ class Hostile:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def send_and_wait(self, port, data, marker_port):
-        """Send one frame and return when it has been handled: a marker sent after it has been dropped or has left."""
+        """Sends one frame and waits until it has been processed: a marker sent after it has been dropped or has left."""
         before = self.marker_bytes()
         if port == wire.PORT_CPU:
             self.switch.packet_out(wire.PORT_SELF, data)
@@ -105,12 +105,12 @@ class Hostile:
             self.assertLess(time.monotonic(), deadline, f"frame into port {port} not handled in time: {data.hex()}")
 
     def marker_bytes(self):
-        """Grows by a marker's length with each marker; a hostile frame, dropped, adds less than that."""
+        """Counter that grows by a marker's length with each marker; a dropped hostile frame adds less."""
         self.collect()
         return self.markers_left * len(MARKER) + self.switch.counter("drops")[1]
 
     def collect(self, timeout_s=0):
-        """Take what has left the switch; the last frame, or None."""
+        """Receives all frames that left the switch; returns the last one, or None."""
         last = None
         while isinstance(result := self.dataplane.poll(device_number=0, timeout=timeout_s), self.dataplane.PollSuccess):
             last = result.packet

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An edge of optical packet switches: a host, another edge, a line card that closes trains."""
+"""OPS edge with a host, another edge, and a line card that closes bursts."""
 
 from slotwise import wire
 from slotwise.wire import LabelKind, LineCardKind, OpticalKind, TrainPart
@@ -34,7 +34,7 @@ class LabelTest(e.EdgeTest):
         self.switch.insert("ipv4_route", {"dst": (0x0A020000, 16)}, "to_edge", edge=e.REMOTE)
 
     def set_fibres(self):
-        """Fibres of two wavelengths for data, and one for probes."""
+        """Fibres with two data wavelengths and one for probes."""
         self.switch.set_default("fibre_params", "set_fibres", wavelengths=WAVELENGTHS, fibre_shift=SHIFT)
 
     def queue(self, port, queue=e.REMOTE, traffic_class=0):
@@ -59,7 +59,7 @@ class LabelTest(e.EdgeTest):
         )
 
     def send_packet(self, payload, **fields):
-        """A packet of a host for the other edge; it as it is to leave."""
+        """Sends a packet of a host for the other edge; returns it as expected at the output."""
         header = ipv4(REMOTE_HOST, payload, **fields)
         self.send(e.HOST_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=e.MAC, src=e.HOST_MAC), header, payload)
         return frame(ipv4(**{**header.__dict__, "ttl": header.ttl - 1, "checksum": 0}), payload)
@@ -109,7 +109,7 @@ class LabelTest(e.EdgeTest):
         )
 
     def close(self, queue, packets, carried, first=None, **fields):
-        """The card has closed a train of so many packets that carry so many bytes, the first one `first`."""
+        """Line card closed a burst with this number of packets and bytes, starting with `first`."""
         overhead = FRAME_BYTES - self.framing
         self.from_card(
             LineCardKind.TRAIN_TICK,
@@ -130,7 +130,7 @@ class LabelTest(e.EdgeTest):
     def expect_label(
         self, number, carried, packets=1, queue=e.REMOTE, port=e.FIBRE, wavelength=0, traffic_class=0, tag=0
     ):
-        """The card's train gets this number."""
+        """Expects this number for the line card's burst."""
         length = carried + packets * (FRAME_BYTES - self.framing) + wire.Label.SIZE
         self.expect_at_card(
             LineCardKind.TRAIN_LABEL,

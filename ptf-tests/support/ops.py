@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An optical packet switch with three fibres of two wavelengths for data and one for probes. Its clock is the target's own, in the
-target's unit, and runs while a test does: trains last for no time or for an age, so that neither unit nor speed matters."""
+"""Optical packet switch with three fibres of two data wavelengths and one for probes. Its clock is the target's, in the target's unit,
+and runs during a test: bursts are extremely short or long, so that neither unit nor speed matters."""
 
 from slotwise import wire
 from slotwise.wire import LabelKind, LineCardKind, OpticalKind, TrainFate, TrainPart
@@ -62,14 +62,14 @@ class OpsTest(SwitchTest):
         self.switch.insert("label_route", {"dst_edge": edge}, "to_fibres", **choices)
 
     def occupy(self, port=OUT, came_by=IN):
-        """This output is busy for an age from now on."""
+        """Makes this output busy for the whole test."""
         dst = {0: HERE, 1: THERE, 2: ELSEWHERE}[(port - wire.PORT_OPTICAL_BASE) >> SHIFT]
         wavelength = (came_by - wire.PORT_OPTICAL_BASE) % (1 << SHIFT)
         self.send(came_by, train(dst, length=AGE_BYTES, packets=1000, part=TrainPart.FIRST, wavelength=wavelength))
         self.received(port)
 
     def switched(self, port=OUT, came_by=IN, left=None, **fields):
-        """A train of one packet leaves by `port`; `left` are the fields of its label that have changed, but for the hops."""
+        """Expects a single-packet burst at output `port`; `left`: changed fields of its label, except the hops."""
         self.send(came_by, train(**fields))
         self.expect(port, train(**{**fields, "hops_left": fields.get("hops_left", HOPS) - 1, **(left or {})}))
 
@@ -78,7 +78,7 @@ class OpsTest(SwitchTest):
         self.assertEqual({name: count for name, count in found.items() if count}, counts)
 
     def expect_refused(self, reason, *frames, port=IN):
-        """All of them are dropped, and change nothing: no output is busy, no train under way, no train counted."""
+        """Expects all frames to be dropped without effect: every output stays idle, and no burst is in transmission or counted."""
         for count, data in enumerate(frames, 1):
             self.send(port, data)
             self.await_drops(reason, count)
@@ -119,7 +119,7 @@ def optical(dst=THERE, src=SOURCE, part=TrainPart.ONLY, queue=QUEUE, **fields):
 
 
 def train(dst=THERE, src=SOURCE, part=TrainPart.ONLY, queue=QUEUE, payload=PAYLOAD, length=None, light=None, **fields):
-    """The first frame of a train, or all of it. Without a length the label has the frame's own."""
+    """First frame of a burst, or a whole burst. Without a length, the label has that of the frame."""
     parts = [
         ethernet(wire.ETHERTYPE_OPTICAL),
         label(dst, src, **fields),
@@ -146,7 +146,7 @@ def probe(
     flags=0,
     **fields,
 ):
-    """A probe for a wavelength; `feedback` with its sign."""
+    """Probe for a wavelength, with signed `feedback`."""
     return frame(
         ethernet(wire.ETHERTYPE_OPTICAL),
         label(

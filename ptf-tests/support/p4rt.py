@@ -34,7 +34,7 @@ def program(json_path, p4info_path, device_id):
 
 
 class Switch:
-    """The primary controller of one device."""
+    """Primary controller of one device."""
 
     def __init__(self, address, device_id):
         self.device_id = device_id
@@ -72,7 +72,7 @@ class Switch:
         self._channel.close()
 
     def push(self, json_path, p4info_path):
-        """Install a program; tables, registers and counters start afresh."""
+        """Installs a program, which resets tables, registers and counters."""
         self.info, request = program(json_path, p4info_path, self.device_id)
         self._push(request, timeout=TIMEOUT_S)
 

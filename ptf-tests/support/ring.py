@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A station in the middle of a ring of eight, with a host. Its card's ticks are sent by hand, so no test depends on a clock."""
+"""Station in the middle of a ring of eight, with a host. The tests send the line card's ticks, so that none depends on a clock."""
 
 from slotwise import wire
 from slotwise.wire import LineCardKind, RingClass, RingKind, RingMode
@@ -79,7 +79,7 @@ class RingTest(SwitchTest):
         self.send(HOST_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=MAC), ipv4(dst, PAYLOAD, **fields), PAYLOAD)
 
     def expect_added(self, port=EAST, hops=HOPS, traffic_class=RingClass.BEST_EFFORT, sequence=1, ringlet=0, **fields):
-        """The packet of send_ip has been added to the ring."""
+        """Expects the packet of send_ip on the ring."""
         self.expect(
             port,
             ethernet(wire.ETHERTYPE_OPTICAL, dst=MAC),
@@ -90,7 +90,7 @@ class RingTest(SwitchTest):
         )
 
     def pass_through(self, size, source=1, weight=1, ttl=None, traffic_class=RingClass.BEST_EFFORT):
-        """`size` bytes of a packet of `source` for another station go through."""
+        """Forwards `size` bytes of a transit packet from `source` to another station."""
         ttl = ttl or STATIONS - (STATION - source) + 1
         parts = transit(size, source=source, weight=weight, traffic_class=traffic_class)
         self.send(WEST, ethernet(wire.ETHERTYPE_OPTICAL), ring(ttl=ttl, **parts[0]), *parts[1:])
@@ -99,13 +99,13 @@ class RingTest(SwitchTest):
     # ---- the card
 
     def tick(self, added=0, committed=0, hol_delay_ns=0, repeat=0, local_ns=0, port=EAST):
-        """An interval has ended in which the card has added so many bytes."""
+        """Ends an interval with this number of bytes added by the line card."""
         self.added = (self.added + added) % (1 << 32)
         self.committed += committed
         self.send(wire.PORT_LINECARD, *ring_tick(port, repeat, hol_delay_ns, self.added, self.committed, local_ns))
 
     def expect_limits(self, *limits, ticks=None, port=EAST):
-        """The card is told these (hops, rate), None is any rate; the rates that it was told."""
+        """Expects these limits (hops, rate; None: any rate) at the line card; returns the rates."""
         found = self.received(wire.PORT_LINECARD)
         header = frame(ethernet(wire.ETHERTYPE_LINECARD), linecard(LineCardKind.ADD_LIMITS, port))
         self.assertEqual(found[: len(header)].hex(), header.hex())
@@ -131,13 +131,13 @@ class RingTest(SwitchTest):
     # ---- messages
 
     def told(self, *entries, port=EAST, **fields):
-        """A message of the next station has been handled."""
+        """Sends a message of the next station and waits until it has been processed."""
         self.sequence += 1
         self.send(port, fairness(*entries, **{"sequence": self.sequence, **fields}))
         self.handled(port)
 
     def expect_told(self, *entries, sequence=1, ttl=1, port=WEST, destination=BEFORE, ringlet=0):
-        """The station before this one is told these (head, hops, reach, rate)."""
+        """Expects an advertisement of these (head, hops, reach, rate) to the previous station."""
         expected = fairness(
             *entries,
             sequence=sequence,
@@ -154,14 +154,14 @@ class RingTest(SwitchTest):
 
 
 class TickedTest(RingTest):
-    """An interval has ended before, in which nothing happened."""
+    """Tests after an idle interval."""
 
     def setUp(self):
         super().setUp()
         self.tick_and_expect(ticks=0)
 
     def congest(self, transit_bytes=900, added=900, source=1):
-        """This station and `source` fill the link."""
+        """Fills the link by this station and `source`."""
         self.pass_through(transit_bytes, source)
         self.tick(added=added)
 
@@ -194,7 +194,7 @@ def ring(**fields):
 
 
 def transit(size, **fields):
-    """Fields of the ring header, and what follows it, of a frame of `size` bytes."""
+    """Fields of the ring header and the headers behind it, for a frame of `size` bytes."""
     rest = size - wire.Ethernet.SIZE - wire.Ring.SIZE - wire.RingData.SIZE
     return fields, wire.RingData(queue=HOPS, inner_type=0x88B7, sequence=7), bytes(rest)
 
@@ -212,5 +212,5 @@ def fairness_parts(*entries, sequence=1, source=NEXT, destination=STATION, weigh
 
 
 def fairness(*entries, **fields):
-    """A message with (head, hops, reach, rate) entries, 64 bytes."""
+    """Message with (head, hops, reach, rate) entries, 64 bytes."""
     return sealed_on_ring(fairness_parts(*entries, **fields))

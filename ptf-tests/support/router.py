@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A router with two ports, one with an XCP controller."""
+"""Router with two ports, one with an XCP controller."""
 
 from slotwise import wire
 from support.base import SwitchTest

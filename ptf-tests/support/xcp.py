@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XCP packets and interval ticks, and what they lead to, in whole units: ns, 1/4 ns, 1/16 byte/s."""
+"""XCP packets and interval ticks, and their effects, in whole units: ns, 1/4 ns, 1/16 byte/s."""
 
 from slotwise import wire
 from slotwise.wire import FlowOp, IntervalTimer, LineCardKind, XcpFormat, XcpVerdict
@@ -23,7 +23,7 @@ def rate(bits_per_second):
 
 
 def header(rtt_ns=RTT_NS, spacing_ns=10 * MS, wanted=LARGEST, **fields):
-    """Of a sender with one packet each `spacing_ns`."""
+    """XCP header of a sender with one packet every `spacing_ns`."""
     defaults = dict(
         protocol=TCP,
         length=wire.XCP_LENGTH,
@@ -37,12 +37,12 @@ def header(rtt_ns=RTT_NS, spacing_ns=10 * MS, wanted=LARGEST, **fields):
 
 
 def delta_of(xcp):
-    """delta_throughput with its sign."""
+    """Signed delta_throughput."""
     return xcp.delta_throughput - (1 << 32 if xcp.delta_throughput >> 31 else 0)
 
 
 class XcpMixin:
-    """Of a SwitchTest that says where XCP packets enter and leave, and what they look like there."""
+    """Mixin of a SwitchTest that defines input and output of XCP packets, and their format there."""
 
     in_port = out_port = None
 
@@ -50,7 +50,7 @@ class XcpMixin:
         return ipv4(self.xcp_dst, shim.encode() + payload)
 
     def through(self, shim, payload=PAYLOAD):
-        """Send a packet and return its shim as it leaves; all behind the shim is as it was."""
+        """Sends a packet and returns its shim at the output; the payload behind it must be unchanged."""
         self.send(
             self.in_port, ethernet(wire.ETHERTYPE_IPV4, dst=self.mac), self.xcp_packet(shim, payload), shim, payload
         )
@@ -65,7 +65,7 @@ class XcpMixin:
         self.assertEqual(self.through(shim, payload), shim)
 
     def expect_near(self, found, exact, units=1):
-        """Within the bounds of the arithmetic: 2^-26, a margin over docs/xcp.md's sum, and roundings to a unit."""
+        """Expects a value within the error of the arithmetic: 2^-26, a margin over the sum in docs/xcp.md, and rounding to a unit."""
         self.assertLessEqual(abs(found - exact), units + abs(exact) / (1 << 26), f"found {found}, exact {exact}")
 
     def send_interval_tick(self, queue, timer, local_ns, least_backlog_bytes=0, **report):
@@ -78,7 +78,7 @@ class XcpMixin:
         )
 
     def timer(self, queue, timer, local_ns, **fields):
-        """Let a timer tick; the time until its next tick as the answer says."""
+        """Triggers a timer tick; returns the time until the next one from the response."""
         self.send_interval_tick(queue, timer, local_ns, **fields)
         found = self.received(wire.PORT_LINECARD)
         op = FlowOp.SET_CONTROL_TIMER if timer == IntervalTimer.CONTROL else FlowOp.SET_QUEUE_TIMER
@@ -104,7 +104,7 @@ class XcpMixin:
         )
 
     def interval(self, packets, start_ns=START_NS, length_ns=RTT_NS):
-        """A control interval with so many packets of one sender, all granted nothing yet."""
+        """Control interval with this number of packets of one sender, all without a grant yet."""
         self.control(start_ns)
         for _ in range(packets):
             self.assertEqual(self.granted(), 0)
