@@ -48,7 +48,7 @@ class MissingPackage(SlotwiseError, ImportError):
     """An optional Python package that is not installed."""
 
 
-MOST_LISTED = 24
+MAX_LISTED = 24
 
 
 def _listed(names: list[str]) -> str:
@@ -56,5 +56,5 @@ def _listed(names: list[str]) -> str:
         return "none"
     if len(names) == 1:
         return names[0]
-    shown = f"one of {', '.join(names[:MOST_LISTED])}"
-    return f"{shown} ... ({len(names)} in total)" if len(names) > MOST_LISTED else shown
+    shown = f"one of {', '.join(names[:MAX_LISTED])}"
+    return f"{shown} ... ({len(names)} in total)" if len(names) > MAX_LISTED else shown

@@ -7,6 +7,7 @@ an edge are packets of the link's MTU with checksums that are already computed.
 
 import os
 from collections.abc import Iterable
+from typing import ClassVar
 
 from mininet.log import setLogLevel
 from mininet.net import Mininet

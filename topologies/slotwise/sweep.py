@@ -33,7 +33,7 @@ from slotwise.scenario import Problem, ScenarioError
 MOST_RUNS = 1_000_000
 MOST_TEXT_BYTES = 80
 """Limit on the text of a value, which is part of a file name with up to three characters per byte."""
-MOST_LISTED = 20
+MAX_LISTED = 20
 """Number of failed runs in an error message."""
 AMBIGUOUS = re.compile('[,="]')
 """Characters of a value that are quoted in the name of a run."""
@@ -226,9 +226,9 @@ def _report(made: Made) -> tuple[dict | None, str]:
 
 def _listed(failed: Mapping[str, str], runs: int, out: str | Path) -> str:
     """Message of SweepFailed, with the first failed runs."""
-    shown = [f"{name}: {reason}" for name, reason in itertools.islice(failed.items(), MOST_LISTED)]
-    if len(failed) > MOST_LISTED:
-        shown.append(f"{len(failed) - MOST_LISTED} more: see Results('{out}').failed()")
+    shown = [f"{name}: {reason}" for name, reason in itertools.islice(failed.items(), MAX_LISTED)]
+    if len(failed) > MAX_LISTED:
+        shown.append(f"{len(failed) - MAX_LISTED} more: see Results('{out}').failed()")
     return "\n  ".join(
         [f"{len(failed)} of {runs} runs ended without a report; running the sweep again repeats them:", *shown]
     )
