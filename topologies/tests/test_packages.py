@@ -14,7 +14,7 @@ from slotwise import home
 
 ROOT = home.root()
 OWN_NETWORK = ["unshare", "--net", "--", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
-README_LINE = re.compile(r"(?m)^python -c '(.+)'$")
+README_PROGRAM = re.compile(r"(?ms)^```python\n(.+?)^```$")
 
 
 def run(*command: object, **options) -> str:
@@ -90,8 +90,8 @@ def test_a_wheel_gives_the_same_report_as_the_clone(prefix, tmp_path):
 
 
 def test_python_of_a_wheel_runs_what_the_readme_says(prefix, tmp_path):
-    (line,) = README_LINE.findall((ROOT / "README.md").read_text())
-    said = run(prefix / "bin" / "python", "-c", line, cwd=tmp_path, env={})
+    (program,) = README_PROGRAM.findall((ROOT / "README.md").read_text())
+    said = run(prefix / "bin" / "python", "-c", program, cwd=tmp_path, env={})
     # Each of two hosts at four edges to one host at each other edge.
     goodput = ast.literal_eval(said.splitlines()[-1])
     assert len(goodput) == 24 and all(bps > 0 for bps in goodput.values())
