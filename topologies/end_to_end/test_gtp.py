@@ -362,7 +362,7 @@ def test_a_daemon_asks_for_a_session_of_its_own_with_a_token_over_tls(pair, tmp_
         (granted_by + shown, "--ca must name a file"),
         (granted_by + shown + ["--ca", str(Authority(tmp_path, "stranger").certificate)], "its certificate is refused"),
         (["--granted-by", url.replace("https", "http"), *granted_by[2:], *shown], "must be https"),
-        ([*granted_by[:-1], "nobody", *tls, *shown], "there is no such node"),
+        ([*granted_by[:-1], "nobody", *tls, *shown], "unknown node 'nobody'"),
     ]
     for options, said in refused:
         command = [pair.command, "gtp", "serve", str(pair.served), "--bind", f"{SERVER}:0", "--key", pair.key, *options]

@@ -197,7 +197,7 @@ def test_the_controller_tells_a_congested_station_what_it_may_add(card, tmp_path
         assert ways(rest, 0) == [(1, 0, 1), (2, 0, 2), (3, 1, 1)]
         dark = {"device_id": 3001, "port": wire.PORT_RING_EAST, "up": False}
         assert ask(rest, "apps/ring/ports", dark) == dark
-        said.until("ways around the ring changed")
+        said.until("ring paths changed")
         assert ways(rest, 0) == [(1, 1, 3), (2, 1, 2), (3, 1, 1)]
         settled = await_that(
             "the new ways", lambda: all(each["settled"] for each in ask(rest, "apps/ring/stations")["stations"]) or None

@@ -166,7 +166,7 @@ def test_a_controllers_page_shows_what_rest_says_and_changes_arrive(chromium, st
 
         emulation.send_signal(signal.SIGINT)
         choose(page, "news")
-        page.get_by_label("What happened").get_by_text("edge 0 is not there").wait_for()
+        page.get_by_label("What happened").get_by_text("edge 0 disconnected").wait_for()
 
 
 def test_a_controllers_page_is_for_who_has_the_token(chromium, star):

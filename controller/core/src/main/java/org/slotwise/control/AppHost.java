@@ -37,17 +37,17 @@ public final class AppHost {
      */
     public AppHost(List<? extends App<?>> apps) {
         if (apps.isEmpty()) {
-            throw new ConflictException("there is no application");
+            throw new ConflictException("no applications; expected at least one");
         }
         this.apps = List.copyOf(apps);
         for (int i = 0; i < apps.size(); i++) {
             App<?> app = apps.get(i);
             if (!ID.matcher(app.id()).matches()) {
-                throw new ConflictException("'" + app.id() + "' is no name of an application: lower-case letters, digits, hyphens");
+                throw new ConflictException("invalid application name '" + app.id() + "'; expected lower-case letters, digits and hyphens");
             }
             for (App<?> other : apps.subList(0, i)) {
                 if (other.id().equals(app.id())) {
-                    throw new ConflictException("there are two applications '" + app.id() + "'");
+                    throw new ConflictException("duplicate application '" + app.id() + "'");
                 }
                 other.owns().overlap(app.owns()).ifPresent(common -> {
                     throw new ConflictException(
@@ -58,10 +58,11 @@ public final class AppHost {
         for (App<?> app : apps) {
             for (String other : app.orders()) {
                 if (app(other).isEmpty() || !app(other).orElseThrow().orders().isEmpty()) {
-                    throw new ConflictException("application '" + app.id() + "' needs application '" + other + "', which is not there, or gives orders itself");
+                    throw new ConflictException("application '" + app.id() + "': cannot send requests to application '" + other
+                            + "', which is missing or sends requests itself");
                 }
                 app.conflict(app(other).orElseThrow()).ifPresent(reason -> {
-                    throw new ConflictException("application '" + app.id() + "' cannot give orders to '" + other + "': " + reason);
+                    throw new ConflictException("application '" + app.id() + "': cannot send requests to application '" + other + "': " + reason);
                 });
             }
         }
@@ -136,7 +137,7 @@ public final class AppHost {
                 }
             }
         } else {
-            throw new IllegalArgumentException("an order is for one application");
+            throw new IllegalArgumentException("application request without a recipient");
         }
         return commands;
     }
@@ -144,7 +145,7 @@ public final class AppHost {
     /** Gives an order to one application; IllegalArgumentException if there is none of that name. */
     public List<Command> onOrder(long nowNs, String id, Event.Order order) {
         List<Command> commands = new ArrayList<>();
-        App<?> app = app(id).orElseThrow(() -> new IllegalArgumentException("there is no application '" + id + "'"));
+        App<?> app = app(id).orElseThrow(() -> new IllegalArgumentException("unknown application '" + id + "'"));
         tell(nowNs, apps.indexOf(app), order, commands);
         return commands;
     }
@@ -158,7 +159,7 @@ public final class AppHost {
             if (command instanceof Command.ToApp) {
                 Command.ToApp order = (Command.ToApp) command;
                 if (!apps.get(app).orders().contains(order.app())) {
-                    throw new IllegalStateException("application '" + apps.get(app).id() + "' gives orders to '" + order.app() + "'");
+                    throw new IllegalStateException("application '" + apps.get(app).id() + "': undeclared request to '" + order.app() + "'");
                 }
                 commands.addAll(onOrder(nowNs, order.app(), order.order()));
             } else {
@@ -171,8 +172,8 @@ public final class AppHost {
     private Command.Write numbered(int app, Command.Write write) {
         Optional<Update> foreign = apps.get(app).owns().foreign(write);
         if (foreign.isPresent()) {
-            throw new IllegalStateException("application '" + apps.get(app).id() + "' writes to device " + write.device()
-                    + " what it does not own: " + foreign.get());
+            throw new IllegalStateException("application '" + apps.get(app).id() + "': write to device " + write.device()
+                    + ": entry not owned: " + foreign.get());
         }
         return apps.size() == 1 ? write
                 : new Command.Write(write.device(), write.batch() * apps.size() + app, write.updates());

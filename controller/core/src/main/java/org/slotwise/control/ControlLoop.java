@@ -96,7 +96,7 @@ public final class ControlLoop {
         ask(() -> {
             guarded(() -> carryOut(host.onOrder(clock.nowNs(), app, order)));
             if (closed) {
-                throw new IllegalStateException("the controller has ended");
+                throw new IllegalStateException("the controller has stopped");
             }
             return null;
         }, timeoutMs);
@@ -122,7 +122,7 @@ public final class ControlLoop {
             thread.execute(() -> {
                 try {
                     if (closed) {
-                        throw new IllegalStateException("the controller has ended");
+                        throw new IllegalStateException("the controller has stopped");
                     }
                     answer.complete(question.call());
                 } catch (Exception | Error e) {
@@ -131,9 +131,9 @@ public final class ControlLoop {
             });
             return answer.get(timeoutMs, TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
-            throw new IllegalStateException("the controller could not answer", e.getCause());
+            throw new IllegalStateException("the controller failed to answer", e.getCause());
         } catch (RejectedExecutionException e) {
-            throw new IllegalStateException("the controller has ended", e);
+            throw new IllegalStateException("the controller has stopped", e);
         }
     }
 

@@ -26,7 +26,7 @@ public final class LightChanges {
         }
         if (causes == 0) {
             deadlineNs = nowNs;
-            first = "device " + device + ", port " + port + (isUp ? " has light again" : " has no light");
+            first = "device " + device + ", port " + port + (isUp ? " is up again" : " is down");
         }
         causes++;
     }

@@ -32,7 +32,7 @@ public final class Ownership {
     /** The tables with these short names, at least one, of these switches. */
     public static Ownership tablesOf(Collection<DeviceId> devices, Collection<String> names) {
         if (names.isEmpty()) {
-            throw new IllegalArgumentException("an application owns at least one table of a switch");
+            throw new IllegalArgumentException("no tables; expected at least one table per switch");
         }
         Set<String> copy = Set.copyOf(names);
         Map<DeviceId, Set<String>> tables = new LinkedHashMap<>();
@@ -45,7 +45,7 @@ public final class Ownership {
         Map<DeviceId, Set<String>> both = new LinkedHashMap<>(tables);
         others.tables.forEach((device, names) -> {
             if (both.putIfAbsent(device, names) != null) {
-                throw new IllegalArgumentException("tables of device " + device + " are named twice");
+                throw new IllegalArgumentException("device " + device + ": tables specified twice");
             }
         });
         return new Ownership(both);

@@ -27,18 +27,18 @@ public final class Certificate {
     public static Optional<String> refute(LambdaNetwork network, double[] rates, double tolerance) {
         List<LambdaSession> sessions = network.sessions();
         if (rates.length != sessions.size()) {
-            return Optional.of(rates.length + " rates for " + sessions.size() + " sessions");
+            return Optional.of(rates.length + " rates; expected " + sessions.size());
         }
         for (int session = 0; session < rates.length; session++) {
             double wanted = sessions.get(session).wanted();
             if (!(rates[session] >= 0 && rates[session] < Double.POSITIVE_INFINITY)) {
-                return Optional.of("the rate of session " + session + " must be finite and at least 0, got " + rates[session]);
+                return Optional.of("session " + session + ": expected a finite rate of at least 0, got " + rates[session]);
             }
             if (rates[session] > wanted + tolerance) {
-                return Optional.of("session " + session + " has " + rates[session] + " but wants " + wanted);
+                return Optional.of("session " + session + ": rate " + rates[session] + " is above its demand " + wanted);
             }
             if (rates[session] < sessions.get(session).least() - tolerance) {
-                return Optional.of("session " + session + " has " + rates[session] + ", less than its least rate of "
+                return Optional.of("session " + session + ": rate " + rates[session] + " is below its minimum rate "
                         + sessions.get(session).least());
             }
         }
@@ -50,7 +50,7 @@ public final class Certificate {
             double within = slack(network.capacity(link), tolerance);
             slack[link] = within;
             if (load > network.capacity(link) + within) {
-                return Optional.of("link " + link + " carries " + load + ", more than its capacity of " + network.capacity(link));
+                return Optional.of("link " + link + ": load " + load + " is above its capacity " + network.capacity(link));
             }
             most[link] = load < network.capacity(link) - within ? Double.POSITIVE_INFINITY
                     : network.crossing(link).stream().filter(each -> sessions.get(each).least() == 0 || rates[each] > sessions.get(each).least() + within)
@@ -61,8 +61,8 @@ public final class Certificate {
             double rate = rates[session];
             if (rate < of.wanted() - tolerance
                     && of.links().stream().noneMatch(link -> rate >= most[link] * of.weight() - slack[link])) {
-                return Optional.of("session " + session + " has " + rates[session]
-                        + ", not all it wants, and no full link on which it has the most by its weight");
+                return Optional.of("session " + session + ": rate " + rates[session]
+                        + " is below its demand without a bottleneck link");
             }
         }
         return Optional.empty();

@@ -48,16 +48,16 @@ public final class Demand extends Event.Order {
     public Demand(String session, int source, int sink, OptionalLong wantedBps, double weight, OptionalLong bytes, OptionalLong deadlineMs) {
         this.session = checkName(session);
         if (source == sink) {
-            throw new IllegalArgumentException("source and sink are the same");
+            throw new IllegalArgumentException("source and sink are the same node; expected two nodes");
         }
         check("wanted_bps", wantedBps, 1, Limits.MAX_RATE_BPS);
         check("bytes", bytes, 1, MAX_BYTES);
         check("deadline_ms", deadlineMs, 1, MAX_DEADLINE_MS);
         if (!(weight >= LambdaSession.MIN_WEIGHT && weight <= LambdaSession.MAX_WEIGHT)) {
-            throw new IllegalArgumentException("weight must be " + LambdaSession.MIN_WEIGHT + " .. " + LambdaSession.MAX_WEIGHT + ", got " + weight);
+            throw new IllegalArgumentException("weight: expected " + LambdaSession.MIN_WEIGHT + " .. " + LambdaSession.MAX_WEIGHT + ", got " + weight);
         }
         if (deadlineMs.isPresent() && bytes.isEmpty()) {
-            throw new IllegalArgumentException("deadline_ms is for 'bytes', which are not said");
+            throw new IllegalArgumentException("'deadline_ms' requires 'bytes'");
         }
         this.source = source;
         this.sink = sink;
@@ -67,8 +67,8 @@ public final class Demand extends Event.Order {
         this.deadlineMs = deadlineMs;
         this.leaseMs = OptionalLong.empty();
         if (wantedBps.isPresent() && leastBps() > wantedBps.getAsLong()) {
-            throw new IllegalArgumentException("by its deadline it needs " + Math.round(leastBps()) + " b/s, more than the "
-                    + wantedBps.getAsLong() + " that it wants");
+            throw new IllegalArgumentException("the deadline requires " + Math.round(leastBps()) + " b/s; expected at most 'wanted_bps', "
+                    + wantedBps.getAsLong());
         }
     }
 
@@ -92,14 +92,14 @@ public final class Demand extends Event.Order {
     /** The name, if it can be one of a session; throws IllegalArgumentException else. */
     static String checkName(String session) {
         if (!SESSION.matcher(Objects.requireNonNull(session)).matches()) {
-            throw new IllegalArgumentException("a session's name has 1 .. 64 letters, digits, '-' and '_', and does not begin with the last two");
+            throw new IllegalArgumentException("invalid session name; expected 1 .. 64 letters, digits, '-' and '_', the first a letter or digit");
         }
         return session;
     }
 
     private static void check(String what, OptionalLong value, long least, long most) {
         if (value.isPresent() && (value.getAsLong() < least || value.getAsLong() > most)) {
-            throw new IllegalArgumentException(what + " must be " + least + " .. " + most + ", got " + value.getAsLong());
+            throw new IllegalArgumentException(what + ": expected " + least + " .. " + most + ", got " + value.getAsLong());
         }
     }
 

@@ -100,7 +100,7 @@ public final class Grants {
     static Optional<String> lacking(LambdaWeb web, Collection<Demand> others, Demand demand) {
         Optional<List<Integer>> links = web.linksOf(demand.source(), demand.sink());
         if (links.isEmpty()) {
-            return Optional.of("no lambdas lead from '" + web.nodes().get(demand.source()).name() + "' to '" + web.nodes().get(demand.sink()).name() + "'");
+            return Optional.of("no path of lambdas from '" + web.nodes().get(demand.source()).name() + "' to '" + web.nodes().get(demand.sink()).name() + "'");
         }
         if (demand.leastBps() == 0) {
             return Optional.empty();
@@ -112,8 +112,8 @@ public final class Grants {
         for (int link : links.get()) {
             double capacity = web.capacities().get(link);
             if (together[link] > capacity + TOLERANCE_BPS) {
-                return Optional.of("by its deadline it needs " + Math.round(demand.leastBps()) + " b/s, and of '" + web.linkNames().get(link)
-                        + "' " + Math.round(capacity - promised[link]) + " are not promised to others");
+                return Optional.of("the deadline requires " + Math.round(demand.leastBps()) + " b/s; link '" + web.linkNames().get(link)
+                        + "' has " + Math.round(capacity - promised[link]) + " b/s unreserved");
             }
         }
         return Optional.empty();

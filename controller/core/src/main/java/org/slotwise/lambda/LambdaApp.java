@@ -47,7 +47,7 @@ public final class LambdaApp implements App<LambdaView> {
         this.web = web;
         for (Demand demand : sessions) {
             if (demands.containsKey(demand.session())) {
-                throw new IllegalArgumentException("there are two sessions '" + demand.session() + "'");
+                throw new IllegalArgumentException("duplicate session '" + demand.session() + "'");
             }
             lacking(web, demands.values(), demand).ifPresent(reason -> {
                 throw new IllegalArgumentException("session '" + demand.session() + "': " + reason);
@@ -89,7 +89,7 @@ public final class LambdaApp implements App<LambdaView> {
 
     private static Optional<String> lacking(LambdaWeb web, Collection<Demand> demands, Demand demand) {
         boolean isNew = demands.stream().noneMatch(other -> other.session().equals(demand.session()));
-        return isNew && demands.size() >= MAX_SESSIONS ? Optional.of("there are " + MAX_SESSIONS + " sessions already, and no room for more")
+        return isNew && demands.size() >= MAX_SESSIONS ? Optional.of("too many sessions; expected at most " + MAX_SESSIONS)
                 : Grants.lacking(web, demands, demand);
     }
 

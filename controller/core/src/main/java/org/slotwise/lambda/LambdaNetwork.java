@@ -18,7 +18,7 @@ public final class LambdaNetwork {
         for (int link = 0; link < capacities.size(); link++) {
             double capacity = capacities.get(link);
             if (!(capacity > 0 && capacity < Double.POSITIVE_INFINITY)) {
-                throw new IllegalArgumentException("capacity of link " + link + " must be finite and above 0, got " + capacity);
+                throw new IllegalArgumentException("link " + link + ": expected a finite capacity above 0, got " + capacity);
             }
             crossing.add(new ArrayList<>());
         }
@@ -26,7 +26,7 @@ public final class LambdaNetwork {
             for (int link : sessions.get(session).links()) {
                 if (link < 0 || link >= capacities.size()) {
                     throw new IllegalArgumentException(
-                            "session " + session + " crosses link " + link + " of " + capacities.size());
+                            "session " + session + ": unknown link " + link + "; expected 0 .. " + (capacities.size() - 1));
                 }
                 crossing.get(link).add(session);
             }

@@ -33,16 +33,16 @@ public final class LambdaSession {
      */
     public LambdaSession(List<Integer> links, OptionalDouble demand, double weight, double least) {
         if (links.isEmpty() || new HashSet<>(links).size() < links.size()) {
-            throw new IllegalArgumentException("a session crosses at least one link, and each once, got " + links);
+            throw new IllegalArgumentException("links: expected one or more different links, got " + links);
         }
         if (demand.isPresent() && !(demand.getAsDouble() >= 0 && demand.getAsDouble() < Double.POSITIVE_INFINITY)) {
-            throw new IllegalArgumentException("a demand must be finite and at least 0, got " + demand.getAsDouble());
+            throw new IllegalArgumentException("demand: expected a finite rate of at least 0, got " + demand.getAsDouble());
         }
         if (!(weight >= MIN_WEIGHT && weight <= MAX_WEIGHT)) {
-            throw new IllegalArgumentException("a weight must be " + MIN_WEIGHT + " .. " + MAX_WEIGHT + ", got " + weight);
+            throw new IllegalArgumentException("weight: expected " + MIN_WEIGHT + " .. " + MAX_WEIGHT + ", got " + weight);
         }
         if (!(least >= 0 && least < Double.POSITIVE_INFINITY && least <= demand.orElse(Double.POSITIVE_INFINITY))) {
-            throw new IllegalArgumentException("a least rate must be finite, at least 0 and at most the demand, got " + least);
+            throw new IllegalArgumentException("minimum rate: expected a finite rate of at least 0 and at most the demand, got " + least);
         }
         this.links = List.copyOf(links);
         this.demand = demand;

@@ -53,16 +53,16 @@ public final class LambdaWeb {
         Ranges.check("nodes", nodes.size(), MIN_NODES, slots.isPresent() ? MAX_EDGES : MAX_NODES);
         Ranges.check("lambdas", lambdas.size(), 0, MAX_LAMBDAS);
         if (slots.isPresent() && !lambdas.isEmpty()) {
-            throw new InvalidNetworkException("lambdas", "none beside 'slots': a star joins all its edges");
+            throw new InvalidNetworkException("lambdas", "not allowed with 'slots': a star connects all its edges");
         }
         for (int i = 0; i < nodes.size(); i++) {
             LambdaNode node = nodes.get(i);
             if (numbers.putIfAbsent(node.name(), i) != null) {
-                throw new InvalidNetworkException("nodes[" + i + "].name", "'" + node.name() + "' is used twice");
+                throw new InvalidNetworkException("nodes[" + i + "].name", "duplicate '" + node.name() + "'");
             }
             if (node.site().isPresent() == lambdas.isEmpty()) {
-                throw new InvalidNetworkException("nodes[" + i + "]", lambdas.isEmpty() ? "there are no lambdas to join sites"
-                        : "where lambdas join sites a node has a 'site'");
+                throw new InvalidNetworkException("nodes[" + i + "]", lambdas.isEmpty() ? "'site' requires 'lambdas'"
+                        : "missing 'site'; required with 'lambdas'");
             }
             addLink(node.name() + " up", node.upBps());
             addLink(node.name() + " down", node.downBps());
@@ -70,7 +70,7 @@ public final class LambdaWeb {
         for (int i = 0; i < lambdas.size(); i++) {
             Lambda lambda = lambdas.get(i);
             if (lambda.from().equals(lambda.to())) {
-                throw new InvalidNetworkException("lambdas[" + i + "].to", "a lambda joins two sites, and both are '" + lambda.from() + "'");
+                throw new InvalidNetworkException("lambdas[" + i + "].to", "source and destination are '" + lambda.from() + "'; expected two sites");
             }
             toward.computeIfAbsent(lambda.to(), any -> new LinkedHashMap<>())
                     .put(addLink(lambda.from() + " to " + lambda.to(), lambda.rateBps()), lambda);

@@ -20,6 +20,6 @@ public final class SessionExpired extends Command.Notice {
 
     @Override
     public String toString() {
-        return "session '" + session + "' was not asked for again within its lease, and has left";
+        return "session '" + session + "': lease expired, session removed";
     }
 }

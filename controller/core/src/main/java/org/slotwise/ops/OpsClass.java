@@ -50,16 +50,16 @@ public final class OpsClass {
         this.wavelength = (int) Ranges.check("wavelength", wavelength, 0, OpsSettings.MAX_WAVELENGTHS - 1L);
         this.weight = weight;
         if (!isWeight(weight)) {
-            throw new InvalidNetworkException("weight", "must be " + MIN_WEIGHT + " .. " + MAX_WEIGHT + ", got " + weight);
+            throw new InvalidNetworkException("weight", "expected " + MIN_WEIGHT + " .. " + MAX_WEIGHT + ", got " + weight);
         }
         if (dscp.isPresent() && acknowledgements) {
-            throw new InvalidNetworkException("match", "either a 'dscp' or 'acknowledgements', not both");
+            throw new InvalidNetworkException("match", "expected either 'dscp' or 'acknowledgements', got both");
         }
         if (number == 0 && (dscp.isPresent() || acknowledgements)) {
-            throw new InvalidNetworkException("match", "class 0 is what no other class has");
+            throw new InvalidNetworkException("match", "not allowed for class 0, the default class");
         }
         if (number != 0 && dscp.isEmpty() && !acknowledgements) {
-            throw new InvalidNetworkException("match", "a class above 0 needs a 'dscp' or 'acknowledgements'");
+            throw new InvalidNetworkException("match", "missing; expected 'dscp' or 'acknowledgements' for a class above 0");
         }
     }
 

@@ -48,11 +48,11 @@ final class OpsEdges {
         int queues = queue(traffic, edges.size() - 1, traffic.classCount() - 1) + 1;
         if (queues > WireConstants.SIGNALING_QUEUE) {
             throw new InvalidNetworkException("classes", edges.size() + " edges with " + traffic.classCount()
-                    + " queues each need more than the " + WireConstants.SIGNALING_QUEUE + " that an edge has");
+                    + " classes use queues up to " + (queues - 1) + "; expected at most " + (WireConstants.SIGNALING_QUEUE - 1));
         }
         for (String name : traffic.aggregating()) {
             if (edges.stream().noneMatch(edge -> edge.name().equals(name))) {
-                throw new InvalidNetworkException("aggregation.edges", "there is no edge '" + name + "'");
+                throw new InvalidNetworkException("aggregation.edges", "unknown edge '" + name + "'");
             }
         }
         for (int i = 0; i < given.size(); i++) {
@@ -61,7 +61,7 @@ final class OpsEdges {
             checkFibres(where, settings, edges, edge);
             checkFlows(where, edges, edge, queues);
             if (edge.hasAgents() && settings.probes().isEmpty()) {
-                throw new InvalidNetworkException(where + ".agents", "only where 'probes' is true");
+                throw new InvalidNetworkException(where + ".agents", "requires 'probes'");
             }
         }
     }
@@ -74,15 +74,15 @@ final class OpsEdges {
             Ranges.check(place + ".fibre", fibre.fibre(), 0, (OUTPUTS >> settings.fibreShift()) - 1L);
             Ranges.check(place + ".to", fibre.to(), 0, edges.size() - 1L);
             if (!numbers.add(fibre.fibre())) {
-                throw new InvalidNetworkException(place + ".fibre", fibre.fibre() + " is used twice");
+                throw new InvalidNetworkException(place + ".fibre", "duplicate " + fibre.fibre());
             }
             if (fibre.to() == edge.number()) {
-                throw new InvalidNetworkException(place + ".to", "a fibre joins two edges, and both are '" + edge.name() + "'");
+                throw new InvalidNetworkException(place + ".to", "both ends are '" + edge.name() + "'; expected two edges");
             }
             OpsEdge other = edges.get(fibre.to());
             if (fibres(edge, other).size() != fibres(other, edge).size()) {
                 throw new InvalidNetworkException(place + ".to", "'" + edge.name() + "' has " + fibres(edge, other).size() + " fibres to '"
-                        + other.name() + "', which has " + fibres(other, edge).size() + " back");
+                        + other.name() + "'; expected " + fibres(other, edge).size() + ", as in the other direction");
             }
         }
     }
@@ -96,14 +96,14 @@ final class OpsEdges {
             Ranges.check(place + ".dst_edge", flow.dstEdge(), 0, edges.size() - 1L);
             boolean isOutput = flow.queue() >= WireConstants.PORT_OPTICAL_BASE && flow.queue() < WireConstants.PORT_OPTICAL_BASE + OUTPUTS;
             if (flow.queue() < firstQueue || isOutput) {
-                throw new InvalidNetworkException(place + ".queue", "queues below " + firstQueue + " are those of edges, and "
-                        + WireConstants.PORT_OPTICAL_BASE + " .. " + (WireConstants.PORT_OPTICAL_BASE + OUTPUTS - 1) + " outputs, got " + flow.queue());
+                throw new InvalidNetworkException(place + ".queue", "expected a queue of at least " + firstQueue + " outside "
+                        + WireConstants.PORT_OPTICAL_BASE + " .. " + (WireConstants.PORT_OPTICAL_BASE + OUTPUTS - 1) + " (outputs), got " + flow.queue());
             }
             if (!queues.add(flow.queue())) {
-                throw new InvalidNetworkException(place + ".queue", flow.queue() + " is used twice");
+                throw new InvalidNetworkException(place + ".queue", "duplicate " + flow.queue());
             }
             if (!flows.add(flow.flow())) {
-                throw new InvalidNetworkException(place, "there is a queue for " + flow.flow() + " already");
+                throw new InvalidNetworkException(place, "duplicate queue for " + flow.flow());
             }
         }
     }

@@ -86,10 +86,10 @@ public final class OpsNetwork {
 
     private static void checkNode(String where, String name, DeviceId device, Set<String> names, Set<DeviceId> devices) {
         if (!names.add(name)) {
-            throw new InvalidNetworkException(where + ".name", "'" + name + "' is used twice");
+            throw new InvalidNetworkException(where + ".name", "duplicate '" + name + "'");
         }
         if (!devices.add(device)) {
-            throw new InvalidNetworkException(where + ".device_id", device + " is used twice");
+            throw new InvalidNetworkException(where + ".device_id", "duplicate " + device);
         }
     }
 
@@ -100,7 +100,7 @@ public final class OpsNetwork {
             Ranges.check(where + ".a", link.a(), 0, switches.size() - 1L);
             Ranges.check(where + ".b", link.b(), 0, switches.size() - 1L);
             if (link.a() == link.b()) {
-                throw new InvalidNetworkException(where + ".b", "a link joins two switches, and both are '" + switches.get(link.a()).name() + "'");
+                throw new InvalidNetworkException(where + ".b", "both ends are '" + switches.get(link.a()).name() + "'; expected two switches");
             }
             Ranges.check(where + ".delay_ns", link.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
             takeFibre(where + ".fibres[0]", link.a(), link.fibreAtA());
@@ -112,10 +112,10 @@ public final class OpsNetwork {
         int most = (WireConstants.MAX_FIBRES >> settings.fibreShift()) - 1;
         Ranges.check(where, fibre, 0, MAX_FIBRE);
         if (fibre > most) {
-            throw new InvalidNetworkException(where, "with a fibre_shift of " + settings.fibreShift() + " a fibre is 0 .. " + most + ", got " + fibre);
+            throw new InvalidNetworkException(where, "expected 0 .. " + most + " with fibre_shift " + settings.fibreShift() + ", got " + fibre);
         }
         if (!fibres.get(at).add(fibre)) {
-            throw new InvalidNetworkException(where, "'" + switches.get(at).name() + "' has another fibre " + fibre + " already");
+            throw new InvalidNetworkException(where, "duplicate fibre " + fibre + " of '" + switches.get(at).name() + "'");
         }
     }
 
@@ -126,14 +126,14 @@ public final class OpsNetwork {
             String where = "edges[" + i + "]";
             if (edge.number() < 0 || edge.number() >= given.size()) {
                 throw new InvalidNetworkException(where + ".number",
-                        given.size() + " edges have the numbers 0 .. " + (given.size() - 1) + ", got " + edge.number());
+                        "expected 0 .. " + (given.size() - 1) + " for " + given.size() + " edges, got " + edge.number());
             }
             if (ordered.set(edge.number(), edge) != null) {
-                throw new InvalidNetworkException(where + ".number", edge.number() + " is used twice");
+                throw new InvalidNetworkException(where + ".number", "duplicate " + edge.number());
             }
             if (edge.isDirect() != switches.isEmpty()) {
-                throw new InvalidNetworkException(where, switches.isEmpty() ? "without switches an edge has 'fibres' to others"
-                        : "where there are switches an edge has one, and no 'fibres' to others");
+                throw new InvalidNetworkException(where, switches.isEmpty() ? "missing 'fibres'; required in a network without switches"
+                        : "'fibres' is not allowed in a network with switches; expected 'switch'");
             }
             if (!edge.isDirect()) {
                 Ranges.check(where + ".switch", edge.at(), 0, switches.size() - 1L);
@@ -154,12 +154,12 @@ public final class OpsNetwork {
                 String place = "edges[" + i + "].hosts[" + h + "]";
                 Ranges.check(place + ".port", own.get(h).port(), Limits.MIN_RING_PORT, Limits.MAX_RING_PORT);
                 if (!hosts.add(own.get(h).ip())) {
-                    throw new InvalidNetworkException(place + ".ip", own.get(h).ip() + " is used twice");
+                    throw new InvalidNetworkException(place + ".ip", "duplicate " + own.get(h).ip());
                 }
             }
         }
         if (hosts.size() > Limits.MAX_ROUTES) {
-            throw new InvalidNetworkException("edges", "a network has at most " + Limits.MAX_ROUTES + " hosts, got " + hosts.size());
+            throw new InvalidNetworkException("edges", "expected at most " + Limits.MAX_ROUTES + " hosts, got " + hosts.size());
         }
     }
 

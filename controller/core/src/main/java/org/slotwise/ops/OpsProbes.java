@@ -36,13 +36,13 @@ public final class OpsProbes {
         this.beta = part("beta", beta);
         this.gamma = part("gamma", gamma);
         if (alpha == 0) {
-            throw new InvalidNetworkException("alpha", "must be above 0 and at most 1, got 0");
+            throw new InvalidNetworkException("alpha", "expected a value above 0 and at most 1, got 0");
         }
     }
 
     private static double part(String where, double value) {
         if (!(value >= 0 && value <= 1)) {
-            throw new InvalidNetworkException(where, "must be 0 .. 1, got " + value);
+            throw new InvalidNetworkException(where, "expected 0 .. 1, got " + value);
         }
         return value;
     }

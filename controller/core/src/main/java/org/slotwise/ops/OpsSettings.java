@@ -145,26 +145,26 @@ public final class OpsSettings {
         this.target = from.target;
         this.traffic = from.traffic;
         if (!TargetChosen.isPossible(target)) {
-            throw new InvalidNetworkException("target", "must be above 0 and at most 1, got " + target);
+            throw new InvalidNetworkException("target", "expected a value above 0 and at most 1, got " + target);
         }
         if (ports() > 1 << fibreShift) {
-            throw new InvalidNetworkException("fibre_shift", "a fibre has " + ports() + " ports, for which 2^" + fibreShift + " are too few");
+            throw new InvalidNetworkException("fibre_shift", "too small: 2^" + fibreShift + " ports per fibre; expected at least " + ports());
         }
         traffic.classes().values().forEach(each -> {
             if (each.wavelength() >= wavelengths) {
-                throw new InvalidNetworkException("classes", "class " + each.number() + " is to leave by wavelength " + each.wavelength() + ", and there are " + wavelengths);
+                throw new InvalidNetworkException("classes", "class " + each.number() + ": expected a wavelength 0 .. " + (wavelengths - 1) + ", got " + each.wavelength());
             }
         });
         if (traffic.isPaced() && probes.isEmpty()) {
-            throw new InvalidNetworkException("macroflows", "only where 'probes' is true");
+            throw new InvalidNetworkException("macroflows", "requires 'probes'");
         }
         if (traffic.isPaced() && ports() > WireConstants.MAX_OUTPUTS) {
-            throw new InvalidNetworkException("macroflows", "an edge has at most " + WireConstants.MAX_OUTPUTS + " optical ports, and a fibre has " + ports());
+            throw new InvalidNetworkException("macroflows", "expected at most " + WireConstants.MAX_OUTPUTS + " optical ports per edge, got " + ports() + " per fibre");
         }
         probes.ifPresent(period -> traffic.share().ifPresent(share -> share.check(period)));
         if (traffic.scheme() != OpsTraffic.Scheme.NONE && framingBytes > MAX_FRAMING_OF_TRAINS) {
-            throw new InvalidNetworkException("framing_bytes", "where packets are put together to trains at most " + MAX_FRAMING_OF_TRAINS
-                    + ": frames behind the first one have no label, got " + framingBytes);
+            throw new InvalidNetworkException("framing_bytes", "expected at most " + MAX_FRAMING_OF_TRAINS
+                    + " with burst assembly (only the first frame has a label), got " + framingBytes);
         }
     }
 

@@ -37,7 +37,7 @@ public final class OpsShare {
 
     private static double step(String where, double value) {
         if (!(value > 0 && value < 1)) {
-            throw new InvalidNetworkException(where, "must be above 0 and below 1, got " + value);
+            throw new InvalidNetworkException(where, "expected a value above 0 and below 1, got " + value);
         }
         return value;
     }

@@ -39,7 +39,7 @@ public final class OpsTraffic {
                     return scheme;
                 }
             }
-            throw new IllegalArgumentException("must be none, full, class or flow, got '" + name + "'");
+            throw new IllegalArgumentException("expected none, full, class or flow, got '" + name + "'");
         }
 
         @Override
@@ -124,19 +124,19 @@ public final class OpsTraffic {
         this.satisfied = from.satisfied;
         this.share = Optional.ofNullable(from.share);
         if (satisfied && share.isPresent()) {
-            throw new InvalidNetworkException("macroflows.satisfied", "must be false beside 'share': no agent hears it");
+            throw new InvalidNetworkException("macroflows.satisfied", "expected false with 'share', which has no XCP agents");
         }
         for (int i = 0; i < ordered.size(); i++) {
             if (classes.put(ordered.get(i).number(), ordered.get(i)) != null) {
-                throw new InvalidNetworkException("classes[" + i + "].class", ordered.get(i).number() + " is used twice");
+                throw new InvalidNetworkException("classes[" + i + "].class", "duplicate " + ordered.get(i).number());
             }
         }
         classes.computeIfAbsent(0, plain -> new OpsClass(plain, OptionalInt.empty(), false, 0, OpsClass.PLAIN_WEIGHT));
         if (fair && scheme == Scheme.NONE) {
-            throw new InvalidNetworkException("ingress.fair", "only where packets are put together to trains, whose ticks are answered by tags");
+            throw new InvalidNetworkException("ingress.fair", "'fair' requires burst assembly ('aggregation')");
         }
         if (paced && (trains.isPresent() || fair)) {
-            throw new InvalidNetworkException("ingress", "not beside macroflows: what they hold back waits for no output");
+            throw new InvalidNetworkException("ingress", "not allowed with 'macroflows', which are paced at the source");
         }
     }
 

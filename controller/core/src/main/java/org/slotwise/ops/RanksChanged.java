@@ -21,6 +21,6 @@ public final class RanksChanged extends Command.Notice {
 
     @Override
     public String toString() {
-        return cause + ": " + routes + " routes of labels changed";
+        return cause + ": " + routes + " label routes changed";
     }
 }

@@ -14,7 +14,7 @@ public final class TargetChosen extends Event.Order {
     /** Takes the switch, the port of one of its wavelengths for data, and the part, above 0, at most 1. */
     public TargetChosen(DeviceId device, int port, double target) {
         if (!isPossible(target)) {
-            throw new IllegalArgumentException("a target must be above 0 and at most 1, got " + target);
+            throw new IllegalArgumentException("target: expected a value above 0 and at most 1, got " + target);
         }
         this.device = Objects.requireNonNull(device);
         this.port = port;

@@ -11,7 +11,7 @@ public final class WeightChosen extends Event.Order {
     /** Takes the class and its weight, as {@link OpsClass#isWeight} has it. */
     public WeightChosen(int trafficClass, double weight) {
         if (!OpsClass.isWeight(weight)) {
-            throw new IllegalArgumentException("a weight must be " + OpsClass.MIN_WEIGHT + " .. " + OpsClass.MAX_WEIGHT + ", got " + weight);
+            throw new IllegalArgumentException("weight: expected " + OpsClass.MIN_WEIGHT + " .. " + OpsClass.MAX_WEIGHT + ", got " + weight);
         }
         this.trafficClass = trafficClass;
         this.weight = weight;

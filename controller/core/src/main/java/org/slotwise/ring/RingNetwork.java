@@ -58,10 +58,10 @@ public final class RingNetwork {
         this.timing = Objects.requireNonNull(timing);
         this.stations = List.copyOf(stations);
         if (!(threshold > 0 && threshold <= 1)) {
-            throw new InvalidNetworkException("threshold", "must be above 0 and at most 1, got " + threshold);
+            throw new InvalidNetworkException("threshold", "expected a value above 0 and at most 1, got " + threshold);
         }
         if (!(relief > 0 && relief < threshold)) {
-            throw new InvalidNetworkException("relief", "must be above 0 and below the threshold, got " + relief);
+            throw new InvalidNetworkException("relief", "expected a value above 0 and below the threshold, got " + relief);
         }
         checkStations();
         checkLinks(links);
@@ -75,10 +75,10 @@ public final class RingNetwork {
             Station station = stations.get(i);
             String where = "stations[" + i + "]";
             if (numbers.put(station.device(), i) != null) {
-                throw new InvalidNetworkException(where + ".device_id", station.device() + " is used twice");
+                throw new InvalidNetworkException(where + ".device_id", "duplicate " + station.device());
             }
             if (!names.add(station.name())) {
-                throw new InvalidNetworkException(where + ".name", "'" + station.name() + "' is used twice");
+                throw new InvalidNetworkException(where + ".name", "duplicate '" + station.name() + "'");
             }
             Ranges.check(where + ".weight", station.weight(), Limits.MIN_RING_WEIGHT, Limits.MAX_RING_WEIGHT);
             Ranges.check(where + ".hosts", station.hosts().size(), Limits.MIN_ROUTES, Limits.MAX_ROUTES);
@@ -87,13 +87,13 @@ public final class RingNetwork {
                 String place = where + ".hosts[" + h + "]";
                 Ranges.check(place + ".port", host.port(), Limits.MIN_RING_PORT, Limits.MAX_RING_PORT);
                 if (!hosts.add(host.ip())) {
-                    throw new InvalidNetworkException(place + ".ip", host.ip() + " is used twice");
+                    throw new InvalidNetworkException(place + ".ip", "duplicate " + host.ip());
                 }
             }
             TrafficRule.check(where + ".classes", station.rules(), station.hostPorts());
         }
         if (hosts.size() > Limits.MAX_ROUTES) {
-            throw new InvalidNetworkException("stations", "a ring has at most " + Limits.MAX_ROUTES + " hosts, got " + hosts.size());
+            throw new InvalidNetworkException("stations", "expected at most " + Limits.MAX_ROUTES + " hosts, got " + hosts.size());
         }
     }
 
@@ -105,16 +105,16 @@ public final class RingNetwork {
             Ranges.check(where + ".rate_bps", link.rateBps(), Limits.MIN_RING_RATE_BPS, Limits.MAX_RING_RATE_BPS);
             Ranges.check(where + ".delay_ns", link.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
             if ((double) link.capacity() * timing.windowNs() / NS_PER_S >= WINDOW_BYTES) {
-                throw new InvalidNetworkException(where + ".rate_bps", "in a window of " + timing.windowNs()
-                        + " ns a link carries less than 2^32 bytes, which " + link.rateBps() + " bit/s are not");
+                throw new InvalidNetworkException(where + ".rate_bps", "expected less than 2^32 bytes per window of " + timing.windowNs()
+                        + " ns, got " + link.rateBps() + " bit/s");
             }
             if (links.put(link.from(), link) != null) {
-                throw new InvalidNetworkException(where, "there is a link from '" + stations.get(link.from()).name() + "' already");
+                throw new InvalidNetworkException(where, "duplicate link from '" + stations.get(link.from()).name() + "'");
             }
         }
         if (links.size() < stations.size() - 1) {
-            throw new InvalidNetworkException("links", "all stations but one have a link to the next one; of " + stations.size()
-                    + " only " + links.size() + " have");
+            throw new InvalidNetworkException("links", "expected " + (stations.size() - 1) + " or " + stations.size()
+                    + " links for " + stations.size() + " stations, got " + links.size());
         }
     }
 

@@ -96,7 +96,7 @@ public final class RingTiming {
         Ranges.check("interval_ns", builder.intervalNs, Limits.MIN_RING_INTERVAL_NS, Limits.MAX_RING_INTERVAL_NS);
         Ranges.check("window_intervals", builder.windowIntervals, Limits.MIN_RING_WINDOW_INTERVALS, Limits.MAX_RING_WINDOW_INTERVALS);
         if (builder.intervalNs * builder.windowIntervals > MAX_WINDOW_NS) {
-            throw new InvalidNetworkException("window_intervals", "a window has at most " + MAX_WINDOW_NS + " ns, got "
+            throw new InvalidNetworkException("window_intervals", "expected a window of at most " + MAX_WINDOW_NS + " ns, got "
                     + builder.windowIntervals + " intervals of " + builder.intervalNs + " ns");
         }
         this.oldShift = shift("estimator.w1", builder.w1);
@@ -108,8 +108,8 @@ public final class RingTiming {
         checkIntervals("wait_intervals", builder.waitIntervals);
         checkIntervals("report_intervals", builder.reportIntervals);
         if (builder.reportIntervals >= builder.holdIntervals) {
-            throw new InvalidNetworkException("report_intervals", "must be below hold_intervals, which is " + builder.holdIntervals
-                    + ", or what was told is forgotten between two reports; got " + builder.reportIntervals);
+            throw new InvalidNetworkException("report_intervals", "expected less than 'hold_intervals', " + builder.holdIntervals
+                    + ", so that advertised rates outlive a report interval, got " + builder.reportIntervals);
         }
         this.intervalNs = builder.intervalNs;
         this.windowIntervals = builder.windowIntervals;
@@ -129,7 +129,7 @@ public final class RingTiming {
     private static int shift(String where, int weight) {
         Ranges.check(where, weight, Limits.MIN_RING_ESTIMATOR, Limits.MAX_RING_ESTIMATOR);
         if (Integer.bitCount(weight) != 1) {
-            throw new InvalidNetworkException(where, "must be a power of two, got " + weight);
+            throw new InvalidNetworkException(where, "expected a power of two, got " + weight);
         }
         return Integer.numberOfTrailingZeros(weight);
     }

@@ -45,22 +45,22 @@ public final class TrafficRule {
             Ranges.check(place + ".dscp", rule.dscp, 0, MAX_DSCP);
             Ranges.check(place + ".rate_bps", rule.rateBps, Limits.MIN_CLASS_RATE_BPS, Limits.MAX_CLASS_RATE_BPS);
             if (!ports.contains(rule.port)) {
-                throw new InvalidNetworkException(place + ".port", "there is no host at port " + rule.port);
+                throw new InvalidNetworkException(place + ".port", "no host at port " + rule.port);
             }
             if (rule.trafficClass == RingClass.EXCESS) {
-                throw new InvalidNetworkException(place + ".class", "no packet is excess by itself: it is what is above a committed rate");
+                throw new InvalidNetworkException(place + ".class", "'excess' cannot be assigned: it is traffic above a committed rate");
             }
             if (!known.add(List.of(rule.port, rule.dscp))) {
-                throw new InvalidNetworkException(place, "port " + rule.port + " has a class for DSCP " + rule.dscp + " already");
+                throw new InvalidNetworkException(place, "duplicate class for DSCP " + rule.dscp + " at port " + rule.port);
             }
             RingClass other = classes.putIfAbsent(rule.dscp, rule.trafficClass);
             if (other != null && other != rule.trafficClass) {
-                throw new InvalidNetworkException(place + ".class", "DSCP " + rule.dscp + " is another class at another port of this station");
+                throw new InvalidNetworkException(place + ".class", "DSCP " + rule.dscp + " has another class at another port; expected one class per station");
             }
             Long rate = rates.putIfAbsent(RingTables.cell(rule.port, rule.trafficClass), rule.rateBps);
             if (rate != null && rate != rule.rateBps) {
                 throw new InvalidNetworkException(place + ".rate_bps",
-                        "port " + rule.port + " has " + rate + " bit/s for this class already; a class has one rate");
+                        "expected " + rate + ", the rate of this class at port " + rule.port + ", got " + rule.rateBps);
             }
         }
     }

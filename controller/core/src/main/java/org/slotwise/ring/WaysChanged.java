@@ -6,21 +6,21 @@ import org.slotwise.control.Command;
 /** Links were lost or came back, and ways around a ring are others now. */
 public final class WaysChanged extends Command.Notice {
     private final String cause;
-    private final int ways;
+    private final int paths;
 
-    WaysChanged(String cause, int ways) {
+    WaysChanged(String cause, int paths) {
         super(FairnessApp.ID, "rerouted");
         this.cause = cause;
-        this.ways = ways;
+        this.paths = paths;
     }
 
-    /** Ways that changed, came or went, over all stations. */
-    public int ways() {
-        return ways;
+    /** Paths that changed, came or went, over all stations. */
+    public int paths() {
+        return paths;
     }
 
     @Override
     public String toString() {
-        return cause + ": " + ways + " ways around the ring changed";
+        return cause + ": " + paths + " ring paths changed";
     }
 }

@@ -15,7 +15,7 @@ public final class CapacityChosen extends Event.Order {
     /** Takes the router, its port, which has XCP, and {@link Limits#MIN_RATE_BPS} .. {@link Limits#MAX_RATE_BPS} bit/s. */
     public CapacityChosen(DeviceId device, int port, long bps) {
         if (!isPossible(bps)) {
-            throw new IllegalArgumentException("a capacity is " + Limits.MIN_RATE_BPS + " .. " + Limits.MAX_RATE_BPS + " bit/s, got " + bps);
+            throw new IllegalArgumentException("XCP capacity: expected " + Limits.MIN_RATE_BPS + " .. " + Limits.MAX_RATE_BPS + " bit/s, got " + bps);
         }
         this.device = Objects.requireNonNull(device);
         this.port = port;

@@ -28,13 +28,13 @@ public final class Prefix {
     public static Prefix parse(String text) {
         Matcher form = FORM.matcher(text);
         if (!form.matches()) {
-            throw new IllegalArgumentException("a prefix is an IPv4 address, a slash and 0 .. 32, got '" + text + "'");
+            throw new IllegalArgumentException("expected a prefix (IPv4 address, slash, 0 .. 32), got '" + text + "'");
         }
         Ipv4Address address = Ipv4Address.parse(form.group(1));
         int length = Integer.parseInt(form.group(2));
         long rest = (1L << BITS - length) - 1;
         if ((address.value() & rest) != 0) {
-            throw new IllegalArgumentException("after the first " + length + " bits a prefix has zeros only, got '" + text + "'");
+            throw new IllegalArgumentException("expected zeros after the first " + length + " bits, got '" + text + "'");
         }
         return new Prefix(address, length);
     }

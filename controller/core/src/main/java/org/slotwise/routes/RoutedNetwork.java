@@ -38,7 +38,7 @@ public final class RoutedNetwork {
         Ranges.check("nodes", routers.size(), Limits.MIN_ROUTERS, Limits.MAX_ROUTERS);
         for (int i = 0; i < routers.size(); i++) {
             if (this.routers.put(routers.get(i).device(), routers.get(i)) != null) {
-                throw new InvalidNetworkException("nodes[" + i + "].device_id", routers.get(i).device() + " is used twice");
+                throw new InvalidNetworkException("nodes[" + i + "].device_id", "duplicate " + routers.get(i).device());
             }
         }
         Set<Ipv4Address> hosts = new HashSet<>();
@@ -53,8 +53,8 @@ public final class RoutedNetwork {
 
     private void checkFound(long routes) {
         if (routing.metric().isPresent() && routes > Limits.MAX_ROUTES_OF_ALL) {
-            throw new InvalidNetworkException("nodes", "all routers together have at most " + Limits.MAX_ROUTES_OF_ALL
-                    + " routes, one of each router to each host, got " + routes);
+            throw new InvalidNetworkException("nodes", "expected at most " + Limits.MAX_ROUTES_OF_ALL
+                    + " routes (routers x hosts), got " + routes);
         }
     }
 
@@ -66,7 +66,7 @@ public final class RoutedNetwork {
             String place = where + "[" + i + "]";
             Ranges.check(place + ".port", port.number(), Limits.MIN_ROUTER_PORT, Limits.MAX_ROUTER_PORT);
             if (!numbers.add(port.number())) {
-                throw new InvalidNetworkException(place + ".port", port.number() + " is used twice");
+                throw new InvalidNetworkException(place + ".port", "duplicate " + port.number());
             }
             Ranges.check(place + ".rate_bps", port.rateBps(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
             Ranges.check(place + ".delay_ns", port.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
@@ -74,7 +74,7 @@ public final class RoutedNetwork {
             Ranges.check(place + ".hosts", port.hosts().size(), Limits.MIN_PORT_HOSTS, Limits.MAX_PORT_HOSTS);
             for (Host host : port.hosts()) {
                 if (!hosts.add(host.ip())) {
-                    throw new InvalidNetworkException(place + ".hosts", host.ip() + " is used twice");
+                    throw new InvalidNetworkException(place + ".hosts", "duplicate " + host.ip());
                 }
                 all.add(host.ip());
             }
@@ -99,8 +99,8 @@ public final class RoutedNetwork {
                     + " does not lead back to port " + port.number() + " of device " + router.device());
         }
         if (!peer.beyond().isEmpty()) {
-            throw new InvalidNetworkException(place, "hosts are 'beyond' a switch of another application; device "
-                    + peer.device() + " is a router of this one");
+            throw new InvalidNetworkException(place, "'beyond' requires a switch of another application; device "
+                    + peer.device() + " is a router of this application");
         }
     }
 
@@ -113,7 +113,7 @@ public final class RoutedNetwork {
             String place = "routing.routes[" + i + "]";
             Router router = routers.get(route.device());
             if (router == null) {
-                throw new InvalidNetworkException(place + ".device_id", "there is no router " + route.device());
+                throw new InvalidNetworkException(place + ".device_id", "unknown router " + route.device());
             }
             if (router.port(route.port()).flatMap(RouterPort::peer).isEmpty()) {
                 throw new InvalidNetworkException(place + ".port",
@@ -122,11 +122,11 @@ public final class RoutedNetwork {
             Set<Prefix> own = known.get(route.device());
             if (!own.add(route.prefix())) {
                 throw new InvalidNetworkException(place + ".prefix",
-                        "device " + route.device() + " has a route to " + route.prefix() + " already");
+                        "duplicate route to " + route.prefix() + " of device " + route.device());
             }
             if (own.size() > Limits.MAX_ROUTES) {
-                throw new InvalidNetworkException(place, "device " + route.device() + " has more than " + Limits.MAX_ROUTES
-                        + " routes, with those to the hosts of its own ports");
+                throw new InvalidNetworkException(place, "too many routes of device " + route.device() + "; expected at most " + Limits.MAX_ROUTES
+                        + ", routes to attached hosts included");
             }
         }
     }

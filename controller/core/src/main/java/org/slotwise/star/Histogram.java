@@ -31,7 +31,7 @@ public final class Histogram {
     /** The value that {@code percent} of all do not exceed; 0 if there is none. */
     public long percentile(int percent) {
         if (percent < 1 || percent > 100) {
-            throw new IllegalArgumentException("percent must be 1 .. 100, got " + percent);
+            throw new IllegalArgumentException("percent: expected 1 .. 100, got " + percent);
         }
         long wanted = (count * percent + 99) / 100;
         long seen = 0;

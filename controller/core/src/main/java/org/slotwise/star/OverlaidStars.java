@@ -130,7 +130,7 @@ public final class OverlaidStars implements NetworkController {
             tell(nowNs, star(shutdown.core()), shutdown);
             reviewNs = Math.min(reviewNs, nowNs);
         } else if (event instanceof SlotsReserved) {
-            commands.add(new SlotsRefused("there is more than one star, and slots say nothing of which"));
+            commands.add(new SlotsRefused("more than one star; expected one"));
         } else {
             stars.forEach(star -> tell(nowNs, star, event));
         }
@@ -154,7 +154,7 @@ public final class OverlaidStars implements NetworkController {
 
     private Star star(CoreId core) {
         return stars.stream().filter(star -> star.network.core().id().equals(core)).findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("there is no core " + core));
+                .orElseThrow(() -> new IllegalArgumentException("unknown core " + core));
     }
 
     /**

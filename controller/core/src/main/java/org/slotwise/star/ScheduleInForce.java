@@ -36,6 +36,6 @@ public final class ScheduleInForce extends Command.Notice {
 
     @Override
     public String toString() {
-        return "core " + core + ": schedule " + version + " in force, " + changedConnections + " connections changed";
+        return "core " + core + ": schedule " + version + " active, " + changedConnections + " connections changed";
     }
 }

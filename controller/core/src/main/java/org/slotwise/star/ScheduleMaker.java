@@ -43,7 +43,7 @@ final class ScheduleMaker {
         try {
             scheduler = kind.create(settings, network.corePorts());
         } catch (RuntimeException | Error e) {
-            String reason = "it cannot be made: " + Reasons.of(e);
+            String reason = "cannot be created: " + Reasons.of(e);
             scheduler = (demand, current) -> {
                 throw new Scheduler.FailedException(reason);
             };
@@ -53,10 +53,10 @@ final class ScheduleMaker {
     /** Pairs have these slots in every frame from now on, and no others that were reserved before; empty: it was done; else why it was not. */
     Optional<String> reserve(int[][] slots) {
         if (network.corePorts().areShared()) {
-            return Optional.of("edges share ports of the core");
+            return Optional.of("edges share core ports; expected one port per edge");
         }
         if (slots.length != network.edges().size()) {
-            return Optional.of("there are " + network.edges().size() + " edges, and slots for " + slots.length);
+            return Optional.of("slots for " + slots.length + " edges; expected " + network.edges().size());
         }
         try {
             reservations = Optional.of(new Reservations(slots, network.dataSlots()));
@@ -104,8 +104,8 @@ final class ScheduleMaker {
             if (next.edges() == active.edges() && next.slots() == active.slots()) {
                 return reserved.map(each -> each.applyTo(next, active)).orElse(next);
             }
-            failed(new IllegalStateException("its schedule is of " + next.edges() + " edges and " + next.slots()
-                    + " data slots, and not of " + active.edges() + " and " + active.slots()));
+            failed(new IllegalStateException("schedule of " + next.edges() + " edges and " + next.slots()
+                    + " data slots; expected " + active.edges() + " and " + active.slots()));
         } catch (RuntimeException | Error e) {
             failed(e);
         }

@@ -39,6 +39,6 @@ public final class SchedulerFailed extends Command.Notice {
 
     @Override
     public String toString() {
-        return "scheduler '" + scheduler + "' gave no schedule, the last one stays (failure " + failures + "): " + reason;
+        return "scheduler '" + scheduler + "' failed, previous schedule stays active (failure " + failures + "): " + reason;
     }
 }

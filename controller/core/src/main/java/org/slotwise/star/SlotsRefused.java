@@ -25,6 +25,6 @@ public final class SlotsRefused extends Command.Notice {
 
     @Override
     public String toString() {
-        return "slots cannot be reserved: " + reason;
+        return "slot reservation rejected: " + reason;
     }
 }

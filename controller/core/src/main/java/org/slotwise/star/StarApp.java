@@ -44,16 +44,16 @@ public final class StarApp implements App<Snapshot> {
     /** Why {@link SlotsReserved} cannot be for so many edges, and up to so many slots of a frame of each; empty if it can. */
     public Optional<String> cannotReserve(int edges, int slots) {
         if (network.cores().size() > 1) {
-            return Optional.of("there is more than one star, and slots say nothing of which");
+            return Optional.of("more than one star; expected one");
         }
         if (network.corePorts().areShared()) {
-            return Optional.of("edges share ports of the core");
+            return Optional.of("edges share core ports; expected one port per edge");
         }
         if (edges != network.edges().size()) {
-            return Optional.of("there are " + network.edges().size() + " edges, and slots for " + edges);
+            return Optional.of("slots for " + edges + " edges; expected " + network.edges().size());
         }
         return slots > network.dataSlots()
-                ? Optional.of("a frame has " + network.dataSlots() + " slots for data, and not " + slots) : Optional.empty();
+                ? Optional.of("a frame has " + network.dataSlots() + " data slots; expected at least " + slots) : Optional.empty();
     }
 
     @Override

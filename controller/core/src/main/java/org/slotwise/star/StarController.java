@@ -369,7 +369,7 @@ public final class StarController implements NetworkController {
 
     private void onShutdown(long nowNs, MasterShutdown shutdown) {
         if (!shutdown.core().equals(network.core().id())) {
-            throw new IllegalArgumentException("core " + shutdown.core() + " is not this star's");
+            throw new IllegalArgumentException("core " + shutdown.core() + " is not in this star");
         }
         shutdownOrders.want(shutdown.isDown());
         if (network.byInvitation()) {

@@ -17,40 +17,47 @@ public final class Statistics {
 
     /** Things that are counted. */
     public enum Counter {
-        /** Request messages taken. */
-        REQUESTS_RECEIVED,
-        /** Out of band: the master's beacons handed on to slaves, or that it ends. */
-        BEACONS_HANDED_ON,
-        /** Frames for which a schedule was computed. */
-        FRAMES_SCHEDULED,
-        /** Frames whose schedule came out as the one in force. */
-        FRAMES_UNCHANGED,
-        /** Frames for which the scheduler gave no schedule, so that the last one stayed. */
-        SCHEDULER_FAILURES,
-        /** Commits sent to the master, repetitions not counted. */
-        COMMITS_SENT,
-        /** Commits sent again since the master did not announce them. */
-        COMMITS_REPEATED,
-        /** Versions that all edges reported to be in force. */
-        COMMITS_COMPLETED,
-        /** Write batches sent to switches. */
-        WRITE_BATCHES,
-        /** Table entries changed in them. */
-        WRITE_UPDATES,
-        /** Write batches that failed. */
-        WRITE_FAILURES,
-        /** Times that a switch was lost. */
-        DEVICES_LOST
+        REQUESTS_RECEIVED("Requests accepted."),
+        BEACONS_HANDED_ON("Master messages relayed to member edges (out-of-band signaling)."),
+        FRAMES_SCHEDULED("Frames with a computed schedule."),
+        FRAMES_UNCHANGED("Frames whose schedule equals the active one."),
+        SCHEDULER_FAILURES("Frames with a failed scheduler; the previous schedule stayed active."),
+        COMMITS_SENT("Commits sent to masters, without repetitions."),
+        COMMITS_REPEATED("Commits repeated because the master did not announce them."),
+        COMMITS_COMPLETED("Schedule versions reported as active by all edges."),
+        WRITE_BATCHES("Write batches sent to switches."),
+        WRITE_UPDATES("Table entries in write batches."),
+        WRITE_FAILURES("Write batches failed."),
+        DEVICES_LOST("Switch connections lost.");
+
+        private final String help;
+
+        Counter(String help) {
+            this.help = help;
+        }
+
+        /** Help text of its metric. */
+        public String help() {
+            return help;
+        }
     }
 
     /** Things that take time. */
     public enum Duration {
-        /** Computing a schedule, ns of the stopwatch. */
-        SCHEDULING_NS,
-        /** From a schedule's first write to the last acknowledgement, ns. */
-        WRITING_NS,
-        /** From the frame of the requests to the one in which all edges report their schedule in force, frames. */
-        COMMIT_FRAMES
+        SCHEDULING_NS("Time to compute a schedule."),
+        WRITING_NS("Time from the first write of a schedule to the last acknowledgment."),
+        COMMIT_FRAMES("Frames from the requests to their active schedule.");
+
+        private final String help;
+
+        Duration(String help) {
+            this.help = help;
+        }
+
+        /** Help text of its metric. */
+        public String help() {
+            return help;
+        }
     }
 
     /** How one of them is distributed. */

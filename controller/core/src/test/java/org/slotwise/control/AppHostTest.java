@@ -46,11 +46,11 @@ class AppHostTest {
 
     @Test
     void namesAndProgramsMustFit() {
-        assertEquals("there is no application", refusal());
-        assertEquals("there are two applications 'a'", refusal(RecordingApp.of("a", 1), RecordingApp.of("a", 2)));
-        assertTrue(refusal(RecordingApp.of("A/b", 1)).startsWith("'A/b' is no name"));
+        assertEquals("no applications; expected at least one", refusal());
+        assertEquals("duplicate application 'a'", refusal(RecordingApp.of("a", 1), RecordingApp.of("a", 2)));
+        assertTrue(refusal(RecordingApp.of("A/b", 1)).startsWith("invalid application name 'A/b'"));
         RecordingApp other = app("other", "core", Ownership.tablesOf(RecordingApp.devices(1), List.of("route")));
-        assertTrue(refusal(left, other).startsWith("device 1 is both n1 (device 1, edge) and"));
+        assertTrue(refusal(left, other).startsWith("device 1: conflicting definitions n1 (device 1, edge) and"));
     }
 
     @Test
@@ -131,8 +131,8 @@ class AppHostTest {
     @Test
     void anOrderOfOneToAnotherIsTakenBeforeAnythingElse() {
         RecordingApp giver = new RecordingApp("giver", "edge", Ownership.allOf(RecordingApp.devices(7)));
-        assertEquals("application 'giver' needs application 'left', which is not there, or gives orders itself", refusal(giver.orderingTo("left")));
-        assertEquals("application 'giver' needs application 'giver', which is not there, or gives orders itself", refusal(giver.orderingTo("giver")));
+        assertEquals("application 'giver': cannot send requests to application 'left', which is missing or sends requests itself", refusal(giver.orderingTo("left")));
+        assertEquals("application 'giver': cannot send requests to application 'giver', which is missing or sends requests itself", refusal(giver.orderingTo("giver")));
         giver.orderingTo("left");
         AppHost both = new AppHost(List.of(giver, left));
         RecordingApp.Ask order = new RecordingApp.Ask();

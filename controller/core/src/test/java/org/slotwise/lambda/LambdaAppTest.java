@@ -101,13 +101,13 @@ class LambdaAppTest {
         assertEquals(0.2 * GIGA, rate("soon"), 1e-3);
         assertEquals(0.3 * GIGA / 400, rate("s7"), 1e-3);
         Demand tooMuch = inTime("more", 2, 5, 25_000_000, 500);
-        assertEquals("by its deadline it needs 400000000 b/s, and of 'b to c' 300000000 are not promised to others",
+        assertEquals("the deadline requires 400000000 b/s; link 'b to c' has 300000000 b/s unreserved",
                 LambdaApp.lacking(app.view(), tooMuch).orElseThrow());
         app.onEvent(0, tooMuch);
         assertEquals(1, app.view().refused());
         // More than any number of b/s, which is not said to be more than the rate that nobody said.
         Demand most = inTime("most", 2, 5, Demand.MAX_BYTES, 1);
-        assertTrue(LambdaApp.lacking(app.view(), most).orElseThrow().startsWith("by its deadline it needs 92233720368547758"));
+        assertTrue(LambdaApp.lacking(app.view(), most).orElseThrow().startsWith("the deadline requires 92233720368547758"));
         assertEquals(401, app.view().grants().demands().size());
         // In its own place it has its own part.
         assertEquals(Optional.empty(), LambdaApp.lacking(app.view(), inTime("soon", 0, 4, 31_250_000, 500)));
@@ -123,7 +123,7 @@ class LambdaAppTest {
         assertEquals(OptionalLong.of(4 * SECOND), app.nextDeadlineNs());
         assertEquals(List.of(), app.onEvent(4 * SECOND - 1, new Event.DeadlineReached()));
         assertEquals(GIGA / 4.0, rate("long"));
-        assertEquals("session 'short' was not asked for again within its lease, and has left",
+        assertEquals("session 'short': lease expired, session removed",
                 app.onEvent(4 * SECOND, new Event.DeadlineReached()).get(0).toString());
         assertEquals(GIGA / 2.0, rate("long"));
         assertTrue(app.nextDeadlineNs().isEmpty());
@@ -158,12 +158,12 @@ class LambdaAppTest {
     void siteWithoutALambdaAndRoomForNoMore() {
         LambdaWeb apart = new LambdaWeb("apart", List.of(at("a0", "a"), at("b0", "b"), at("c0", "c")), both("a", "b", GIGA), Optional.empty());
         LambdaApp lonely = new LambdaApp(apart, List.of());
-        assertEquals("no lambdas lead from 'a0' to 'c0'", LambdaApp.lacking(lonely.view(), demand("x", 0, 2, 0)).orElseThrow());
+        assertEquals("no path of lambdas from 'a0' to 'c0'", LambdaApp.lacking(lonely.view(), demand("x", 0, 2, 0)).orElseThrow());
         for (int k = 0; k <= LambdaApp.MAX_SESSIONS; k++) {
             lonely.onEvent(0, demand("s" + k, 0, 1, 0));
         }
         assertEquals(LambdaApp.MAX_SESSIONS, lonely.view().grants().demands().size());
-        assertTrue(LambdaApp.lacking(lonely.view(), demand("x", 0, 1, 0)).orElseThrow().startsWith("there are 4096 sessions already"));
+        assertTrue(LambdaApp.lacking(lonely.view(), demand("x", 0, 1, 0)).orElseThrow().startsWith("too many sessions; expected at most 4096"));
         assertEquals(Optional.empty(), LambdaApp.lacking(lonely.view(), demand("s0", 1, 0, 0)));
     }
 
@@ -182,10 +182,10 @@ class LambdaAppTest {
         LambdaApp slotted = new LambdaApp(star(2, 16, 1_000_000), List.of(demand("one", 0, 1, 3_000_000)));
         assertEquals(OptionalLong.of(0), slotted.nextDeadlineNs());
         assertEquals(1, slotted.onEvent(0, new Event.DeadlineReached()).size());
-        assertEquals("there are two sessions 'one'", assertThrows(IllegalArgumentException.class,
+        assertEquals("duplicate session 'one'", assertThrows(IllegalArgumentException.class,
                 () -> new LambdaApp(star(2, 16, 1_000_000), List.of(demand("one", 0, 1, 0), demand("one", 1, 0, 0)))).getMessage());
         assertTrue(assertThrows(IllegalArgumentException.class, () -> new LambdaApp(row, List.of(inTime("x", 0, 4, 125_000_000, 1000)))).getMessage()
-                .startsWith("session 'x': by its deadline it needs 1000000000 b/s, and of 'b to c' 500000000 are not"));
+                .startsWith("session 'x': the deadline requires 1000000000 b/s; link 'b to c' has 500000000 b/s unreserved"));
     }
 
     private static LambdaWeb star(int edges, int slots, long slotBps) {
@@ -248,7 +248,7 @@ class LambdaAppTest {
         assertEquals(Optional.empty(), grants.refuted());
         // What is promised is whole slots: 4 are left, and 0.9 of those that its pair has already.
         assertEquals(Optional.empty(), LambdaApp.lacking(slotted.view(), inTime("c", 0, 2, 612_500, 1000)));
-        assertEquals("by its deadline it needs 5000000 b/s, and of 'e0 up' 4000000 are not promised to others",
+        assertEquals("the deadline requires 5000000 b/s; link 'e0 up' has 4000000 b/s unreserved",
                 LambdaApp.lacking(slotted.view(), inTime("c", 0, 2, 625_000, 1000)).orElseThrow());
         // Wants no more than its least rate: has whole slots, and sends no faster than it wants.
         LambdaApp alone = new LambdaApp(star(3, 16, 1_000_000), List.of(new Demand("a", 0, 1, OptionalLong.of(5_100_000), 1, OptionalLong.of(637_500), OptionalLong.of(1000))));
@@ -286,9 +286,9 @@ class LambdaAppTest {
 
     @Test
     void aStarThatCannotReserveWhatSessionsMayHaveIsRefusedAtTheStart() {
-        assertEquals("application 'lambda' cannot give orders to 'star': a frame has 16 slots for data, and not 17", conflict(Networks.star(4, 20), 4, 17));
-        assertEquals("application 'lambda' cannot give orders to 'star': there are 4 edges, and slots for 3", conflict(Networks.star(4, 20), 3, 16));
-        assertTrue(conflict(Networks.sharingPorts(20, 0, 1, 2, 2), 4, 16).contains("edges share ports"));
+        assertEquals("application 'lambda': cannot send requests to application 'star': a frame has 16 data slots; expected at least 17", conflict(Networks.star(4, 20), 4, 17));
+        assertEquals("application 'lambda': cannot send requests to application 'star': slots for 3 edges; expected 4", conflict(Networks.star(4, 20), 3, 16));
+        assertTrue(conflict(Networks.sharingPorts(20, 0, 1, 2, 2), 4, 16).contains("edges share core ports"));
         assertTrue(conflict(Networks.overlaid(4, 20, 2), 4, 16).contains("more than one star"));
         new AppHost(List.of(StarApp.of(Networks.star(4, 20), Networks.scheduler(Kinds.FAIR), () -> 0), new LambdaApp(star(4, 16, 1_000_000), List.of())));
     }

@@ -130,7 +130,7 @@ class MaxMinTest {
                 new LambdaSession(List.of(0), OptionalDouble.empty(), 1, 0.3), session(OptionalDouble.of(0.1), 1, 0),
                 session(OptionalDouble.empty(), 1, 0)));
         assertArrayEquals(new double[] {0.45, 0.1, 0.45}, new MaxMin(risen).rates(), 1e-12);
-        assertRefuted("less than its least rate", risen, 0.2, 0.1, 0.7);
+        assertRefuted("below its minimum rate", risen, 0.2, 0.1, 0.7);
         for (double least : new double[] {-1, Double.NaN, 0.6}) {
             assertThrows(IllegalArgumentException.class, () -> new LambdaSession(List.of(0), OptionalDouble.of(0.5), 1, least));
         }
@@ -157,14 +157,14 @@ class MaxMinTest {
         LambdaNetwork network = new LambdaNetwork(List.of(1.0, 1.0, 1.0), List.of(
                 session(OptionalDouble.empty(), 1, 0, 2), session(OptionalDouble.of(0.2), 1, 1, 2)));
         assertEquals(Optional.empty(), Certificate.refute(network, new double[] {0.8, 0.2}, 1e-9));
-        assertRefuted("1 rates for 2 sessions", network, 1);
-        assertRefuted("rate of session 0", network, Double.NaN, 0.2);
-        assertRefuted("rate of session 1", network, 0.8, -0.2);
-        assertRefuted("session 1 has 0.3 but wants 0.2", network, 0.7, 0.3);
-        assertRefuted("link 2 carries", network, 0.9, 0.2);
-        assertRefuted("session 0 has 0.7, not all it wants", network, 0.7, 0.2);
+        assertRefuted("1 rates; expected 2", network, 1);
+        assertRefuted("session 0: expected a finite rate", network, Double.NaN, 0.2);
+        assertRefuted("session 1: expected a finite rate", network, 0.8, -0.2);
+        assertRefuted("session 1: rate 0.3 is above its demand 0.2", network, 0.7, 0.3);
+        assertRefuted("link 2: load", network, 0.9, 0.2);
+        assertRefuted("session 0: rate 0.7 is below its demand", network, 0.7, 0.2);
         // Full, but the other one is smaller and wants more.
-        assertRefuted("session 1 has 0.1, not all it wants", network, 0.9, 0.1);
+        assertRefuted("session 1: rate 0.1 is below its demand", network, 0.9, 0.1);
     }
 
     private static void assertRefuted(String reason, LambdaNetwork network, double... rates) {

@@ -147,7 +147,7 @@ class LabelAppTest {
                         + "MODIFY label_route[dst_edge=2] -> to_fibres{first=1, fourth=255, second=255, third=255}",
                 "4003 MODIFY label_route[dst_edge=0] -> to_fibres{first=1, fourth=255, second=255, third=255}; "
                         + "MODIFY label_route[dst_edge=1] -> to_fibres{first=0, fourth=255, second=255, third=255}"), written());
-        assertEquals(List.of("device 4001, port 256 has no light, and 3 more: 6 routes of labels changed"), notices());
+        assertEquals(List.of("device 4001, port 256 is down, and 3 more: 6 label routes changed"), notices());
         assertEquals(Set.of(256, 257), app.view().nodes().get(Meshes.switchDevice(1)).darkPorts());
 
         // One end, and one wavelength, is enough to keep it dark.
@@ -262,7 +262,7 @@ class LabelAppTest {
         endTurn();
         assertEquals(List.of("5001 MODIFY voq[class=0, dst_edge=1] -> enqueue{port=256, queue=1}",
                 "5002 MODIFY voq[class=0, dst_edge=0] -> enqueue{port=256, queue=0}"), written());
-        assertEquals(List.of("device 5002, port 259 has no light: 2 routes of labels changed"), notices());
+        assertEquals(List.of("device 5002, port 259 is down: 2 label routes changed"), notices());
         light(Meshes.edgeDevice(0), false, 256);
         endTurn();
         assertEquals(List.of("5001 DELETE voq[class=0, dst_edge=1] -> enqueue{port=256, queue=1}",

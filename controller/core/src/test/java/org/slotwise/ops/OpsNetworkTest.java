@@ -49,50 +49,50 @@ class OpsNetworkTest {
 
     @Test
     void classesThatCannotBeAreRefused() {
-        refused("class: must be 0 .. 7, got 8", () -> of(8, 1, false, 0, 1));
-        refused("match.dscp: must be 0 .. 63, got 64", () -> of(1, 64, false, 0, 1));
-        refused("wavelength: must be 0 .. 7, got 8", () -> of(1, 1, false, 8, 1));
-        refused("weight: must be 0.001 .. 1000.0, got 0.0", () -> of(1, 1, false, 0, 0));
-        refused("weight: must be 0.001 .. 1000.0, got NaN", () -> of(1, 1, false, 0, Double.NaN));
-        refused("match: either a 'dscp' or 'acknowledgements', not both", () -> of(1, 1, true, 0, 1));
-        refused("match: class 0 is what no other class has", () -> of(0, 1, false, 0, 1));
-        refused("match: a class above 0 needs a 'dscp' or 'acknowledgements'", () -> of(1, -1, false, 0, 1));
+        refused("class: expected 0 .. 7, got 8", () -> of(8, 1, false, 0, 1));
+        refused("match.dscp: expected 0 .. 63, got 64", () -> of(1, 64, false, 0, 1));
+        refused("wavelength: expected 0 .. 7, got 8", () -> of(1, 1, false, 8, 1));
+        refused("weight: expected 0.001 .. 1000.0, got 0.0", () -> of(1, 1, false, 0, 0));
+        refused("weight: expected 0.001 .. 1000.0, got NaN", () -> of(1, 1, false, 0, Double.NaN));
+        refused("match: expected either 'dscp' or 'acknowledgements', got both", () -> of(1, 1, true, 0, 1));
+        refused("match: not allowed for class 0, the default class", () -> of(0, 1, false, 0, 1));
+        refused("match: missing; expected 'dscp' or 'acknowledgements' for a class above 0", () -> of(1, -1, false, 0, 1));
     }
 
     @Test
     void whatEdgesCannotMakeOfPacketsIsRefused() {
         OpsTraffic.Builder traffic = new OpsTraffic.Builder().classes(List.of(of(1, 1, false, 0, 1), of(1, 2, false, 0, 1)));
-        refused("classes[1].class: 1 is used twice", traffic::build);
+        refused("classes[1].class: duplicate 1", traffic::build);
         traffic.classes(List.of(of(1, 1, false, 1, 1)));
-        refused("classes: class 1 is to leave by wavelength 1, and there are 1", () -> Meshes.settings().traffic(traffic.build()).build());
+        refused("classes: class 1: expected a wavelength 0 .. 0, got 1", () -> Meshes.settings().traffic(traffic.build()).build());
         traffic.classes(List.of()).aggregation(OpsTraffic.Scheme.FULL, 0, Set.of());
-        refused("aggregation.size_bytes: must be 1 .. 8000000, got 0", traffic::build);
+        refused("aggregation.size_bytes: expected 1 .. 8000000, got 0", traffic::build);
         traffic.aggregation(OpsTraffic.Scheme.FULL, 1, Set.of());
-        refused("framing_bytes: where packets are put together to trains at most 30: frames behind the first one have no label, got 50",
+        refused("framing_bytes: expected at most 30 with burst assembly (only the first frame has a label), got 50",
                 () -> Meshes.settings().traffic(traffic.build()).build());
         traffic.aggregation(OpsTraffic.Scheme.NONE, 0, Set.of()).ingress(OptionalInt.of(255), false);
-        refused("ingress.trains: must be 0 .. 254, got 255", traffic::build);
+        refused("ingress.trains: expected 0 .. 254, got 255", traffic::build);
         traffic.ingress(OptionalInt.of(2), true);
-        refused("ingress.fair: only where packets are put together to trains, whose ticks are answered by tags", traffic::build);
+        refused("ingress.fair: 'fair' requires burst assembly ('aggregation')", traffic::build);
         traffic.ingress(OptionalInt.of(2), false).macroflows(false);
-        refused("ingress: not beside macroflows: what they hold back waits for no output", traffic::build);
+        refused("ingress: not allowed with 'macroflows', which are paced at the source", traffic::build);
         traffic.ingress(OptionalInt.empty(), false);
-        refused("macroflows: only where 'probes' is true", () -> new OpsSettings.Builder().rateBps(1_000_000).trains(1500, 0, 0).traffic(traffic.build()).build());
+        refused("macroflows: requires 'probes'", () -> new OpsSettings.Builder().rateBps(1_000_000).trains(1500, 0, 0).traffic(traffic.build()).build());
         OpsTraffic.Builder sharing = new OpsTraffic.Builder().macroflows(true).share(new OpsShare(1_000_000_000, 0.15, 0.2, false));
-        refused("macroflows.satisfied: must be false beside 'share': no agent hears it", sharing::build);
-        refused("macroflows.share.capacity_bps: must be 1 .. 2147483647, got 2550000000", () -> Meshes.settings()
+        refused("macroflows.satisfied: expected false with 'share', which has no XCP agents", sharing::build);
+        refused("macroflows.share.capacity_bps: expected 1 .. 2147483647, got 2550000000", () -> Meshes.settings()
                 .probes(new OpsProbes(100_000_000, 600_000_000, 0.2, 0.056, 0.1)).traffic(sharing.macroflows(false)
                         .share(new OpsShare(34_000_000_000L, 0.15, 0.2, false)).build()).build());
-        refused("macroflows.share.alpha: must be above 0 and below 1, got 1.0", () -> new OpsShare(1, 1, 0.2, false));
-        refused("macroflows.share.beta: must be above 0 and below 1, got 0.0", () -> new OpsShare(1, 0.1, 0, false));
-        refused("macroflows.share.capacity_bps: must be 1 .. 34359738360, got 34359738361", () -> new OpsShare(34_359_738_361L, 0.1, 0.1, false));
-        refused("macroflows: an edge has at most 8 optical ports, and a fibre has 9",
+        refused("macroflows.share.alpha: expected a value above 0 and below 1, got 1.0", () -> new OpsShare(1, 1, 0.2, false));
+        refused("macroflows.share.beta: expected a value above 0 and below 1, got 0.0", () -> new OpsShare(1, 0.1, 0, false));
+        refused("macroflows.share.capacity_bps: expected 1 .. 34359738360, got 34359738361", () -> new OpsShare(34_359_738_361L, 0.1, 0.1, false));
+        refused("macroflows: expected at most 8 optical ports per edge, got 9 per fibre",
                 () -> Meshes.settings().trains(1500, 30, 0).wavelengths(8, false, 4).traffic(traffic.build()).build());
-        refused("aggregation.edges: there is no edge 'e9'", () -> Meshes.triangle().with(Meshes.settings().trains(1500, 30, 0)
+        refused("aggregation.edges: unknown edge 'e9'", () -> Meshes.triangle().with(Meshes.settings().trains(1500, 30, 0)
                 .traffic(new OpsTraffic.Builder().aggregation(OpsTraffic.Scheme.FULL, 1, Set.of("e9")).build())).build());
         OpsTraffic many = new OpsTraffic.Builder().classes(List.of(of(7, 1, false, 0, 1))).build();
         Meshes mesh = Meshes.of(130);
-        refused("classes: 130 edges with 8 queues each need more than the 1023 that an edge has",
+        refused("classes: 130 edges with 8 classes use queues up to 1047; expected at most 1022",
                 () -> mesh.with(Meshes.settings().traffic(many)).build());
     }
 
@@ -108,37 +108,37 @@ class OpsNetworkTest {
     @Test
     void fibresBetweenEdgesThatDoNotFitAreRefused() {
         edges.set(0, direct(0, fibre(0, 1)));
-        refused("edges[0]: where there are switches an edge has one, and no 'fibres' to others", this::build);
+        refused("edges[0]: 'fibres' is not allowed in a network with switches; expected 'switch'", this::build);
         switches.clear();
         links.clear();
-        refused("edges[1]: without switches an edge has 'fibres' to others", this::build);
+        refused("edges[1]: missing 'fibres'; required in a network without switches", this::build);
         edges.set(1, direct(1, fibre(0, 0), fibre(1, 0)));
-        refused("edges[0].fibres[0].to: 'e0' has 1 fibres to 'e1', which has 2 back", this::build);
+        refused("edges[0].fibres[0].to: 'e0' has 1 fibres to 'e1'; expected 2, as in the other direction", this::build);
         edges.set(1, direct(1, fibre(0, 1)));
-        refused("edges[0].fibres[0].to: 'e0' has 1 fibres to 'e1', which has 0 back", this::build);
+        refused("edges[0].fibres[0].to: 'e0' has 1 fibres to 'e1'; expected 0, as in the other direction", this::build);
         edges.set(0, direct(0, fibre(0, 1), fibre(0, 1)));
         edges.set(1, direct(1, fibre(0, 0), fibre(1, 0)));
-        refused("edges[0].fibres[1].fibre: 0 is used twice", this::build);
+        refused("edges[0].fibres[1].fibre: duplicate 0", this::build);
         edges.set(0, direct(0, fibre(0, 0)));
-        refused("edges[0].fibres[0].to: a fibre joins two edges, and both are 'e0'", this::build);
+        refused("edges[0].fibres[0].to: both ends are 'e0'; expected two edges", this::build);
         edges.set(0, direct(0, fibre(4, 1)));
-        refused("edges[0].fibres[0].fibre: must be 0 .. 3, got 4", this::build);
+        refused("edges[0].fibres[0].fibre: expected 0 .. 3, got 4", this::build);
         edges.set(0, direct(0, fibre(0, 2)));
-        refused("edges[0].fibres[0].to: must be 0 .. 1, got 2", this::build);
+        refused("edges[0].fibres[0].to: expected 0 .. 1, got 2", this::build);
         edges.set(0, direct(0, fibre(3, 1), fibre(1, 1)));
         assertEquals(Set.of(258, 259, 262, 263), build().opticalPorts(Meshes.edgeDevice(0)));
     }
 
     @Test
     void queuesOfFlowsThatDoNotFitAreRefused() {
-        refusedQueue("edges[0].flow_queues[0].queue: queues below 2 are those of edges, and 256 .. 263 outputs, got 1", flow(1, 1));
-        refusedQueue("edges[0].flow_queues[0].queue: queues below 2 are those of edges, and 256 .. 263 outputs, got 260", flow(1, 260));
-        refusedQueue("edges[0].flow_queues[0].dst_edge: must be 0 .. 1, got 2", flow(2, 2));
-        refusedQueue("edges[0].flow_queues[1].queue: 2 is used twice", flow(1, 2), flow(1, 2));
-        refusedQueue("edges[0].flow_queues[1]: there is a queue for 10.1.0.1:1 to 10.1.0.2:2, protocol 17 already", flow(1, 2), flow(1, 3));
-        refused("queue: must be 0 .. 1022, got 1023", () -> flow(1, 1023));
+        refusedQueue("edges[0].flow_queues[0].queue: expected a queue of at least 2 outside 256 .. 263 (outputs), got 1", flow(1, 1));
+        refusedQueue("edges[0].flow_queues[0].queue: expected a queue of at least 2 outside 256 .. 263 (outputs), got 260", flow(1, 260));
+        refusedQueue("edges[0].flow_queues[0].dst_edge: expected 0 .. 1, got 2", flow(2, 2));
+        refusedQueue("edges[0].flow_queues[1].queue: duplicate 2", flow(1, 2), flow(1, 2));
+        refusedQueue("edges[0].flow_queues[1]: duplicate queue for 10.1.0.1:1 to 10.1.0.2:2, protocol 17", flow(1, 2), flow(1, 3));
+        refused("queue: expected 0 .. 1022, got 1023", () -> flow(1, 1023));
         edges.set(0, edges.get(0).with(true, List.of()));
-        refused("edges[0].agents: only where 'probes' is true", () -> new OpsNetwork("two", new OpsSettings.Builder().wavelengths(2, false, 1)
+        refused("edges[0].agents: requires 'probes'", () -> new OpsNetwork("two", new OpsSettings.Builder().wavelengths(2, false, 1)
                 .rateBps(1_000_000).trains(1500, 0, 0).build(), switches, edges, links));
     }
 
@@ -154,48 +154,48 @@ class OpsNetworkTest {
     @Test
     void whatDoesNotFitTogetherIsRefusedWithPlaceAndReason() {
         edges.set(1, Meshes.edge(1, 1, 0));
-        refused("edges[1].fibre: 's1' has another fibre 0 already", this::build);
+        refused("edges[1].fibre: duplicate fibre 0 of 's1'", this::build);
         edges.set(1, Meshes.edge(1, 1, 120));
-        refused("edges[1].fibre: with a fibre_shift of 1 a fibre is 0 .. 119, got 120", this::build);
+        refused("edges[1].fibre: expected 0 .. 119 with fibre_shift 1, got 120", this::build);
         edges.set(1, Meshes.edge(1, 2, 1));
-        refused("edges[1].switch: must be 0 .. 1, got 2", this::build);
+        refused("edges[1].switch: expected 0 .. 1, got 2", this::build);
         edges.set(1, Meshes.edge(2, 1, 1));
-        refused("edges[1].number: 2 edges have the numbers 0 .. 1, got 2", this::build);
+        refused("edges[1].number: expected 0 .. 1 for 2 edges, got 2", this::build);
         edges.set(1, new OpsEdge("s1", Meshes.edgeDevice(1), 1, edges.get(0).mac(), 1, 1, 0, List.of()));
-        refused("edges[1].name: 's1' is used twice", this::build);
+        refused("edges[1].name: duplicate 's1'", this::build);
         edges.set(1, new OpsEdge("e1", Meshes.switchDevice(1), 1, edges.get(0).mac(), 1, 1, 0, List.of()));
-        refused("edges[1].device_id: 4002 is used twice", this::build);
+        refused("edges[1].device_id: duplicate 4002", this::build);
         edges.set(1, new OpsEdge("e1", Meshes.edgeDevice(1), 0, edges.get(0).mac(), 1, 1, 0, List.of()));
-        refused("edges[1].number: 0 is used twice", this::build);
+        refused("edges[1].number: duplicate 0", this::build);
         edges.set(1, new OpsEdge("e1", Meshes.edgeDevice(1), 1, edges.get(0).mac(), 1, 1, 0, edges.get(0).hosts()));
-        refused("edges[1].hosts[0].ip: 10.1.0.1 is used twice", this::build);
+        refused("edges[1].hosts[0].ip: duplicate 10.1.0.1", this::build);
         edges.remove(1);
-        refused("edges: must be 2 .. 240, got 1", this::build);
+        refused("edges: expected 2 .. 240, got 1", this::build);
     }
 
     @Test
     void linksJoinSwitchesThatThereAreByFibresOfTheirOwn() {
         links.add(new OpsLink(1, 0, 2, 0, 1000));
-        refused("links[1].fibres[1]: 's0' has another fibre 0 already", this::build);
+        refused("links[1].fibres[1]: duplicate fibre 0 of 's0'", this::build);
         links.set(1, new OpsLink(1, 1, 2, 3, 1000));
-        refused("links[1].b: a link joins two switches, and both are 's1'", this::build);
+        refused("links[1].b: both ends are 's1'; expected two switches", this::build);
         links.set(1, new OpsLink(2, 0, 2, 3, 1000));
-        refused("links[1].a: must be 0 .. 1, got 2", this::build);
+        refused("links[1].a: expected 0 .. 1, got 2", this::build);
         links.set(1, new OpsLink(1, 0, 2, 3, -1));
-        refused("links[1].delay_ns: must be 0 .. 1000000000, got -1", this::build);
+        refused("links[1].delay_ns: expected 0 .. 1000000000, got -1", this::build);
         links.set(1, new OpsLink(1, 0, 2, 240, 0));
-        refused("links[1].fibres[1]: must be 0 .. 239, got 240", this::build);
+        refused("links[1].fibres[1]: expected 0 .. 239, got 240", this::build);
     }
 
     @Test
     void settingsHaveBounds() {
-        refused("fibre_shift: a fibre has 3 ports, for which 2^1 are too few", () -> Meshes.settings().wavelengths(2, false, 1).build());
-        refused("wavelengths: must be 1 .. 8, got 9", () -> Meshes.settings().wavelengths(9, false, 4).build());
-        refused("target: must be above 0 and at most 1, got 0.0", () -> Meshes.settings().target(0).build());
-        refused("target: must be above 0 and at most 1, got NaN", () -> Meshes.settings().target(Double.NaN).build());
-        refused("ram_bytes: must be 0 .. 1073741824, got -1", () -> Meshes.settings().ramBytes(-1).build());
-        refused("period_ns: must be 1000000 .. 1000000000, got 999999", () -> new OpsProbes(100_000_000, 999_999, 0.2, 0, 0));
-        refused("alpha: must be above 0 and at most 1, got 0", () -> new OpsProbes(100_000_000, 50_000_000, 0, 0, 0));
-        refused("beta: must be 0 .. 1, got 1.5", () -> new OpsProbes(100_000_000, 50_000_000, 1, 1.5, 0));
+        refused("fibre_shift: too small: 2^1 ports per fibre; expected at least 3", () -> Meshes.settings().wavelengths(2, false, 1).build());
+        refused("wavelengths: expected 1 .. 8, got 9", () -> Meshes.settings().wavelengths(9, false, 4).build());
+        refused("target: expected a value above 0 and at most 1, got 0.0", () -> Meshes.settings().target(0).build());
+        refused("target: expected a value above 0 and at most 1, got NaN", () -> Meshes.settings().target(Double.NaN).build());
+        refused("ram_bytes: expected 0 .. 1073741824, got -1", () -> Meshes.settings().ramBytes(-1).build());
+        refused("period_ns: expected 1000000 .. 1000000000, got 999999", () -> new OpsProbes(100_000_000, 999_999, 0.2, 0, 0));
+        refused("alpha: expected a value above 0 and at most 1, got 0", () -> new OpsProbes(100_000_000, 50_000_000, 0, 0, 0));
+        refused("beta: expected 0 .. 1, got 1.5", () -> new OpsProbes(100_000_000, 50_000_000, 1, 1.5, 0));
     }
 }

@@ -153,7 +153,7 @@ class FairnessAppTest {
         assertEquals(List.of("MODIFY ring_way[station=1] -> reach{hops=4, ringlet=1}", "MODIFY ring_way[station=2] -> reach{hops=3, ringlet=1}",
                 "MODIFY ring_way[station=0] -> reach{hops=4, ringlet=0}", "MODIFY ring_way[station=4] -> reach{hops=3, ringlet=0}",
                 "MODIFY ring_way[station=0] -> reach{hops=3, ringlet=0}", "MODIFY ring_way[station=1] -> reach{hops=3, ringlet=1}"), written());
-        assertEquals("device 3001, port 256 has no light, and 1 more: 6 ways around the ring changed", others.get(0).toString());
+        assertEquals("device 3001, port 256 is down, and 1 more: 6 ring paths changed", others.get(0).toString());
         assertEquals(1, app.view().counts().reroutes());
 
         light(1, WEST, true);

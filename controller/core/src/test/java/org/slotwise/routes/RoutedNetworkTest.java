@@ -34,23 +34,23 @@ class RoutedNetworkTest {
     @Test
     void whatDoesNotFitIsRefusedWithThePlace() {
         Routing shortest = Routing.shortest(Routing.Metric.HOPS);
-        assertEquals("nodes: must be 1 .. 1024, got 0", refusal(shortest));
-        assertEquals("nodes[1].device_id: 2001 is used twice", refusal(shortest, router(0), router(0)));
-        assertEquals("nodes[0].ports[1].port: 1 is used twice", refusal(shortest, router(0, port(1, 7, 1), port(1, 8, 1))));
-        assertEquals("nodes[0].ports[0].port: must be 1 .. 255, got 256", refusal(shortest, router(0, port(256, 7, 1))));
+        assertEquals("nodes: expected 1 .. 1024, got 0", refusal(shortest));
+        assertEquals("nodes[1].device_id: duplicate 2001", refusal(shortest, router(0), router(0)));
+        assertEquals("nodes[0].ports[1].port: duplicate 1", refusal(shortest, router(0, port(1, 7, 1), port(1, 8, 1))));
+        assertEquals("nodes[0].ports[0].port: expected 1 .. 255, got 256", refusal(shortest, router(0, port(256, 7, 1))));
         assertEquals("nodes[0].ports[0].peer: port 2 of device 2002 does not lead back to port 1 of device 2001",
                 refusal(shortest, router(0, port(1, 2002, 2)), router(1, port(2, 2001, 5))));
-        assertEquals("nodes[1].ports[0].hosts: 10.1.0.1 is used twice", refusal(shortest,
+        assertEquals("nodes[1].ports[0].hosts: duplicate 10.1.0.1", refusal(shortest,
                 router(0, RouterPort.to(List.of(RoutedNetworks.host(0, 1)), 1, RATE_BPS, 0, OptionalLong.empty())),
                 router(1, RouterPort.to(List.of(RoutedNetworks.host(0, 1)), 1, RATE_BPS, 0, OptionalLong.empty()))));
-        assertEquals("nodes[0].ports[0].xcp_bps: must be 1000000 .. 400000000000, got 0", refusal(shortest, router(0, RouterPort.to(
+        assertEquals("nodes[0].ports[0].xcp_bps: expected 1000000 .. 400000000000, got 0", refusal(shortest, router(0, RouterPort.to(
                 List.of(), 1, RATE_BPS, 0, OptionalLong.of(0)))));
     }
 
     @Test
     void fixedRoutesLeadToSwitchesThatAreThere() {
         Prefix prefix = Prefix.parse("10.0.0.0/8");
-        assertEquals("routing.routes[0].device_id: there is no router 5",
+        assertEquals("routing.routes[0].device_id: unknown router 5",
                 refusal(Routing.fixed(List.of(new Routing.Static(DeviceId.of(5), prefix, 1))), router(0)));
         assertEquals("routing.routes[0].port: port 3 of device 2001 does not lead to another switch",
                 refusal(Routing.fixed(List.of(new Routing.Static(RoutedNetworks.device(0), prefix, 3))), router(0)));
@@ -64,9 +64,9 @@ class RoutedNetworkTest {
     void aRouterHasOneRouteToEachPrefix() {
         RoutedNetworks triangle = RoutedNetworks.triangle();
         triangle.build(Routing.fixed(List.of(route(0, "10.0.0.0/8", 1), route(1, "10.0.0.0/8", 1), route(0, "10.0.0.0/9", 2))));
-        assertEquals("routing.routes[1].prefix: device 2001 has a route to 10.0.0.0/8 already", assertThrows(InvalidNetworkException.class,
+        assertEquals("routing.routes[1].prefix: duplicate route to 10.0.0.0/8 of device 2001", assertThrows(InvalidNetworkException.class,
                 () -> triangle.build(Routing.fixed(List.of(route(0, "10.0.0.0/8", 1), route(0, "10.0.0.0/8", 2))))).getMessage());
-        assertEquals("routing.routes[0].prefix: device 2001 has a route to 10.1.0.1/32 already", assertThrows(InvalidNetworkException.class,
+        assertEquals("routing.routes[0].prefix: duplicate route to 10.1.0.1/32 of device 2001", assertThrows(InvalidNetworkException.class,
                 () -> triangle.build(Routing.fixed(List.of(route(0, "10.1.0.1/32", 1))))).getMessage(), "a host of its own");
     }
 
@@ -76,7 +76,7 @@ class RoutedNetworkTest {
         for (int i = 0; i < Limits.MAX_ROUTES; i++) {
             routes.add(route(0, "11.0." + (i >> 8) + "." + (i & 0xff) + "/32", 1));
         }
-        assertEquals("routing.routes[8191]: device 2001 has more than 8192 routes, with those to the hosts of its own ports",
+        assertEquals("routing.routes[8191]: too many routes of device 2001; expected at most 8192, routes to attached hosts included",
                 assertThrows(InvalidNetworkException.class, () -> RoutedNetworks.triangle().build(Routing.fixed(routes))).getMessage());
         RoutedNetworks.triangle().build(Routing.fixed(routes.subList(1, routes.size())));
     }
@@ -88,7 +88,7 @@ class RoutedNetworkTest {
         for (int router = 1; router < 363; router++) {
             many.link(router - 1, router, 1);
         }
-        assertEquals("nodes: all routers together have at most 131072 routes, one of each router to each host, got 131769",
+        assertEquals("nodes: expected at most 131072 routes (routers x hosts), got 131769",
                 assertThrows(InvalidNetworkException.class, () -> many.build(Routing.shortest(Routing.Metric.HOPS))).getMessage());
         many.build(Routing.fixed(List.of()));
     }

@@ -118,7 +118,7 @@ class RoutesAppTest {
         port(1, 2, false);
         assertEquals(Map.of(1L, 3L, 2L, 1L, 3L, 2L), table(0));
         assertEquals(Map.of(1L, 2L, 2L, 2L, 3L, 3L), table(2));
-        assertEquals("device 2002, port 2 has no light: 4 routes changed", others.remove(0).toString());
+        assertEquals("device 2002, port 2 is down: 4 routes changed", others.remove(0).toString());
         assertEquals(Set.of(2), app.view().routers().get(RoutedNetworks.device(1)).darkPorts());
         port(1, 2, false);
         port(1, 77, false);
@@ -139,7 +139,7 @@ class RoutesAppTest {
         assertFalse(app.view().routers().get(RoutedNetworks.device(0)).isSettled(), "there is another way to come");
         assertEquals(1L, table(0).get(3L));
         endTurn();
-        assertEquals("[device 2002, port 2 has no light, and 1 more: 4 routes changed]", others.toString());
+        assertEquals("[device 2002, port 2 is down, and 1 more: 4 routes changed]", others.toString());
         assertEquals(2L, table(0).get(3L));
         assertTrue(app.view().routers().get(RoutedNetworks.device(0)).isSettled());
         change(1, 2, true);

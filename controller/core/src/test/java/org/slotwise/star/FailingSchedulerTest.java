@@ -182,7 +182,7 @@ class FailingSchedulerTest {
 
     @Test
     void aScheduleOfAnotherSize() throws InvalidSettingsException {
-        checkStays((demand, current) -> FrameSchedule.empty(5, 16), "5 edges and 16 data slots, and not of 4 and 16");
+        checkStays((demand, current) -> FrameSchedule.empty(5, 16), "5 edges and 16 data slots; expected 4 and 16");
     }
 
     @Test
@@ -192,7 +192,7 @@ class FailingSchedulerTest {
 
     @Test
     void oneThatIsNotMade() throws InvalidSettingsException {
-        checkStays((Supplier<Scheduler>) () -> null, "its provider made none");
+        checkStays((Supplier<Scheduler>) () -> null, "the provider returned no scheduler");
     }
 
     @Test

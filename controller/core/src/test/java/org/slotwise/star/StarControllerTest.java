@@ -449,9 +449,9 @@ class StarControllerTest {
         star.runFrames(6);
         assertTrue(star.grantedSlots(1, 2) < 12);
         slots[1][3] = 5;
-        assertEquals(List.of("slots cannot be reserved: edge 1 would send in 17 and receive in 0 slots of 16"), controller.onEvent(0, new SlotsReserved(slots))
+        assertEquals(List.of("slot reservation rejected: edge 1: expected at most 16 slots, got 17 to send and 0 to receive"), controller.onEvent(0, new SlotsReserved(slots))
                 .stream().filter(Command.Notice.class::isInstance).map(Object::toString).collect(Collectors.toList()));
-        assertEquals("slots cannot be reserved: there are 4 edges, and slots for 5", controller.onEvent(0, new SlotsReserved(new int[5][5])).get(0).toString());
+        assertEquals("slot reservation rejected: slots for 5 edges; expected 4", controller.onEvent(0, new SlotsReserved(new int[5][5])).get(0).toString());
     }
 
     @Test

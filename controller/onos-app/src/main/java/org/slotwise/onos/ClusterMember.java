@@ -162,7 +162,7 @@ final class ClusterMember {
             try {
                 joined.pop().run();
             } catch (RuntimeException e) {
-                LOG.warn("not undone: {}", e.toString());
+                LOG.warn("cleanup step failed: {}", e.toString());
             }
         }
         try {
@@ -174,7 +174,7 @@ final class ClusterMember {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException | RejectedExecutionException e) {
-            LOG.warn("the controller did not end in order", e);
+            LOG.warn("controller shutdown failed", e);
         }
         withdraw();
     }
@@ -184,7 +184,7 @@ final class ClusterMember {
         try {
             services.leadership.withdraw(LEADERSHIP_TOPIC);
         } catch (RuntimeException e) {
-            LOG.warn("leadership not given up: {}", e.toString());
+            LOG.warn("leadership not withdrawn: {}", e.toString());
         }
     }
 
@@ -261,14 +261,14 @@ final class ClusterMember {
             now.term.check();
             return question.of(now);
         } catch (Fence.SupersededException e) {
-            throw new UnavailableException("this node does not lead any more", e);
+            throw new UnavailableException("this node is no longer the leader", e);
         } catch (StorageException e) {
-            throw new UnavailableException("whether this node still leads cannot be found out", e);
+            throw new UnavailableException("leadership of this node unknown", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new UnavailableException("the controller is ending", e);
+            throw new UnavailableException("the controller is shutting down", e);
         } catch (TimeoutException | IllegalStateException e) {
-            throw new UnavailableException("the controller does not answer", e);
+            throw new UnavailableException("the controller is not responding", e);
         }
     }
 
@@ -291,7 +291,7 @@ final class ClusterMember {
         try {
             choice.keep(state);
         } catch (IOException | StorageException e) {
-            throw new UnavailableException("the choice cannot be stored", e);
+            throw new UnavailableException("the setting cannot be stored", e);
         }
     }
 
@@ -310,7 +310,7 @@ final class ClusterMember {
     private Running current() {
         NodeId leader = services.leadership.getLeader(LEADERSHIP_TOPIC);
         if (leader == null) {
-            throw new UnavailableException("no node leads now", null);
+            throw new UnavailableException("no leader elected", null);
         }
         if (!isLocal(leader)) {
             throw new UnavailableException("the controller runs on node " + leader, null);
@@ -321,7 +321,7 @@ final class ClusterMember {
         }
         throw new UnavailableException(networks.document().isEmpty()
                 ? "no network is configured at apps/" + app.name() + "/" + SlotwiseConfig.KEY
-                : "this node leads and has not taken over yet", null);
+                : "this node is the leader, takeover in progress", null);
     }
 
     private boolean isLocal(NodeId node) {
@@ -391,7 +391,7 @@ final class ClusterMember {
         ControllerRunner runner = new ControllerRunner(apps.host(), fenced, thread,
                 System::nanoTime, lastRetryMs.getAsInt(), new RunnerEvents());
         running = new Running(runner, apps, fenced, begun);
-        LOG.info("this node runs {} with {} switches, in term {}", apps.names(), apps.host().topology().nodes().size(), term);
+        LOG.info("controller started: {} with {} switches, term {}", apps.names(), apps.host().topology().nodes().size(), term);
         chosen.forEach((id, orders) -> orders.forEach(order -> runner.submit(id, order)));
         runner.start();
         publisher.publish(apps.host().topology());
@@ -406,7 +406,7 @@ final class ClusterMember {
     }
 
     private void tell(SlotwiseEvent.Type type, Running of) {
-        of.apps.names().forEach(name -> publisher.post(new SlotwiseEvent(type, name, "in term " + of.term.number())));
+        of.apps.names().forEach(name -> publisher.post(new SlotwiseEvent(type, name, "term " + of.term.number())));
     }
 
     /**
@@ -424,7 +424,7 @@ final class ClusterMember {
             if (refusals < BELIEVED_REFUSALS) {
                 throw e;
             }
-            LOG.warn("ONOS still says that this node leads, so it takes over: {}", e.getMessage());
+            LOG.warn("term taken over: ONOS repeatedly reports this node as leader: {}", e.getMessage());
             terms.beginAnew(term);
         }
         refusals = 0;
@@ -436,7 +436,7 @@ final class ClusterMember {
             running.runner.close();
             tell(SlotwiseEvent.Type.ENDED, running);
             running = null;
-            LOG.info("this node does not run the controller any more");
+            LOG.info("controller stopped on this node");
         }
     }
 
@@ -450,7 +450,7 @@ final class ClusterMember {
         /** Another node may do better; if there is none, this one begins anew after a while. */
         @Override
         public void onFailure(Throwable defect) {
-            LOG.error("the controller cannot go on; leadership is given up", defect);
+            LOG.error("controller failed: leadership withdrawn", defect);
             stopController();
             standsBack = true;
             thread.schedule(() -> onThread(() -> {
@@ -473,7 +473,7 @@ final class ClusterMember {
                 }
             });
         } catch (RejectedExecutionException e) {
-            LOG.debug("the app has ended", e);
+            LOG.debug("the app has stopped", e);
         }
     }
 
@@ -483,7 +483,7 @@ final class ClusterMember {
             action.run();
             retryMs = FIRST_RETRY_MS;
         } catch (RuntimeException e) {
-            LOG.error("the controller was not started, or not ended; tried again in {} ms: {}", retryMs, e.toString());
+            LOG.error("controller start or stop failed: retry in {} ms: {}", retryMs, e.toString());
             reconsiderAgain();
         }
     }

@@ -166,7 +166,7 @@ final class Commits {
             }
             if (last.get().hasWaitedLong(nowNs)) {
                 inherited.values().remove(last.get());
-                LOG.warn("core {}: version {} is in force, not {}, which the leader before told",
+                LOG.warn("core {}: active version is {}, not {} as sent by the previous leader",
                         optical(frame, OpticalKind.REQUEST).orElseThrow().core(), request.get().activeVersion(), last.get().version);
                 return false;
             }
@@ -188,7 +188,7 @@ final class Commits {
             Edge master = stars.get(core).master();
             int id = master.id().value();
             CommitHeader commit = new CommitHeader(0, 0, last.version, FrameNumber.plus(request.frame(), 1));
-            LOG.info("core {}: version {}, which the leader before told, is told again", core, last.version);
+            LOG.info("core {}: version {} of the previous leader sent again", core, last.version);
             return Optional.of(new Order(master.device(), ControlMessage.encode(
                     OpticalKind.COMMIT, core, id, id, master.mac().value(), 0, commit.encode())));
         }

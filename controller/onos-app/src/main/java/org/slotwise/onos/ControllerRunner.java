@@ -82,7 +82,7 @@ final class ControllerRunner implements AutoCloseable {
         if (waiting.incrementAndGet() > MOST_WAITING) {
             waiting.decrementAndGet();
             if (lost.getAndIncrement() == 0) {
-                LOG.warn("switches send more packets than are worked off; what finds {} before it is lost", MOST_WAITING);
+                LOG.warn("packet-in queue full, dropping packets: limit {}", MOST_WAITING);
             }
             return;
         }
@@ -125,7 +125,7 @@ final class ControllerRunner implements AutoCloseable {
             available = switches.isAvailable(device);
             ports = switches.ports(device);
         } catch (RuntimeException e) {
-            LOG.warn("device {}: ONOS does not say whether it is there: {}", device, e.toString());
+            LOG.warn("device {}: availability unknown to ONOS: {}", device, e.toString());
             checkAgain(device);
             return;
         }
@@ -175,7 +175,7 @@ final class ControllerRunner implements AutoCloseable {
         try {
             thread.schedule(() -> loop.guarded(task), delayMs, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException e) {
-            LOG.debug("the app has ended", e);
+            LOG.debug("the app has stopped", e);
         }
     }
 }

@@ -34,7 +34,7 @@ final class HostedApps {
         try {
             this.apps = Hosted.all(NetworkDocument.decode("", configuration, known), kept);
         } catch (InvalidJsonException e) {
-            throw new IllegalStateException("the applications' configurations do not go together: " + e.getMessage(), e);
+            throw new IllegalStateException("incompatible applications: " + e.getMessage(), e);
         }
         this.host = Hosted.sideBySide(apps);
     }
@@ -52,7 +52,7 @@ final class HostedApps {
     /** One of them; throws {@link NoSuchApplicationException}. */
     Hosted<?> find(String id) {
         return apps.stream().filter(app -> app.id().equals(id)).findFirst().orElseThrow(
-                () -> new NoSuchApplicationException("the network has no " + id + "; GET /slotwise/v1/apps"));
+                () -> new NoSuchApplicationException("no application " + id + " in this network; see GET /slotwise/v1/apps"));
     }
 
     /** The stars of the network; none of a network without. */

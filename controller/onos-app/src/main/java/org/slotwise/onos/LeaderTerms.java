@@ -65,7 +65,7 @@ final class LeaderTerms {
         String own = text(term);
         if (!Stores.ask(() -> values.replace(TERM, own, own))) {
             String inForce = Versioned.valueOrNull(Stores.ask(() -> values.get(TERM)));
-            throw new SupersededException("term " + inForce + " is in force, not " + own);
+            throw new SupersededException("current term is " + inForce + ", not " + own);
         }
     }
 
@@ -86,12 +86,12 @@ final class LeaderTerms {
         while (true) {
             String inForce = Versioned.valueOrNull(Stores.ask(() -> values.get(TERM)));
             if (inForce == null) {
-                throw new SupersededException("no term is in force");
+                throw new SupersededException("no current term");
             }
             if (Stores.ask(() -> values.replace(TERM, inForce, inForce))) {
                 if (mandate(inForce) != mandate) {
                     throw new SupersededException(
-                            "term " + inForce + " is in force, not that of the order, " + (mandate >>> Integer.SIZE));
+                            "current term is " + inForce + ", not that of the request, " + (mandate >>> Integer.SIZE));
                 }
                 return;
             }

@@ -34,7 +34,7 @@ final class PacketInMessage {
     static PacketInMessage decode(byte[] bytes) {
         if (bytes.length < HEADER_BYTES) {
             throw new IllegalArgumentException(
-                    "a packet-in has at least " + HEADER_BYTES + " bytes, got " + bytes.length);
+                    "expected a packet-in of at least " + HEADER_BYTES + " bytes, got " + bytes.length);
         }
         ByteBuffer buffer = ByteBuffer.wrap(bytes);
         DeviceId device = DeviceId.of(buffer.getLong());

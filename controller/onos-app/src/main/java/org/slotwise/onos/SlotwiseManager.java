@@ -165,7 +165,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
         member.leave();
         end();
         StoredFlowRules.setEnded(true);
-        LOG.info("stopped; the switches keep their tables");
+        LOG.info("stopped: table entries remain in the switches");
     }
 
     /** Nothing of the app runs when this returns, but for a thread that a switch does not let go. */
@@ -176,7 +176,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
         try {
             for (ExecutorService threads : List.of(thread, readers, checks)) {
                 if (!threads.awaitTermination(END_TIMEOUT_S, TimeUnit.SECONDS)) {
-                    LOG.warn("a thread still waits for a switch or for the cluster");
+                    LOG.warn("thread still running: waiting for a switch or the cluster");
                 }
             }
         } catch (InterruptedException e) {
@@ -195,7 +195,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
         try {
             step.run();
         } catch (RuntimeException e) {
-            LOG.warn("not undone: {}", e.toString());
+            LOG.warn("cleanup step failed: {}", e.toString());
         }
     }
 
@@ -206,7 +206,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
             try {
                 events.post(event);
             } catch (RuntimeException e) {
-                LOG.warn("an event was not posted: {}", e.toString());
+                LOG.warn("event not posted: {}", e.toString());
             }
         }
 
@@ -229,7 +229,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
             try {
                 change.run();
             } catch (RuntimeException e) {
-                LOG.warn("ONOS's links and hosts are not what they should be: {}", e.toString());
+                LOG.warn("links and hosts not published to ONOS: {}", e.toString());
             }
         }
     }
@@ -255,7 +255,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
     private static int positive(Dictionary<?, ?> values, String name, int old) {
         Integer value = Tools.getIntegerProperty(values, name);
         if (value == null || value <= 0) {
-            LOG.warn("{} must be a positive integer, got {}; {} stays", name, values.get(name), old);
+            LOG.warn("{}: expected a positive integer, got {}: {} unchanged", name, values.get(name), old);
             return old;
         }
         return value;
@@ -317,13 +317,13 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
 
     private AppResources find(String app) {
         return apps().stream().filter(known -> known.id().equals(app)).findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("there is no application '" + app + "'"));
+                .orElseThrow(() -> new IllegalArgumentException("unknown application '" + app + "'"));
     }
 
     private static <T> T named(Map<String, T> resources, String app, String name) {
         T found = resources.get(name);
         if (found == null) {
-            throw new IllegalArgumentException("application '" + app + "' has no resource '" + name + "' for that; it has "
+            throw new IllegalArgumentException("application '" + app + "': resource '" + name + "' does not support this operation; expected one of "
                     + String.join(", ", resources.keySet()));
         }
         return found;

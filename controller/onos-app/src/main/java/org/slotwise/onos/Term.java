@@ -44,13 +44,13 @@ final class Term implements Fence {
     @Override
     public void check() {
         if (over) {
-            throw new SupersededException("this node's term " + number + " is over");
+            throw new SupersededException("term " + number + " of this node has ended");
         }
         try {
             terms.check(number);
         } catch (SupersededException e) {
             over = true;
-            LOG.warn("this node does not lead any more: {}", e.getMessage());
+            LOG.warn("this node is no longer the leader: {}", e.getMessage());
             onSuperseded.run();
             throw e;
         }
@@ -78,6 +78,6 @@ final class Term implements Fence {
 
     @Override
     public String toString() {
-        return "in term " + number;
+        return "term " + number;
     }
 }

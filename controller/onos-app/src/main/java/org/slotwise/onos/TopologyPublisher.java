@@ -56,7 +56,7 @@ final class TopologyPublisher implements AutoCloseable {
         /** The controller knows where hosts are. */
         @Override
         public void triggerProbe(Host host) {
-            LOG.debug("{} is where it was", host.id());
+            LOG.debug("host {}: location unchanged", host.id());
         }
     }
 

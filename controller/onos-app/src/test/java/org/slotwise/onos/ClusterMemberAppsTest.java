@@ -341,6 +341,6 @@ class ClusterMemberAppsTest {
         SlotwiseConfig config = configs.factories().get(6).createConfig();
         config.init(FakeOnos.APP, "toy", new ObjectMapper().readTree("{\"device_id\": 5001, \"level\": 10}"), new ObjectMapper(), ignored -> { });
         String reason = assertThrows(InvalidFieldException.class, config::isValid).getMessage();
-        assertTrue(reason.contains("apps.toy.level: an integer 0 .. 9 is needed, got 10"), reason);
+        assertTrue(reason.contains("apps.toy.level: expected an integer 0 .. 9, got 10"), reason);
     }
 }

@@ -398,7 +398,7 @@ class ClusterMemberTest {
         for (int i = 0; i < 5; i++) {
             runFrame(6_000_000);
         }
-        assertTrue(unavailable(member).contains("cannot be found out"));
+        assertTrue(unavailable(member).contains("leadership of this node unknown"));
         onos.storage.failing = false;
         Snapshot after = runUntilSteady(member, 6_000_000);
         assertTrue(after.version().orElseThrow().value() > before, "no schedule came in force any more");
@@ -410,7 +410,7 @@ class ClusterMemberTest {
         ClusterMember member = joined();
         onos.storage.failing = true;
         connectAll();
-        assertTrue(unavailable(member).contains("cannot be found out"));
+        assertTrue(unavailable(member).contains("leadership of this node unknown"));
         assertTrue(onos.flowRules.rules.isEmpty());
         onos.storage.failing = false;
         thread.runTimers();
@@ -428,7 +428,7 @@ class ClusterMemberTest {
             runFrame(6_000_000);
         }
         assertEquals(before, allRules());
-        assertTrue(unavailable(member).contains("not taken over"));
+        assertTrue(unavailable(member).contains("takeover in progress"));
         onos.leadership.change(FakeOnos.OTHER);
         onos.leadership.change(FakeOnos.LOCAL);
         assertEquals(Phase.LEARNING, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
@@ -464,7 +464,7 @@ class ClusterMemberTest {
         }
         assertEquals(before, allRules());
         assertEquals(sent, onos.packets.sent.size());
-        assertTrue(unavailable(member).contains("cannot be found out"));
+        assertTrue(unavailable(member).contains("leadership of this node unknown"));
         onos.storage.cutOff = false;
         runUntilSteady(member, 6_000_000);
         assertNotEquals(before, allRules());
@@ -486,7 +486,7 @@ class ClusterMemberTest {
         connectAll();
         runUntilSteady(member, 0);
         new LeaderTerms(onos.storage, "other").begin(2);
-        assertTrue(unavailable(member).contains("does not lead any more"));
+        assertTrue(unavailable(member).contains("no longer the leader"));
     }
 
     @Test
@@ -502,14 +502,14 @@ class ClusterMemberTest {
             runFrame(0);
         }
         assertEquals(before, allRules());
-        assertTrue(unavailable(member).contains("not taken over"));
+        assertTrue(unavailable(member).contains("takeover in progress"));
     }
 
     @Test
     void aLeaderOfAClusterThatCountsTermsAnewIsBelievedInTheEnd() {
         new LeaderTerms(onos.storage, "other").begin(1_000);
         ClusterMember member = joined();
-        assertTrue(unavailable(member).contains("not taken over"));
+        assertTrue(unavailable(member).contains("takeover in progress"));
         for (int i = 0; i < ClusterMember.BELIEVED_REFUSALS; i++) {
             thread.runTimers();
         }
@@ -545,9 +545,9 @@ class ClusterMemberTest {
         ClusterMember member = joined();
         onos.storage.failing = true;
         onos.leadership.change(FakeOnos.LOCAL);
-        assertTrue(unavailable(member).contains("not taken over"));
+        assertTrue(unavailable(member).contains("takeover in progress"));
         thread.runTimers();
-        assertTrue(unavailable(member).contains("not taken over"));
+        assertTrue(unavailable(member).contains("takeover in progress"));
         onos.storage.failing = false;
         thread.runTimers();
         assertEquals(Phase.WAITING_FOR_DEVICES, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
@@ -571,7 +571,7 @@ class ClusterMemberTest {
         ClusterMember member = joined();
         member.view("star", Snapshot.class, TIMEOUT_MS);
         onos.leadership.changeSilently(null);
-        assertTrue(unavailable(member).contains("no node leads"));
+        assertTrue(unavailable(member).contains("no leader elected"));
         assertEquals(Optional.empty(), member.remoteLeader());
         onos.leadership.changeSilently(FakeOnos.OTHER);
         assertTrue(unavailable(member).contains("other"));

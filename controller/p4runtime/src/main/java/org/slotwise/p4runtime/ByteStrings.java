@@ -23,7 +23,7 @@ final class ByteStrings {
         long value = 0;
         for (int i = 0; i < bytes.size(); i++) {
             if (value >>> 56 != 0) {
-                throw new IllegalArgumentException("a value of " + bytes.size() + " bytes does not fit in 64 bits");
+                throw new IllegalArgumentException("value of " + bytes.size() + " bytes; expected at most 64 bits");
             }
             value = value << 8 | bytes.byteAt(i) & 0xff;
         }

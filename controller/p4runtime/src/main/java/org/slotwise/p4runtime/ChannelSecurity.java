@@ -45,7 +45,7 @@ public final class ChannelSecurity {
         SslContextBuilder builder = GrpcSslContexts.forClient();
         for (Path file : new Path[] {authority, certificate.orElse(authority), key.orElse(authority)}) {
             if (!Files.isReadable(file)) {
-                throw new IOException("p4runtime.tls: " + file + " cannot be read");
+                throw new IOException("p4runtime.tls: " + file + " is not readable");
             }
         }
         try {

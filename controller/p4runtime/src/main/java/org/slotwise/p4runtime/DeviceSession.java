@@ -146,11 +146,11 @@ final class DeviceSession {
         generation++;
         primary = false;
         if (stream != null) {
-            stream.cancel("the controller ends", null);
+            stream.cancel("controller shutdown", null);
             stream = null;
         }
         if (unanswered != null || pushing) {
-            raise(electionId, (pushing ? "a program" : "a write") + " was not answered");
+            raise(electionId, "no response to " + (pushing ? "a program" : "a write"));
         }
         if (unanswered != null) {
             unanswered.cancel(false);
@@ -188,14 +188,14 @@ final class DeviceSession {
         boolean sent = outbox.send(
                 StreamMessageRequest.newBuilder().setPacket(pipeline.info().packetOut(port, frame)).build());
         if (!sent && packetsDropped++ == 0) {
-            LOG.warn("device {}: it takes no packets, {} wait; more are dropped", device, Outbox.MAX_WAITING);
+            LOG.warn("device {}: packet-out queue full, dropping packets: limit {}", device, Outbox.MAX_WAITING);
         }
         return sent;
     }
 
     void sendOther(Any message) {
         if (primary && !outbox.send(StreamMessageRequest.newBuilder().setOther(message).build())) {
-            fail("it takes no messages");
+            fail("message queue full");
         }
     }
 
@@ -207,13 +207,13 @@ final class DeviceSession {
         long nowNs = System.nanoTime();
         if (!primary) {
             if (nowNs - openedNs > patience.arbitration().toNanos()) {
-                fail("it did not say within " + patience.arbitration().toMillis() + " ms who is primary");
+                fail("no arbitration response within " + patience.arbitration().toMillis() + " ms");
             }
         } else if (nowNs - checkedNs > patience.silence().toNanos()) {
             boolean silent = heardNs - checkedNs < 0;
             checkedNs = nowNs;
             if (outbox.isStuck()) {
-                fail("it takes no packets");
+                fail("packet-out queue stuck");
             } else if (silent) {
                 probe();
             }
@@ -232,7 +232,7 @@ final class DeviceSession {
                     @Override
                     public void onFailure(Throwable error) {
                         if (generation == probed && UNANSWERED.contains(Status.fromThrowable(error).getCode())) {
-                            fail("it does not answer: " + describe(error));
+                            fail("no response: " + describe(error));
                         }
                     }
                 }, driver);
@@ -263,10 +263,10 @@ final class DeviceSession {
                 listener.onPrimary(this);
             }
         } else if (code == Code.NOT_FOUND_VALUE) {
-            raise(highest, "nobody is its primary, and it has seen " + highest);
-            fail("asking again with election id " + electionId);
+            raise(highest, "no primary, highest election id seen is " + highest);
+            fail("retry with election id " + electionId);
         } else {
-            fail("another controller is its primary, with election id " + highest);
+            fail("another controller is primary, with election id " + highest);
         }
     }
 
@@ -285,7 +285,7 @@ final class DeviceSession {
             return;
         }
         if (error != null && UNANSWERED.contains(Status.fromThrowable(error).getCode())) {
-            fail("a write was not answered: " + describe(error));
+            fail("no response to a write: " + describe(error));
         } else {
             unanswered = null;
         }
@@ -466,7 +466,7 @@ final class DeviceSession {
     /** A switch that has not noticed that an earlier stream of ours is gone refuses its election id to the next one. */
     private void onStreamError(Throwable error) {
         if (!primary && wasPrimary && Status.fromThrowable(error).getCode() == Status.Code.INVALID_ARGUMENT) {
-            raise(electionId, "it still holds the one before for an earlier stream");
+            raise(electionId, "the previous one is still held by an earlier stream");
         }
         fail(describe(error));
     }

@@ -70,7 +70,7 @@ public abstract class Driver implements AutoCloseable {
         for (Node node : setup.host().topology().nodes()) {
             Pipeline program = setup.programs().get(node.program());
             if (program == null) {
-                throw new IllegalArgumentException(node + ": there is no program '" + node.program() + "'");
+                throw new IllegalArgumentException(node + ": unknown program '" + node.program() + "'");
             }
             addSession(setup, node.device(), program, waits);
         }
@@ -161,7 +161,7 @@ public abstract class Driver implements AutoCloseable {
         try {
             executor.execute(() -> sessions.values().forEach(DeviceSession::close));
         } catch (RejectedExecutionException again) {
-            LOG.debug("it has ended before", again);
+            LOG.debug("already closed", again);
         }
         // First what the thread may wait for.
         channels.values().forEach(server -> server.calls().shutdownNow());
@@ -176,7 +176,7 @@ public abstract class Driver implements AutoCloseable {
         // A scheduler of somebody else's may never return.
         for (EventLoopGroup thread : List.of(driverThread, waitingThread)) {
             if (!thread.shutdownGracefully(0, STOP_TIMEOUT_S, TimeUnit.SECONDS).awaitUninterruptibly(2 * STOP_TIMEOUT_S, TimeUnit.SECONDS)) {
-                LOG.error("a thread does not end: what runs on it is left behind");
+                LOG.error("thread not stopped: its work is abandoned");
             }
         }
     }
@@ -282,7 +282,7 @@ public abstract class Driver implements AutoCloseable {
                 PortStatus status = message.unpack(PortStatus.class);
                 onPort(session, status.getPort(), status.getUp());
             } catch (InvalidProtocolBufferException e) {
-                LOG.warn("device {}: a message that is no PortStatus: {}", session.device(), e.getMessage());
+                LOG.warn("device {}: invalid PortStatus message: {}", session.device(), e.getMessage());
             }
         }
     }

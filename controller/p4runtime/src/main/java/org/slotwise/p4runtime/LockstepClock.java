@@ -42,7 +42,7 @@ final class LockstepClock implements Clock {
                 awaitedAnswer.completeExceptionally(e.getCause());
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                throw new IllegalStateException("interrupted while a switch was waited for", e);
+                throw new IllegalStateException("interrupted while waiting for a switch", e);
             }
         });
         return awaitedAnswer;
@@ -69,6 +69,6 @@ final class LockstepClock implements Clock {
 
     @Override
     public void retry(DeviceId device, long delayMs, Runnable task) {
-        throw new IllegalStateException("device " + device + " refused a write, so that this run cannot be repeated");
+        throw new IllegalStateException("device " + device + ": write rejected, the run is not reproducible");
     }
 }

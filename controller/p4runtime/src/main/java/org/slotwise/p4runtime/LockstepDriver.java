@@ -74,7 +74,7 @@ public final class LockstepDriver extends Driver {
         try {
             advance = message.unpack(Advance.class);
         } catch (InvalidProtocolBufferException e) {
-            LOG.warn("device {}: a message that is no Advance: {}", session.device(), e.getMessage());
+            LOG.warn("device {}: invalid Advance message: {}", session.device(), e.getMessage());
             return;
         }
         advances.put(session.device(), advance);
@@ -171,7 +171,7 @@ public final class LockstepDriver extends Driver {
         if (called.add(session.device())) {
             session.connect();
         } else {
-            LOG.info("device {}: the fabric has ended; no time passes any more", session.device());
+            LOG.info("device {}: disconnected: end of the simulation", session.device());
         }
     }
 }

@@ -45,7 +45,7 @@ public final class Pipeline {
         try {
             TextFormat.merge(Files.readString(file, StandardCharsets.UTF_8), info);
         } catch (TextFormat.ParseException e) {
-            throw new IOException(file + " is not P4Info in text form: line " + e.getLine() + ": " + e.getMessage(), e);
+            throw new IOException(file + ": expected P4Info in text form: line " + e.getLine() + ": " + e.getMessage(), e);
         }
         return info.build();
     }
@@ -57,7 +57,7 @@ public final class Pipeline {
             digest.update(info.toByteArray());
             return ByteBuffer.wrap(digest.digest()).getLong();
         } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-256", e);
+            throw new IllegalStateException("missing SHA-256", e);
         }
     }
 

@@ -32,7 +32,7 @@ final class WriteErrors {
             }
         }
         return Code.forNumber(status.getCode()) + " " + status.getMessage()
-                + (refused == 0 ? "" : " (" + refused + " of " + updates.size() + " refused" + first + ")");
+                + (refused == 0 ? "" : " (" + refused + " of " + updates.size() + " rejected" + first + ")");
     }
 
     private static P4RuntimeOuterClass.Error unpack(Any detail) {
@@ -40,7 +40,7 @@ final class WriteErrors {
             return detail.unpack(P4RuntimeOuterClass.Error.class);
         } catch (InvalidProtocolBufferException e) {
             return P4RuntimeOuterClass.Error.newBuilder()
-                    .setCanonicalCode(Code.UNKNOWN_VALUE).setMessage("details cannot be read").build();
+                    .setCanonicalCode(Code.UNKNOWN_VALUE).setMessage("unreadable details").build();
         }
     }
 }

@@ -35,7 +35,7 @@ class LockstepDriverTest extends DriverTestBase {
         Driver driver = start(LockstepDriver::new, 1);
         ExecutionException failure = assertThrows(ExecutionException.class,
                 () -> driver.failure().get(TIMEOUT_S, TimeUnit.SECONDS));
-        assertTrue(failure.getCause().getMessage().contains("cannot be repeated"), failure.getMessage());
+        assertTrue(failure.getCause().getMessage().contains("not reproducible"), failure.getMessage());
     }
 
     @Test

@@ -114,12 +114,12 @@ public final class AppPage {
 
     /** Whether a switch is there. */
     public AppPage switchIs(String name, boolean isReady) {
-        return says(name, isReady ? Condition.WELL : Condition.ALARM, name + (isReady ? " is there" : " is not there"));
+        return says(name, isReady ? Condition.WELL : Condition.ALARM, name + (isReady ? " connected" : " disconnected"));
     }
 
     /** Whether a port has light. */
     public AppPage portIs(String name, boolean hasLight) {
-        return says("port " + name, hasLight ? Condition.WELL : Condition.ALARM, name + (hasLight ? " has light" : " has no light"));
+        return says("port " + name, hasLight ? Condition.WELL : Condition.ALARM, name + (hasLight ? " is up" : " is down"));
     }
 
     /** The kind of network. */

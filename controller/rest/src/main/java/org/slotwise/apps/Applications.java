@@ -21,7 +21,7 @@ public final class Applications {
     private Applications(List<Application<?>> all) {
         for (Application<?> one : all) {
             if (this.all.put(one.id(), one) != null) {
-                throw new IllegalArgumentException("there are two applications '" + one.id() + "'");
+                throw new IllegalArgumentException("duplicate application '" + one.id() + "'");
             }
         }
     }

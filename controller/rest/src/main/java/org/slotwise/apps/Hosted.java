@@ -23,7 +23,7 @@ public final class Hosted<V> {
         this.part = part;
         this.app = part.make(kept);
         if (!app.id().equals(id)) {
-            throw new IllegalStateException("the application of '" + id + "' calls itself '" + app.id() + "'");
+            throw new IllegalStateException("application '" + id + "' has the name '" + app.id() + "'");
         }
     }
 

@@ -32,12 +32,12 @@ public final class Kept {
             choices.add(choice);
         }));
         if (holding.size() < kept.size()) {
-            LOG.warn("{} choices that were kept are forgotten: what they are about is not there, or configured otherwise",
+            LOG.warn("discarded {} stored settings: target missing or reconfigured",
                     kept.size() - holding.size());
             try {
                 state.keepOnly(holding);
             } catch (IOException e) {
-                LOG.warn("they are forgotten at the next start: {}", e.getMessage());
+                LOG.warn("could not discard stored settings, retrying at the next start: {}", e.getMessage());
             }
         }
         return choices;

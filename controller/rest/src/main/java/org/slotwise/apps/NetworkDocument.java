@@ -51,7 +51,7 @@ public final class NetworkDocument {
             }
         }
         if (parts.isEmpty()) {
-            throw new InvalidJsonException(place, "there is no application");
+            throw new InvalidJsonException(place, "no applications; expected at least one");
         }
         return new NetworkDocument(place, parts);
     }

@@ -21,7 +21,7 @@ final class PageFiles {
     PageFiles() {
         String built = new String(read("index.html"), StandardCharsets.UTF_8);
         if (!built.contains(BY_SOCKET)) {
-            throw new IllegalStateException("the page does not say how its stream comes");
+            throw new IllegalStateException("missing stream type in the page");
         }
         index = built.replace(BY_SOCKET, BY_ASKING).getBytes(StandardCharsets.UTF_8);
         assets = Map.of("page.js", read("assets/page.js"), "page.css", read("assets/page.css"));
@@ -30,7 +30,7 @@ final class PageFiles {
     private static byte[] read(String name) {
         try (InputStream file = PageFiles.class.getResourceAsStream("/page/" + name)) {
             if (file == null) {
-                throw new IllegalStateException("the page's " + name + " is not in this library");
+                throw new IllegalStateException("missing file of the page: " + name);
             }
             return file.readAllBytes();
         } catch (IOException e) {

@@ -98,7 +98,7 @@ final class PageMessages {
             }
         });
         if (more[0] > 0) {
-            news.addObject().put("at_ns", nowNs).put("kind", "alarm").put("text", "and " + more[0] + " more news");
+            news.addObject().put("at_ns", nowNs).put("kind", "alarm").put("text", "and " + more[0] + " more events");
         }
         return news;
     }

@@ -52,7 +52,7 @@ public final class PageResource {
     @GET
     @Path("assets/{name}")
     public Response asset(@PathParam("name") String name) {
-        byte[] file = files.asset(name).orElseThrow(() -> new ProblemException(404, "the page has no such file"));
+        byte[] file = files.asset(name).orElseThrow(() -> new ProblemException(404, "unknown file of the page"));
         return Response.ok(file, PageFiles.type(name)).build();
     }
 
@@ -61,7 +61,7 @@ public final class PageResource {
     @Path("stream")
     public Response stream(@QueryParam("after") @DefaultValue("") String cursor) {
         if (!cursor.isEmpty() && !PageStream.isCursor(cursor)) {
-            throw new ProblemException(400, "'after' must be the 'next' of an answer, or missing");
+            throw new ProblemException(400, "invalid 'after'; expected the 'next' of a response, or none");
         }
         return Response.ok(stream.since(cursor), MediaType.APPLICATION_JSON).build();
     }

@@ -39,7 +39,7 @@ public class AppResource {
             return new Changeable(app, name, change);
         }
         if (!app.reads().containsKey(name)) {
-            throw new ProblemException(404, "application " + app.id() + " has no such resource; it has "
+            throw new ProblemException(404, "unknown resource of application " + app.id() + "; expected one of "
                     + String.join(", ", app.reads().keySet()));
         }
         return new AppResource(app, name);
@@ -54,7 +54,7 @@ public class AppResource {
         }
         Function<String, JsonNode> parts = app.parts().get(name);
         if (parts == null) {
-            throw new ProblemException(400, "this resource has no names to ask for; without 'name' all of it is shown");
+            throw new ProblemException(400, "'name' is not supported by this resource; omit it");
         }
         return parts.apply(part);
     }
@@ -89,23 +89,23 @@ public class AppResource {
         private static void checkForm(HttpHeaders headers) {
             MediaType type = headers.getMediaType();
             if (type == null || type.isWildcardType() || type.isWildcardSubtype()) {
-                throw new ProblemException(415, "a body must be application/json, and Content-Type say so");
+                throw new ProblemException(415, "missing or ambiguous Content-Type; expected application/json");
             }
             String charset = type.getParameters().getOrDefault(MediaType.CHARSET_PARAMETER, StandardCharsets.UTF_8.name());
             if (!charset.equalsIgnoreCase(StandardCharsets.UTF_8.name())) {
-                throw new ProblemException(415, "a body must be in UTF-8; Content-Type has charset '" + charset + "'");
+                throw new ProblemException(415, "unsupported charset; expected UTF-8, got '" + charset + "'");
             }
             String coding = headers.getHeaderString(HttpHeaders.CONTENT_ENCODING);
             if (coding != null && !coding.equalsIgnoreCase(NO_CODING)) {
                 throw new ProblemException(Response.status(415).header(HttpHeaders.ACCEPT_ENCODING, NO_CODING).build(),
-                        "a body must be sent as it is; Content-Encoding is '" + coding + "'");
+                        "unsupported Content-Encoding; expected identity, got '" + coding + "'");
             }
         }
 
         private static JsonNode parse(InputStream body) throws IOException {
             byte[] text = body.readNBytes(MAX_BODY_BYTES + 1);
             if (text.length > MAX_BODY_BYTES) {
-                throw new ProblemException(413, "a body has at most " + MAX_BODY_BYTES + " bytes");
+                throw new ProblemException(413, "body too large; expected at most " + MAX_BODY_BYTES + " bytes");
             }
             try {
                 return JsonFields.parse(text);

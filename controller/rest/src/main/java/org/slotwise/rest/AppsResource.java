@@ -52,7 +52,7 @@ public final class AppsResource {
     private AppResources find(String id) {
         List<AppResources> apps = service.apps();
         return apps.stream().filter(app -> app.id().equals(id)).findFirst().orElseThrow(() -> new ProblemException(404,
-                "there is no such application; there are " + apps.stream().map(AppResources::id).collect(Collectors.joining(", "))));
+                "unknown application; expected one of " + apps.stream().map(AppResources::id).collect(Collectors.joining(", "))));
     }
 
     /** One of its resources. */

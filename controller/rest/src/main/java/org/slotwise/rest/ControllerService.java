@@ -12,7 +12,7 @@ public interface ControllerService {
     /** Those of one application; throws {@link NoSuchApplicationException} if the network has none of that name. */
     default AppResources app(String id) {
         return apps().stream().filter(app -> app.id().equals(id)).findFirst()
-                .orElseThrow(() -> new NoSuchApplicationException("the network has no " + id + "; GET /slotwise/v1/apps"));
+                .orElseThrow(() -> new NoSuchApplicationException("no application " + id + " in this network; see GET /slotwise/v1/apps"));
     }
 
     /** Packet-ins that no application wanted; throws {@link UnavailableException} if the controller does not answer in time. */

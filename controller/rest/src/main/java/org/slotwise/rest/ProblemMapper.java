@@ -35,7 +35,7 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
         }
         if (error instanceof ControllerService.UnavailableException) {
             String cause = error.getCause() == null ? "" : ": " + error.getCause();
-            LOG.warn("request not served: {}{}", error.getMessage(), cause);
+            LOG.warn("request failed: {}{}", error.getMessage(), cause);
             return answer(Response.status(503), 503, error.getMessage());
         }
         if (error instanceof ControllerService.NoSuchApplicationException) {
@@ -45,11 +45,11 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
             return answer(Response.status(409), 409, error.getMessage());
         }
         if (error instanceof ControllerService.NotKeptException) {
-            LOG.warn("request not served: {}", error.getMessage());
+            LOG.warn("request failed: {}", error.getMessage());
             return answer(Response.status(INSUFFICIENT_STORAGE), INSUFFICIENT_STORAGE, error.getMessage());
         }
-        LOG.error("request not served", error);
-        return answer(Response.serverError(), 500, "an unexpected error; the controller's log has it");
+        LOG.error("request failed", error);
+        return answer(Response.serverError(), 500, "unexpected error; see the controller's log");
     }
 
     /** Methods that a resource which refuses one allows, or null: Jersey serves HEAD where there is GET, and does not name it here. */
@@ -70,13 +70,13 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
         }
         switch (response.getStatus()) {
             case 404:
-                return "there is no such resource; GET /slotwise/v1/openapi.json describes all";
+                return "unknown resource; see GET /slotwise/v1/openapi.json";
             case 405:
-                return "this resource allows " + String.join(", ", allowed);
+                return "unsupported method; expected one of " + String.join(", ", allowed);
             case 406:
-                return "this resource cannot be sent in the form asked for";
+                return "unsupported Accept; expected application/json";
             case 415:
-                return "a body must be application/json";
+                return "unsupported Content-Type; expected application/json";
             default:
                 return response.getStatusInfo().getReasonPhrase();
         }

@@ -152,10 +152,10 @@ class PageStreamTest {
         JsonNode update = later(stream);
         assertTrue(texts(update, "change").get(0).startsWith("islip, "), update::toString);
         assertTrue(texts(update, "change").get(0).contains("iterations 2"), update::toString);
-        assertEquals(List.of("edge 3 is not there"), texts(update, "alarm"));
+        assertEquals(List.of("edge 3 disconnected"), texts(update, "alarm"));
         assertEquals(List.of(), texts(later(stream), "alarm"), "it is told once");
         controller.deliver(new Event.DeviceReady(edge, List.of()));
-        assertEquals(List.of("edge 3 is there"), texts(later(stream), "recovery"));
+        assertEquals(List.of("edge 3 connected"), texts(later(stream), "recovery"));
     }
 
     @Test
@@ -168,9 +168,9 @@ class PageStreamTest {
             controller.change(of.getValue(), "ports", port.put("up", false).toString());
             JsonNode dark = later(stream);
             assertEquals(1, column(dark, "links", "light").values().stream().filter(light -> light == 0).count(), dark::toString);
-            assertTrue(texts(dark, "alarm").get(0).endsWith(" has no light"), dark::toString);
+            assertTrue(texts(dark, "alarm").get(0).endsWith(" is down"), dark::toString);
             controller.change(of.getValue(), "ports", port.put("up", true).toString());
-            assertTrue(texts(later(stream), "recovery").get(0).endsWith(" has light"));
+            assertTrue(texts(later(stream), "recovery").get(0).endsWith(" is up"));
         }
     }
 
@@ -219,7 +219,7 @@ class PageStreamTest {
         assertTrue(column(update, "links", "target").containsValue(target.get("target").doubleValue()));
         assertFalse(column(update, "labels", "first_fibre").isEmpty());
         controller.change("ops", "targets", ((ObjectNode) target).put("target", 0.25).toString());
-        assertTrue(texts(later(stream), "change").get(0).endsWith(" aims at 0.25"));
+        assertTrue(texts(later(stream), "change").get(0).endsWith(" has target utilization 0.25"));
     }
 
     // ---- readers ----
@@ -305,7 +305,7 @@ class PageStreamTest {
         assertEquals(PageMessages.MOST_THINGS, first.at("/tables/0/names").size());
         assertEquals(PageMessages.MOST_THINGS, first.at("/tables/0/columns/light").size());
         assertEquals(PageMessages.MOST_NEWS + 1, first.get("news").size());
-        assertEquals("and " + (PageMessages.MOST_THINGS + 10 - PageMessages.MOST_NEWS) + " more news", first.at("/news/" + PageMessages.MOST_NEWS + "/text").textValue());
+        assertEquals("and " + (PageMessages.MOST_THINGS + 10 - PageMessages.MOST_NEWS) + " more events", first.at("/news/" + PageMessages.MOST_NEWS + "/text").textValue());
         for (int update = 0; update < 100; update++) {
             nowMs += PageStream.PERIOD_MS;
             stream.since("");

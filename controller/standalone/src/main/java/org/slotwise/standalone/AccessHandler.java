@@ -53,7 +53,7 @@ final class AccessHandler extends Handler.Wrapper {
     public boolean handle(Request request, Response response, Callback callback) throws Exception {
         SocketAddress caller = request.getConnectionMetaData().getRemoteSocketAddress();
         if (!begin()) {
-            ProblemAnswer.send(request, response, callback, HttpStatus.SERVICE_UNAVAILABLE_503, "the controller is ending");
+            ProblemAnswer.send(request, response, callback, HttpStatus.SERVICE_UNAVAILABLE_503, "the controller is shutting down");
             return true;
         }
         connections.begin(caller);
@@ -73,18 +73,18 @@ final class AccessHandler extends Handler.Wrapper {
         if (!(isReserved ? reservedLimit : limit).admit(address(caller))) {
             response.getHeaders().put(HttpHeader.RETRY_AFTER, "1");
             ProblemAnswer.send(request, response, callback, HttpStatus.TOO_MANY_REQUESTS_429,
-                    "too many requests from this address; wait a second");
+                    "too many requests from this address; retry in 1 s");
         } else if (!names.isOwn(host) || !names.isOwn(request.getHttpURI().getAuthority())) {
             ProblemAnswer.send(request, response, callback, HttpStatus.MISDIRECTED_REQUEST_421,
-                    "this controller is not known by that name; if it is, 'rest.names' of its configuration must have it");
+                    "unknown host name; add it to 'rest.names' of the configuration if it is the controller's");
         } else if (!CallerNames.isOwnOrigin(request.getHeaders().getValuesList(HttpHeader.ORIGIN), host,
                 request.isSecure() ? "https" : "http")) {
             ProblemAnswer.send(request, response, callback, HttpStatus.FORBIDDEN_403,
-                    "pages of other origins may not use this controller");
+                    "cross-origin requests are not allowed");
         } else if (token != null && !isReserved && !token.isIn(authorization) && !isOfPage(request)) {
             response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer");
             ProblemAnswer.send(request, response, callback, HttpStatus.UNAUTHORIZED_401,
-                    "an Authorization header with the bearer token is needed");
+                    "missing or invalid token; expected an Authorization header with the bearer token");
         } else {
             return super.handle(request, response, callback);
         }

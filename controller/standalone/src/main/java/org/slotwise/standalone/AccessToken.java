@@ -28,7 +28,7 @@ final class AccessToken {
         SecretFiles.check(file);
         String token = new String(BoundedFiles.read(file, Limits.MAX_TOKEN_CHARS), StandardCharsets.ISO_8859_1).strip();
         if (token.length() < Limits.MIN_TOKEN_CHARS || !token.matches("[A-Za-z0-9._~+/=-]+")) {
-            throw new IOException(file + ": a token is one line of at least " + Limits.MIN_TOKEN_CHARS
+            throw new IOException(file + ": invalid token; expected one line of at least " + Limits.MIN_TOKEN_CHARS
                     + " letters, digits, or any of ._~+/=-");
         }
         return token;
@@ -50,7 +50,7 @@ final class AccessToken {
         try {
             return MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.ISO_8859_1));
         } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java has SHA-256", e);
+            throw new IllegalStateException("missing SHA-256", e);
         }
     }
 }

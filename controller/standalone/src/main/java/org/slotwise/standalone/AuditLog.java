@@ -131,7 +131,7 @@ final class AuditLog implements AutoCloseable {
         AsyncAppender async = (AsyncAppender) file.getAppender(file.getName());
         if (async.getRemainingCapacity() == 0) {
             if (lost.getAndIncrement() == 0) {
-                LOG.error("audit: the disk does not keep up; records are lost from {} on", entry);
+                LOG.error("audit: queue full, losing records: first {}", entry);
             }
             return;
         }
@@ -143,7 +143,7 @@ final class AuditLog implements AutoCloseable {
     public void close() {
         context.stop();
         if (lost.get() > 0) {
-            LOG.error("audit: {} records were lost", lost.get());
+            LOG.error("audit: {} records lost", lost.get());
         }
     }
 }

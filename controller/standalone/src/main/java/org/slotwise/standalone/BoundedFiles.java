@@ -19,7 +19,7 @@ final class BoundedFiles {
         try (InputStream bytes = Files.newInputStream(file)) {
             byte[] read = bytes.readNBytes(maxBytes + 1);
             if (read.length > maxBytes) {
-                throw new IOException(file + " has more than " + maxBytes + " bytes; at most that many are right");
+                throw new IOException(file + ": too large; expected at most " + maxBytes + " bytes");
             }
             return read;
         }
@@ -39,6 +39,6 @@ final class BoundedFiles {
             return false;
         }
         String what = Files.isSymbolicLink(file) ? "a symbolic link" : Files.isDirectory(file) ? "a directory" : "a FIFO or device";
-        throw new IOException(file + " is " + what + "; move it away, it must be an ordinary file");
+        throw new IOException(file + ": expected a regular file, got " + what);
     }
 }

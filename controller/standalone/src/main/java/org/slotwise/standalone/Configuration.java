@@ -123,7 +123,7 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
         }
         JsonFields tls = JsonFields.of("p4runtime.tls", value.get(), "ca", "certificate", "key", "server_name");
         if (tls.optional("certificate").isPresent() != tls.optional("key").isPresent()) {
-            throw new InvalidJsonException("p4runtime.tls", "'certificate' and 'key' are needed both, or neither");
+            throw new InvalidJsonException("p4runtime.tls", "expected both 'certificate' and 'key', or neither");
         }
         if (tls.optional("key").isPresent()) {
             SecretFiles.check(path(tls, "key"));
@@ -136,7 +136,7 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
         Optional<JsonNode> log = fields.optional("log");
         String format = log.isEmpty() ? "text" : JsonFields.of("log", log.get(), "format").text("format");
         if (!format.equals("text") && !format.equals("json")) {
-            throw new InvalidJsonException("log.format", "must be text or json, got '" + format + "'");
+            throw new InvalidJsonException("log.format", "expected text or json, got '" + format + "'");
         }
         return format.equals("json");
     }
@@ -145,7 +145,7 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
         return switch (text) {
             case "wall" -> Clock.WALL;
             case "lockstep" -> Clock.LOCKSTEP;
-            default -> throw new InvalidJsonException("clock", "must be wall or lockstep, got '" + text + "'");
+            default -> throw new InvalidJsonException("clock", "expected wall or lockstep, got '" + text + "'");
         };
     }
 

@@ -44,12 +44,12 @@ final class JerseyHandler extends Handler.Abstract {
     public boolean handle(Request request, Response response, Callback callback) {
         // Each chunk costs as much as a request does: a small message could have thousands.
         if (request.getHeaders().contains(HttpHeader.TRANSFER_ENCODING)) {
-            refuse(request, HttpStatus.LENGTH_REQUIRED_411, "a body must come with a Content-Length, not in chunks", response, callback);
+            refuse(request, HttpStatus.LENGTH_REQUIRED_411, "missing Content-Length; chunked bodies are not supported", response, callback);
             return true;
         }
         // Before it is read: Jetty goes on with a body that turns out too long after it has told so, when the answer may be on its way.
         if (request.getLength() > MAX_BODY_BYTES) {
-            refuse(request, HttpStatus.PAYLOAD_TOO_LARGE_413, "a body has at most " + MAX_BODY_BYTES + " bytes", response, callback);
+            refuse(request, HttpStatus.PAYLOAD_TOO_LARGE_413, "body too large; expected at most " + MAX_BODY_BYTES + " bytes", response, callback);
             return true;
         }
         Content.Source.asByteArrayAsync(request, MAX_BODY_BYTES, new Promise.Invocable<byte[]>() {
@@ -60,7 +60,7 @@ final class JerseyHandler extends Handler.Abstract {
 
             @Override
             public void failed(Throwable error) {
-                refuse(request, HttpStatus.BAD_REQUEST_400, "the body cannot be read: " + error.getMessage(), response, callback);
+                refuse(request, HttpStatus.BAD_REQUEST_400, "unreadable body: " + error.getMessage(), response, callback);
             }
         });
         return true;
@@ -79,7 +79,7 @@ final class JerseyHandler extends Handler.Abstract {
             Thread.currentThread().interrupt();
             callback.failed(e);
         } catch (Exception e) {
-            LOG.error("request not served", e);
+            LOG.error("request failed", e);
             callback.failed(e);
         }
     }
@@ -94,7 +94,7 @@ final class JerseyHandler extends Handler.Abstract {
             uri = base.resolve(request.getHttpURI().getCanonicalPath() + (query == null ? "" : "?" + query));
         } catch (IllegalArgumentException e) {
             ProblemAnswer.send(request, response, callback, HttpStatus.BAD_REQUEST_400,
-                    "the address has a character that must be written as % and two digits");
+                    "invalid character in the URI; expected percent-encoding");
             return;
         }
         ContainerRequest asked = new ContainerRequest(
@@ -109,7 +109,7 @@ final class JerseyHandler extends Handler.Abstract {
         if (!answers.mayWait(size)) {
             response.getHeaders().put(HttpHeader.RETRY_AFTER, "1");
             ProblemAnswer.send(request, response, callback, HttpStatus.SERVICE_UNAVAILABLE_503,
-                    "too much of what was asked for has not been taken yet; wait a second");
+                    "the client is not reading its responses; retry in 1 s");
             return;
         }
         response.setStatus(answer.getStatus());

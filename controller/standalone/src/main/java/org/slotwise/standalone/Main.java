@@ -37,7 +37,7 @@ public final class Main {
         try {
             run(Configuration.read(Path.of(args[1])));
         } catch (NoSuchFileException e) {
-            stop("there is no file " + e.getFile());
+            stop(e.getFile() + ": no such file");
         } catch (InvalidJsonException | AppHost.ConflictException | IOException e) {
             stop(e.getMessage());
         }
@@ -59,8 +59,8 @@ public final class Main {
         try {
             controller.failure().get();
         } catch (ExecutionException e) {
-            LoggerFactory.getLogger(Main.class).error("a defect, or a program that does not fit", e.getCause());
-            stop("the controller cannot go on: " + e.getCause().getMessage());
+            LoggerFactory.getLogger(Main.class).error("internal error or incompatible program", e.getCause());
+            stop("the controller failed: " + e.getCause().getMessage());
         } catch (InterruptedException e) {
             stop("interrupted");
         }

@@ -31,7 +31,7 @@ final class Metrics implements MultiCollector {
     public MetricSnapshots collect() {
         List<MetricSnapshot> metrics = new ArrayList<>();
         metrics.add(snapshot(Metric.counter(
-                "packets_unclaimed", "Packets of switches that no application wanted.", service.unclaimedPackets())));
+                "packets_unclaimed", "Packet-ins handled by no application.", service.unclaimedPackets())));
         for (AppResources app : service.apps()) {
             app.metrics().forEach(metric -> metrics.add(snapshot(metric)));
         }

@@ -35,7 +35,7 @@ final class MetricsHandler extends Handler.Abstract {
         boolean head = request.getMethod().equals("HEAD");
         if (!head && !request.getMethod().equals("GET")) {
             response.getHeaders().put(HttpHeader.ALLOW, "GET, HEAD");
-            ProblemAnswer.send(request, response, callback, HttpStatus.METHOD_NOT_ALLOWED_405, "this resource allows GET, HEAD");
+            ProblemAnswer.send(request, response, callback, HttpStatus.METHOD_NOT_ALLOWED_405, "unsupported method; expected one of GET, HEAD");
             return true;
         }
         ByteArrayOutputStream text = new ByteArrayOutputStream();

@@ -59,7 +59,7 @@ final class PemFiles {
             }
             return context;
         } catch (GeneralSecurityException e) {
-            throw new IOException("rest.tls: " + certificates + " and " + key + " do not fit: " + e.getMessage(), e);
+            throw new IOException("rest.tls: " + certificates + " and " + key + " do not match: " + e.getMessage(), e);
         }
     }
 
@@ -74,11 +74,11 @@ final class PemFiles {
             Collection<? extends Certificate> found = CertificateFactory.getInstance("X.509")
                     .generateCertificates(new ByteArrayInputStream(Files.readAllBytes(file)));
             if (found.isEmpty()) {
-                throw new IOException(file + " has no certificate");
+                throw new IOException(file + ": no certificate");
             }
             return found;
         } catch (GeneralSecurityException e) {
-            throw new IOException(file + " is not a PEM file of X.509 certificates: " + e.getMessage(), e);
+            throw new IOException(file + ": expected X.509 certificates in PEM: " + e.getMessage(), e);
         }
     }
 
@@ -86,13 +86,13 @@ final class PemFiles {
         SecretFiles.check(file);
         Matcher text = KEY.matcher(Files.readString(file, StandardCharsets.ISO_8859_1));
         if (!text.find()) {
-            throw new IOException(file + " has no unencrypted PKCS #8 key ('BEGIN PRIVATE KEY')");
+            throw new IOException(file + ": expected an unencrypted PKCS #8 key ('BEGIN PRIVATE KEY')");
         }
         PKCS8EncodedKeySpec encoded;
         try {
             encoded = new PKCS8EncodedKeySpec(Base64.getMimeDecoder().decode(text.group(1)));
         } catch (IllegalArgumentException e) {
-            throw new IOException(file + ": the key is not base64", e);
+            throw new IOException(file + ": expected a key in base64", e);
         }
         for (String type : KEY_TYPES) {
             try {
@@ -102,6 +102,6 @@ final class PemFiles {
                 continue;
             }
         }
-        throw new IOException(file + ": the key must be one of " + String.join(", ", KEY_TYPES));
+        throw new IOException(file + ": unsupported key type; expected one of " + String.join(", ", KEY_TYPES));
     }
 }

@@ -157,7 +157,7 @@ final class RestServer implements AutoCloseable {
         try {
             server.stop();
         } catch (Exception e) {
-            LOG.warn("the REST server did not end in order", e);
+            LOG.warn("REST server shutdown failed", e);
         }
     }
 }

@@ -48,15 +48,15 @@ record RestSettings(String host, int port, Set<String> names, AccessToken token,
         Optional<Path> token = Configuration.optionalPath(fields, "token_file");
         Optional<JsonNode> tls = fields.optional("tls");
         if (!isLoopback(where, host) && (token.isEmpty() || tls.isEmpty())) {
-            throw new InvalidJsonException(where, "to listen on " + host + ", which others can reach, 'token_file' and"
-                    + " 'tls' are needed; without them 'host' must be a loopback address");
+            throw new InvalidJsonException(where, "'token_file' and 'tls' are required for 'host' " + host
+                    + "; expected a loopback address without them");
         }
         int perSecond = fields.optional("requests_per_second").isEmpty() ? DEFAULT_REQUESTS_PER_SECOND
                 : (int) fields.integer("requests_per_second", 1, MAX_REQUESTS_PER_SECOND);
         boolean page = fields.optional("page").isPresent() && fields.flag("page");
         if (page && (token.isEmpty() || !isLoopback(where, host))) {
-            throw new InvalidJsonException(fields.place("page"), "the page is for who has the token, on a loopback address: 'token_file' is needed,"
-                    + " and no other 'host'");
+            throw new InvalidJsonException(fields.place("page"), "the page requires 'token_file'"
+                    + " and a loopback address as 'host'");
         }
         AccessToken read = token.isPresent() ? AccessToken.read(token.get()) : null;
         Optional<Path> reservedToken = Configuration.optionalPath(fields, "reserved_token_file");
@@ -77,11 +77,11 @@ record RestSettings(String host, int port, Set<String> names, AccessToken token,
         Optional<JsonNode> value = fields.optional("names");
         if (value.isPresent()) {
             if (!value.get().isArray() || value.get().size() > MAX_NAMES) {
-                throw new InvalidJsonException(fields.place("names"), "must be an array of at most " + MAX_NAMES + " names");
+                throw new InvalidJsonException(fields.place("names"), "expected an array of at most " + MAX_NAMES + " names");
             }
             for (JsonNode name : value.get()) {
                 if (!name.isTextual() || !NAME.matcher(name.textValue()).matches()) {
-                    throw new InvalidJsonException(fields.place("names"), "must have host names without ports, got " + name);
+                    throw new InvalidJsonException(fields.place("names"), "expected host names without ports, got " + name);
                 }
                 names.add(name.textValue().toLowerCase(Locale.ROOT));
             }
@@ -107,7 +107,7 @@ record RestSettings(String host, int port, Set<String> names, AccessToken token,
         try {
             return InetAddress.getByName(host).isLoopbackAddress();
         } catch (UnknownHostException e) {
-            throw new InvalidJsonException(where + ".host", "there is no address '" + host + "'");
+            throw new InvalidJsonException(where + ".host", "unknown host '" + host + "'");
         }
     }
 }

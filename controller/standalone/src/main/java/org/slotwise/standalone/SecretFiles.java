@@ -25,8 +25,8 @@ final class SecretFiles {
         Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(file);
         for (PosixFilePermission permission : TOO_MUCH) {
             if (permissions.contains(permission)) {
-                throw new IOException(file + " has a secret and mode " + PosixFilePermissions.toString(permissions)
-                        + ", which gives others too much; 'chmod 600 " + file + "' is right, or 640 for its group");
+                throw new IOException(file + ": secret file accessible to others, mode " + PosixFilePermissions.toString(permissions)
+                        + "; expected 'chmod 600 " + file + "', or 640 for its group");
             }
         }
     }

@@ -149,9 +149,9 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
             return driver.ask(question, ANSWER_TIMEOUT_MS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new UnavailableException("the controller is ending", e);
+            throw new UnavailableException("the controller is shutting down", e);
         } catch (TimeoutException | IllegalStateException e) {
-            throw new UnavailableException("the controller does not answer", e);
+            throw new UnavailableException("the controller is not responding", e);
         }
     }
 
@@ -171,8 +171,8 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
     }
 
     private static NotKeptException notKept(String what, IOException cause) {
-        LOG.error("{} is not kept, and not made: {}", what, cause.getMessage());
-        return new NotKeptException(what + " cannot be kept over a restart, so nothing was changed: " + cause.getMessage(), cause);
+        LOG.error("could not persist {}; change rejected: {}", what, cause.getMessage());
+        return new NotKeptException("could not persist " + what + "; change rejected: " + cause.getMessage(), cause);
     }
 
     private void onNotice(Command.Notice notice) {
@@ -194,7 +194,7 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
             try {
                 parts.pop().close();
             } catch (Exception e) {
-                LOG.warn("the controller did not end in order", e);
+                LOG.warn("controller shutdown failed", e);
             }
         }
     }

@@ -62,7 +62,7 @@ final class Store implements AutoCloseable {
         FileChannel lock = openFile(directory.resolve(LOCK_FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
         try {
             if (tryLock(lock) == null) {
-                throw new IOException("the store in " + directory + " is in use by another controller");
+                throw new IOException("store " + directory + ": in use by another controller");
             }
             return new Store(directory, lock, read(directory.resolve(FILE)));
         } catch (IOException e) {
@@ -88,19 +88,19 @@ final class Store implements AutoCloseable {
         Map<String, String> read = new TreeMap<>();
         if (!BoundedFiles.exists(file)) {
             if (Files.exists(file.resolveSibling(FORMER_FILE))) {
-                LOG.warn("{} is of an earlier version and not read: schedulers chosen and masters shut down under it are forgotten",
+                LOG.warn("{}: file of an earlier version ignored: its scheduler and disabled masters are not restored",
                         file.resolveSibling(FORMER_FILE));
             }
             return read;
         }
         if (Files.size(file) > MAX_BYTES) {
-            throw damaged(file, "it has more than " + MAX_BYTES + " bytes");
+            throw damaged(file, "larger than " + MAX_BYTES + " bytes");
         }
         String text = new String(BoundedFiles.read(file, MAX_BYTES), StandardCharsets.ISO_8859_1);
         int line = text.indexOf('\n');
         byte[] body = text.substring(line + 1).getBytes(StandardCharsets.ISO_8859_1);
         if (line < 0 || !text.substring(0, line).equals(HEAD + hash(body))) {
-            throw damaged(file, "its checksum does not fit");
+            throw damaged(file, "checksum mismatch");
         }
         try {
             for (Map.Entry<String, JsonNode> value : JsonFields.parse(body).properties()) {
@@ -113,15 +113,15 @@ final class Store implements AutoCloseable {
     }
 
     private static IOException damaged(Path file, String reason) {
-        return new IOException("the store " + file + " is damaged: " + reason + ". It has the scheduler chosen at run time and which"
-                + " masters are shut down; put a copy of it back, or move it away to start with what the configuration says");
+        return new IOException("store " + file + " is damaged: " + reason + ". It has the scheduler set at run time and the"
+                + " disabled masters; restore a copy, or remove it to start from the configuration");
     }
 
     private static String hash(byte[] bytes) {
         try {
             return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
         } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-256", e);
+            throw new IllegalStateException("missing SHA-256", e);
         }
     }
 
@@ -132,7 +132,7 @@ final class Store implements AutoCloseable {
         byte[] body = (state + "\n").getBytes(StandardCharsets.UTF_8);
         byte[] head = (HEAD + hash(body) + "\n").getBytes(StandardCharsets.US_ASCII);
         if (head.length + body.length > MAX_BYTES) {
-            throw new IOException("the store in " + directory + " is full: it has at most " + MAX_BYTES + " bytes");
+            throw new IOException("store " + directory + ": full; expected at most " + MAX_BYTES + " bytes");
         }
         Path written = directory.resolve(NEXT_FILE);
         try {
@@ -146,7 +146,7 @@ final class Store implements AutoCloseable {
             }
             Files.move(written, directory.resolve(FILE), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException e) {
-            throw new IOException("the store in " + directory + " cannot be written: " + e.getMessage(), e);
+            throw new IOException("store " + directory + ": write failed: " + e.getMessage(), e);
         }
         values = next;
         forceNames();
@@ -157,7 +157,7 @@ final class Store implements AutoCloseable {
         try (FileChannel names = FileChannel.open(directory, StandardOpenOption.READ)) {
             names.force(true);
         } catch (IOException e) {
-            LOG.warn("the store in {} is written, but a power cut could take it back: {}", directory, e.getMessage());
+            LOG.warn("store {}: written but not synced to disk: {}", directory, e.getMessage());
         }
     }
 
@@ -170,7 +170,7 @@ final class Store implements AutoCloseable {
         try {
             last = Long.parseLong(values.getOrDefault(ELECTION_ID, "0"));
         } catch (NumberFormatException e) {
-            LOG.warn("the stored election id is no number; starting from the time of day");
+            LOG.warn("invalid stored election id: starting from the time of day");
         }
         long next = Math.max(last + 1, now.getEpochSecond());
         Map<String, String> changed = new TreeMap<>(values);
@@ -221,7 +221,7 @@ final class Store implements AutoCloseable {
         try {
             lock.close();
         } catch (IOException e) {
-            LOG.warn("the store was not closed: {}", e.getMessage());
+            LOG.warn("store not closed: {}", e.getMessage());
         }
     }
 }

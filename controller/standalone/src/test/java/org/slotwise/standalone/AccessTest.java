@@ -136,9 +136,9 @@ class AccessTest {
 
     @Test
     void addressThatOthersCanReachNeedsTokenAndTls() throws Exception {
-        assertRefused("'host' must be a loopback address", settings().put("host", "0.0.0.0"));
-        assertRefused("'host' must be a loopback address", settings().put("host", "::"));
-        assertRefused("'host' must be a loopback address", settings().put("host", "192.0.2.1")
+        assertRefused("expected a loopback address without them", settings().put("host", "0.0.0.0"));
+        assertRefused("expected a loopback address without them", settings().put("host", "::"));
+        assertRefused("expected a loopback address without them", settings().put("host", "192.0.2.1")
                 .put("token_file", tokenFile(TOKEN, "rw-------").toString()));
         assertEquals("127.0.0.1", RestSettings.decode("rest", settings()).host());
         assertEquals("::1", RestSettings.decode("rest", settings().put("host", "::1")).host());
@@ -303,7 +303,7 @@ class AccessTest {
         assertRefused("chmod 600", lax);
         ObjectNode noKey = withTls(false);
         noKey.withObject("/tls").put("key", keyFile("server.pem", "rw-------"));
-        assertRefused("no unencrypted PKCS #8 key", noKey);
+        assertRefused("expected an unencrypted PKCS #8 key", noKey);
         ObjectNode noCertificate = withTls(false);
         noCertificate.withObject("/tls").put("certificate", TLS.resolve("server.key").toString());
         assertRefused("server.key", noCertificate);

@@ -172,7 +172,7 @@ class PageTest {
         for (String wrong : List.of("x", "-1", "%00", "x".repeat(4000))) {
             HttpResponse<byte[]> answer = get(STREAM + "?after=" + wrong, bearer(TOKEN));
             assertEquals(400, answer.statusCode(), wrong);
-            assertTrue(new String(answer.body(), StandardCharsets.UTF_8).contains("'after' must be"), wrong);
+            assertTrue(new String(answer.body(), StandardCharsets.UTF_8).contains("invalid 'after'"), wrong);
         }
         for (String none : List.of(PAGE + "assets/other.js", PAGE + "assets/..%2findex.html", PAGE + "assets/manifest.json", PAGE + "other")) {
             int status = get(none, bearer(TOKEN)).statusCode();
@@ -197,13 +197,13 @@ class PageTest {
 
     @Test
     void itIsForLoopbackAndAToken() throws Exception {
-        String reason = "rest.page: the page is for who has the token";
+        String reason = "rest.page: the page requires 'token_file'";
         ObjectNode open = ServedController.settings().put("page", true);
         assertTrue(assertThrows(InvalidJsonException.class, () -> RestSettings.decode("rest", open)).getMessage().startsWith(reason));
         ObjectNode reachable = settings().put("host", "0.0.0.0");
         reachable.putObject("tls").put("certificate", "c").put("key", "k");
         assertTrue(assertThrows(InvalidJsonException.class, () -> RestSettings.decode("rest", reachable)).getMessage().startsWith(reason));
-        assertEquals("rest.page: must be true or false",
+        assertEquals("rest.page: expected true or false, got a value of type string",
                 assertThrows(InvalidJsonException.class, () -> RestSettings.decode("rest", settings().put("page", "yes"))).getMessage());
     }
 

@@ -179,7 +179,7 @@ class StandaloneControllerTest {
             Files.createDirectory(configuration.store().resolve("controller.store.next"));
             HttpResponse<String> refused = call(controller, "scheduler", "{\"name\":\"islip\"}");
             assertEquals(507, refused.statusCode());
-            assertTrue(refused.body().contains("cannot be written"), refused.body());
+            assertTrue(refused.body().contains("write failed"), refused.body());
             assertTrue(call(controller, "scheduler", null).body().startsWith("{\"name\":\"fair\""));
             Files.delete(configuration.store().resolve("controller.store.next"));
             assertEquals(200, call(controller, "scheduler", "{\"name\":\"islip\"}").statusCode());
@@ -286,7 +286,7 @@ class StandaloneControllerTest {
             controller.describe(ready);
             assertEquals("unable", ready.at("/scheduler/name").textValue());
             assertEquals(1, warnings.size(), warnings::toString);
-            assertTrue(warnings.get(0).startsWith("scheduler 'unable' fails on made-up demand"), warnings.get(0));
+            assertTrue(warnings.get(0).startsWith("scheduler 'unable': warm-up failed"), warnings.get(0));
         } finally {
             log.setLevel(null);
             log.detachAppender(appender);
@@ -355,7 +355,7 @@ class StandaloneControllerTest {
             lambda.withArray("nodes").addObject().put("name", "edge" + edge);
         }
         lambda.putObject("slots").put("a_frame", 8).put("slot_bps", 1_000_000);
-        assertEquals("application 'lambda' needs application 'star', which is not there, or gives orders itself",
+        assertEquals("application 'lambda': cannot send requests to application 'star', which is missing or sends requests itself",
                 assertThrows(AppHost.ConflictException.class, () -> StandaloneController.start(read(star))).getMessage());
         ((ObjectNode) star.at("/network/apps")).set("star", configuration().get("network"));
         lambda.withArray("sessions").addObject().put("session", "a").put("source", "edge1").put("sink", "edge2");
@@ -458,21 +458,21 @@ class StandaloneControllerTest {
 
     @Test
     void wrongConfigurationIsRefusedWithThePlace() throws IOException {
-        checkRefused("clock: must be wall or lockstep, got 'sundial'", configuration().put("clock", "sundial"));
+        checkRefused("clock: expected wall or lockstep, got 'sundial'", configuration().put("clock", "sundial"));
         checkRefused("stor: unknown field; did you mean 'store'?", configuration().put("stor", "x"));
         ObjectNode port = configuration();
         ((ObjectNode) port.get("rest")).put("port", 70_000);
-        checkRefused("rest.port: an integer 0 .. 65535 is needed, got 70000", port);
+        checkRefused("rest.port: expected an integer 0 .. 65535, got 70000", port);
         ObjectNode network = configuration();
         ((ObjectNode) network.at("/network/frame")).put("slots", 4);
-        checkRefused("network.frame.slots: each edge takes one slot for signaling, so 4 edges need at least 5 slots,"
+        checkRefused("network.frame.slots: expected at least 5 slots for 4 edges (one signaling slot each),"
                 + " got 4", network);
         ObjectNode info = configuration();
-        checkRefused("log.format: must be text or json, got 'xml'",
+        checkRefused("log.format: expected text or json, got 'xml'",
                 configuration().set("log", JSON.createObjectNode().put("format", "xml")));
         ObjectNode halfTls = configuration();
         ((ObjectNode) halfTls.get("p4runtime")).putObject("tls").put("ca", "ca.pem").put("key", "client.key");
-        checkRefused("p4runtime.tls: 'certificate' and 'key' are needed both, or neither", halfTls);
+        checkRefused("p4runtime.tls: expected both 'certificate' and 'key', or neither", halfTls);
         ObjectNode noFile = configuration();
         ((ObjectNode) noFile.get("p4runtime")).putObject("tls").put("ca", "no-such-file.pem");
         assertTrue(assertThrows(IOException.class, () -> read(noFile)).getMessage().contains("no-such-file.pem"));

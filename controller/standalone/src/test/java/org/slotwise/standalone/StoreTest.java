@@ -116,7 +116,7 @@ class StoreTest {
     private void checkRefused(Path file, byte[] bytes) throws IOException {
         Files.write(file, bytes);
         String reason = assertThrows(IOException.class, () -> Store.open(directory)).getMessage();
-        assertTrue(reason.contains("damaged") && reason.contains("move it away"), reason);
+        assertTrue(reason.contains("damaged") && reason.contains("restore a copy, or remove it"), reason);
         assertArrayEquals(bytes, Files.readAllBytes(file));
     }
 
@@ -145,7 +145,7 @@ class StoreTest {
         try (Store store = Store.open(directory)) {
             store.state("app").keep("one", text);
             String refusal = assertThrows(IOException.class, () -> store.state("app").keep("two", text)).getMessage();
-            assertTrue(refusal.contains("is full: it has at most 1048576 bytes"), refusal);
+            assertTrue(refusal.contains("full; expected at most 1048576 bytes"), refusal);
             assertEquals(Set.of("one"), store.state("app").all().keySet());
         }
         try (Store store = Store.open(directory)) {
@@ -165,28 +165,28 @@ class StoreTest {
             Files.deleteIfExists(file);
             for (String target : List.of("/nowhere", "/dev/zero", directory.resolve("other").toString())) {
                 Files.createSymbolicLink(file, Path.of(target));
-                assertRefused(file + " is a symbolic link", () -> Store.open(directory));
+                assertRefused(file + ": expected a regular file, got a symbolic link", () -> Store.open(directory));
                 Files.delete(file);
             }
             fifo(file);
-            assertRefused(file + " is a FIFO", () -> Store.open(directory));
+            assertRefused(file + ": expected a regular file, got a FIFO", () -> Store.open(directory));
             Files.delete(file);
             Files.createDirectory(file);
-            assertRefused(file + " is a directory", () -> Store.open(directory));
+            assertRefused(file + ": expected a regular file, got a directory", () -> Store.open(directory));
             Files.delete(file);
         }
         try (Store store = Store.open(directory)) {
             Path next = directory.resolve("controller.store.next");
             fifo(next);
-            assertRefused(next + " is a FIFO", () -> keep(store, ROTATION, FAIR));
+            assertRefused(next + ": expected a regular file, got a FIFO", () -> keep(store, ROTATION, FAIR));
             Files.delete(next);
             Files.createSymbolicLink(next, directory.resolve("other"));
-            assertRefused(next + " is a symbolic link", () -> keep(store, ROTATION, FAIR));
+            assertRefused(next + ": expected a regular file, got a symbolic link", () -> keep(store, ROTATION, FAIR));
         }
         assertFalse(Files.exists(directory.resolve("other")));
         Path audit = directory.resolve("audit.jsonl");
         fifo(audit);
-        assertRefused(audit + " is a FIFO", () -> new AuditLog(directory, Clock.systemUTC(), AuditLog.MAX_BYTES));
+        assertRefused(audit + ": expected a regular file, got a FIFO", () -> new AuditLog(directory, Clock.systemUTC(), AuditLog.MAX_BYTES));
     }
 
     private static void fifo(Path path) throws Exception {
@@ -201,8 +201,8 @@ class StoreTest {
     /** What has no end is not read to it, whoever gave its name. */
     @Test
     void filesAreReadUpToALimit() {
-        assertRefused("/dev/zero has more than 1000 bytes", () -> BoundedFiles.read(Path.of("/dev/zero"), 1000));
-        assertRefused("/dev/zero has more than", () -> Configuration.read(Path.of("/dev/zero")));
+        assertRefused("/dev/zero: too large; expected at most 1000 bytes", () -> BoundedFiles.read(Path.of("/dev/zero"), 1000));
+        assertRefused("/dev/zero: too large", () -> Configuration.read(Path.of("/dev/zero")));
     }
 
     @Test

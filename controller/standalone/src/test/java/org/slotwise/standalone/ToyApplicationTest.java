@@ -81,7 +81,7 @@ class ToyApplicationTest {
             assertTrue(call(controller, "slotwise/v1/apps/toy/level", "{\"level\": 10}").startsWith("422 "));
             String metrics = call(controller, "metrics", null);
             assertTrue(metrics.contains("\nslotwise_controller_toy_level 7.0\n"), metrics);
-            assertTrue(call(controller, "slotwise/v1/status", null).contains("the network has no star"));
+            assertTrue(call(controller, "slotwise/v1/status", null).contains("no application star in this network"));
         }
         try (StandaloneController controller = StandaloneController.start(read(switches.address(), 3, "toy"))) {
             controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
@@ -97,7 +97,7 @@ class ToyApplicationTest {
 
     @Test
     void itsLimitsAndItsProgramAreCheckedWithTheConfiguration() {
-        assertEquals("network.apps.toy.level: an integer 0 .. 9 is needed, got 10",
+        assertEquals("network.apps.toy.level: expected an integer 0 .. 9, got 10",
                 assertThrows(InvalidJsonException.class, () -> read("127.0.0.1:1", 10, "toy")).getMessage());
         assertEquals("pipelines.toy: missing", assertThrows(InvalidJsonException.class, () -> read("127.0.0.1:1", 3, "core")).getMessage());
     }

@@ -25,8 +25,8 @@ public final class MeterCell {
     /** Rates (a second) and bursts in the meter's unit, 1 or more; the peak rate is not below the committed one. */
     public static TableEntry of(String meter, int index, long committedRate, long committedBurst, long peakRate, long peakBurst) {
         if (index < 0 || Math.min(committedRate, Math.min(committedBurst, peakBurst)) < 1 || peakRate < committedRate) {
-            throw new IllegalArgumentException("meter " + meter + ", cell " + index + ": rates and bursts are 1 or more, and the peak rate is not"
-                    + " below the committed one; got " + committedRate + ", " + committedBurst + ", " + peakRate + ", " + peakBurst);
+            throw new IllegalArgumentException("meter " + meter + ", cell " + index + ": expected rates and bursts of at least 1 and a peak rate"
+                    + " of at least the committed rate, got " + committedRate + ", " + committedBurst + ", " + peakRate + ", " + peakBurst);
         }
         return TableEntry.in(meter).exact(INDEX, index).action(ACTION)
                 .param(COMMITTED_RATE, committedRate).param(COMMITTED_BURST, committedBurst)

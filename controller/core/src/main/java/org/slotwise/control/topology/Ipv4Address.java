@@ -42,14 +42,14 @@ public final class Ipv4Address {
         long network = address.value >>> 24;
         if (network == 0 || network == LOOPBACK || network >= FIRST_GROUP) {
             throw new IllegalArgumentException(
-                    "a host's address is one of 1.0.0.0 .. 223.255.255.255 and not of 127.0.0.0/8, got '" + text + "'");
+                    "expected a host address 1.0.0.0 .. 223.255.255.255 outside 127.0.0.0/8, got '" + text + "'");
         }
         return address;
     }
 
     private static IllegalArgumentException malformed(String text) {
         return new IllegalArgumentException(
-                "an IPv4 address is four numbers 0 .. 255 joined by dots, got '" + text + "'");
+                "expected an IPv4 address (four numbers 0 .. 255 separated by dots), got '" + text + "'");
     }
 
     /** The address as a number, first byte highest. */

@@ -9,7 +9,7 @@ public final class Link {
     /** Takes both lanes; throws IllegalArgumentException if they do not join the same ports. */
     public Link(Lane there, Lane back) {
         if (!there.isOpposite(back)) {
-            throw new IllegalArgumentException("lanes " + there + " and " + back + " are not of one link");
+            throw new IllegalArgumentException(there + " and " + back + " are not the two directions of one link");
         }
         this.there = there;
         this.back = back;

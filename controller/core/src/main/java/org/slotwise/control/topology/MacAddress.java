@@ -20,11 +20,11 @@ public final class MacAddress {
     public static MacAddress parse(String text) {
         if (!FORM.matcher(text).matches()) {
             throw new IllegalArgumentException(
-                    "a MAC address is six pairs of hexadecimal digits joined by colons, got '" + text + "'");
+                    "expected a MAC address (six pairs of hexadecimal digits separated by colons), got '" + text + "'");
         }
         long value = Long.parseLong(text.replace(":", ""), 16);
         if (value == 0 || (value & GROUP) != 0) {
-            throw new IllegalArgumentException("a station's MAC address is that of one and not all zeros, got '" + text + "'");
+            throw new IllegalArgumentException("expected a unicast MAC address that is not all zeros, got '" + text + "'");
         }
         return new MacAddress(value);
     }

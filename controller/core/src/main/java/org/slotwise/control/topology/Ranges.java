@@ -9,7 +9,7 @@ public final class Ranges {
     /** The value; throws {@link InvalidNetworkException} with its place if it is not {@code low .. high}. */
     public static long check(String where, long value, long low, long high) {
         if (value < low || value > high) {
-            throw new InvalidNetworkException(where, "must be " + low + " .. " + high + ", got " + value);
+            throw new InvalidNetworkException(where, "expected " + low + " .. " + high + ", got " + value);
         }
         return value;
     }

@@ -22,7 +22,7 @@ public enum TimestampUnit {
             case "us":
                 return US;
             default:
-                throw new IllegalArgumentException("must be ns or us, got '" + text + "'");
+                throw new IllegalArgumentException("expected ns or us, got '" + text + "'");
         }
     }
 

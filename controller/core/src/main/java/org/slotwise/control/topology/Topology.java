@@ -40,7 +40,7 @@ public final class Topology {
         public Builder node(Node node) {
             Node other = nodes.putIfAbsent(node.device(), node);
             if (other != null && !other.equals(node)) {
-                throw new IllegalArgumentException("device " + node.device() + " is both " + other + " and " + node);
+                throw new IllegalArgumentException("device " + node.device() + ": conflicting definitions " + other + " and " + node);
             }
             return this;
         }

@@ -17,7 +17,7 @@ public final class CoreId implements Comparable<CoreId> {
     /** Returns the identifier; throws IllegalArgumentException outside 0 .. {@link #MAX}. */
     public static CoreId of(int value) {
         if (value < 0 || value > MAX) {
-            throw new IllegalArgumentException("core id must be 0 .. " + MAX + ", got " + value);
+            throw new IllegalArgumentException("core id: expected 0 .. " + MAX + ", got " + value);
         }
         return new CoreId(value);
     }

@@ -63,7 +63,7 @@ public final class Edge {
     /** The fibre to the core of a star; throws IllegalStateException if this edge, of a whole network, has several. */
     public Fibre fibre() {
         if (fibres.size() != 1) {
-            throw new IllegalStateException("edge " + id + " has " + fibres.size() + " fibres; ask a star's edge");
+            throw new IllegalStateException("edge " + id + " has " + fibres.size() + " fibres; expected an edge of a single star");
         }
         return fibres.get(0);
     }

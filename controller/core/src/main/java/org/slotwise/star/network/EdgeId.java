@@ -17,7 +17,7 @@ public final class EdgeId implements Comparable<EdgeId> {
     /** Returns the identifier; throws IllegalArgumentException outside 0 .. {@link #MAX}. */
     public static EdgeId of(int value) {
         if (value < 0 || value > MAX) {
-            throw new IllegalArgumentException("edge id must be 0 .. " + MAX + ", got " + value);
+            throw new IllegalArgumentException("edge id: expected 0 .. " + MAX + ", got " + value);
         }
         return new EdgeId(value);
     }

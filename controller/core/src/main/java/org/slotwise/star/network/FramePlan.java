@@ -33,15 +33,15 @@ public final class FramePlan {
     public FramePlan(int slots, long slotNs, long guardNs, Signaling signaling, int requestIntervalFrames) {
         if (slots < Limits.MIN_SLOTS || slots > Limits.MAX_SLOTS) {
             throw new InvalidNetworkException("frame.slots",
-                    "must be " + Limits.MIN_SLOTS + " .. " + Limits.MAX_SLOTS + ", got " + slots);
+                    "expected " + Limits.MIN_SLOTS + " .. " + Limits.MAX_SLOTS + ", got " + slots);
         }
         if (slotNs < Limits.MIN_SLOT_NS || slotNs > Limits.MAX_SLOT_NS) {
             throw new InvalidNetworkException("frame.slot_ns",
-                    "must be " + Limits.MIN_SLOT_NS + " .. " + Limits.MAX_SLOT_NS + ", got " + slotNs);
+                    "expected " + Limits.MIN_SLOT_NS + " .. " + Limits.MAX_SLOT_NS + ", got " + slotNs);
         }
         if (guardNs < 0 || guardNs >= slotNs) {
             throw new InvalidNetworkException("frame.guard_ns",
-                    "must be 0 .. slot_ns - 1 = " + (slotNs - 1) + ", got " + guardNs);
+                    "expected 0 .. slot_ns - 1 = " + (slotNs - 1) + ", got " + guardNs);
         }
         this.slots = slots;
         this.slotNs = slotNs;
@@ -49,12 +49,12 @@ public final class FramePlan {
         this.signaling = Objects.requireNonNull(signaling);
         if (Integer.bitCount(requestIntervalFrames) != 1 || requestIntervalFrames < 1
                 || requestIntervalFrames > MAX_REQUEST_INTERVAL_FRAMES) {
-            throw new InvalidNetworkException("frame.request_interval_frames", "must be a power of two, 1 .. "
+            throw new InvalidNetworkException("frame.request_interval_frames", "expected a power of two 1 .. "
                     + MAX_REQUEST_INTERVAL_FRAMES + ", got " + requestIntervalFrames);
         }
         if (requestIntervalFrames > 1 && signaling == Signaling.OUT_OF_BAND) {
             throw new InvalidNetworkException("frame.request_interval_frames",
-                    "out of band edges ask in every frame, got " + requestIntervalFrames);
+                    "expected 1 with out-of-band signaling, got " + requestIntervalFrames);
         }
         this.requestIntervalFrames = requestIntervalFrames;
     }

@@ -97,12 +97,12 @@ public final class Network {
         this.xcp = xcp;
         this.byInvitation = byInvitation;
         if (byInvitation && 2 * frame.frameNs() > WireConstants.MAX_ANSWER_NS) {
-            throw new InvalidNetworkException("membership", "edges answer invitations within "
-                    + WireConstants.MAX_ANSWER_NS + " ns, so a frame lasts at most half of that, got " + frame.frameNs());
+            throw new InvalidNetworkException("membership", "expected a frame of at most "
+                    + WireConstants.MAX_ANSWER_NS / 2 + " ns with dynamic membership, got " + frame.frameNs());
         }
         if ((byInvitation || cores.size() > 1) && frame.requestIntervalFrames() > 1) {
             throw new InvalidNetworkException("frame.request_interval_frames",
-                    "where edges join by invitation or there are several cores, edges ask in every frame, got "
+                    "expected 1 with dynamic membership or several cores, got "
                     + frame.requestIntervalFrames());
         }
         this.xcpBps = xcpBps;
@@ -115,7 +115,7 @@ public final class Network {
             Ranges.check("aggregation.size_bytes", trainBytes.getAsLong(), 1, MAX_TRAIN_BYTES);
             if (xcp || byInvitation || cores.size() > 1) {
                 throw new InvalidNetworkException("aggregation",
-                        "edges of a star make trains where there is one core, no XCP and no membership by invitation");
+                        "requires one core, static membership and no XCP");
             }
         }
         this.timestampToleranceNs =
@@ -166,7 +166,7 @@ public final class Network {
         Set<Integer> numbers = new HashSet<>();
         for (OpsClass each : trainClasses) {
             if (trainBytes.isEmpty() || each.number() == 0 || !numbers.add(each.number())) {
-                throw new InvalidNetworkException("aggregation.classes", "classes of trains have numbers of their own above 0, got "
+                throw new InvalidNetworkException("aggregation.classes", "expected different class numbers above 0, got "
                         + each.number());
             }
             for (Edge edge : edges) {
@@ -184,21 +184,21 @@ public final class Network {
     private List<Network> overlay() {
         for (int i = 0; i < edges.size(); i++) {
             if (edges.get(i).id().value() != i) {
-                throw new InvalidNetworkException("edges", "with several cores edges are numbered from 0 without a gap,"
-                        + " since queues are; there is no edge " + i);
+                throw new InvalidNetworkException("edges", "missing edge " + i
+                        + "; expected edges numbered from 0 without gaps with several cores");
             }
         }
         int queues = (cores.get(cores.size() - 1).id().value() + 1) * edges.size();
         if (queues > WireConstants.SIGNALING_QUEUE) {
-            throw new InvalidNetworkException("cores", "an edge has a queue for each core and each edge, at most "
-                    + WireConstants.SIGNALING_QUEUE + ", got " + queues);
+            throw new InvalidNetworkException("cores", "expected at most "
+                    + WireConstants.SIGNALING_QUEUE + " queues per edge (cores x edges), got " + queues);
         }
         List<Network> overlaidStars = new ArrayList<>();
         for (Core core : cores) {
             Network star = new Network(this, core);
             if (star.edges.size() < 2) {
-                throw new InvalidNetworkException("edges", "a star has at least 2 edges, got "
-                        + star.edges.size() + " with a fibre to core " + core.id());
+                throw new InvalidNetworkException("edges", "expected at least 2 edges with a fibre to core "
+                        + core.id() + ", got " + star.edges.size());
             }
             overlaidStars.add(star);
         }
@@ -222,7 +222,7 @@ public final class Network {
             Core core = given.get(i);
             String where = "cores[" + i + "].master";
             if (!indexes.containsKey(core.master())) {
-                throw new InvalidNetworkException(where, "edge " + core.master() + " is not in edges");
+                throw new InvalidNetworkException(where, "unknown edge " + core.master());
             }
             if (edges.get(indexes.get(core.master())).fibreTo(core.id()).isEmpty()) {
                 throw new InvalidNetworkException(where, "edge " + core.master() + " has no fibre to core " + core.id());
@@ -239,7 +239,7 @@ public final class Network {
                 for (int j = 0; j < edge.fibres().size() && !edge.id().equals(core.master()); j++) {
                     if (edge.fibres().get(j).core().equals(core.id()) && edge.corePort(core.id()) == mastersPort) {
                         throw new InvalidNetworkException("edges[" + i + "].fibres[" + j + "].core_port", "port " + mastersPort
-                                + " of core " + core.id() + " is its master's, which shares it with nobody");
+                                + " of core " + core.id() + " belongs to its master; expected a port that the master does not use");
                     }
                 }
             }
@@ -249,11 +249,11 @@ public final class Network {
     private void checkEdges(List<Edge> given) {
         if (given.size() < 2 || given.size() > WireConstants.MAX_FIBRES) {
             throw new InvalidNetworkException("edges",
-                    "a star has 2 .. " + WireConstants.MAX_FIBRES + " edges, got " + given.size());
+                    "expected 2 .. " + WireConstants.MAX_FIBRES + " edges, got " + given.size());
         }
         if (hasSignalingSlots() && frame.slots() <= given.size()) {
-            throw new InvalidNetworkException("frame.slots", "each edge takes one slot for signaling, so "
-                    + given.size() + " edges need at least " + (given.size() + 1) + " slots, got " + frame.slots());
+            throw new InvalidNetworkException("frame.slots", "expected at least " + (given.size() + 1) + " slots for "
+                    + given.size() + " edges (one signaling slot each), got " + frame.slots());
         }
         Set<EdgeId> ids = new HashSet<>();
         Set<DeviceId> devices = new HashSet<>();
@@ -270,8 +270,8 @@ public final class Network {
             checkHosts(where + ".hosts", edge.hosts(), addresses);
         }
         if (addresses.size() > Limits.MAX_ROUTES) {
-            throw new InvalidNetworkException("edges", "all together have at most " + Limits.MAX_ROUTES
-                    + " hosts, each with a route in every edge, got " + addresses.size());
+            throw new InvalidNetworkException("edges", "expected at most " + Limits.MAX_ROUTES
+                    + " hosts in total, got " + addresses.size());
         }
     }
 
@@ -286,7 +286,7 @@ public final class Network {
 
     private void checkFibre(String where, Fibre fibre) {
         if (cores.stream().noneMatch(core -> core.id().equals(fibre.core()))) {
-            throw new InvalidNetworkException(where + ".core", "there is no core " + fibre.core());
+            throw new InvalidNetworkException(where + ".core", "unknown core " + fibre.core());
         }
         Ranges.check(where + ".rate_bps", fibre.rateBps(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
         Ranges.check(where + ".delay_ns", fibre.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
@@ -296,11 +296,11 @@ public final class Network {
         int port = WireConstants.PORT_OPTICAL_BASE + fibre.core().value();
         if (fibre.port() != port) {
             throw new InvalidNetworkException(where + ".port",
-                    "the fibre to core " + fibre.core() + " is on port " + port + ", got " + fibre.port());
+                    "expected " + port + " for the fibre to core " + fibre.core() + ", got " + fibre.port());
         }
         if (slotPayloadBytes(fibre) == 0) {
             throw new InvalidNetworkException(where + ".rate_bps", "a slot carries " + openBytes(fibre)
-                    + " bytes, less than one packet of " + wireMtuBytes() + " bytes");
+                    + " bytes; expected at least " + wireMtuBytes() + ", one packet");
         }
     }
 
@@ -314,8 +314,8 @@ public final class Network {
             Ranges.check(place + ".port", host.port(), 1, WireConstants.PORT_OPTICAL_BASE - 1);
             MacAddress there = ports.putIfAbsent(host.port(), host.mac());
             if (there != null && !there.equals(host.mac())) {
-                throw new InvalidNetworkException(place + ".mac", "port " + host.port() + " leads to " + there + ", got "
-                        + host.mac() + "; several hosts have one port only behind a router, and its address");
+                throw new InvalidNetworkException(place + ".mac", "expected " + there + ", the router's address at port " + host.port() + ", got "
+                        + host.mac());
             }
             unique(place + ".ip", addresses, host.ip());
         }
@@ -323,7 +323,7 @@ public final class Network {
 
     private static <T> void unique(String where, Set<T> seen, T value) {
         if (!seen.add(value)) {
-            throw new InvalidNetworkException(where, value + " is used twice");
+            throw new InvalidNetworkException(where, "duplicate " + value);
         }
     }
 
@@ -363,7 +363,7 @@ public final class Network {
     /** The core of a star; throws IllegalStateException if there are several. */
     public Core core() {
         if (cores.size() != 1) {
-            throw new IllegalStateException("there are " + cores.size() + " cores; ask a star");
+            throw new IllegalStateException("there are " + cores.size() + " cores; expected a single star");
         }
         return cores.get(0);
     }

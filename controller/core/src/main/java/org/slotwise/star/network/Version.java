@@ -14,7 +14,7 @@ public final class Version {
     /** Returns the version; throws IllegalArgumentException if {@code value} does not fit in 32 bits, unsigned. */
     public static Version of(long value) {
         if ((value & ~MASK) != 0) {
-            throw new IllegalArgumentException("version must be 0 .. " + MASK + ", got " + value);
+            throw new IllegalArgumentException("version: expected 0 .. " + MASK + ", got " + value);
         }
         return new Version(value);
     }

@@ -377,7 +377,7 @@ final class ColourTable {
         int countA = freeColours(freeToSend, i, coloursA);
         int countB = freeColours(freeToReceive, j, coloursB);
         if (countA == 0 || countB == 0) {
-            throw new IllegalStateException("line " + (countA == 0 ? i : j) + " is full");
+            throw new IllegalStateException("edge " + (countA == 0 ? i : j) + " has no free slot");
         }
         int shortest = pathOfOne(countA, countB, j);
         if (shortest == NONE) {

@@ -114,7 +114,7 @@ final class EdgeColouring {
                     int j = entry - row;
                     int wanted = service[entry];
                     if (wanted < 0 || wanted > slots || i == j) {
-                        throw new IllegalArgumentException("service[" + i + "][" + j + "] cannot be " + wanted);
+                        throw new IllegalArgumentException("service[" + i + "][" + j + "]: expected at least 0, got " + wanted);
                     }
                     rowWanted[i] += wanted - placed[entry];
                     columnWanted[j] += wanted - placed[entry];
@@ -134,8 +134,8 @@ final class EdgeColouring {
     private void checkSums() {
         for (int edge = 0; edge < edges; edge++) {
             if (rowWanted[edge] > slots || columnWanted[edge] > slots) {
-                throw new IllegalArgumentException("edge " + edge + " would send in " + rowWanted[edge]
-                        + " and receive in " + columnWanted[edge] + " slots of " + slots);
+                throw new IllegalArgumentException("edge " + edge + ": expected at most " + slots + " slots, got " + rowWanted[edge]
+                        + " to send and " + columnWanted[edge] + " to receive");
             }
         }
         for (int edge = 0; edge < edges; edge++) {

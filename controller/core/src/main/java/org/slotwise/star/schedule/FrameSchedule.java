@@ -47,7 +47,7 @@ public final class FrameSchedule {
         /** Starts with no connection; throws IllegalArgumentException above MAX_EDGES. */
         public Builder(int edges, int slots) {
             if (edges > MAX_EDGES) {
-                throw new IllegalArgumentException("at most " + MAX_EDGES + " edges, got " + edges);
+                throw new IllegalArgumentException("expected at most " + MAX_EDGES + " edges, got " + edges);
             }
             this.edges = edges;
             this.slots = slots;

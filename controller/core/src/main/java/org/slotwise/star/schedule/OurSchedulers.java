@@ -13,14 +13,14 @@ public final class OurSchedulers {
     }
 
     private static Setting iterations() {
-        return Setting.integer(ITERATIONS, "Rounds of request, grant and accept for a slot.", 1, 16, 4);
+        return Setting.integer(ITERATIONS, "Iterations of request, grant and accept per slot.", 1, 16, 4);
     }
 
     private static Setting weights() {
         return Setting.rules(SchedulerSettings.WEIGHTS,
-                "Rules 'sender>receiver=weight', separated by commas, the last that fits counts."
-                        + " Edges are places in the order of their numbers, from 0, or *; weights are 1 .. "
-                        + PairWeights.MAX_WEIGHT + ", and 'first' puts a pair into the class served before all others.");
+                "Rules 'sender>receiver=weight', separated by commas; the last matching rule applies."
+                        + " Edges are counted from 0 in the order of their numbers, * is any edge; weights are 1 .. "
+                        + PairWeights.MAX_WEIGHT + ", 'first' gives a pair strict priority.");
     }
 
     /** Weighted max-min fair by demand. */
@@ -32,15 +32,15 @@ public final class OurSchedulers {
 
         @Override
         public String description() {
-            return "Slots by demand, weighted max-min fair; spare slots go to all. Exact: what fits is granted.";
+            return "Weighted max-min fair slots by demand; spare slots are shared by all. Exact: every feasible demand is granted.";
         }
 
         @Override
         public List<Setting> settings() {
             return List.of(
-                    Setting.choice(SHARE, "Contended slots are shared by weight, or by weight times what was asked for.",
+                    Setting.choice(SHARE, "Sharing of contended slots: by weight, or by weight times demand.",
                             FairShare.Share.values()),
-                    Setting.choice("order", "An edge pair's slots are spread over the frame, or contiguous.",
+                    Setting.choice("order", "Placement of an edge pair's slots: spread over the frame, or contiguous.",
                             SlotOrder.values()),
                     weights());
         }
@@ -67,7 +67,7 @@ public final class OurSchedulers {
 
         @Override
         public String description() {
-            return "Slot by slot by iSLIP: round-robin grants and accepts.";
+            return "iSLIP, slot by slot: round-robin grants and accepts.";
         }
 
         @Override
@@ -92,7 +92,7 @@ public final class OurSchedulers {
 
         @Override
         public String description() {
-            return "Slot by slot by parallel iterative matching: random grants and accepts.";
+            return "Parallel iterative matching, slot by slot: random grants and accepts.";
         }
 
         @Override
@@ -115,7 +115,7 @@ public final class OurSchedulers {
 
         @Override
         public String description() {
-            return "Slot by slot by maximum-weight matching of what is left times its age.";
+            return "Maximum-weight matching, slot by slot; weight: remaining demand times its age.";
         }
 
         @Override
@@ -135,12 +135,12 @@ public final class OurSchedulers {
 
         @Override
         public String description() {
-            return "Fair shares in few configurations that last long, as Solstice makes them.";
+            return "Solstice: fair shares in few, long-lasting configurations.";
         }
 
         @Override
         public List<Setting> settings() {
-            return List.of(Setting.integer(DARK_SLOTS, "Slots that stay dark while the core reconfigures.", 0, 64, 0), weights());
+            return List.of(Setting.integer(DARK_SLOTS, "Idle slots per reconfiguration of the core.", 0, 64, 0), weights());
         }
 
         @Override
@@ -163,7 +163,7 @@ public final class OurSchedulers {
 
         @Override
         public String description() {
-            return "Each edge sends to all others in turn, whatever the demand.";
+            return "Round robin: each edge sends to all others in turn, independent of demand.";
         }
 
         @Override

@@ -40,11 +40,11 @@ final class PairWeights {
             Matcher rule = RULE.matcher(part.strip());
             int value = rule.matches() && !rule.group(3).equals("first") ? Integer.parseInt(rule.group(3)) : 1;
             if (!rule.matches() || value < 1 || value > MAX_WEIGHT) {
-                throw new InvalidSettingsException("has a rule that is wrong: '" + part.strip() + "' is not sender>receiver=weight, with * or"
-                        + " places of edges from 0, and 1 .. " + MAX_WEIGHT + " or 'first'");
+                throw new InvalidSettingsException("invalid rule '" + part.strip() + "'; expected sender>receiver=weight with"
+                        + " edges counted from 0 or *, and a weight 1 .. " + MAX_WEIGHT + " or 'first'");
             }
             if (rules.size() == MAX_RULES) {
-                throw new InvalidSettingsException("has more than " + MAX_RULES + " rules");
+                throw new InvalidSettingsException("too many rules; expected at most " + MAX_RULES);
             }
             rules.add(new int[] {edge(rule.group(1)), edge(rule.group(2)),
                     rule.group(3).equals("first") ? 0 : value});

@@ -33,11 +33,11 @@ public final class Reservations {
         Arrays.fill(receiving, slots);
         for (int i = 0; i < edges; i++) {
             if (reserved[i].length != edges) {
-                throw new IllegalArgumentException("row " + i + " of " + edges + " has " + reserved[i].length + " columns");
+                throw new IllegalArgumentException("row " + i + ": expected " + edges + " columns, got " + reserved[i].length);
             }
             for (int j = 0; j < edges; j++) {
                 if (reserved[i][j] < 0 || reserved[i][j] > slots || i == j && reserved[i][j] > 0) {
-                    throw new IllegalArgumentException("edge " + i + " cannot have " + reserved[i][j] + " slots to edge " + j);
+                    throw new IllegalArgumentException("edge " + i + ": invalid reservation of " + reserved[i][j] + " slots to edge " + j);
                 }
                 sending[i] -= reserved[i][j];
                 receiving[j] -= reserved[i][j];
@@ -45,8 +45,8 @@ public final class Reservations {
         }
         for (int edge = 0; edge < edges; edge++) {
             if (sending[edge] < 0 || receiving[edge] < 0) {
-                throw new IllegalArgumentException("edge " + edge + " would send in " + (slots - sending[edge]) + " and receive in "
-                        + (slots - receiving[edge]) + " slots of " + slots);
+                throw new IllegalArgumentException("edge " + edge + ": expected at most " + slots + " slots, got " + (slots - sending[edge]) + " to send and "
+                        + (slots - receiving[edge]) + " to receive");
             }
         }
         this.square = new Square(edges);

@@ -36,19 +36,19 @@ public final class SchedulerKind {
         this.provider = provider;
         this.title = provider.name();
         if (!NAME.matcher(title).matches()) {
-            throw new IllegalArgumentException("a scheduler is called '" + title + "'; lower-case letters, digits and hyphens are"
-                    + " right, at most 64");
+            throw new IllegalArgumentException("invalid scheduler name '" + title + "'; expected at most 64 lower-case letters,"
+                    + " digits and hyphens");
         }
         this.description = Objects.requireNonNull(provider.description());
         this.runsElsewhere = provider.runsElsewhere();
         List<Setting> all = new ArrayList<>(provider.settings());
-        all.add(Setting.choice(ESTIMATOR, "What will come until the schedule is in force is forecast by a short"
-                + " average, by what came last, or along the trend.", DemandEstimator.values()));
+        all.add(Setting.choice(ESTIMATOR, "Demand forecast until the schedule is active: short moving"
+                + " average, last value, or linear trend.", DemandEstimator.values()));
         this.settings = List.copyOf(all);
         Set<String> names = new HashSet<>();
         for (Setting setting : settings) {
             if (!names.add(setting.name())) {
-                throw new IllegalArgumentException("scheduler '" + title + "' has two settings '" + setting.name() + "'");
+                throw new IllegalArgumentException("scheduler '" + title + "': duplicate setting '" + setting.name() + "'");
             }
         }
     }
@@ -72,13 +72,13 @@ public final class SchedulerKind {
                 setting.check(value);
             } catch (InvalidSettingsException e) {
                 throw new InvalidSettingsException(
-                        "setting '" + setting.name() + "' of scheduler '" + title + "' " + e.getMessage());
+                        "setting '" + setting.name() + "' of scheduler '" + title + "': " + e.getMessage());
             }
             complete.put(setting.name(), value);
         }
         for (String name : given.keySet()) {
             if (!complete.containsKey(name)) {
-                throw new InvalidSettingsException("scheduler '" + title + "' has no setting '" + name + "'; it has "
+                throw new InvalidSettingsException("scheduler '" + title + "': unknown setting '" + name + "'; expected one of "
                         + settings.stream().map(Setting::name).collect(Collectors.joining(", ")));
             }
         }
@@ -91,8 +91,8 @@ public final class SchedulerKind {
             if (setting.type() == Setting.Type.RULES) {
                 int highest = PairWeights.parse(values.get(setting.name())).highestEdge();
                 if (highest >= edges) {
-                    throw new InvalidSettingsException("setting '" + setting.name() + "' of scheduler '" + title + "' names edge "
-                            + highest + "; there are edges 0 .. " + (edges - 1));
+                    throw new InvalidSettingsException("setting '" + setting.name() + "' of scheduler '" + title + "': unknown edge "
+                            + highest + "; expected 0 .. " + (edges - 1));
                 }
             }
         }
@@ -101,7 +101,7 @@ public final class SchedulerKind {
     /** Makes the scheduler of edges with a port each, from settings that {@link #completeSettings} gave. */
     public Scheduler create(Map<String, String> values) {
         Scheduler scheduler = Objects.requireNonNull(
-                withoutInterrupt(() -> provider.create(new SchedulerSettings(values))), "its provider made none");
+                withoutInterrupt(() -> provider.create(new SchedulerSettings(values))), "the provider returned no scheduler");
         return (demand, current) -> withoutInterrupt(() -> scheduler.schedule(demand, current));
     }
 

@@ -21,7 +21,7 @@ public final class Schedulers {
         for (SchedulerProvider provider : providers) {
             SchedulerKind kind = new SchedulerKind(this, provider);
             if (kinds.put(kind.title(), kind) != null) {
-                throw new IllegalArgumentException("there are two schedulers '" + kind.title() + "'");
+                throw new IllegalArgumentException("duplicate scheduler '" + kind.title() + "'");
             }
         }
     }
@@ -62,7 +62,7 @@ public final class Schedulers {
         SchedulerKind kind = kinds.get(title);
         if (kind == null) {
             throw new InvalidSettingsException(
-                    "there is no scheduler '" + title + "'; there are " + String.join(", ", kinds.keySet()));
+                    "unknown scheduler '" + title + "'; expected one of " + String.join(", ", kinds.keySet()));
         }
         return kind;
     }

@@ -57,8 +57,8 @@ public final class Setting {
     /** A setting that is a whole number, of at most nine digits and not negative. */
     public static Setting integer(String name, String description, int minimum, int maximum, int defaultValue) {
         if (minimum < 0 || maximum > MAX_INTEGER || defaultValue < minimum || defaultValue > maximum) {
-            throw new IllegalArgumentException("setting '" + name + "': 0 <= minimum <= default <= maximum <= " + MAX_INTEGER
-                    + " is right");
+            throw new IllegalArgumentException("setting '" + name + "': expected 0 <= minimum <= default <= maximum <= "
+                    + MAX_INTEGER);
         }
         return new Setting(name, description, Type.INTEGER, Integer.toString(defaultValue), List.of(), minimum, maximum);
     }
@@ -75,14 +75,14 @@ public final class Setting {
     /** Throws {@link InvalidSettingsException} with what would be right, to follow the setting's name. */
     void check(String value) throws InvalidSettingsException {
         if (type == Type.CHOICE && !values.contains(value)) {
-            throw new InvalidSettingsException("must be one of " + String.join(", ", values) + ", got '" + value + "'");
+            throw new InvalidSettingsException("expected one of " + String.join(", ", values) + ", got '" + value + "'");
         } else if (type == Type.INTEGER && !isInRange(value)) {
             throw new InvalidSettingsException(
-                    "must be a whole number " + minimum + " .. " + maximum + ", got '" + value + "'");
+                    "expected an integer " + minimum + " .. " + maximum + ", got '" + value + "'");
         } else if (type == Type.RULES) {
             PairWeights.parse(value);
         } else if (type == Type.TEXT && value.length() > MAX_TEXT) {
-            throw new InvalidSettingsException("must have at most " + MAX_TEXT + " characters, got " + value.length());
+            throw new InvalidSettingsException("expected at most " + MAX_TEXT + " characters, got " + value.length());
         }
     }
 

@@ -42,7 +42,7 @@ final class WaterFill {
     /** For requests of up to {@code largest} a pair. */
     WaterFill(CorePorts ports, int largest) {
         if (ports.edges() > MAX_EDGES) {
-            throw new IllegalArgumentException("at most " + MAX_EDGES + " edges, got " + ports.edges());
+            throw new IllegalArgumentException("expected at most " + MAX_EDGES + " edges, got " + ports.edges());
         }
         this.edges = ports.edges();
         this.ports = ports;

@@ -50,17 +50,17 @@ class NetworkTest {
 
     @Test
     void refusesWhatCannotWorkAndSaysWhere() {
-        assertEquals("frame.guard_ns: must be 0 .. slot_ns - 1 = 999, got 1000",
+        assertEquals("frame.guard_ns: expected 0 .. slot_ns - 1 = 999, got 1000",
                 message(() -> new FramePlan(20, 1000, 1000)));
-        assertEquals("frame.slots: each edge takes one slot for signaling, so 4 edges need at least 5 slots, got 4",
+        assertEquals("frame.slots: expected at least 5 slots for 4 edges (one signaling slot each), got 4",
                 message(() -> Networks.star(4, 4)));
-        assertEquals("edges: a star has 2 .. 240 edges, got 1",
+        assertEquals("edges: expected 2 .. 240 edges, got 1",
                 message(() -> network(FRAME, List.of(Networks.edge(0, 1_000_000_000)))));
-        assertEquals("edges[1].id: 0 is used twice",
+        assertEquals("edges[1].id: duplicate 0",
                 message(() -> network(FRAME, List.of(Networks.edge(0, 1_000_000_000), Networks.edge(0, 1_000_000_000)))));
-        assertEquals("edges[1].fibres[0].rate_bps: a slot carries 300 bytes, less than one packet of 1480 bytes",
+        assertEquals("edges[1].fibres[0].rate_bps: a slot carries 300 bytes; expected at least 1480, one packet",
                 message(() -> network(FRAME, List.of(Networks.edge(0, 1_000_000_000), Networks.edge(1, 10_000_000)))));
-        assertEquals("cores[0].master: edge 7 is not in edges",
+        assertEquals("cores[0].master: unknown edge 7",
                 message(() -> Networks.star(4, 20, 7)));
     }
 
@@ -80,10 +80,10 @@ class NetworkTest {
         Network network = withHosts(host("a", "10.9.0.1", router, 1), host("b", "10.9.0.2", router, 1),
                 host("c", "10.9.0.3", "02:00:00:00:00:03", 2));
         assertEquals(3, network.edges().get(0).hosts().size());
-        assertEquals("edges[0].hosts[1].mac: port 1 leads to 02:fe:00:00:00:01, got 02:00:00:00:00:03; several hosts have one port"
-                + " only behind a router, and its address", message(() -> withHosts(host("a", "10.9.0.1", router, 1),
+        assertEquals("edges[0].hosts[1].mac: expected 02:fe:00:00:00:01, the router's address at port 1, got 02:00:00:00:00:03",
+                message(() -> withHosts(host("a", "10.9.0.1", router, 1),
                         host("c", "10.9.0.3", "02:00:00:00:00:03", 1))));
-        assertEquals("edges[0].hosts[1].ip: 10.9.0.1 is used twice",
+        assertEquals("edges[0].hosts[1].ip: duplicate 10.9.0.1",
                 message(() -> withHosts(host("a", "10.9.0.1", router, 1), host("b", "10.9.0.1", router, 1))));
     }
 
@@ -99,7 +99,7 @@ class NetworkTest {
     @Test
     void everyEdgeHasARouteToEachHost() {
         network(FRAME, List.of(withHostsBehindARouter(0, 4096), withHostsBehindARouter(1, 4096)));
-        assertEquals("edges: all together have at most 8192 hosts, each with a route in every edge, got 8193", message(
+        assertEquals("edges: expected at most 8192 hosts in total, got 8193", message(
                 () -> network(FRAME, List.of(withHostsBehindARouter(0, 4096), withHostsBehindARouter(1, 4097)))));
     }
 
@@ -107,13 +107,12 @@ class NetworkTest {
     void requestsAreRareByPowersOfTwoInOneStarWithStaticMembers() {
         assertEquals(64, Networks.askingEvery(64, Networks.star(4, 20)).frame().requestIntervalFrames());
         for (int interval : new int[] {Integer.MIN_VALUE, 0, 3, 128}) {
-            assertEquals("frame.request_interval_frames: must be a power of two, 1 .. 64, got " + interval,
+            assertEquals("frame.request_interval_frames: expected a power of two 1 .. 64, got " + interval,
                     message(() -> rare(interval, Signaling.IN_BAND)));
         }
-        assertEquals("frame.request_interval_frames: out of band edges ask in every frame, got 2",
+        assertEquals("frame.request_interval_frames: expected 1 with out-of-band signaling, got 2",
                 message(() -> rare(2, Signaling.OUT_OF_BAND)));
-        String everyFrame = "frame.request_interval_frames: where edges join by invitation or there are several cores, edges"
-                + " ask in every frame, got 4";
+        String everyFrame = "frame.request_interval_frames: expected 1 with dynamic membership or several cores, got 4";
         Network star = Networks.askingEvery(4, Networks.star(4, 20));
         assertEquals(everyFrame, message(() -> Networks.byInvitation(star)));
         Network twins = Networks.overlaid(4, 20, 2);
@@ -162,21 +161,20 @@ class NetworkTest {
         Edge first = Networks.edge(0, 1L << 30);
         assertEquals("cores[1].master: edge 0 has no fibre to core 1",
                 message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 0)), List.of(first, both))));
-        assertEquals("cores[1].master: 1 is used twice",
+        assertEquals("cores[1].master: duplicate 1",
                 message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 1)), List.of(first, both))));
-        assertEquals("edges: a star has at least 2 edges, got 1 with a fibre to core 1",
+        assertEquals("edges: expected at least 2 edges with a fibre to core 1, got 1",
                 message(() -> Networks.overlaid(FRAME, List.of(core(0, 0), core(1, 1)), List.of(first, both))));
-        assertEquals("cores[0].id: must be 0 .. 7, got 8",
+        assertEquals("cores[0].id: expected 0 .. 7, got 8",
                 message(() -> Networks.overlaid(FRAME, List.of(core(8, 0)), List.of(first, both))));
-        assertEquals("edges[0].fibres: must be 1 .. 2, got 0", message(() -> Networks.overlaid(FRAME,
+        assertEquals("edges[0].fibres: expected 1 .. 2, got 0", message(() -> Networks.overlaid(FRAME,
                 List.of(core(0, 0), core(1, 1)), List.of(Networks.withFibres(first, List.of()), both))));
-        assertEquals("edges[0].fibres[1].core: 0 is used twice", message(() -> Networks.overlaid(FRAME,
+        assertEquals("edges[0].fibres[1].core: duplicate 0", message(() -> Networks.overlaid(FRAME,
                 List.of(core(0, 0), core(1, 1)), List.of(Networks.withFibres(first,
                         List.of(Networks.fibre(0, 1L << 30), Networks.fibre(0, 1L << 30))), both))));
         Edge fifth = Networks.withFibres(Networks.edge(5, 1), both.fibres());
-        assertEquals("edges: with several cores edges are numbered from 0 without a gap, since queues are; there is no"
-                + " edge 0", message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 5)), List.of(both, fifth))));
-        assertEquals("cores: an edge has a queue for each core and each edge, at most 1023, got 1040",
+        assertEquals("edges: missing edge 0; expected edges numbered from 0 without gaps with several cores", message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 5)), List.of(both, fifth))));
+        assertEquals("cores: expected at most 1023 queues per edge (cores x edges), got 1040",
                 message(() -> Networks.overlaid(130, 200, 8)));
     }
 
@@ -191,11 +189,11 @@ class NetworkTest {
         assertEquals(2, ports.portOf(3));
         assertFalse(ports.isShared(2));
         assertFalse(Networks.star(4, 20).corePorts().areShared());
-        assertEquals("edges[2].fibres[0].core_port: port 0 of core 0 is its master's, which shares it with nobody",
+        assertEquals("edges[2].fibres[0].core_port: port 0 of core 0 belongs to its master; expected a port that the master does not use",
                 message(() -> Networks.sharingPorts(20, 0, 1, 0)));
-        assertEquals("edges[1].fibres[0].core_port: must be 0 .. 239, got 240",
+        assertEquals("edges[1].fibres[0].core_port: expected 0 .. 239, got 240",
                 message(() -> Networks.sharingPorts(20, 0, 240)));
-        assertEquals("edges[1].fibres[0].core_port: must be 0 .. 239, got -1",
+        assertEquals("edges[1].fibres[0].core_port: expected 0 .. 239, got -1",
                 message(() -> Networks.sharingPorts(20, 0, -1)));
     }
 

@@ -20,19 +20,19 @@ class SchedulerKindTest {
 
     @Test
     void wrongNamesAndValuesAreRefusedWithWhatWouldBeRight() {
-        assertEquals("there is no scheduler 'fare'; there are fair, islip, pim, maximum-weight, solstice, rotation",
+        assertEquals("unknown scheduler 'fare'; expected one of fair, islip, pim, maximum-weight, solstice, rotation",
                 message(() -> Schedulers.ours().named("fare")));
-        assertEquals("setting 'share' of scheduler 'fair' must be one of equal, proportional, got 'all'",
+        assertEquals("setting 'share' of scheduler 'fair': expected one of equal, proportional, got 'all'",
                 message(() -> Kinds.FAIR.completeSettings(Map.of("share", "all"))));
-        assertEquals("scheduler 'fair' has no setting 'shar'; it has share, order, weights, estimator",
+        assertEquals("scheduler 'fair': unknown setting 'shar'; expected one of share, order, weights, estimator",
                 message(() -> Kinds.FAIR.completeSettings(Map.of("shar", "equal"))));
         for (String bad : List.of("0", "17", "-1", "01", "1.5", "", "99999999999", "four")) {
-            assertEquals("setting 'iterations' of scheduler 'islip' must be a whole number 1 .. 16, got '" + bad + "'",
+            assertEquals("setting 'iterations' of scheduler 'islip': expected an integer 1 .. 16, got '" + bad + "'",
                     message(() -> Kinds.ISLIP.completeSettings(Map.of("iterations", bad))));
         }
         for (String bad : List.of("0>1", "0>1=0", "0>1=65", "0-1=2", "0>1=2,", "0>1=fist", "99999>1=2", "a>b=1")) {
             assertTrue(message(() -> Kinds.FAIR.completeSettings(Map.of("weights", bad)))
-                    .contains("is not sender>receiver=weight"));
+                    .contains("; expected sender>receiver=weight"));
         }
     }
 

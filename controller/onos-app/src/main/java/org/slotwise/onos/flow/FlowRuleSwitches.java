@@ -227,17 +227,17 @@ public final class FlowRuleSwitches {
                 FlowRuleOperations batch = operations.build(new FlowRuleOperationsContext() {
                     @Override
                     public void onSuccess(FlowRuleOperations succeeded) {
-                        LOG.debug("device {}: flow rules are in the switch, {}", device, fence);
+                        LOG.debug("device {}: flow rules installed, {}", device, fence);
                         done.complete(null);
                     }
 
                     @Override
                     public void onError(FlowRuleOperations failed) {
                         done.completeExceptionally(new SwitchUnavailableException(
-                                "device " + device + ": " + rulesOf(failed) + " flow rules were refused; ONOS's log says why"));
+                                "device " + device + ": " + rulesOf(failed) + " flow rules rejected; see ONOS's log"));
                     }
                 });
-                LOG.debug("device {}: {} flow rules are handed to ONOS, {}", device, rulesOf(batch), fence);
+                LOG.debug("device {}: {} flow rules passed to ONOS, {}", device, rulesOf(batch), fence);
                 flowRules.apply(batch);
                 otherMaster.watch(done, SlotwiseDevices.onos(device), readers);
                 return done.orTimeout(ANSWER_TIMEOUT_S, TimeUnit.SECONDS);
@@ -262,7 +262,7 @@ public final class FlowRuleSwitches {
             CompletableFuture<Void> may = isToBeKept ? checked().thenRunAsync(() -> fence.keep(frame), checks) : checked();
             may.thenRun(() -> emit(device, port, frame)).whenComplete((sent, error) -> {
                 if (error != null) {
-                    LOG.warn("device {}: a packet was not sent: {}", device, error.getMessage());
+                    LOG.warn("device {}: packet not sent: {}", device, error.getMessage());
                 }
             });
         }

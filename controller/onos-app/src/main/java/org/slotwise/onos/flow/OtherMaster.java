@@ -48,11 +48,11 @@ public final class OtherMaster {
     private boolean change(DeviceId device) {
         List<NodeId> others = masters.getNodesFor(device).backups();
         if (others.isEmpty()) {
-            LOG.warn("{}: no answer of ONOS, and no node that could be its master instead", device);
+            LOG.warn("{}: no response from ONOS: no other node can become master", device);
             return false;
         }
         NodeId next = others.get(0);
-        LOG.warn("{}: no answer of ONOS; node {} becomes its master", device, next);
+        LOG.warn("{}: no response from ONOS: node {} becomes master", device, next);
         changes.setRole(next, device, MastershipRole.MASTER);
         return true;
     }

@@ -41,7 +41,7 @@ public final class P4RuntimeMeterWriter implements MeterWriter {
         return client.write(device.value(), program).modify(configs).submit().thenAccept(response -> {
             if (!response.isSuccess()) {
                 throw new SwitchUnavailableException(
-                        "device " + device + ": " + response.failed().size() + " cells of meters were refused; ONOS's log says why");
+                        "device " + device + ": " + response.failed().size() + " meter cells rejected; see ONOS's log");
             }
         });
     }

@@ -78,7 +78,7 @@ public final class P4RuntimeTableReader implements TableReader {
             return entry;
         } catch (PiTranslationException e) {
             throw new SwitchUnavailableException(
-                    "device " + device + ": its program does not fit: " + e.getMessage() + ": " + rule);
+                    "device " + device + ": incompatible program: " + e.getMessage() + ": " + rule);
         }
     }
 }

@@ -61,7 +61,7 @@ public final class PatientSwitches implements Switches {
             if (error == null) {
                 done.complete(null);
             } else if (cause instanceof StorageException && isConnected.test(device)) {
-                LOG.warn("device {}: written again in {} ms: {}", device, nextRetryMs, reason(cause));
+                LOG.warn("device {}: write failed: retry in {} ms: {}", device, nextRetryMs, reason(cause));
                 later.run(() -> write(device, updates, done, Math.min(lastRetryMs, 2 * nextRetryMs)), nextRetryMs);
             } else {
                 done.completeExceptionally(cause);
@@ -83,7 +83,7 @@ public final class PatientSwitches implements Switches {
         try {
             switches.send(device, port, frame);
         } catch (RuntimeException e) {
-            LOG.warn("device {}: a packet was not sent: {}", device, reason(e));
+            LOG.warn("device {}: packet not sent: {}", device, reason(e));
         }
     }
 
@@ -94,7 +94,7 @@ public final class PatientSwitches implements Switches {
 
     @Override
     public boolean onReadFailed(DeviceId device, Throwable error) {
-        LOG.warn("device {}: not read: {}", device, reason(error));
+        LOG.warn("device {}: read failed: {}", device, reason(error));
         return true;
     }
 

@@ -34,7 +34,7 @@ public final class ProgramNames {
 
     private static <T> void putNew(Map<String, T> names, String name, T value) {
         if (names.put(name, value) != null) {
-            throw new IllegalArgumentException("the P4 program uses the name '" + name + "' twice");
+            throw new IllegalArgumentException("duplicate name '" + name + "' in the P4 program");
         }
     }
 

@@ -134,7 +134,7 @@ public final class RuleTranslator {
             PiTernaryFieldMatch ternary = (PiTernaryFieldMatch) field;
             return Match.ternary(name, number(ternary.value()), number(ternary.mask()));
         }
-        throw new IllegalArgumentException("the controller does not use " + field.type());
+        throw new IllegalArgumentException("unsupported match type " + field.type());
     }
 
     /** Bytes as an unsigned number; IllegalArgumentException above 64 bits. */
@@ -143,7 +143,7 @@ public final class RuleTranslator {
         long number = 0;
         for (int i = 0; i < digits.length; i++) {
             if (i < digits.length - Long.BYTES && digits[i] != 0) {
-                throw new IllegalArgumentException("a value has more than 64 bits");
+                throw new IllegalArgumentException("value too large; expected at most 64 bits");
             }
             number = number << Byte.SIZE | digits[i] & 0xff;
         }

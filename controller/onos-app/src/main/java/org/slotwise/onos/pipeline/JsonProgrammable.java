@@ -19,13 +19,13 @@ public final class JsonProgrammable extends AbstractP4RuntimePipelineProgrammabl
     public ByteBuffer createDeviceDataBuffer(PiPipeconf pipeconf) {
         Optional<InputStream> program = pipeconf.extension(BMV2_JSON);
         if (program.isEmpty()) {
-            log.warn("pipeconf {} has no BMv2 JSON", pipeconf.id());
+            log.warn("pipeconf {}: no BMv2 JSON", pipeconf.id());
             return null;
         }
         try (InputStream json = program.get()) {
             return ByteBuffer.wrap(json.readAllBytes());
         } catch (IOException e) {
-            log.warn("the BMv2 JSON of pipeconf {} cannot be read: {}", pipeconf.id(), e.toString());
+            log.warn("pipeconf {}: unreadable BMv2 JSON: {}", pipeconf.id(), e.toString());
             return null;
         }
     }

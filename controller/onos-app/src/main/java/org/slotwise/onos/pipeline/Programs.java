@@ -66,7 +66,7 @@ public final class Programs {
     private static URL resource(String file) {
         URL url = Programs.class.getResource("/p4/" + file);
         if (url == null) {
-            throw new IllegalStateException("the app was built without " + file);
+            throw new IllegalStateException("missing file of the app: " + file);
         }
         return url;
     }

@@ -70,6 +70,6 @@ public final class SlotwiseDriverLoader {
         // Before ONOS is told: it tells this listener of the drivers that it gets.
         providers.put(parent, provider);
         drivers.registerProvider(provider);
-        LOG.info("registered what extends driver {}", parent);
+        LOG.info("registered extensions of driver {}", parent);
     }
 }

@@ -49,18 +49,18 @@ public final class SlotwiseInterpreter extends AbstractHandlerBehaviour implemen
 
     @Override
     public PiAction mapTreatment(TrafficTreatment treatment, PiTableId table) throws PiInterpreterException {
-        throw new PiInterpreterException("actions must be protocol-independent, got " + treatment);
+        throw new PiInterpreterException("expected a protocol-independent action, got " + treatment);
     }
 
     @Override
     public Collection<PiPacketOperation> mapOutboundPacket(OutboundPacket packet) throws PiInterpreterException {
         List<Instruction> instructions = packet.treatment().allInstructions();
         if (instructions.size() != 1 || instructions.get(0).type() != Instruction.Type.OUTPUT) {
-            throw new PiInterpreterException("a packet-out needs one output port, got " + packet.treatment());
+            throw new PiInterpreterException("packet-out: expected one output port, got " + packet.treatment());
         }
         PortNumber port = ((OutputInstruction) instructions.get(0)).port();
         if (port.isLogical()) {
-            throw new PiInterpreterException("a packet-out needs a physical port, got " + port);
+            throw new PiInterpreterException("packet-out: expected a physical port, got " + port);
         }
         try {
             PiPacketMetadata metadata = PiPacketMetadata.builder().withId(PiPacketMetadataId.of(EGRESS_PORT))
@@ -68,7 +68,7 @@ public final class SlotwiseInterpreter extends AbstractHandlerBehaviour implemen
             return List.of(PiPacketOperation.builder().withType(PiPacketOperationType.PACKET_OUT)
                     .withData(ImmutableByteSequence.copyFrom(packet.data())).withMetadata(metadata).build());
         } catch (ImmutableByteSequence.ByteSequenceTrimException e) {
-            throw new PiInterpreterException("a port has " + PORT_BITS + " bits, got " + port);
+            throw new PiInterpreterException("expected a port of " + PORT_BITS + " bits, got " + port);
         }
     }
 
@@ -76,9 +76,9 @@ public final class SlotwiseInterpreter extends AbstractHandlerBehaviour implemen
     public InboundPacket mapInboundPacket(PiPacketOperation packetIn, DeviceId device) throws PiInterpreterException {
         ImmutableByteSequence port = packetIn.metadatas().stream()
                 .filter(metadata -> metadata.id().id().equals(INGRESS_PORT)).map(PiPacketMetadata::value).findFirst()
-                .orElseThrow(() -> new PiInterpreterException("a packet-in of " + device + " has no " + INGRESS_PORT));
+                .orElseThrow(() -> new PiInterpreterException("packet-in of " + device + " without " + INGRESS_PORT));
         if (port.size() > PORT_BYTES) {
-            throw new PiInterpreterException(INGRESS_PORT + " of " + device + " has " + port.size() + " bytes");
+            throw new PiInterpreterException("packet-in of " + device + ": " + INGRESS_PORT + " of " + port.size() + " bytes");
         }
         int number = 0;
         for (byte part : port.asArray()) {
@@ -90,7 +90,7 @@ public final class SlotwiseInterpreter extends AbstractHandlerBehaviour implemen
                     Ethernet.deserializer().deserialize(frame, 0, frame.length),
                     packetIn.data().asReadOnlyBuffer());
         } catch (DeserializationException e) {
-            throw new PiInterpreterException("a packet-in of " + device + " is no Ethernet frame: " + e.getMessage());
+            throw new PiInterpreterException("packet-in of " + device + " is not an Ethernet frame: " + e.getMessage());
         }
     }
 }

@@ -86,7 +86,7 @@ public final class StoredFlowRules extends P4RuntimeFlowRuleProgrammable {
             try {
                 done.addAll(new Batch().apply(mandate, ordered));
             } catch (PiTranslationException | RuntimeException e) {
-                LOG.warn("{}: {} rules are not written: {}", data().deviceId(), ordered.size(), e.toString());
+                LOG.warn("{}: {} rules not written: {}", data().deviceId(), ordered.size(), e.toString());
             }
         });
         return done;
@@ -167,7 +167,7 @@ public final class StoredFlowRules extends P4RuntimeFlowRuleProgrammable {
                 if (!hasEnded) {
                     throw e;
                 }
-                LOG.warn("{}: written without comparing terms until ONOS starts again: {}", device, e.getMessage());
+                LOG.warn("{}: writing without term check until ONOS restarts: {}", device, e.getMessage());
                 return;
             }
             orders.check(mandate);
@@ -191,7 +191,7 @@ public final class StoredFlowRules extends P4RuntimeFlowRuleProgrammable {
                 }
             }
             if (!wrong.isEmpty()) {
-                LOG.info("{}: {} of {} entries are not as the mirror of this node had them", device, wrong.size(), updates.size());
+                LOG.info("{}: {} of {} entries differ from the mirror of this node: written again", device, wrong.size(), updates.size());
                 for (EntityUpdateResponse answer : submit(entries, wrong).all()) {
                     if (isDone(answer)) {
                         done.add(written(answer, (PiTableEntryHandle) answer.handle(), entries));

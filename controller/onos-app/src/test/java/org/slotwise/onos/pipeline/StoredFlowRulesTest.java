@@ -106,7 +106,7 @@ class StoredFlowRulesTest {
     private void inForce(long mandate) {
         services.put(Orders.class, (Orders) asked -> {
             if (asked != mandate) {
-                throw new Fence.SupersededException(mandate + " is in force, not " + asked);
+                throw new Fence.SupersededException("current mandate is " + mandate + ", not " + asked);
             }
         });
     }

@@ -51,7 +51,7 @@ final class KeptSession implements Choice<LambdaView> {
 
     @Override
     public String title() {
-        return "a session";
+        return "the session";
     }
 
     @Override

@@ -107,7 +107,7 @@ public final class LambdaCodec {
         boolean same = fields.optional(RATE).isPresent();
         for (String way : List.of(UP, DOWN)) {
             if (same && fields.optional(way).isPresent()) {
-                throw new InvalidJsonException(fields.place(way), "not beside 'rate_bps', which is that of both ways");
+                throw new InvalidJsonException(fields.place(way), "not allowed with 'rate_bps', the rate of both directions");
             }
         }
         return new LambdaNode(fields.name(NAME), fields.optional(SITE).isPresent() ? Optional.of(fields.name(SITE)) : Optional.empty(),
@@ -129,7 +129,7 @@ public final class LambdaCodec {
     static SessionLeft left(JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of("", value, SESSION, LEAVE);
         if (!fields.flag(LEAVE)) {
-            throw new InvalidJsonException(LEAVE, "must be true: who stays says what it wants");
+            throw new InvalidJsonException(LEAVE, "expected true; omit it to create or update a session");
         }
         return fields.parsed(SESSION, SessionLeft::new);
     }
@@ -167,7 +167,7 @@ public final class LambdaCodec {
 
     private static int node(LambdaWeb web, JsonFields fields, String name) throws InvalidJsonException {
         String node = fields.text(name);
-        return web.number(node).orElseThrow(() -> new InvalidJsonException(fields.place(name), "there is no such node"));
+        return web.number(node).orElseThrow(() -> new InvalidJsonException(fields.place(name), "unknown node '" + node + "'"));
     }
 
     /** Writes what a session wants. */

@@ -47,7 +47,7 @@ public final class LambdaResources implements AppResources {
 
     @Override
     public String description() {
-        return "Lambda networks: sessions with max-min fair rates over all links, as rates to pace by or slots of a star.";
+        return "Lambda networks: sessions with max-min fair rates over all links, as pacing rates or slots of a star.";
     }
 
     @Override
@@ -74,9 +74,9 @@ public final class LambdaResources implements AppResources {
     public List<Metric> metrics() {
         LambdaView view = running.view();
         return List.of(
-                Metric.gauge("lambda_sessions", "Sessions that share the lambdas.", view.grants().demands().size()),
-                Metric.gauge("lambda_granted_bps", "What all sessions have together.", Math.round(view.grants().sumBps())),
-                Metric.counter("lambda_sessions_refused", "Sessions that could not be taken after they had been kept.", view.refused()));
+                Metric.gauge("lambda_sessions", "Active sessions.", view.grants().demands().size()),
+                Metric.gauge("lambda_granted_bps", "Sum of the granted rates, bit/s.", Math.round(view.grants().sumBps())),
+                Metric.counter("lambda_sessions_refused", "Sessions rejected after they were stored.", view.refused()));
     }
 
     private JsonNode session(JsonNode body) throws InvalidJsonException {
@@ -110,6 +110,6 @@ public final class LambdaResources implements AppResources {
 
     private static int place(LambdaView view, String session) {
         return LambdaCodec.place(view.grants(), session)
-                .orElseThrow(() -> new NotHereException("there is no session '" + session + "'"));
+                .orElseThrow(() -> new NotHereException("unknown session '" + session + "'"));
     }
 }

@@ -43,7 +43,7 @@ final class KeptTarget implements Choice<LabelView> {
 
     @Override
     public String title() {
-        return "a target";
+        return "the target utilization";
     }
 
     @Override

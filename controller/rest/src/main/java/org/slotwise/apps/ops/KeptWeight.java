@@ -42,7 +42,7 @@ final class KeptWeight implements Choice<LabelView> {
 
     @Override
     public String title() {
-        return "a weight";
+        return "the weight";
     }
 
     @Override

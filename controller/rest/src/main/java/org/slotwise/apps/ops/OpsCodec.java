@@ -106,7 +106,7 @@ public final class OpsCodec {
         }
         for (String name : OF_PROBES) {
             if (!hasProbes && fields.optional(name).isPresent()) {
-                throw new InvalidJsonException(fields.place(name), "only where 'probes' is true");
+                throw new InvalidJsonException(fields.place(name), "requires 'probes'");
             }
         }
         return settings.build();
@@ -123,7 +123,7 @@ public final class OpsCodec {
         if (fields.optional(FIBRES).isPresent()) {
             for (String other : List.of("switch", "fibre", "delay_ns")) {
                 if (fields.optional(other).isPresent()) {
-                    throw new InvalidJsonException(fields.place(other), "not beside 'fibres', which lead to other edges");
+                    throw new InvalidJsonException(fields.place(other), "not allowed with 'fibres' to other edges");
                 }
             }
             edge = OpsEdge.direct(name, device, number, mac, direct(fields), AccessHosts.read(fields));
@@ -140,7 +140,7 @@ public final class OpsCodec {
             JsonFields fields = JsonFields.of(edge.place(FIBRES + "[" + fibres.size() + "]"), each, "fibre", "to");
             Integer to = edgeNumbers.get(fields.text("to"));
             if (to == null) {
-                throw new InvalidJsonException(fields.place("to"), "there is no edge '" + fields.text("to") + "'");
+                throw new InvalidJsonException(fields.place("to"), "unknown edge '" + fields.text("to") + "'");
             }
             fibres.add(new OpsEdge.Direct((int) fields.integer("fibre", 0, WireConstants.MAX_OUTPUTS - 1L), to));
         }
@@ -151,7 +151,7 @@ public final class OpsCodec {
         JsonFields fields = JsonFields.of(place, value, "a", "b", "fibres", "delay_ns");
         List<JsonNode> fibres = fields.array("fibres");
         if (fibres.size() != 2) {
-            throw new InvalidJsonException(fields.place("fibres"), "two are needed, that at 'a' and that at 'b', got " + fibres.size());
+            throw new InvalidJsonException(fields.place("fibres"), "expected two, the fibres at 'a' and 'b', got " + fibres.size());
         }
         return new OpsLink(number(fields, "a"), number(fields, "b"), fibre(fields, fibres, 0), fibre(fields, fibres, 1), delayNs(fields));
     }
@@ -159,7 +159,7 @@ public final class OpsCodec {
     private static int fibre(JsonFields fields, List<JsonNode> fibres, int end) throws InvalidJsonException {
         JsonNode fibre = fibres.get(end);
         if (!fibre.isIntegralNumber() || !fibre.canConvertToInt() || fibre.intValue() < 0 || fibre.intValue() > OpsNetwork.MAX_FIBRE) {
-            throw new InvalidJsonException(fields.place("fibres[" + end + "]"), "an integer 0 .. " + OpsNetwork.MAX_FIBRE + " is needed");
+            throw new InvalidJsonException(fields.place("fibres[" + end + "]"), "expected an integer 0 .. " + OpsNetwork.MAX_FIBRE);
         }
         return fibre.intValue();
     }
@@ -167,7 +167,7 @@ public final class OpsCodec {
     private int number(JsonFields fields, String name) throws InvalidJsonException {
         Integer number = switchNumbers.get(fields.text(name));
         if (number == null) {
-            throw new InvalidJsonException(fields.place(name), "there is no switch '" + fields.text(name) + "'");
+            throw new InvalidJsonException(fields.place(name), "unknown switch '" + fields.text(name) + "'");
         }
         return number;
     }
@@ -245,8 +245,8 @@ public final class OpsCodec {
         int trafficClass = (int) fields.integer("class", 0, OpsClass.MAX_CLASS);
         if (!view.weights().containsKey(trafficClass)) {
             throw new InvalidJsonException("class", view.weights().isEmpty()
-                    ? "no edge shares by weight: that needs 'ingress: {discipline: fair, trains: 4}' and an aggregation in the scenario"
-                    : "there is no class " + trafficClass);
+                    ? "class weights require 'ingress: {discipline: fair, trains: 4}' and 'aggregation' in the scenario"
+                    : "unknown class " + trafficClass);
         }
         return new WeightChosen(trafficClass, fields.number("weight", OpsClass.MIN_WEIGHT, OpsClass.MAX_WEIGHT));
     }
@@ -271,10 +271,10 @@ public final class OpsCodec {
         int port = port(fields);
         LabelView.NodeView shown = view.nodes().get(device);
         if (shown == null) {
-            throw new InvalidJsonException("device_id", "there is no switch " + device);
+            throw new InvalidJsonException("device_id", "unknown switch " + device);
         }
         if (!shown.targets().containsKey(port)) {
-            throw new InvalidJsonException("port", "there is no agent for port " + port + " of " + device + "; " + agents(view, shown));
+            throw new InvalidJsonException("port", "no XCP agent at port " + port + " of device " + device + "; " + agents(view, shown));
         }
         return new TargetChosen(device, port, fields.partAboveZero("target"));
     }
@@ -282,9 +282,9 @@ public final class OpsCodec {
     /** Where there are agents. */
     private static String agents(LabelView view, LabelView.NodeView shown) {
         if (view.nodes().values().stream().allMatch(node -> node.targets().isEmpty())) {
-            return "there are none without probes, nor where edges share";
+            return "agents require 'probes' without 'share'";
         }
-        return shown.targets().isEmpty() ? "it is an edge" : "there are some for " + shown.targets().keySet();
+        return shown.targets().isEmpty() ? "the device is an edge" : "expected one of " + shown.targets().keySet();
     }
 
     private static int port(JsonFields fields) throws InvalidJsonException {
@@ -307,7 +307,7 @@ public final class OpsCodec {
         int port = port(fields);
         if (!view.network().opticalPorts(device).contains(port)) {
             throw new InvalidJsonException(view.nodes().containsKey(device) ? "port" : "device_id",
-                    "there is no fibre at port " + port + " of a switch or edge " + device);
+                    "no fibre at port " + port + " of switch or edge " + device);
         }
         return new LightTold(device, port, fields.flag("up"));
     }

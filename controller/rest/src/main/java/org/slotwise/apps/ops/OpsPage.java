@@ -24,7 +24,7 @@ final class OpsPage {
                         Map.of("light", hasLight ? 1 : 0, "target", shown.targets().getOrDefault(port, 0.0)));
             }
             shown.targets().forEach((port, target) -> page.says("target " + node.name() + ":" + port, Condition.CHOSEN,
-                    node.name() + ":" + port + " aims at " + target));
+                    node.name() + ":" + port + " has target utilization " + target));
             shown.routes().forEach((edge, fibres) -> page.row("labels", node.name() + " to " + view.network().edges().get(edge).name(),
                     Map.of("first_fibre", fibres.isEmpty() ? -1 : fibres.get(0), "fibres", fibres.size())));
         }

@@ -51,7 +51,7 @@ public final class OpsResources implements AppResources {
 
     @Override
     public String description() {
-        return "Optical packet switches: ranked next fibres of labels, targets of agents, weights of classes, light of ports.";
+        return "Optical packet switches: ranked next hops of labels, target utilization of outputs, weights of classes, port status.";
     }
 
     @Override
@@ -73,13 +73,13 @@ public final class OpsResources implements AppResources {
     public List<Metric> metrics() {
         LabelView view = running.view();
         return List.of(
-                Metric.counter("ops_reroutes", "How often routes of labels have changed since fibres came or went.", view.reroutes()),
-                Metric.counter("ops_write_failures", "Batches that a switch or an edge refused.", view.writeFailures()),
-                Metric.gauge("ops_nodes", "Optical packet switches and their edges.", view.nodes().size()),
-                Metric.gauge("ops_nodes_ready", "Those that are there.", view.nodes().values().stream().filter(LabelView.NodeView::isReady).count()),
-                Metric.gauge("ops_nodes_settled", "Those that have all their tables.",
+                Metric.counter("ops_reroutes", "Label routes changed by fibres going down or up.", view.reroutes()),
+                Metric.counter("ops_write_failures", "Write batches rejected by a switch or an edge.", view.writeFailures()),
+                Metric.gauge("ops_nodes", "Optical packet switches and edges.", view.nodes().size()),
+                Metric.gauge("ops_nodes_ready", "Optical packet switches and edges connected.", view.nodes().values().stream().filter(LabelView.NodeView::isReady).count()),
+                Metric.gauge("ops_nodes_settled", "Optical packet switches and edges in sync (all table entries acknowledged).",
                         view.nodes().values().stream().filter(LabelView.NodeView::isSettled).count()),
-                Metric.gauge("ops_dark_ports", "Ports of fibres without light.",
+                Metric.gauge("ops_dark_ports", "Optical ports down.",
                         view.nodes().values().stream().mapToLong(node -> node.darkPorts().size()).sum()));
     }
 

@@ -56,14 +56,14 @@ final class OpsTrafficCodec {
         if (macroflows.isPresent() && macroflows.get().isObject()) {
             JsonFields fields = JsonFields.of(network.place(MACROFLOWS), macroflows.get(), "pair", "satisfied", SHARE);
             if (!fields.flag("pair")) {
-                throw new InvalidJsonException(fields.place("pair"), "must be true: what goes from one edge to another is a macroflow");
+                throw new InvalidJsonException(fields.place("pair"), "expected true, one macroflow per edge pair");
             }
             traffic.macroflows(fields.flag("satisfied"));
             if (fields.optional(SHARE).isPresent()) {
                 traffic.share(share(JsonFields.of(fields.place(SHARE), fields.optional(SHARE).get(), "capacity_bps", "alpha", "beta", "capped")));
             }
         } else if (macroflows.isPresent() && !network.text(MACROFLOWS).equals(NONE)) {
-            throw new InvalidJsonException(network.place(MACROFLOWS), "must be none or an object with 'pair', got '" + network.text(MACROFLOWS) + "'");
+            throw new InvalidJsonException(network.place(MACROFLOWS), "expected none or an object with 'pair', got '" + network.text(MACROFLOWS) + "'");
         }
         return traffic.build();
     }
@@ -83,7 +83,7 @@ final class OpsTrafficCodec {
         if (scheme == Scheme.NONE) {
             for (String name : List.of(SIZE, EDGES)) {
                 if (fields.optional(name).isPresent()) {
-                    throw new InvalidJsonException(fields.place(name), "only with a scheme other than none");
+                    throw new InvalidJsonException(fields.place(name), "not allowed with scheme 'none'");
                 }
             }
             return;
@@ -95,7 +95,7 @@ final class OpsTrafficCodec {
     static List<JsonNode> elements(JsonFields fields, String name, int least, int most) throws InvalidJsonException {
         List<JsonNode> elements = fields.array(name);
         if (elements.size() < least || elements.size() > most) {
-            throw new InvalidJsonException(fields.place(name), "must be " + least + " .. " + most + ", got " + elements.size());
+            throw new InvalidJsonException(fields.place(name), "expected " + least + " .. " + most + ", got " + elements.size());
         }
         return elements;
     }

@@ -64,7 +64,7 @@ final class KeptRingChoice implements Choice<RingView> {
 
     @Override
     public String title() {
-        return "what was chosen for the ring";
+        return "the ring setting";
     }
 
     @Override
@@ -128,7 +128,7 @@ final class KeptRingChoice implements Choice<RingView> {
             return fields.required(CONFIGURED).toString().equals(RingCodec.encode(one.configured).toString())
                     ? Optional.of(one.reader.read(network, fields.required(CHOSEN))) : Optional.empty();
         } catch (InvalidJsonException e) {
-            LOG.warn("a choice that was kept cannot be read: {}", e.getMessage());
+            LOG.warn("ignored an unreadable stored setting: {}", e.getMessage());
             return Optional.empty();
         }
     }

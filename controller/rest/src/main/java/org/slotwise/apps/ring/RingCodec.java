@@ -133,7 +133,7 @@ public final class RingCodec {
                 names.add(name(value));
             }
         }
-        throw new IllegalArgumentException("must be one of " + String.join(", ", names) + ", got '" + text + "'");
+        throw new IllegalArgumentException("expected one of " + String.join(", ", names) + ", got '" + text + "'");
     }
 
     private static String name(Enum<?> value) {
@@ -148,11 +148,11 @@ public final class RingCodec {
             JsonFields fields = JsonFields.of(parent.place("links[" + links.size() + "]"), link, "from", "to", "rate_bps", "delay_ns");
             Integer from = numbers.get(fields.text("from"));
             if (from == null) {
-                throw new InvalidJsonException(fields.place("from"), "there is no station '" + fields.text("from") + "'");
+                throw new InvalidJsonException(fields.place("from"), "unknown station '" + fields.text("from") + "'");
             }
             String next = stations.get((from + 1) % stations.size()).name();
             if (!fields.text("to").equals(next)) {
-                throw new InvalidJsonException(fields.place("to"), "the station after '" + fields.text("from") + "' is '" + next + "'");
+                throw new InvalidJsonException(fields.place("to"), "expected '" + next + "', the station after '" + fields.text("from") + "'");
             }
             links.add(new RingLink(from, fields.integer("rate_bps", Limits.MIN_RING_RATE_BPS, Limits.MAX_RING_RATE_BPS),
                     fields.integer("delay_ns", Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS)));
@@ -197,8 +197,8 @@ public final class RingCodec {
         ArrayNode stations = node.putArray("stations");
         for (int number = 0; number < view.stations().size(); number++) {
             ArrayNode ways = stations.addObject().put("station", number).putArray("ways");
-            view.stations().get(number).ways().forEach((to, way) ->
-                    ways.addObject().put("to", to).put("ringlet", way.ringlet()).put("hops", way.hops()));
+            view.stations().get(number).ways().forEach((to, path) ->
+                    ways.addObject().put("to", to).put("ringlet", path.ringlet()).put("hops", path.hops()));
         }
         return node;
     }
@@ -324,7 +324,7 @@ public final class RingCodec {
         Station station = known(network, fields);
         int port = (int) fields.integer("port", WireConstants.PORT_RING_EAST, WireConstants.PORT_RING_WEST);
         if (!network.ringPorts(network.number(station.device()).orElseThrow()).contains(port)) {
-            throw new InvalidJsonException("port", "there is no link of the ring at port " + port + " of device " + station.device());
+            throw new InvalidJsonException("port", "no ring link at port " + port + " of device " + station.device());
         }
         return new LightTold(station.device(), port, fields.flag("up"));
     }
@@ -332,6 +332,6 @@ public final class RingCodec {
     private static Station known(RingNetwork network, JsonFields fields) throws InvalidJsonException {
         DeviceId device = device(fields);
         return network.stations().get(network.number(device).orElseThrow(
-                () -> new InvalidJsonException(fields.place("device_id"), "there is no station " + device)));
+                () -> new InvalidJsonException(fields.place("device_id"), "unknown station " + device)));
     }
 }

@@ -21,7 +21,7 @@ final class RingPage {
     static AppPage of(RingView view) {
         RingNetwork network = view.network();
         AppPage page = new AppPage("ring").table("links");
-        page.says("ring mode", Condition.CHOSEN, "stations learn what they may add by mode " + view.mode().name().toLowerCase(Locale.ROOT).replace('_', '-'));
+        page.says("ring mode", Condition.CHOSEN, "fairness mode " + view.mode().name().toLowerCase(Locale.ROOT).replace('_', '-'));
         for (int number = 0; number < network.stations().size(); number++) {
             Station station = network.stations().get(number);
             RingView.StationView shown = view.stations().get(number);

@@ -54,7 +54,7 @@ public final class RingResources implements AppResources {
 
     @Override
     public String description() {
-        return "Packet ring: stations, ways around it, spans of congested links, weights and classes.";
+        return "Packet ring: stations, paths, congestion domains, weights and classes.";
     }
 
     @Override
@@ -77,19 +77,19 @@ public final class RingResources implements AppResources {
         RingView view = running.view();
         RingView.Counts counts = view.counts();
         return List.of(
-                Metric.counter("ring_reroutes", "How often ways around the ring have changed since links came or went.", counts.reroutes()),
-                Metric.counter("ring_write_failures", "Batches that a station refused.", counts.writeFailures()),
-                Metric.counter("ring_reports", "Reports of congested links.", counts.reports()),
-                Metric.refused("ring_reports_refused", "Packets that were no acceptable report.", counts.refused()),
-                Metric.counter("ring_messages", "How often stations were told what they may add.", counts.messages()),
+                Metric.counter("ring_reroutes", "Ring paths changed by links going down or up.", counts.reroutes()),
+                Metric.counter("ring_write_failures", "Write batches rejected by a station.", counts.writeFailures()),
+                Metric.counter("ring_reports", "Reports of congested links accepted.", counts.reports()),
+                Metric.refused("ring_reports_refused", "Reports rejected, by reason.", counts.refused()),
+                Metric.counter("ring_messages", "Rate advertisements sent.", counts.messages()),
                 Metric.gauge("ring_stations", "Stations of the ring.", view.stations().size()),
-                Metric.gauge("ring_stations_ready", "Stations that are there.",
+                Metric.gauge("ring_stations_ready", "Stations connected.",
                         view.stations().stream().filter(RingView.StationView::isReady).count()),
-                Metric.gauge("ring_stations_settled", "Stations that have all their tables.",
+                Metric.gauge("ring_stations_settled", "Stations in sync (all table entries acknowledged).",
                         view.stations().stream().filter(RingView.StationView::isSettled).count()),
-                Metric.gauge("ring_dark_ports", "Ports of the ring without light.",
+                Metric.gauge("ring_dark_ports", "Ring ports down.",
                         view.stations().stream().mapToLong(station -> station.darkPorts().size()).sum()),
-                Metric.gauge("ring_spans", "Links that stations report to be congested, or to recover.", view.spans().size()));
+                Metric.gauge("ring_spans", "Congestion domains: links reported as congested or recovering.", view.spans().size()));
     }
 
     private JsonNode chosen(KeptRingChoice.Reader choice, JsonNode body) throws InvalidJsonException {

@@ -45,7 +45,7 @@ final class KeptCapacity implements Choice<RoutesView> {
 
     @Override
     public String title() {
-        return "a capacity";
+        return "the XCP capacity";
     }
 
     @Override

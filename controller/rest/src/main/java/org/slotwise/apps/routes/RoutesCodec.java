@@ -79,7 +79,7 @@ public final class RoutesCodec {
     private static RouterPort port(String place, JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(place, value, "port", "rate_bps", "delay_ns", "xcp_bps", "peer", "hosts");
         if (fields.optional("peer").isPresent() == fields.optional("hosts").isPresent()) {
-            throw new InvalidJsonException(place, "either 'peer' or 'hosts' is needed");
+            throw new InvalidJsonException(place, "expected either 'peer' or 'hosts'");
         }
         int number = number(fields);
         long rateBps = fields.integer("rate_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
@@ -129,7 +129,7 @@ public final class RoutesCodec {
             case "static":
                 return Routing.fixed(routes(JsonFields.of(place, value, "mode", "routes")));
             default:
-                throw new InvalidJsonException(place + ".mode", "must be shortest-path or static, got '" + mode + "'");
+                throw new InvalidJsonException(place + ".mode", "expected shortest-path or static, got '" + mode + "'");
         }
     }
 
@@ -141,7 +141,7 @@ public final class RoutesCodec {
             case "hops":
                 return Routing.Metric.HOPS;
             default:
-                throw new InvalidJsonException(fields.place("metric"), "must be delay or hops, got '" + metric + "'");
+                throw new InvalidJsonException(fields.place("metric"), "expected delay or hops, got '" + metric + "'");
         }
     }
 
@@ -229,7 +229,7 @@ public final class RoutesCodec {
         RoutesView.RouterView router = view.routers().get(device);
         if (router == null || !router.xcpBps().containsKey(port)) {
             throw new InvalidJsonException(router == null ? "device_id" : "port",
-                    "XCP controls no port " + port + " of a router " + device);
+                    "no XCP-controlled port " + port + " of router " + device);
         }
         return new CapacityChosen(device, port, fields.integer("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS));
     }
@@ -255,7 +255,7 @@ public final class RoutesCodec {
         int port = number(fields);
         Router router = view.network().routers().get(device);
         if (router == null || router.port(port).isEmpty()) {
-            throw new InvalidJsonException(router == null ? "device_id" : "port", "there is no port " + port + " of a router " + device);
+            throw new InvalidJsonException(router == null ? "device_id" : "port", "unknown port " + port + " of router " + device);
         }
         return new LightTold(device, port, fields.flag("up"));
     }

@@ -41,7 +41,7 @@ final class RoutesResources implements AppResources {
 
     @Override
     public String description() {
-        return "Routers: fixed routes or shortest paths, capacities of XCP, light of ports.";
+        return "Routers: static routes or shortest paths, XCP capacities, port status.";
     }
 
     @Override
@@ -64,14 +64,14 @@ final class RoutesResources implements AppResources {
         RoutesView view = running.view();
         Collection<RoutesView.RouterView> routers = view.routers().values();
         return List.of(
-                Metric.counter("routes_reroutes", "How often routes have changed since links came or went.", view.reroutes()),
-                Metric.counter("routes_write_failures", "Batches that a router refused.", view.writeFailures()),
-                Metric.gauge("routes_routers", "Routers of the network.", routers.size()),
-                Metric.gauge("routes_routers_ready", "Routers that are there.",
+                Metric.counter("routes_reroutes", "Routes changed by links going down or up.", view.reroutes()),
+                Metric.counter("routes_write_failures", "Write batches rejected by a router.", view.writeFailures()),
+                Metric.gauge("routes_routers", "Routers.", routers.size()),
+                Metric.gauge("routes_routers_ready", "Routers connected.",
                         routers.stream().filter(RoutesView.RouterView::isReady).count()),
-                Metric.gauge("routes_routers_settled", "Routers that have all their routes and capacities.",
+                Metric.gauge("routes_routers_settled", "Routers in sync (all routes and capacities acknowledged).",
                         routers.stream().filter(RoutesView.RouterView::isSettled).count()),
-                Metric.gauge("routes_dark_ports", "Ports without light.",
+                Metric.gauge("routes_dark_ports", "Router ports down.",
                         routers.stream().mapToLong(router -> router.darkPorts().size()).sum()));
     }
 

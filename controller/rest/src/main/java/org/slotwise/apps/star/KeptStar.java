@@ -48,7 +48,7 @@ public final class KeptStar {
             JsonNode choice = JsonFields.parse(stored.getBytes(StandardCharsets.UTF_8));
             return Optional.of(SchedulerCodec.decode("", choice, configured.kind().catalogue()));
         } catch (InvalidJsonException | InvalidSettingsException e) {
-            LOG.warn("the stored scheduler is not used: {}", e.getMessage());
+            LOG.warn("ignored the stored scheduler: {}", e.getMessage());
             return Optional.empty();
         }
     }
@@ -72,7 +72,7 @@ public final class KeptStar {
 
             @Override
             public String title() {
-                return "the choice of a scheduler";
+                return "the scheduler";
             }
 
             @Override
@@ -113,7 +113,7 @@ public final class KeptStar {
 
             @Override
             public String title() {
-                return "whether a master is shut down";
+                return "the master's state";
             }
 
             @Override

@@ -67,7 +67,7 @@ public final class NetworkCodec {
     private static boolean xcp(JsonFields fields) throws InvalidJsonException {
         Optional<JsonNode> xcp = fields.optional("xcp");
         if (xcp.isPresent() && !xcp.get().isBoolean()) {
-            throw new InvalidJsonException(fields.place("xcp"), "must be true or false");
+            throw new InvalidJsonException(fields.place("xcp"), "expected true or false");
         }
         return xcp.isPresent() && xcp.get().booleanValue();
     }
@@ -79,7 +79,7 @@ public final class NetworkCodec {
         String text = fields.text("membership");
         if (!text.equals("static") && !text.equals("invitation")) {
             throw new InvalidJsonException(
-                    fields.place("membership"), "must be static or invitation, got '" + text + "'");
+                    fields.place("membership"), "expected static or invitation, got '" + text + "'");
         }
         return text.equals("invitation");
     }
@@ -142,7 +142,7 @@ public final class NetworkCodec {
                 return Signaling.OUT_OF_BAND;
             default:
                 throw new InvalidJsonException(
-                        fields.place("signaling"), "must be in-band or out-of-band, got '" + text + "'");
+                        fields.place("signaling"), "expected in-band or out-of-band, got '" + text + "'");
         }
     }
 

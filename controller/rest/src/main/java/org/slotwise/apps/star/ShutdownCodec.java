@@ -27,10 +27,10 @@ public final class ShutdownCodec {
         CoreId core = CoreId.of((int) fields.integer("core", 0, WireConstants.MAX_CORES - 1));
         JsonNode down = fields.required("shut_down");
         if (!down.isBoolean()) {
-            throw new InvalidJsonException("shut_down", "must be true or false");
+            throw new InvalidJsonException("shut_down", "expected true or false");
         }
         if (find(network, core).isEmpty()) {
-            throw new InvalidJsonException("core", "there is no core " + core + "; there are "
+            throw new InvalidJsonException("core", "unknown core " + core + "; expected one of "
                     + network.cores().stream().map(other -> other.id().toString()).collect(Collectors.joining(", ")));
         }
         return new MasterShutdown(core, down.booleanValue());

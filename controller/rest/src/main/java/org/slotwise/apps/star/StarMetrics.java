@@ -21,19 +21,19 @@ final class StarMetrics {
         List<Metric> metrics = new ArrayList<>();
         Statistics statistics = snapshot.statistics();
         for (Statistics.Counter counter : Statistics.Counter.values()) {
-            metrics.add(Metric.counter(Metric.name(counter), "Count since the start.", statistics.get(counter)));
+            metrics.add(Metric.counter(Metric.name(counter), counter.help(), statistics.get(counter)));
         }
-        metrics.add(Metric.refused("requests_refused", "Packets that were no acceptable request.", statistics.refusals()));
-        metrics.add(Metric.refused("member_messages_refused", "Messages of edges about their membership that were not taken.",
+        metrics.add(Metric.refused("requests_refused", "Requests rejected, by reason.", statistics.refusals()));
+        metrics.add(Metric.refused("member_messages_refused", "Membership messages rejected, by reason.",
                 snapshot.memberRefusals()));
         metrics.add(duration(statistics, Statistics.Duration.SCHEDULING_NS, "scheduling_seconds", NS));
         metrics.add(duration(statistics, Statistics.Duration.WRITING_NS, "writing_seconds", NS));
         metrics.add(duration(statistics, Statistics.Duration.COMMIT_FRAMES, "commit_frames", 1));
-        metrics.add(Metric.gauge("devices", "Switches of the network.", snapshot.network().devices().size()));
-        metrics.add(Metric.gauge("devices_ready", "Switches that are there.", snapshot.readyDevices().size()));
+        metrics.add(Metric.gauge("devices", "Switches.", snapshot.network().devices().size()));
+        metrics.add(Metric.gauge("devices_ready", "Switches connected.", snapshot.readyDevices().size()));
         snapshot.version().ifPresent(version ->
-                metrics.add(Metric.gauge("schedule_version", "Version of the schedule in force.", version.value())));
-        Metric phases = gauge("phase", "1 for what the controller is at.");
+                metrics.add(Metric.gauge("schedule_version", "Version of the active schedule.", version.value())));
+        Metric phases = gauge("phase", "Controller phase: 1 for the current one, else 0.");
         for (Phase phase : Phase.values()) {
             phases.point(Map.of("phase", Metric.name(phase)), phase == snapshot.phase() ? 1 : 0);
         }
@@ -51,17 +51,17 @@ final class StarMetrics {
 
     private static Metric duration(Statistics statistics, Statistics.Duration duration, String name, double unit) {
         Statistics.Summary summary = statistics.get(duration);
-        return new Metric(Metric.Kind.SUMMARY, name, "Since the start.").summary(summary.count(),
+        return new Metric(Metric.Kind.SUMMARY, name, duration.help()).summary(summary.count(),
                 Map.of(0.5, summary.p50() * unit, 0.99, summary.p99() * unit, 1.0, summary.max() * unit));
     }
 
     /** Of overlaid stars, each; parts of a pair's traffic are sixteenths. */
     private static void addStars(List<Metric> metrics, Snapshot snapshot) {
-        Metric live = gauge("star_live", "1 if traffic may go through a star.");
-        Metric usable = gauge("star_usable_edges", "Edges that are reached through a star.");
-        Metric load = gauge("star_load_slots", "Slots of a frame that the busiest row or column of a star wants.");
-        Metric version = gauge("star_schedule_version", "Version of the schedule in force in a star.");
-        Metric parts = gauge("parts", "Sixteenths of what an edge has for another that go through a star.");
+        Metric live = gauge("star_live", "1 if the star may carry traffic, else 0.");
+        Metric usable = gauge("star_usable_edges", "Edges reachable through the star.");
+        Metric load = gauge("star_load_slots", "Largest row or column sum of the star's demand, slots per frame.");
+        Metric version = gauge("star_schedule_version", "Version of the star's active schedule.");
+        Metric parts = gauge("parts", "Hash buckets (of 16) of an edge pair routed through a star.");
         int edges = snapshot.network().edges().size();
         for (int k = 0; k < snapshot.stars().size(); k++) {
             StarSnapshot star = snapshot.stars().get(k);
@@ -84,8 +84,8 @@ final class StarMetrics {
 
     private static void addPairs(List<Metric> metrics, Snapshot snapshot) {
         int[][] granted = snapshot.grantedSlots();
-        Metric slots = gauge("granted_slots", "Slots of a frame that an edge has for another.");
-        Metric backlog = gauge("backlog_bytes", "Bytes that wait at an edge for another.");
+        Metric slots = gauge("granted_slots", "Slots per frame granted to an edge pair.");
+        Metric backlog = gauge("backlog_bytes", "Bytes queued for an edge pair.");
         for (int i = 0; i < granted.length; i++) {
             for (int j = 0; j < granted.length; j++) {
                 if (i != j) {

@@ -35,7 +35,7 @@ final class StarPage {
         }
         for (Snapshot star : snapshot.states()) {
             String core = "core " + star.network().core().id();
-            page.says("master of " + core, Condition.CHOSEN, "the master of " + core + (star.isShutDown() ? " is shut down" : " is in use"));
+            page.says("master of " + core, Condition.CHOSEN, "the master of " + core + (star.isShutDown() ? " is disabled" : " is enabled"));
             star.members().forEach(member -> member(page, core, member));
         }
         return page;

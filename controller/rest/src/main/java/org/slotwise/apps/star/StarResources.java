@@ -63,7 +63,7 @@ public final class StarResources implements AppResources {
 
     @Override
     public String description() {
-        return "Slotted stars: edges ask, schedules answer.";
+        return "Slotted stars: requests of edges, schedules of cores.";
     }
 
     @Override
@@ -108,8 +108,8 @@ public final class StarResources implements AppResources {
         Network network = running.view().network();
         MasterShutdown shutdown = ShutdownCodec.decode(network, body);
         if (!network.canShutDown()) {
-            throw new NotHereException("a master can be shut down where edges join by invitation, or another core"
-                    + " takes the traffic over; this network has static membership and one core");
+            throw new NotHereException("disabling a master requires dynamic membership or several cores;"
+                    + " this network has static membership and one core");
         }
         running.choose(KeptStar.choice(shutdown));
         return ShutdownCodec.encode(network, shutdown.core(), shutdown.isDown());

@@ -30,7 +30,7 @@ final class WarmUp {
         try {
             practise(network, choice);
         } catch (RuntimeException | Error e) {
-            LOG.warn("scheduler '{}' fails on made-up demand: {}", choice.kind().title(), Reasons.of(e));
+            LOG.warn("scheduler '{}': warm-up failed: {}", choice.kind().title(), Reasons.of(e));
         }
     }
 

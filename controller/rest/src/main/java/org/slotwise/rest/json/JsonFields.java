@@ -45,7 +45,7 @@ public final class JsonFields {
         try {
             JsonNode node = MAPPER.readTree(text);
             if (node == null || node.isMissingNode()) {
-                throw new InvalidJsonException("", "a JSON object is needed, got nothing");
+                throw new InvalidJsonException("", "expected a JSON object, got nothing");
             }
             return node;
         } catch (JsonProcessingException e) {
@@ -70,7 +70,7 @@ public final class JsonFields {
             String name = present.next();
             if (!names.contains(name)) {
                 throw new InvalidJsonException(fields.place(name), "unknown field; " + nearest(name, names)
-                        .map(other -> "did you mean '" + other + "'?").orElse("known are " + String.join(", ", names)));
+                        .map(other -> "did you mean '" + other + "'?").orElse("expected one of " + String.join(", ", names)));
             }
         }
         return fields;
@@ -79,7 +79,7 @@ public final class JsonFields {
     /** Takes a value that must be an object, with any fields. */
     public static JsonFields open(String where, JsonNode value) throws InvalidJsonException {
         if (!value.isObject()) {
-            throw new InvalidJsonException(where, "an object is needed, got " + kindOf(value));
+            throw new InvalidJsonException(where, "expected an object, got " + kindOf(value));
         }
         return new JsonFields(where, value);
     }
@@ -107,7 +107,7 @@ public final class JsonFields {
     public String name(String name) throws InvalidJsonException {
         String text = text(name);
         if (!NAME.matcher(text).matches()) {
-            throw new InvalidJsonException(place(name), "a name has 1 .. 128 visible ASCII characters");
+            throw new InvalidJsonException(place(name), "invalid name; expected 1 .. 128 visible ASCII characters");
         }
         return text;
     }
@@ -115,7 +115,7 @@ public final class JsonFields {
     /** A value that must be text. */
     public static String text(String where, JsonNode value) throws InvalidJsonException {
         if (!value.isTextual()) {
-            throw new InvalidJsonException(where, "text is needed, got " + kindOf(value));
+            throw new InvalidJsonException(where, "expected a string, got " + kindOf(value));
         }
         return value.textValue();
     }
@@ -135,7 +135,7 @@ public final class JsonFields {
         JsonNode value = required(name);
         if (!value.isIntegralNumber() || !value.canConvertToLong()
                 || value.longValue() < low || value.longValue() > high) {
-            throw new InvalidJsonException(place(name), "an integer " + low + " .. " + high + " is needed, got " + got(value));
+            throw new InvalidJsonException(place(name), "expected an integer " + low + " .. " + high + ", got " + got(value));
         }
         return value.longValue();
     }
@@ -149,7 +149,7 @@ public final class JsonFields {
     public double partAboveZero(String name) throws InvalidJsonException {
         JsonNode value = required(name);
         if (!value.isNumber() || !(value.doubleValue() > 0 && value.doubleValue() <= 1)) {
-            throw new InvalidJsonException(place(name), "a number above 0 and at most 1 is needed, got " + got(value));
+            throw new InvalidJsonException(place(name), "expected a number above 0 and at most 1, got " + got(value));
         }
         return value.doubleValue();
     }
@@ -158,7 +158,7 @@ public final class JsonFields {
     public double number(String name, double low, double high) throws InvalidJsonException {
         JsonNode value = required(name);
         if (!value.isNumber() || !(value.doubleValue() >= low && value.doubleValue() <= high)) {
-            throw new InvalidJsonException(place(name), "a number " + plain(low) + " .. " + plain(high) + " is needed, got " + got(value));
+            throw new InvalidJsonException(place(name), "expected a number " + plain(low) + " .. " + plain(high) + ", got " + got(value));
         }
         return value.doubleValue();
     }
@@ -171,7 +171,7 @@ public final class JsonFields {
     public boolean flag(String name) throws InvalidJsonException {
         JsonNode value = required(name);
         if (!value.isBoolean()) {
-            throw new InvalidJsonException(place(name), "must be true or false");
+            throw new InvalidJsonException(place(name), "expected true or false, got " + got(value));
         }
         return value.booleanValue();
     }
@@ -180,7 +180,7 @@ public final class JsonFields {
     public List<JsonNode> array(String name) throws InvalidJsonException {
         JsonNode value = required(name);
         if (!value.isArray()) {
-            throw new InvalidJsonException(place(name), "an array is needed, got " + kindOf(value));
+            throw new InvalidJsonException(place(name), "expected an array, got " + kindOf(value));
         }
         List<JsonNode> elements = new ArrayList<>();
         value.forEach(elements::add);

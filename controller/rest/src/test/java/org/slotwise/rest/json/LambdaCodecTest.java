@@ -103,21 +103,21 @@ class LambdaCodecTest {
     @Test
     void whatIsWrongIsRefusedByBoth() throws Exception {
         refused("nodes[0].up_bps: missing", example(), "/nodes/0", node -> node.remove("rate_bps"));
-        refused("nodes[0].up_bps: not beside 'rate_bps', which is that of both ways", example(), "/nodes/0", node -> node.put("up_bps", 5_000_000));
-        refused("nodes[0].rate_bps: an integer 1000000 .. 400000000000 is needed, got 5", example(), "/nodes/0", node -> node.put("rate_bps", 5));
+        refused("nodes[0].up_bps: not allowed with 'rate_bps', the rate of both directions", example(), "/nodes/0", node -> node.put("up_bps", 5_000_000));
+        refused("nodes[0].rate_bps: expected an integer 1000000 .. 400000000000, got 5", example(), "/nodes/0", node -> node.put("rate_bps", 5));
         refused("nodes[0].rate: unknown field; did you mean 'name'?", example(), "/nodes/0", node -> node.put("rate", 5));
         refused("nodes[1].site: unknown field; did you mean 'name'?", star(), "/nodes/1", node -> node.put("site", "x"));
-        refused("slots.a_frame: an integer 1 .. 65535 is needed, got 0", star(), "/slots", node -> node.put("a_frame", 0));
-        refused("nodes: must be 2 .. 4096, got 0", example(), "", node -> node.putArray("nodes"));
+        refused("slots.a_frame: expected an integer 1 .. 65535, got 0", star(), "/slots", node -> node.put("a_frame", 0));
+        refused("nodes: expected 2 .. 4096, got 0", example(), "", node -> node.putArray("nodes"));
         ObjectNode tooMuch = example();
         ((ObjectNode) tooMuch.at("/sessions/0")).put("bytes", 1_000_000_000).put("deadline_ms", 1);
-        assertEquals("apps.lambda.sessions[0]: by its deadline it needs 8000000000000 b/s, more than the 100000000 that it wants", initial(tooMuch));
+        assertEquals("apps.lambda.sessions[0]: the deadline requires 8000000000000 b/s; expected at most 'wanted_bps', 100000000", initial(tooMuch));
         ((ObjectNode) tooMuch.at("/sessions/0")).remove("wanted_bps");
-        assertEquals("apps.lambda.sessions: session 'backup': by its deadline it needs 8000000000000 b/s, and of 'uic-1 up' 500000000 are not promised to others",
+        assertEquals("apps.lambda.sessions: session 'backup': the deadline requires 8000000000000 b/s; link 'uic-1 up' has 500000000 b/s unreserved",
                 initial(tooMuch));
         ObjectNode twice = example();
         ((ObjectNode) twice.at("/nodes/1")).put("name", "ucsd-0");
-        assertEquals("apps.lambda.nodes[1].name: 'ucsd-0' is used twice", assertThrows(InvalidJsonException.class, () -> LambdaCodec.decode("apps.lambda", twice)).getMessage());
+        assertEquals("apps.lambda.nodes[1].name: duplicate 'ucsd-0'", assertThrows(InvalidJsonException.class, () -> LambdaCodec.decode("apps.lambda", twice)).getMessage());
     }
 
     private static String initial(JsonNode part) {
@@ -217,7 +217,7 @@ class LambdaCodecTest {
         ObjectNode inDocument = example();
         ((ObjectNode) inDocument.at("/sessions/0")).put("lease_ms", 5000);
         assertFalse(schemaTakes(inDocument));
-        assertEquals("apps.lambda.sessions[0].lease_ms: unknown field; known are session, source, sink, wanted_bps, weight, bytes, deadline_ms", initial(inDocument));
+        assertEquals("apps.lambda.sessions[0].lease_ms: unknown field; expected one of session, source, sink, wanted_bps, weight, bytes, deadline_ms", initial(inDocument));
     }
 
     @Test

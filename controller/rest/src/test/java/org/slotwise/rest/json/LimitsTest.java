@@ -118,8 +118,8 @@ class LimitsTest {
         for (long value : new long[] {border.least - 1, border.least, border.most, border.most + 1}) {
             boolean beyond = value < border.least || value > border.most;
             String range = border.least + " .. " + border.most;
-            String expected = isList(border) ? place + ": must be " + range + ", got " + value
-                    : place + ": an integer " + range + " is needed, got " + value;
+            String expected = isList(border) ? place + ": expected " + range + ", got " + value
+                    : place + ": expected an integer " + range + ", got " + value;
             if (isList(border) && value < 0) {
                 continue;
             }

@@ -80,46 +80,46 @@ class NetworkCodecTest {
             reasons.put(file.getFileName().toString(), refusal.getMessage());
         }
         Map<String, String> expected = new TreeMap<>(Map.of(
-                "network-invalid-bad-ip.json", "edges[1].hosts[0].ip: an IPv4 address is four numbers 0 .. 255"
-                        + " joined by dots, got '10.0.1.256'",
+                "network-invalid-bad-ip.json", "edges[1].hosts[0].ip: expected an IPv4 address (four numbers 0 .. 255"
+                        + " separated by dots), got '10.0.1.256'",
                 "network-invalid-missing-mac.json", "edges[2].mac: missing",
                 "network-invalid-rate-out-of-range.json",
-                "edges[0].fibres[0].rate_bps: an integer 1000000 .. 400000000000 is needed, got 0",
+                "edges[0].fibres[0].rate_bps: expected an integer 1000000 .. 400000000000, got 0",
                 "network-invalid-slot-is-text.json",
-                "frame.slots: an integer 1 .. 4096 is needed, got a value of type string",
-                "network-invalid-nine-cores.json", "cores: must be 1 .. 8, got 9",
+                "frame.slots: expected an integer 1 .. 4096, got a value of type string",
+                "network-invalid-nine-cores.json", "cores: expected 1 .. 8, got 9",
                 "network-invalid-unknown-key.json", "frame.guard_nss: unknown field; did you mean 'guard_ns'?",
                 "network-invalid-unknown-signaling.json",
-                "frame.signaling: must be in-band or out-of-band, got 'by-post'",
-                "network-invalid-unknown-scheduler.json", "scheduler: there is no scheduler 'Fare'; there are fair, islip, pim, maximum-weight, solstice, rotation",
+                "frame.signaling: expected in-band or out-of-band, got 'by-post'",
+                "network-invalid-unknown-scheduler.json", "scheduler: unknown scheduler 'Fare'; expected one of fair, islip, pim, maximum-weight, solstice, rotation",
                 "network-invalid-unknown-membership.json",
-                "membership: must be static or invitation, got 'volunteers'",
-                "network-invalid-xcp-is-text.json", "xcp: must be true or false"));
-        expected.put("network-invalid-unknown-application.json", "apps.wavelengths: unknown field; known are star, routes, ring, ops, lambda");
+                "membership: expected static or invitation, got 'volunteers'",
+                "network-invalid-xcp-is-text.json", "xcp: expected true or false"));
+        expected.put("network-invalid-unknown-application.json", "apps.wavelengths: unknown field; expected one of star, routes, ring, ops, lambda");
         expected.put("network-invalid-lambda-no-rate.json", "apps.lambda.nodes[0].up_bps: missing");
-        expected.put("network-invalid-ring-mode.json", "apps.ring.mode: must be one of explicit, adaptive, controller, rpr-aggressive,"
+        expected.put("network-invalid-ring-mode.json", "apps.ring.mode: expected one of explicit, adaptive, controller, rpr-aggressive,"
                 + " rpr-conservative, got 'round-robin'");
-        expected.put("network-invalid-ring-class.json", "apps.ring.stations[0].classes[0].class: must be one of best-effort, committed,"
+        expected.put("network-invalid-ring-class.json", "apps.ring.stations[0].classes[0].class: expected one of best-effort, committed,"
                 + " reserved, got 'excess'");
-        expected.put("network-invalid-ring-reports-too-rare.json", "apps.ring.report_intervals: must be below hold_intervals, which is 10,"
-                + " or what was told is forgotten between two reports; got 10");
-        expected.put("network-invalid-ops-scheme.json", "apps.ops.aggregation.scheme: must be none, full, class or flow, got 'some'");
-        expected.put("network-invalid-ops-class-of-everything.json", "apps.ops.classes[2].match: a class above 0 needs a 'dscp' or"
-                + " 'acknowledgements'");
-        expected.put("network-invalid-ops-fibres-one-way.json", "apps.ops.edges[0].fibres[0].to: 'e0' has 2 fibres to 'e1', which has 1 back");
-        expected.put("network-invalid-ops-switch-and-fibres.json", "apps.ops.edges[0].switch: not beside 'fibres', which lead to other edges");
-        expected.put("network-invalid-ops-share-alpha.json", "apps.ops.macroflows.share.alpha: must be above 0 and below 1, got 1.0");
-        expected.put("network-invalid-prefix.json", "apps.routes.routing.routes[0].prefix: a prefix is an IPv4 address, a slash and"
-                + " 0 .. 32, got '10.1.0.0/40'");
+        expected.put("network-invalid-ring-reports-too-rare.json", "apps.ring.report_intervals: expected less than 'hold_intervals', 10,"
+                + " so that advertised rates outlive a report interval, got 10");
+        expected.put("network-invalid-ops-scheme.json", "apps.ops.aggregation.scheme: expected none, full, class or flow, got 'some'");
+        expected.put("network-invalid-ops-class-of-everything.json", "apps.ops.classes[2].match: missing; expected 'dscp' or"
+                + " 'acknowledgements' for a class above 0");
+        expected.put("network-invalid-ops-fibres-one-way.json", "apps.ops.edges[0].fibres[0].to: 'e0' has 2 fibres to 'e1'; expected 1, as in the other direction");
+        expected.put("network-invalid-ops-switch-and-fibres.json", "apps.ops.edges[0].switch: not allowed with 'fibres' to other edges");
+        expected.put("network-invalid-ops-share-alpha.json", "apps.ops.macroflows.share.alpha: expected a value above 0 and below 1, got 1.0");
+        expected.put("network-invalid-prefix.json", "apps.routes.routing.routes[0].prefix: expected a prefix (IPv4 address, slash,"
+                + " 0 .. 32), got '10.1.0.0/40'");
         expected.put("network-invalid-prefix-twice.json",
-                "apps.routes.routing.routes[2].prefix: device 2002 has a route to 10.1.0.2/32 already");
+                "apps.routes.routing.routes[2].prefix: duplicate route to 10.1.0.2/32 of device 2002");
         expected.put("network-invalid-peer-and-hosts.json",
-                "apps.routes.nodes[0].ports[0]: either 'peer' or 'hosts' is needed");
-        expected.put("network-invalid-host-for-all.json", "apps.routes.nodes[0].ports[2].hosts[0].ip: a host's address is one of"
-                + " 1.0.0.0 .. 223.255.255.255 and not of 127.0.0.0/8, got '255.255.255.255'");
-        expected.put("network-invalid-mac-of-a-group.json", "apps.routes.nodes[0].mac: a station's MAC address is that of one and not"
+                "apps.routes.nodes[0].ports[0]: expected either 'peer' or 'hosts'");
+        expected.put("network-invalid-host-for-all.json", "apps.routes.nodes[0].ports[2].hosts[0].ip: expected a host address"
+                + " 1.0.0.0 .. 223.255.255.255 outside 127.0.0.0/8, got '255.255.255.255'");
+        expected.put("network-invalid-mac-of-a-group.json", "apps.routes.nodes[0].mac: expected a unicast MAC address that is not"
                 + " all zeros, got 'ff:ff:ff:ff:ff:ff'");
-        expected.put("network-invalid-name-of-two-lines.json", "apps.routes.nodes[0].name: a name has 1 .. 128 visible ASCII characters");
+        expected.put("network-invalid-name-of-two-lines.json", "apps.routes.nodes[0].name: invalid name; expected 1 .. 128 visible ASCII characters");
         assertEquals(expected,
                 reasons);
     }
@@ -164,12 +164,12 @@ class NetworkCodecTest {
         ObjectNode fibre = (ObjectNode) example.at("/edges/3/fibres/0");
         for (int bad : new int[] {-1, 240}) {
             fibre.put("core_port", bad);
-            assertEquals("edges[3].fibres[0].core_port: an integer 0 .. 239 is needed, got " + bad,
+            assertEquals("edges[3].fibres[0].core_port: expected an integer 0 .. 239, got " + bad,
                     assertThrows(InvalidJsonException.class, () -> NetworkCodec.decode("", example)).getMessage());
             assertFalse(violations(example).isEmpty());
         }
         fibre.put("core_port", 0);
-        assertEquals("edges[3].fibres[0].core_port: port 0 of core 0 is its master's, which shares it with nobody",
+        assertEquals("edges[3].fibres[0].core_port: port 0 of core 0 belongs to its master; expected a port that the master does not use",
                 assertThrows(InvalidJsonException.class, () -> NetworkCodec.decode("", example)).getMessage());
     }
 
@@ -191,7 +191,7 @@ class NetworkCodecTest {
         assertEquals(16, NetworkCodec.decode("", network).frame().requestIntervalFrames());
         frame.put("request_interval_frames", 12);
         assertEquals(1, violations(network).size());
-        assertEquals("network.frame.request_interval_frames: must be a power of two, 1 .. 64, got 12",
+        assertEquals("network.frame.request_interval_frames: expected a power of two 1 .. 64, got 12",
                 assertThrows(InvalidJsonException.class, () -> NetworkCodec.decode("network", network)).getMessage());
     }
 
@@ -261,6 +261,6 @@ class NetworkCodecTest {
         ((ObjectNode) mixed.at("/apps/routes/nodes/1/ports/1/peer")).put("device_id", 8);
         String reason = assertThrows(InvalidJsonException.class,
                 () -> NetworkDocument.decode("", mixed, Applications.ours(Schedulers.ours()))).getMessage();
-        assertTrue(reason.startsWith("apps: device 8 is both"), reason);
+        assertTrue(reason.startsWith("apps: device 8: conflicting definitions "), reason);
     }
 }

@@ -135,7 +135,7 @@ class OpsCodecTest {
                 for (long beyond : new long[] {least - 1, most + 1}) {
                     ObjectNode wrong = example().put(name, beyond);
                     assertFalse(schemaTakes(wrong), name);
-                    assertEquals(name + ": an integer " + least + " .. " + most + " is needed, got " + beyond, refusal(wrong));
+                    assertEquals(name + ": expected an integer " + least + " .. " + most + ", got " + beyond, refusal(wrong));
                 }
                 bounded++;
             }
@@ -147,58 +147,58 @@ class OpsCodecTest {
     void whatIsWrongIsRefusedWithPlaceAndReason() throws IOException {
         ObjectNode wrong = example();
         ((ObjectNode) wrong.at("/links/1")).put("b", "s9");
-        assertEquals("links[1].b: there is no switch 's9'", refusal(wrong));
+        assertEquals("links[1].b: unknown switch 's9'", refusal(wrong));
         wrong = example();
         ((ObjectNode) wrong.at("/links/1")).putArray("fibres").add(1).add(240);
-        assertEquals("links[1].fibres[1]: an integer 0 .. 239 is needed", refusal(wrong));
+        assertEquals("links[1].fibres[1]: expected an integer 0 .. 239", refusal(wrong));
         ((ObjectNode) wrong.at("/links/1")).putArray("fibres").add(1);
-        assertEquals("links[1].fibres: two are needed, that at 'a' and that at 'b', got 1", refusal(wrong));
+        assertEquals("links[1].fibres: expected two, the fibres at 'a' and 'b', got 1", refusal(wrong));
         ((ObjectNode) wrong.at("/links/1")).putArray("fibres").add(1).add(1);
-        assertEquals("links[2].fibres[1]: 's2' has another fibre 1 already", refusal(wrong));
+        assertEquals("links[2].fibres[1]: duplicate fibre 1 of 's2'", refusal(wrong));
         wrong = example();
         ((ObjectNode) wrong.at("/edges/0")).put("fibre", 60);
-        assertEquals("edges[0].fibre: with a fibre_shift of 2 a fibre is 0 .. 59, got 60", refusal(wrong));
+        assertEquals("edges[0].fibre: expected 0 .. 59 with fibre_shift 2, got 60", refusal(wrong));
         ((ObjectNode) wrong.at("/edges/0")).put("switch", "e0");
-        assertEquals("edges[0].switch: there is no switch 'e0'", refusal(wrong));
+        assertEquals("edges[0].switch: unknown switch 'e0'", refusal(wrong));
         wrong = example();
         wrong.remove("alpha");
         assertEquals("alpha: missing", refusal(wrong));
-        assertEquals("probe_rate_bps: only where 'probes' is true", refusal(example().put("probes", false)));
-        assertEquals("macroflows: must be none or an object with 'pair', got 'pair'", refusal(example().put("macroflows", "pair")));
+        assertEquals("probe_rate_bps: requires 'probes'", refusal(example().put("probes", false)));
+        assertEquals("macroflows: expected none or an object with 'pair', got 'pair'", refusal(example().put("macroflows", "pair")));
         wrong = example();
         wrong.putObject("aggregation").put("scheme", "full");
         assertEquals("aggregation.size_bytes: missing", refusal(wrong));
         wrong.putObject("aggregation").put("scheme", "none").put("size_bytes", 9000);
-        assertEquals("aggregation.size_bytes: only with a scheme other than none", refusal(wrong));
+        assertEquals("aggregation.size_bytes: not allowed with scheme 'none'", refusal(wrong));
         wrong.putObject("aggregation").put("scheme", "full").put("size_bytes", 9000).putArray("edges");
-        assertEquals("aggregation.edges: must be 1 .. 240, got 0", refusal(wrong));
+        assertEquals("aggregation.edges: expected 1 .. 240, got 0", refusal(wrong));
         wrong = example();
         wrong.putObject("macroflows").put("pair", false).put("satisfied", true);
-        assertEquals("macroflows.pair: must be true: what goes from one edge to another is a macroflow", refusal(wrong));
+        assertEquals("macroflows.pair: expected true, one macroflow per edge pair", refusal(wrong));
         wrong.putObject("macroflows").put("pair", true).put("satisfied", false).putObject("share").put("capacity_bps", 0);
-        assertEquals("macroflows.share.capacity_bps: an integer 1 .. 34359738360 is needed, got 0", refusal(wrong));
+        assertEquals("macroflows.share.capacity_bps: expected an integer 1 .. 34359738360, got 0", refusal(wrong));
         ((ObjectNode) wrong.at("/macroflows/share")).put("capacity_bps", 1).put("alpha", 0.1).put("beta", 0).put("capped", true);
-        assertEquals("macroflows.share.beta: must be above 0 and below 1, got 0.0", refusal(wrong));
+        assertEquals("macroflows.share.beta: expected a value above 0 and below 1, got 0.0", refusal(wrong));
         wrong = example();
         wrong.putObject("ingress").put("trains", 255).put("fair", false);
-        assertEquals("ingress.trains: an integer 0 .. 254 is needed, got 255", refusal(wrong));
+        assertEquals("ingress.trains: expected an integer 0 .. 254, got 255", refusal(wrong));
         wrong = trains();
         ((ObjectNode) wrong.at("/classes/0")).put("weight", 1000.5);
-        assertEquals("classes[0].weight: a number 0.001 .. 1000 is needed, got 1000.5", refusal(wrong));
+        assertEquals("classes[0].weight: expected a number 0.001 .. 1000, got 1000.5", refusal(wrong));
         ((ObjectNode) wrong.at("/classes/0")).put("weight", 1).putObject("match").put("dscp", 3);
-        assertEquals("classes[0].match: class 0 is what no other class has", refusal(wrong));
+        assertEquals("classes[0].match: not allowed for class 0, the default class", refusal(wrong));
         wrong = twoLinks();
         ((ObjectNode) wrong.at("/edges/0/fibres/1")).put("to", "e7");
-        assertEquals("edges[0].fibres[1].to: there is no edge 'e7'", refusal(wrong));
+        assertEquals("edges[0].fibres[1].to: unknown edge 'e7'", refusal(wrong));
         wrong = twoLinks();
         ((ObjectNode) wrong.at("/edges/0/flow_queues/0")).put("queue", 1023);
-        assertEquals("edges[0].flow_queues[0].queue: an integer 0 .. 1022 is needed, got 1023", refusal(wrong));
-        assertEquals("target: must be above 0 and at most 1, got 0.0", refusal(example().put("target", 0)));
-        assertEquals("timestamp_unit: must be ns or us, got 'ms'", refusal(example().put("timestamp_unit", "ms")));
+        assertEquals("edges[0].flow_queues[0].queue: expected an integer 0 .. 1022, got 1023", refusal(wrong));
+        assertEquals("target: expected a value above 0 and at most 1, got 0.0", refusal(example().put("target", 0)));
+        assertEquals("timestamp_unit: expected ns or us, got 'ms'", refusal(example().put("timestamp_unit", "ms")));
         assertEquals("guard: unknown field; did you mean 'guard_ns'?", refusal(example().put("guard", 0)));
         wrong = example();
         wrong.putArray("switches");
-        assertEquals("edges[0].switch: there is no switch 's0'", refusal(wrong));
+        assertEquals("edges[0].switch: unknown switch 's0'", refusal(wrong));
         assertEquals("apps.ops.hops: missing", assertThrows(InvalidJsonException.class, () -> {
             ObjectNode without = example();
             without.remove("hops");
@@ -235,17 +235,17 @@ class OpsCodecTest {
         }
         JsonNode elsewhere = JSON.readTree("{\"device_id\":4001,\"port\":258,\"target\":0.5}");
         String said = assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(elsewhere)).getMessage();
-        assertTrue(said.startsWith("port: there is no agent for port 258 of 4001; there are some for [256, 257, "), said);
+        assertTrue(said.startsWith("port: no XCP agent at port 258 of device 4001; expected one of [256, 257, "), said);
         for (String value : List.of("0", "1.5", "-1")) {
             JsonNode wrong = JSON.readTree("{\"device_id\":4001,\"port\":257,\"target\":" + value + "}");
-            assertEquals("target: a number above 0 and at most 1 is needed, got " + value,
+            assertEquals("target: expected a number above 0 and at most 1, got " + value,
                     assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(wrong)).getMessage());
         }
         JsonNode misspelt = JSON.readTree("{\"device_id\":4001,\"port\":257,\"tgt\":0.5}");
         assertEquals("tgt: unknown field; did you mean 'target'?",
                 assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(misspelt)).getMessage());
         JsonNode ofEdge = JSON.readTree("{\"device_id\":5001,\"port\":256,\"target\":0.5}");
-        assertEquals("port: there is no agent for port 256 of 5001; it is an edge",
+        assertEquals("port: no XCP agent at port 256 of device 5001; the device is an edge",
                 assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(ofEdge)).getMessage());
         assertEquals(1, chosen.size());
     }
@@ -267,7 +267,7 @@ class OpsCodecTest {
             assertThrows(InvalidJsonException.class, () -> ops.changes().get("weights").apply(body), wrong);
         }
         AppResources plain = new OpsResources(running(new LabelApp(OpsCodec.decode("", example())), chosen));
-        assertEquals("class: no edge shares by weight: that needs 'ingress: {discipline: fair, trains: 4}' and an aggregation in the scenario",
+        assertEquals("class: class weights require 'ingress: {discipline: fair, trains: 4}' and 'aggregation' in the scenario",
                 assertThrows(InvalidJsonException.class, () -> plain.changes().get("weights").apply(weight)).getMessage());
         assertEquals("{\"weights\":[]}", plain.reads().get("weights").get().toString());
         assertEquals(1, chosen.size());

@@ -99,7 +99,7 @@ class SchedulerSchemaTest {
         Kinds.SOLSTICE.checkEdges(settings, 5);
         InvalidSettingsException refusal = assertThrows(
                 InvalidSettingsException.class, () -> Kinds.SOLSTICE.checkEdges(settings, 4));
-        assertEquals("setting 'weights' of scheduler 'solstice' names edge 4; there are edges 0 .. 3", refusal.getMessage());
+        assertEquals("setting 'weights' of scheduler 'solstice': unknown edge 4; expected 0 .. 3", refusal.getMessage());
         Kinds.ISLIP.checkEdges(Kinds.ISLIP.completeSettings(Map.of()), 2);
     }
 }

@@ -60,7 +60,7 @@ final class BoundedBody implements HttpResponse.BodySubscriber<byte[]> {
             }
             if (buffer.remaining() > most - bytes.size()) {
                 subscription.cancel();
-                body.completeExceptionally(new RefusedException("answered more than " + most + " bytes"));
+                body.completeExceptionally(new RefusedException("response larger than " + most + " bytes"));
                 return;
             }
             byte[] part = new byte[buffer.remaining()];

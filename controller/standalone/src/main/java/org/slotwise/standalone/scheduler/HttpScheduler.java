@@ -43,7 +43,7 @@ final class HttpScheduler implements Scheduler {
     public FrameSchedule schedule(int[][] demandSlots, FrameSchedule current) {
         if (left > 0) {
             left--;
-            throw new FailedException("program '" + program.name() + "' is not asked so soon after it failed: " + failure);
+            throw new FailedException("scheduler '" + program.name() + "' failed recently, backing off: " + failure);
         }
         try {
             FrameSchedule answer = ask(demandSlots, current);
@@ -67,23 +67,23 @@ final class HttpScheduler implements Scheduler {
         try {
             return SchedulerMessages.answer(body, current);
         } catch (InvalidJsonException e) {
-            throw failed("answered what is no schedule: " + e.getMessage());
+            throw failed("invalid schedule: " + e.getMessage());
         }
     }
 
     private byte[] await(HttpRequest request, int most) {
         try {
             return program.await(request, response -> response.statusCode() == 200 ? new BoundedBody(most)
-                    : BoundedBody.failed("answered with status " + response.statusCode()), limit);
+                    : BoundedBody.failed("response status " + response.statusCode()), limit);
         } catch (TimeoutException e) {
             program.wasLate();
-            throw failed("did not answer within " + limit.toMillis() + " ms");
+            throw failed("no response within " + limit.toMillis() + " ms");
         } catch (IOException e) {
-            throw failed(e instanceof BoundedBody.RefusedException ? e.getMessage() : "did not answer: " + e);
+            throw failed(e instanceof BoundedBody.RefusedException ? e.getMessage() : "no response: " + e);
         }
     }
 
     private FailedException failed(String what) {
-        return new FailedException("program '" + program.name() + "' " + what);
+        return new FailedException("program '" + program.name() + "': " + what);
     }
 }

@@ -48,7 +48,7 @@ final class JarProvider implements SchedulerProvider {
      * @param limit longest wait for a schedule
      */
     static List<JarProvider> load(ClassLoader jar, Duration limit) {
-        return new Calls("a class", LOAD_LIMIT).await(() -> {
+        return new Calls("scheduler class", LOAD_LIMIT).await(() -> {
             List<JarProvider> found = new ArrayList<>();
             Schedulers.found(jar).forEach(provider -> found.add(new JarProvider(provider, limit)));
             return found;
@@ -77,7 +77,7 @@ final class JarProvider implements SchedulerProvider {
 
     @Override
     public Scheduler create(SchedulerSettings given) {
-        Calls calls = new Calls("its class", limit);
+        Calls calls = new Calls("scheduler class", limit);
         Scheduler scheduler = calls.await(() -> provider.create(given));
         return scheduler == null ? null : (demand, current) -> calls.await(() -> scheduler.schedule(demand, current));
     }
@@ -102,7 +102,7 @@ final class JarProvider implements SchedulerProvider {
 
         <T> T await(Callable<T> call) {
             if (last != null && !last.isDone()) {
-                throw new Scheduler.FailedException(what + " has not returned yet from an earlier call");
+                throw new Scheduler.FailedException(what + ": still busy with an earlier call");
             }
             Future<T> answer = thread.submit(call);
             last = answer;
@@ -111,10 +111,10 @@ final class JarProvider implements SchedulerProvider {
             } catch (ExecutionException e) {
                 throw rethrown(e.getCause());
             } catch (TimeoutException e) {
-                throw new Scheduler.FailedException(what + " did not return within " + limit.toMillis() + " ms");
+                throw new Scheduler.FailedException(what + ": no return within " + limit.toMillis() + " ms");
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                throw new Scheduler.FailedException(what + " was not waited for");
+                throw new Scheduler.FailedException(what + ": interrupted");
             }
         }
 

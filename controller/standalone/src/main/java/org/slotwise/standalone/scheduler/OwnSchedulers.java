@@ -68,14 +68,14 @@ public final class OwnSchedulers implements AutoCloseable {
     private void add(String where, JsonNode value, boolean waits) throws IOException, InvalidJsonException {
         JsonFields named = JsonFields.open(where, value);
         if (value.size() > MAX_SCHEDULERS) {
-            throw new InvalidJsonException(where, "at most " + MAX_SCHEDULERS + " schedulers, got " + value.size());
+            throw new InvalidJsonException(where, "expected at most " + MAX_SCHEDULERS + " schedulers, got " + value.size());
         }
         List<SchedulerProvider> providers = new ArrayList<>();
         for (Map.Entry<String, JsonNode> entry : value.properties()) {
             String place = named.place(entry.getKey());
             JsonFields fields = JsonFields.of(place, entry.getValue(), "jar", "command", "directory", "limit_ms", "settings");
             if (fields.optional("jar").isPresent() == fields.optional("command").isPresent()) {
-                throw new InvalidJsonException(place, "either 'jar' or 'command' is needed");
+                throw new InvalidJsonException(place, "expected either 'jar' or 'command'");
             }
             providers.add(fields.optional("jar").isPresent()
                     ? fromJar(entry.getKey(), fields, waits) : process(entry.getKey(), fields, waits));
@@ -90,12 +90,12 @@ public final class OwnSchedulers implements AutoCloseable {
     private SchedulerProvider fromJar(String name, JsonFields fields, boolean waits) throws IOException, InvalidJsonException {
         for (String key : List.of("directory", "limit_ms", "settings")) {
             if (fields.optional(key).isPresent()) {
-                throw new InvalidJsonException(fields.place(key), "is for a 'command'; a class says itself what can be set");
+                throw new InvalidJsonException(fields.place(key), "not allowed with 'jar'; expected 'command'");
             }
         }
         Path jar = file(fields.place("jar"), fields.text("jar"));
         if (!Files.isRegularFile(jar)) {
-            throw new InvalidJsonException(fields.place("jar"), "there is no file " + jar);
+            throw new InvalidJsonException(fields.place("jar"), "no such file: " + jar);
         }
         URLClassLoader loader = new URLClassLoader(new URL[] {jar.toUri().toURL()}, Schedulers.class.getClassLoader());
         open.add(loader);
@@ -107,9 +107,9 @@ public final class OwnSchedulers implements AutoCloseable {
             throw new InvalidJsonException(fields.place("jar"), jar + ": " + Reasons.of(e));
         }
         if (!found.containsKey(name)) {
-            throw new InvalidJsonException(fields.place("jar"), jar + " has no scheduler '" + name + "'; it has "
-                    + (found.isEmpty() ? "none: META-INF/services/" + SchedulerProvider.class.getName() + " names them"
-                            : String.join(", ", found.keySet())));
+            throw new InvalidJsonException(fields.place("jar"), jar + ": unknown scheduler '" + name + "'; expected "
+                    + (found.isEmpty() ? "schedulers in META-INF/services/" + SchedulerProvider.class.getName()
+                            : "one of " + String.join(", ", found.keySet())));
         }
         return found.get(name);
     }
@@ -128,7 +128,7 @@ public final class OwnSchedulers implements AutoCloseable {
             command.add(JsonFields.text(fields.place("command[" + command.size() + "]"), argument));
         }
         if (command.isEmpty() || command.size() > MAX_ARGUMENTS) {
-            throw new InvalidJsonException(fields.place("command"), "1 .. " + MAX_ARGUMENTS + " texts are needed, got " + command.size());
+            throw new InvalidJsonException(fields.place("command"), "expected 1 .. " + MAX_ARGUMENTS + " strings, got " + command.size());
         }
         long limitMs = fields.optional("limit_ms").isPresent() ? fields.integer("limit_ms", 1, MAX_LIMIT_MS) : DEFAULT_LIMIT_MS;
         Optional<Path> directory = fields.optional("directory").isPresent()
@@ -179,7 +179,7 @@ public final class OwnSchedulers implements AutoCloseable {
             try {
                 one.close();
             } catch (Exception e) {
-                LOG.warn("a scheduler did not end in order: {}", e.toString());
+                LOG.warn("scheduler shutdown failed: {}", e.toString());
             }
         }
         open.clear();

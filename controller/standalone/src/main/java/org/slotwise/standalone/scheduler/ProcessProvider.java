@@ -90,14 +90,14 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
     @Override
     public String description() {
         // Its arguments may be secrets, and this is shown to all.
-        return "A program: " + new File(command.get(0)).getName();
+        return "Program " + new File(command.get(0)).getName();
     }
 
     @Override
     public List<Setting> settings() {
         List<Setting> settings = new ArrayList<>();
         defaults.keySet().stream().sorted().forEach(
-                key -> settings.add(Setting.text(key, "A setting of the program.", defaults.get(key))));
+                key -> settings.add(Setting.text(key, "Setting of the program.", defaults.get(key))));
         return settings;
     }
 
@@ -153,7 +153,7 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
             throw e.getCause() instanceof IOException known ? known : new IOException(e.getCause());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new Scheduler.FailedException("program '" + name + "' was not waited for");
+            throw new Scheduler.FailedException("program '" + name + "': interrupted");
         } finally {
             answer.cancel(true);
         }
@@ -162,7 +162,7 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
     /** It let its time pass: where nothing goes on meanwhile, it is not waited for again. */
     synchronized void wasLate() {
         if (endsWhenLate) {
-            LOG.warn("scheduler '{}': it was late, and is ended", name);
+            LOG.warn("scheduler '{}': program stopped: late response", name);
             end(process);
         }
     }
@@ -173,10 +173,10 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
             begin();
         }
         if (address == null) {
-            throw new Scheduler.FailedException("program '" + name + "' did not begin");
+            throw new Scheduler.FailedException("program '" + name + "': not started");
         }
         if (!process.isAlive()) {
-            throw new Scheduler.FailedException("program '" + name + "' has ended with status " + process.exitValue());
+            throw new Scheduler.FailedException("program '" + name + "': exited with status " + process.exitValue());
         }
         return address;
     }
@@ -185,24 +185,24 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
         try {
             process = new ProcessBuilder(command).directory(directory.map(Path::toFile).orElse(null)).start();
         } catch (IOException e) {
-            throw new Scheduler.FailedException("program '" + name + "' cannot be started: " + e.getMessage());
+            throw new Scheduler.FailedException("program '" + name + "': start failed: " + e.getMessage());
         }
         CompletableFuture<Integer> port = new CompletableFuture<>();
         follow("output", process.getInputStream(), lines -> port.complete(port(line(lines))), port::completeExceptionally);
         follow("errors", process.getErrorStream(), lines -> { }, error -> { });
         try {
             address = at(port.get(START_LIMIT.toMillis(), TimeUnit.MILLISECONDS));
-            LOG.info("scheduler '{}': process {} listens at {}", name, process.pid(), address);
+            LOG.info("scheduler '{}': process {} listening at {}", name, process.pid(), address);
         } catch (ExecutionException e) {
             end(process);
             throw new Scheduler.FailedException(e.getCause().getMessage());
         } catch (TimeoutException e) {
             end(process);
             throw new Scheduler.FailedException(
-                    "program '" + name + "' did not say its port within " + START_LIMIT.toSeconds() + " s");
+                    "program '" + name + "': no port printed within " + START_LIMIT.toSeconds() + " s");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new Scheduler.FailedException("interrupted while program '" + name + "' began");
+            throw new Scheduler.FailedException("program '" + name + "': interrupted during start");
         }
     }
 
@@ -243,7 +243,7 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
             line = line(lines);
         }
         if (line != null) {
-            LOG.warn("scheduler '{}': it says more than {} lines; the others are not shown", name, MAX_LINES);
+            LOG.warn("scheduler '{}': output limited to {} lines: further lines dropped", name, MAX_LINES);
             while (lines.read() >= 0) {
                 // To its end, so that the program never waits.
             }
@@ -280,7 +280,7 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
     private int port(String first) {
         String line = first == null ? null : first.strip();
         if (line == null || !line.matches("[1-9][0-9]{0,4}") || Integer.parseInt(line) > MAX_PORT) {
-            throw new IllegalArgumentException("the first line that program '" + name + "' writes is its port, got "
+            throw new IllegalArgumentException("program '" + name + "': expected its port in the first line, got "
                     + (line == null ? "nothing" : "'" + line + "'"));
         }
         return Integer.parseInt(line);
@@ -299,7 +299,7 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
         try {
             process.getOutputStream().close();
         } catch (IOException e) {
-            LOG.debug("it does not listen any more", e);
+            LOG.debug("input already closed", e);
         }
         try {
             process.waitFor(END_LIMIT_MS, TimeUnit.MILLISECONDS);

@@ -90,21 +90,21 @@ final class SchedulerMessages {
                 } else if (field.equals("schedule")) {
                     schedule = schedule();
                 } else {
-                    throw new InvalidJsonException("", "unknown field; known are version, schedule");
+                    throw new InvalidJsonException("", "unknown field; expected one of version, schedule");
                 }
             }
             if (!hasVersion || schedule == null) {
                 throw new InvalidJsonException(hasVersion ? "schedule" : "version", "missing");
             }
             if (json.nextToken() != null) {
-                throw new InvalidJsonException("", "there is more after the object");
+                throw new InvalidJsonException("", "unexpected data after the object");
             }
             return schedule;
         }
 
         private void version() throws IOException, InvalidJsonException {
             if (!isInt() || json.getIntValue() != VERSION) {
-                throw new InvalidJsonException("version", VERSION + " is needed, got " + shown());
+                throw new InvalidJsonException("version", "expected " + VERSION + ", got " + shown());
             }
         }
 
@@ -128,13 +128,13 @@ final class SchedulerMessages {
 
         private void connect(FrameSchedule.Builder schedule, int slot, int sender) throws IOException, InvalidJsonException {
             if (!isInt() || json.getIntValue() < FrameSchedule.NONE || json.getIntValue() >= current.edges()) {
-                throw new InvalidJsonException("schedule[" + slot + "][" + sender + "]", "the place of an edge is needed, 0 .. "
+                throw new InvalidJsonException("schedule[" + slot + "][" + sender + "]", "expected an edge 0 .. "
                         + (current.edges() - 1) + ", or -1 for none, got " + shown());
             }
             int receiver = json.getIntValue();
             if (receiver != FrameSchedule.NONE && !schedule.connectIfFree(slot, sender, receiver)) {
                 throw new InvalidJsonException("schedule[" + slot + "][" + sender + "]", "edge " + sender + " cannot send to edge "
-                        + receiver + (receiver == sender ? ", itself" : ", to which another one sends in this slot"));
+                        + receiver + (receiver == sender ? ", itself" : ", which receives from another edge in this slot"));
             }
         }
 
@@ -144,14 +144,14 @@ final class SchedulerMessages {
 
         private void expect(String place, JsonToken right, JsonToken token, String what) throws IOException, InvalidJsonException {
             if (token != right) {
-                throw new InvalidJsonException(place, what + " is needed, got " + shown());
+                throw new InvalidJsonException(place, "expected " + what + ", got " + shown());
             }
         }
 
         private String shown() throws IOException {
             JsonToken token = json.currentToken();
             if (token == null || token.isStructEnd()) {
-                return "fewer";
+                return token == null ? "nothing" : "fewer";
             }
             String type = token.isNumeric() ? "number" : token.name().toLowerCase(Locale.ROOT).replaceFirst("^(value|start)_", "");
             return isInt() ? Integer.toString(json.getIntValue()) : "a value of type " + type;

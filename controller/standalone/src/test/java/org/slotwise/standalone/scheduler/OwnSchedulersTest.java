@@ -163,14 +163,14 @@ class OwnSchedulersTest {
         FrameSchedule current = FrameSchedule.empty(2, 1);
         Scheduler.FailedException failure =
                 assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], current));
-        assertTrue(failure.getMessage().startsWith("program 'mine' "), failure.getMessage());
+        assertTrue(failure.getMessage().startsWith("program 'mine': "), failure.getMessage());
     }
 
     @Test
     void twoSendersToOneReceiverAreRefusedWithThePlace() throws Exception {
         Scheduler scheduler = scheduler("mine", program("self.say('{\"version\": 1, \"schedule\": [[2, 2, -1]]}')"));
-        assertEquals("program 'mine' answered what is no schedule: schedule[0][1]: edge 1 cannot send to edge 2, to which another"
-                + " one sends in this slot", assertThrows(Scheduler.FailedException.class,
+        assertEquals("program 'mine': invalid schedule: schedule[0][1]: edge 1 cannot send to edge 2, which receives from"
+                + " another edge in this slot", assertThrows(Scheduler.FailedException.class,
                 () -> scheduler.schedule(new int[3][3], FrameSchedule.empty(3, 1))).getMessage());
     }
 
@@ -181,7 +181,7 @@ class OwnSchedulersTest {
         for (int frame = 0; frame < 15; frame++) {
             String message = assertThrows(Scheduler.FailedException.class,
                     () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage();
-            asked += message.equals("program 'mine' did not answer within 1 ms") ? 1 : 0;
+            asked += message.equals("program 'mine': no response within 1 ms") ? 1 : 0;
         }
         assertEquals(4, asked, "after 1, 2 and 4 frames");
     }
@@ -218,7 +218,7 @@ class OwnSchedulersTest {
             Scheduler scheduler = made(provider);
             String message = assertThrows(Scheduler.FailedException.class,
                     () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage();
-            assertEquals("program 'mine' did not answer within 5000 ms", message);
+            assertEquals("program 'mine': no response within 5000 ms", message);
             awaitEnd();
         }
     }
@@ -237,7 +237,7 @@ class OwnSchedulersTest {
     @Test
     void aProgramIsShownByItsNameWithoutItsArguments() throws Exception {
         own = OwnSchedulers.read("schedulers", object().set("mine", command("/opt/solver", "--license", "SECRET")), true);
-        assertEquals("A program: solver", own.all().named("mine").description());
+        assertEquals("Program solver", own.all().named("mine").description());
     }
 
     @Test
@@ -257,7 +257,7 @@ class OwnSchedulersTest {
                 + "            sys.stderr.write(traceback.format_exc())\n        self.say('', 500)", false, Duration.ofSeconds(TIMEOUT_S))) {
             Scheduler scheduler = made(provider);
             assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
-            assertTrue(messages.poll(TIMEOUT_S, TimeUnit.SECONDS).contains("listens at"));
+            assertTrue(messages.poll(TIMEOUT_S, TimeUnit.SECONDS).contains("listening at"));
             List<String> lines = messages.poll(TIMEOUT_S, TimeUnit.SECONDS).lines().toList();
             assertEquals("scheduler 'mine': Traceback (most recent call last):", lines.get(0));
             assertEquals("    ZeroDivisionError: division by zero", lines.get(lines.size() - 1));
@@ -270,8 +270,8 @@ class OwnSchedulersTest {
     @Test
     void aProgramThatIsLeftAloneSaysWhyItFailedBefore() throws Exception {
         Scheduler scheduler = scheduler("mine", program("self.say('', 500)"));
-        for (String reason : List.of("program 'mine' answered with status 500",
-                "program 'mine' is not asked so soon after it failed: program 'mine' answered with status 500")) {
+        for (String reason : List.of("program 'mine': response status 500",
+                "scheduler 'mine' failed recently, backing off: program 'mine': response status 500")) {
             assertEquals(reason, assertThrows(Scheduler.FailedException.class,
                     () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage());
         }
@@ -314,7 +314,7 @@ class OwnSchedulersTest {
             return current;
         }, Duration.ofSeconds(1));
         FrameSchedule current = FrameSchedule.empty(2, 1);
-        for (String reason : List.of("its class did not return within 1000 ms", "its class has not returned yet from an earlier call")) {
+        for (String reason : List.of("scheduler class: no return within 1000 ms", "scheduler class: still busy with an earlier call")) {
             assertEquals(reason, assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], current)).getMessage());
         }
         assertEquals(1, asked.get());
@@ -343,7 +343,7 @@ class OwnSchedulersTest {
                 () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage());
         assertEquals("a defect", assertThrows(AssertionError.class,
                 () -> scheduler.schedule(new int[3][3], FrameSchedule.empty(3, 1))).getMessage());
-        assertThrows(NullPointerException.class, () -> ofJar(null, Duration.ofSeconds(TIMEOUT_S)), "its provider made none");
+        assertThrows(NullPointerException.class, () -> ofJar(null, Duration.ofSeconds(TIMEOUT_S)), "the provider returned no scheduler");
     }
 
     @Test
@@ -354,7 +354,7 @@ class OwnSchedulersTest {
             awaitEnd();
             assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
             assertTrue(assertThrows(Scheduler.FailedException.class,
-                    () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage().contains("has ended"));
+                    () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage().contains("exited"));
         }
     }
 
@@ -432,20 +432,20 @@ class OwnSchedulersTest {
 
     @Test
     void wrongSectionsAreRefusedWithThePlace() throws IOException {
-        assertEquals("schedulers.a: either 'jar' or 'command' is needed", refusal("{\"a\": {}}"));
-        assertEquals("schedulers.a.jar: there is no file /nonexistent.jar", refusal("{\"a\": {\"jar\": \"/nonexistent.jar\"}}"));
-        assertEquals("schedulers.a.command: 1 .. 256 texts are needed, got 0", refusal("{\"a\": {\"command\": []}}"));
-        assertEquals("schedulers.a.limit_ms: an integer 1 .. 60000 is needed, got 0",
+        assertEquals("schedulers.a: expected either 'jar' or 'command'", refusal("{\"a\": {}}"));
+        assertEquals("schedulers.a.jar: no such file: /nonexistent.jar", refusal("{\"a\": {\"jar\": \"/nonexistent.jar\"}}"));
+        assertEquals("schedulers.a.command: expected 1 .. 256 strings, got 0", refusal("{\"a\": {\"command\": []}}"));
+        assertEquals("schedulers.a.limit_ms: expected an integer 1 .. 60000, got 0",
                 refusal("{\"a\": {\"command\": [\"x\"], \"limit_ms\": 0}}"));
-        assertEquals("schedulers: there are two schedulers 'fair'", refusal("{\"fair\": {\"command\": [\"x\"]}}"));
-        assertTrue(refusal("{\"A b\": {\"command\": [\"x\"]}}").startsWith("schedulers: a scheduler is called 'A b'"));
+        assertEquals("schedulers: duplicate scheduler 'fair'", refusal("{\"fair\": {\"command\": [\"x\"]}}"));
+        assertTrue(refusal("{\"A b\": {\"command\": [\"x\"]}}").startsWith("schedulers: invalid scheduler name 'A b'"));
         assertTrue(refusal("{\"a\": {\"comand\": [\"x\"]}}").contains("did you mean 'command'?"));
     }
 
     @Test
     void aJarWithoutThatSchedulerIsRefusedWithWhatItHas() throws Exception {
         ObjectNode entry = jar(EXAMPLES.resolve("GreedyScheduler.java"), "GreedyScheduler");
-        assertTrue(refusal("{\"other\": " + entry + "}").endsWith("has no scheduler 'other'; it has greedy"));
+        assertTrue(refusal("{\"other\": " + entry + "}").endsWith("unknown scheduler 'other'; expected one of greedy"));
         ObjectNode broken = jar(EXAMPLES.resolve("GreedyScheduler.java"), "NoSuchClass");
         assertTrue(refusal("{\"greedy\": " + broken + "}").contains("NoSuchClass"));
     }

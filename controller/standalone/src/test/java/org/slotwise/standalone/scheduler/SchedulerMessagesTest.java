@@ -59,22 +59,22 @@ class SchedulerMessagesTest {
 
     @Test
     void theFirstThingThatIsWrongIsNamed() {
-        assertEquals("an object is needed, got a value of type array", refusal("[]"));
-        assertEquals("an object is needed, got fewer", refusal(""));
+        assertEquals("expected an object, got a value of type array", refusal("[]"));
+        assertEquals("expected an object, got nothing", refusal(""));
         assertEquals("version: missing", refusal("{\"schedule\": [[1, -1, -1], [-1, -1, 0]]}"));
         assertEquals("schedule: missing", refusal("{\"version\": 1}"));
-        assertEquals("version: 1 is needed, got a value of type string", refusal("{\"version\": \"1\"}"));
-        assertEquals("unknown field; known are version, schedule", refusal("{\"version\": 1, \"more\": [[[[[[[["));
-        assertEquals("schedule: an array of 2 slots is needed, got a value of type null", refusal("{\"schedule\": null}"));
-        assertEquals("schedule[1]: an array of 3 senders is needed, got fewer", refusal("{\"schedule\": [[1, -1, -1]]}"));
-        assertEquals("schedule: an array of 2 slots is needed, got a value of type array",
+        assertEquals("version: expected 1, got a value of type string", refusal("{\"version\": \"1\"}"));
+        assertEquals("unknown field; expected one of version, schedule", refusal("{\"version\": 1, \"more\": [[[[[[[["));
+        assertEquals("schedule: expected an array of 2 slots, got a value of type null", refusal("{\"schedule\": null}"));
+        assertEquals("schedule[1]: expected an array of 3 senders, got fewer", refusal("{\"schedule\": [[1, -1, -1]]}"));
+        assertEquals("schedule: expected an array of 2 slots, got a value of type array",
                 refusal("{\"schedule\": [[1, -1, -1], [-1, -1, 0], ["));
-        assertEquals("schedule[0]: an array of 3 senders is needed, got 2", refusal("{\"schedule\": [[1, -1, -1, 2"));
-        assertEquals("schedule[0][2]: the place of an edge is needed, 0 .. 2, or -1 for none, got fewer", refusal("{\"schedule\": [[1, -1]"));
-        assertEquals("schedule[0][0]: the place of an edge is needed, 0 .. 2, or -1 for none, got a value of type number",
+        assertEquals("schedule[0]: expected an array of 3 senders, got 2", refusal("{\"schedule\": [[1, -1, -1, 2"));
+        assertEquals("schedule[0][2]: expected an edge 0 .. 2, or -1 for none, got fewer", refusal("{\"schedule\": [[1, -1]"));
+        assertEquals("schedule[0][0]: expected an edge 0 .. 2, or -1 for none, got a value of type number",
                 refusal("{\"schedule\": [[99999999999"));
         assertEquals("schedule[0][0]: edge 0 cannot send to edge 0, itself", refusal("{\"schedule\": [[0"));
-        assertEquals("there is more after the object", refusal("{\"version\": 1, \"schedule\": [[1, -1, -1], [-1, -1, 0]]} {}"));
+        assertEquals("unexpected data after the object", refusal("{\"version\": 1, \"schedule\": [[1, -1, -1], [-1, -1, 0]]} {}"));
         assertTrue(refusal("{\"version\": 1, \"version\": 1}").contains("Duplicate field 'version'"));
     }
 
@@ -82,6 +82,6 @@ class SchedulerMessagesTest {
     @Test
     void whatIsNoScheduleIsNotReadToItsEnd() {
         String many = "{\"version\": 1, \"schedule\": [" + "{},".repeat(1_000_000);
-        assertEquals("schedule[0]: an array of 3 senders is needed, got a value of type object", refusal(many));
+        assertEquals("schedule[0]: expected an array of 3 senders, got a value of type object", refusal(many));
     }
 }
