@@ -18,15 +18,15 @@ import org.slotwise.star.schedule.InvalidSettingsException;
 
 /** The applications of the network and their resources, or one of these as REST has it, to read or to change. */
 @Service
-@Command(scope = "onos", name = "slotwise-app", description = "Lists the network's applications, or shows or changes a resource of one")
+@Command(scope = "onos", name = "slotwise-app", description = "List the applications of the network, or show or change a resource of one")
 public final class AppCommand extends AbstractShellCommand {
-    @Argument(index = 0, name = "application", description = "star, routes, ring, ops or lambda")
+    @Argument(index = 0, name = "application", description = "Application: star, routes, ring, ops or lambda")
     String application;
 
-    @Argument(index = 1, name = "resource", description = "A resource of it; without one they are listed")
+    @Argument(index = 1, name = "resource", description = "Resource of the application; omit it to list them")
     String resource;
 
-    @Argument(index = 2, name = "json", description = "What it is to be, as REST takes it")
+    @Argument(index = 2, name = "json", description = "New value, JSON as in REST")
     String json;
 
     @Override
@@ -51,25 +51,25 @@ public final class AppCommand extends AbstractShellCommand {
     }
 
     private static String line(AppResources app) {
-        return String.format("%s: %s Resources: %s; to be changed: %s", app.id(), app.description(),
+        return String.format("%s: %s Resources: %s; changeable: %s", app.id(), app.description(),
                 String.join(", ", app.reads().keySet()), app.changes().keySet().stream().sorted().collect(Collectors.joining(", ")));
     }
 
     static AppResources named(Collection<AppResources> apps, String id) throws InvalidJsonException {
         return apps.stream().filter(app -> app.id().equals(id)).findFirst().orElseThrow(() -> new InvalidJsonException("application",
-                "there is no '" + id + "'; there are " + apps.stream().map(AppResources::id).collect(Collectors.joining(", "))));
+                "unknown application '" + id + "'; expected one of " + apps.stream().map(AppResources::id).collect(Collectors.joining(", "))));
     }
 
     static JsonNode read(AppResources app, String name) throws InvalidJsonException {
         if (!app.reads().containsKey(name)) {
-            throw new InvalidJsonException("resource", "there is no '" + name + "'; there are " + String.join(", ", app.reads().keySet()));
+            throw new InvalidJsonException("resource", "unknown resource '" + name + "'; expected one of " + String.join(", ", app.reads().keySet()));
         }
         return app.reads().get(name).get();
     }
 
     static JsonNode change(AppResources app, String name, String body) throws InvalidJsonException, InvalidSettingsException {
         if (!app.changes().containsKey(name)) {
-            throw new InvalidJsonException("resource", "'" + name + "' cannot be changed; what can is " + String.join(", ", app.changes().keySet()));
+            throw new InvalidJsonException("resource", "read-only resource '" + name + "'; expected one of " + String.join(", ", app.changes().keySet()));
         }
         return app.changes().get(name).apply(JsonFields.parse(body.getBytes(StandardCharsets.UTF_8)));
     }

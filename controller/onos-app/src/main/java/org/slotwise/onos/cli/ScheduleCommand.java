@@ -16,7 +16,7 @@ import org.slotwise.star.schedule.FrameSchedule;
 
 /** The schedule in force in each star: a line a slot, a column a sending edge, in it the receiving edge. */
 @Service
-@Command(scope = "onos", name = "slotwise-schedule", description = "Shows the slot tables in force")
+@Command(scope = "onos", name = "slotwise-schedule", description = "Show the active slot tables")
 public final class ScheduleCommand extends AbstractShellCommand {
     @Override
     protected void doExecute() {

@@ -20,13 +20,13 @@ import org.slotwise.star.schedule.Schedulers;
 /** Shows or chooses the scheduler. */
 @Service
 @Command(scope = "onos", name = "slotwise-scheduler",
-        description = "Shows the scheduler and its settings, or chooses another")
+        description = "Show the scheduler and its settings, or select another")
 public final class SchedulerCommand extends AbstractShellCommand {
-    @Argument(index = 0, name = "name", description = "Scheduler to choose")
+    @Argument(index = 0, name = "name", description = "Scheduler to select")
     String name;
 
     @Argument(index = 1, name = "setting=value", multiValued = true,
-            description = "Settings; those that are not given get their defaults")
+            description = "Settings; omitted ones get their defaults")
     List<String> settings;
 
     @Override
@@ -52,7 +52,7 @@ public final class SchedulerCommand extends AbstractShellCommand {
         for (String setting : settings) {
             int equals = setting.indexOf('=');
             if (equals < 1) {
-                throw new InvalidSettingsException("a setting is name=value, got '" + setting + "'");
+                throw new InvalidSettingsException("expected a setting name=value, got '" + setting + "'");
             }
             values.put(setting.substring(0, equals), setting.substring(equals + 1));
         }

@@ -11,7 +11,7 @@ import org.slotwise.star.Snapshot;
 
 /** What the controller is at. */
 @Service
-@Command(scope = "onos", name = "slotwise-status", description = "Shows the controller's phase, switches and schedule")
+@Command(scope = "onos", name = "slotwise-status", description = "Show the controller's phase, switches and schedule")
 public final class StatusCommand extends AbstractShellCommand {
     @Override
     protected void doExecute() {

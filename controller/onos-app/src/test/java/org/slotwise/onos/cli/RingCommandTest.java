@@ -45,8 +45,8 @@ class RingCommandTest {
         app.onEvent(0, new Event.PacketIn(Rings.device(1), WireConstants.PORT_LINECARD,
                 new ReportMessage(1, 0, 1).source(0, WireConstants.NO_LIMIT).source(1, WireConstants.NO_LIMIT).encode()));
         assertEquals(List.of("ring ring: mode=controller, stations=1 of 2, reroutes=0, reports=1, messages=2",
-                "station 0, node0, device 3001: not there, weight=1, dark ports=[]",
-                "station 1, node1, device 3002: ready, weight=1, dark ports=[]",
+                "station 0, node0, device 3001: disconnected, weight=1, ports down=[]",
+                "station 1, node1, device 3002: connected, weight=1, ports down=[]",
                 "ringlet 0, head 1: congested, advertised=63750000 bit/s, link=0 bit/s, reach=1"),
                 RingCommand.lines(AppCommand.read(ring, "status"), AppCommand.read(ring, "stations"), AppCommand.read(ring, "spans")));
     }
@@ -65,10 +65,10 @@ class RingCommandTest {
     @Test
     void anApplicationIsFoundByItsName() throws Exception {
         assertEquals(ring, AppCommand.named(List.of(ring), "ring"));
-        assertEquals("application: there is no 'rings'; there are ring",
+        assertEquals("application: unknown application 'rings'; expected one of ring",
                 assertThrows(InvalidJsonException.class, () -> AppCommand.named(List.of(ring), "rings")).getMessage());
         assertEquals(List.of("ring: " + ring.description()
-                + " Resources: status, stations, ways, spans, mode, weights, classes, ports; to be changed: classes, mode, ports, weights"),
+                + " Resources: status, stations, ways, spans, mode, weights, classes, ports; changeable: classes, mode, ports, weights"),
                 AppCommand.lines(List.of(ring)));
     }
 }
