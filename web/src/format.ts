@@ -41,6 +41,26 @@ export function duration(ns: number): string {
   return ns >= 1e6 ? `${digits(ns / 1e6)} ms` : `${digits(ns / 1e3)} µs`;
 }
 
+/** Labels of columns that are named otherwise in the stream. */
+const LABELS: Record<string, string> = {
+  added: 'add rate',
+  congested: 'congested-link throughput',
+  fair: 'max-min rate',
+  fibres: 'ranked next hops',
+  'first fibre': 'primary next hop',
+  light: 'port status',
+  limit: 'add rate limit',
+  ram: 'optical RAM',
+  refused: 'blocked',
+  rtt: 'round-trip time',
+  sink: 'granted by sink',
+  source: 'granted by source',
+  straight: 'forwarded',
+  target: 'target utilization',
+  waited: 'buffered',
+  xcp: 'XCP capacity',
+};
+
 /** `goodput_kbps` as `goodput, kb/s`. */
 export function columnName(column: string): string {
   const units: [string, string][] = [
@@ -54,5 +74,6 @@ export function columnName(column: string): string {
   ];
   const unit = units.find(([suffix]) => column.endsWith(suffix));
   const name = unit ? column.slice(0, -unit[0].length) : column;
-  return name.replaceAll('_', ' ') + (unit ? unit[1] : '');
+  const label = name.replaceAll('_', ' ');
+  return (LABELS[label] ?? label) + (unit ? unit[1] : '');
 }

@@ -153,7 +153,10 @@ function write(context: CanvasRenderingContext2D, props: HeatmapProps, cellWidth
       // The nearer of black and white would be hard to read.
       const luminance = 0.2126 * background[0] + 0.7152 * background[1] + 0.0722 * background[2];
       context.fillStyle = luminance > 120 ? '#000000' : '#ffffff';
-      context.fillText(digits(value), MARGIN.left + (column + 0.5) * cellWidth, MARGIN.top + (row + 0.5) * cellHeight);
+      const text = digits(value);
+      if (context.measureText(text).width < cellWidth) {
+        context.fillText(text, MARGIN.left + (column + 0.5) * cellWidth, MARGIN.top + (row + 0.5) * cellHeight);
+      }
     }
   }
 }
@@ -209,7 +212,7 @@ export function Heatmap(props: HeatmapProps) {
   };
   const said = cursor
     ? props.describe(...cursor)
-    : `Arrow keys choose a cell: ${props.rowLabel} by ${props.columnLabel}.`;
+    : `Select a cell with the arrow keys: ${props.rowLabel} by ${props.columnLabel}.`;
   return (
     <figure class="heatmap">
       <figcaption>

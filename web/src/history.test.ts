@@ -94,4 +94,5 @@ it('says numbers with their units', () => {
   expect(bps(0)).toBe('0 b/s');
   expect(duration(54_000)).toBe('54 µs');
   expect(columnName('goodput_kbps')).toBe('goodput, kb/s');
+  expect(columnName('limit_bps')).toBe('add rate limit, b/s');
 });

@@ -99,7 +99,7 @@ export class History {
     switch (message.message) {
       case 'hello':
         if (message.version !== VERSION) {
-          throw new Error(`a stream of version ${message.version}; this page knows version ${VERSION}`);
+          throw new Error(`unsupported stream version ${message.version}; expected ${VERSION}`);
         }
         Object.assign(this, new History());
         this.hello = message;

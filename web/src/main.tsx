@@ -44,11 +44,11 @@ const VIEWS: View[] = [
         table="links"
         thing="station"
         plots={[
-          ['added_bps', 'Added'],
-          ['limit_bps', 'May add'],
-          ['utilization', 'Spans'],
-          ['congested_bps', 'Congested links'],
-          ['active_stations', 'Stations of the congested span'],
+          ['added_bps', 'Add rate'],
+          ['limit_bps', 'Add rate limit'],
+          ['utilization', 'Link utilization'],
+          ['congested_bps', 'Throughput of congested links'],
+          ['active_stations', 'Stations of the congestion domain'],
         ]}
       />
     ),
@@ -67,8 +67,8 @@ const VIEWS: View[] = [
           ['ram_bytes', 'Optical RAM'],
           ['queue_bytes', 'Queues'],
           ['dropped_packets', 'Dropped'],
-          ['target', 'Targets'],
-          ['light', 'Light'],
+          ['target', 'Target utilization'],
+          ['light', 'Port status (1 up)'],
         ]}
       />
     ),
@@ -83,8 +83,8 @@ const VIEWS: View[] = [
         table="labels"
         thing="label"
         plots={[
-          ['first_fibre', 'First fibre'],
-          ['fibres', 'Fibres to choose from'],
+          ['first_fibre', 'Primary next hop (fibre)'],
+          ['fibres', 'Ranked next hops'],
         ]}
       />
     ),
@@ -99,10 +99,10 @@ const VIEWS: View[] = [
         table="switches"
         thing="switch"
         plots={[
-          ['deflected', 'Trains deflected'],
-          ['waited', 'Trains that waited'],
-          ['refused', 'Trains refused'],
-          ['straight', 'Trains straight on'],
+          ['deflected', 'Bursts deflected'],
+          ['waited', 'Bursts buffered'],
+          ['refused', 'Bursts blocked'],
+          ['straight', 'Bursts forwarded'],
         ]}
       />
     ),
@@ -120,8 +120,8 @@ const VIEWS: View[] = [
           ['utilization', 'Utilization'],
           ['queue_bytes', 'Queues'],
           ['dropped_packets', 'Dropped'],
-          ['light', 'Light'],
-          ['xcp_bps', 'Capacities of XCP'],
+          ['light', 'Port status (1 up)'],
+          ['xcp_bps', 'XCP capacity'],
         ]}
       />
     ),
@@ -137,7 +137,7 @@ const VIEWS: View[] = [
         thing="flow"
         plots={[
           ['goodput_kbps', 'Goodput'],
-          ['rate_kbyte_s', 'Rate of the sender, kB/s'],
+          ['rate_kbyte_s', 'Sender rate, kB/s'],
           ['rtt_ms', 'Round-trip time, ms'],
           ['window_packets', 'Window, packets'],
         ]}
@@ -160,13 +160,11 @@ const VIEWS: View[] = [
   },
 ];
 
+const prefers = (theme: Theme) => matchMedia(`(prefers-color-scheme: ${theme})`).matches;
+
 function firstTheme(): Theme {
-  const kept = localStorage.getItem(THEME_KEY);
-  return kept === 'dark' || kept === 'light'
-    ? kept
-    : matchMedia('(prefers-color-scheme: dark)').matches
-      ? 'dark'
-      : 'light';
+  const stored = localStorage.getItem(THEME_KEY);
+  return stored === 'dark' || stored === 'light' ? stored : prefers('dark') ? 'dark' : 'light';
 }
 
 function Page() {
@@ -219,7 +217,7 @@ function Page() {
           document.getElementById('main')?.focus();
         }}
       >
-        Skip to the view
+        Skip to content
       </a>
       <Header
         run={now}
@@ -250,9 +248,7 @@ function Page() {
             current.draw({ run: now, atS, theme, goTo: setPickedS })
           ) : (
             <p class="empty">
-              {connection === 'refused'
-                ? 'There is no run here any more, or the token in the address is not its own.'
-                : 'Waiting for the run ...'}
+              {connection === 'refused' ? 'Run not found, or wrong token in the address.' : 'Waiting for the run'}
             </p>
           )}
         </div>
@@ -284,7 +280,7 @@ function Header({
       : ['bad', '✗ finished, failed']
     : connection === 'open'
       ? ['live', '● live']
-      : ['bad', connection];
+      : ['bad', connection === 'lost' ? 'disconnected' : connection];
   return (
     <header>
       <h1>Slotwise{hello?.scenario ? ` · ${hello.scenario}` : ''}</h1>
@@ -379,7 +375,7 @@ function Timeline({
         onClick={() => onPick(pickedS === null ? run.nowS : null)}
         disabled={last < 0 || (run.isFinished && pickedS === null)}
       >
-        {run.isFinished ? 'To the end' : pickedS === null ? 'Pause' : 'Follow'}
+        {run.isFinished ? 'Go to end' : pickedS === null ? 'Pause' : 'Follow'}
       </button>
       <input
         type="range"
@@ -387,7 +383,7 @@ function Timeline({
         max={Math.max(last, 0)}
         value={Math.max(index, 0)}
         disabled={last < 1}
-        aria-label="Time in the run"
+        aria-label="Run time"
         aria-valuetext={seconds(atS)}
         onInput={(event) => pick(Number(event.currentTarget.value))}
       />

@@ -138,9 +138,9 @@ export function Plot(props: PlotProps) {
         ref={place}
         class="plot-canvas"
         role="img"
-        aria-label={`${title}, ${unit}, over time; the values at the timeline's time are in the legend`}
+        aria-label={`${title}, ${unit}, over time; the legend has the values at the selected time`}
       />
-      {lines.length ? null : <p class="soft">Nothing but zeros so far.</p>}
+      {lines.length ? null : <p class="soft">No activity yet</p>}
       <ul class="legend" aria-label={`${title} at ${atS.toFixed(2)} s`}>
         {lines.map((line, k) => {
           const value = line.values[at] ?? null;

@@ -147,12 +147,12 @@ export function token(): string {
   return decodeURIComponent(/[?&]token=([^&]*)/.exec(location.search)?.[1] ?? '');
 }
 
-/** Reads the stream, again when it was cut off; `hear` gets each message, `tell` how the connection is. */
-export function connect(hear: (message: Message) => void, tell: (connection: Connection) => void): void {
+/** Reads the stream, again when it was cut off; `hear` gets each message, `onState` the state of the connection. */
+export function connect(hear: (message: Message) => void, onState: (connection: Connection) => void): void {
   if (isPolled()) {
-    void poll(hear, tell);
+    void poll(hear, onState);
   } else {
-    listen(hear, tell);
+    listen(hear, onState);
   }
 }
 
@@ -161,22 +161,22 @@ interface Batch {
   messages: Message[];
 }
 
-async function poll(hear: (message: Message) => void, tell: (connection: Connection) => void): Promise<never> {
+async function poll(hear: (message: Message) => void, onState: (connection: Connection) => void): Promise<never> {
   let after = '';
   for (;;) {
     try {
       const batch = await ask<Batch>(`slotwise/page/stream?after=${after}`);
-      tell('open');
+      onState('open');
       batch.messages.forEach(hear);
       after = batch.next;
     } catch (error) {
-      tell((error as Partial<Problem>).status === 401 ? 'refused' : 'lost');
+      onState((error as Partial<Problem>).status === 401 ? 'refused' : 'lost');
     }
     await new Promise((wake) => setTimeout(wake, POLL_MS));
   }
 }
 
-function listen(hear: (message: Message) => void, tell: (connection: Connection) => void): void {
+function listen(hear: (message: Message) => void, onState: (connection: Connection) => void): void {
   let isOver = false;
   let failures = 0;
   const open = () => {
@@ -184,7 +184,7 @@ function listen(hear: (message: Message) => void, tell: (connection: Connection)
     const address = new URL(`stream?token=${encodeURIComponent(token())}`, location.href);
     address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
     const socket = new WebSocket(address);
-    socket.onopen = () => tell('open');
+    socket.onopen = () => onState('open');
     socket.onmessage = (event) => {
       failures = 0;
       const message = JSON.parse(event.data as string) as Message;
@@ -195,7 +195,7 @@ function listen(hear: (message: Message) => void, tell: (connection: Connection)
     };
     socket.onclose = () => {
       failures = performance.now() - opened > STABLE_MS ? 0 : failures + 1;
-      tell(failures > 3 ? 'refused' : 'lost');
+      onState(failures > 3 ? 'refused' : 'lost');
       if (!isOver) {
         setTimeout(open, RETRY_MS);
       }

@@ -166,5 +166,5 @@ def press(page, key):
 
 def go_to(page, index):
     """Moves the timeline, as a person with a mouse would, to one of its places."""
-    page.get_by_label("Time in the run").fill(str(index))
+    page.get_by_label("Run time").fill(str(index))
     settled(page)

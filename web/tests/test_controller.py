@@ -122,12 +122,12 @@ def test_a_controllers_page_shows_what_rest_says_and_changes_arrive(chromium, st
 
         choose(page, "control")
         page.get_by_label("Scheduler", exact=True).select_option("rotation")
-        page.get_by_role("button", name="Use it").click()
-        page.get_by_text("rotation holds from the next frame").wait_for()
+        page.get_by_role("button", name="Apply").click()
+        page.get_by_text("rotation is active from the next frame").wait_for()
         assert rest(server, "scheduler")["name"] == "rotation"
         shot(page, "controller-control")
         choose(page, "news")
-        page.get_by_label("What happened").get_by_text("rotation").wait_for()
+        page.get_by_label("Event log").get_by_text("rotation").wait_for()
         assert page.get_by_text("Dropped packets").count() == 0, "a controller does not know of them"
 
         # A rotation is the same in every frame: what the page had a moment ago is what REST says now.
@@ -150,11 +150,11 @@ def test_a_controllers_page_shows_what_rest_says_and_changes_arrive(chromium, st
             re.fullmatch(r"edge (\d+), slot (\d+): (.*)", text).groups()
             for text in walked(page, 2, edges, schedule["slots"])
         ]
-        assert {(int(edge), int(slot)): use for edge, slot, use in shown if use != "dark"} == slots
+        assert {(int(edge), int(slot)): use for edge, slot, use in shown if use != "idle"} == slots
 
         page.get_by_role("button", name="Pause").click()
         found = [
-            re.match(r"edge (\d+) → edge (\d+): demand .*, in force ([\d.]+) slots$", text)
+            re.match(r"edge (\d+) → edge (\d+): demand .*, active ([\d.]+) slots$", text)
             for text in walked(page, 1, edges, edges)
         ]
         in_force = {(int(match[1]), int(match[2])): float(match[3]) for match in found if match}
@@ -166,7 +166,7 @@ def test_a_controllers_page_shows_what_rest_says_and_changes_arrive(chromium, st
 
         emulation.send_signal(signal.SIGINT)
         choose(page, "news")
-        page.get_by_label("What happened").get_by_text("edge 0 disconnected").wait_for()
+        page.get_by_label("Event log").get_by_text("edge 0 disconnected").wait_for()
 
 
 def test_a_controllers_page_is_for_who_has_the_token(chromium, star):

@@ -63,7 +63,7 @@ def address(tmp_path_factory):
 def choose_scheduler(page, name):
     choose(page, "control")
     page.get_by_label("Scheduler", exact=True).select_option(name)
-    page.get_by_role("button", name="Use it").click()
+    page.get_by_role("button", name="Apply").click()
 
 
 def test_an_admin_sees_the_page_and_changes_arrive(chromium, address):
@@ -71,9 +71,9 @@ def test_an_admin_sees_the_page_and_changes_arrive(chromium, address):
         page.goto(address)
         page.get_by_text("live").wait_for()
         choose_scheduler(page, "rotation")
-        page.get_by_text("holds from the next frame").wait_for()
+        page.get_by_text("is active from the next frame").wait_for()
         choose(page, "news")
-        page.get_by_label("What happened").get_by_text("rotation").first.wait_for()
+        page.get_by_label("Event log").get_by_text("rotation").first.wait_for()
         choose(page, "star")
         page.locator(".heatmap").first.wait_for()
 

@@ -34,7 +34,7 @@ def test_the_slot_table_is_the_reports(page, viewed):
     series, edges = report["series"], report["network"]["edges"]
     frame_s = report["frame"]["slots"] * report["frame"]["slot_ns"] / 1e9
     start_ms = report["phases"][0]["start_ns"] / 1e6
-    places = int(page.get_by_label("Time in the run").get_attribute("max")) + 1
+    places = int(page.get_by_label("Run time").get_attribute("max")) + 1
     for place in (places // 3, places - 1):
         go_to(page, place)
         at_s = float(re.match(r"([\d.]+) s", page.locator("footer output").inner_text())[1])
@@ -52,7 +52,7 @@ def test_the_slot_table_is_the_reports(page, viewed):
             for step in range(edges):
                 said = page.locator(".heatmap output").first.inner_text()
                 if found := re.match(
-                    r"edge (\d+) → edge (\d+): demand ([\d.]+) slots .*, in force ([\d.]+) slots", said
+                    r"edge (\d+) → edge (\d+): demand ([\d.]+) slots .*, active ([\d.]+) slots", said
                 ):
                     seen[int(found[1]), int(found[2])] = (float(found[3]), float(found[4]))
                 if step < edges - 1:
@@ -75,7 +75,7 @@ def test_what_was_delivered_adds_up_to_the_report(page, viewed):
     report = viewed(*STAR)
     choose(page, "star")
     page.get_by_role("radio", name="goodput").check()
-    go_to(page, int(page.get_by_label("Time in the run").get_attribute("max")))
+    go_to(page, int(page.get_by_label("Run time").get_attribute("max")))
     frame_s = report["frame"]["slots"] * report["frame"]["slot_ns"] / 1e9
     last = {
         (p["from"], p["to"]): p["delivered_bytes"][-1] * 8 / frame_s
@@ -101,7 +101,7 @@ def test_the_overview_has_the_report(page, viewed):
         assert outcome.get_by_text(phase["name"], exact=True).count() == 1
     light = report["series"]["moments"][-1]["first_light"]
     frame_ns = report["frame"]["slots"] * report["frame"]["slot_ns"]
-    card = page.locator(".card", has_text="First light").locator("dd").inner_text()
+    card = page.locator(".card", has_text="Grant latency").locator("dd").inner_text()
     assert card.startswith(f"{light['p99_ns'] / frame_ns:.2f} frames"), card
 
 
@@ -155,7 +155,7 @@ def test_wavelengths_and_switches_are_the_reports(page, viewed):
     plots_are_drawn(page, 3)
     # What was chosen of wavelengths is not of switches, and the first column by name, 'converted', is all zeros here.
     assert page.get_by_role("radio", name="deflected").is_checked()
-    assert page.get_by_text("of the switches with the most").count()
+    assert page.get_by_text("switches with the highest values").count()
     table_is_the_reports(page, "switch", *other_table(report, "switches"))
 
 
@@ -190,7 +190,7 @@ def test_faults_and_drops_are_the_reports(page, viewed):
     choose(page, "news")
     assert report["faults"]["rows"], "this scenario has faults"
     shot(page, "faults")
-    kinds = page.get_by_role("table", name="Faults by kind").locator("tbody tr")
+    kinds = page.get_by_role("table", name="Faults by type").locator("tbody tr")
     found = {row.get_attribute("data-kind"): row.locator("td").nth(1).inner_text() for row in kinds.all()}
     assert found == {kind["kind"]: str(kind["injected"]) for kind in report["faults"]["kinds"]}
     drops = page.get_by_role("table", name="Dropped packets").locator("tbody tr")
@@ -205,7 +205,7 @@ def test_faults_and_drops_are_the_reports(page, viewed):
         if drop["reason"] != "p4:NoSignaling"
     }
     assert int(page.locator("[data-idle]").get_attribute("data-idle")) == sum(idle) > 0, "idle slots are no drops"
-    happened = page.get_by_label("What happened").locator("li")
+    happened = page.get_by_label("Event log").locator("li")
     recovered = sum(row["recovery_ns"] is not None for row in report["faults"]["rows"])
     assert happened.count() == len(report["faults"]["rows"]) + recovered + len(report.get("changes", []))
 
@@ -213,12 +213,12 @@ def test_faults_and_drops_are_the_reports(page, viewed):
 def test_one_can_go_back_in_a_finished_run(page, viewed):
     report = viewed(*STAR)
     middle_s = report["duration_ns"] / 2e9
-    places = int(page.get_by_label("Time in the run").get_attribute("max"))
+    places = int(page.get_by_label("Run time").get_attribute("max"))
     go_to(page, places // 2)
     at_s = float(re.match(r"([\d.]+) s", page.locator("footer output").inner_text())[1])
     assert abs(at_s - middle_s) < 0.1 * middle_s
     assert "hot-pair" in page.locator("header").inner_text()
-    page.get_by_role("button", name="To the end").click()
+    page.get_by_role("button", name="Go to end").click()
     assert "file" in page.locator("header").inner_text()
 
 
@@ -234,16 +234,16 @@ def test_a_run_is_watched_changed_and_seen_to_its_end(chromium):
         page.get_by_label("iterations").fill("0")
         # The browser knows the bounds, too: what it would not send is sent all the same.
         page.evaluate("document.querySelector('form.fields').noValidate = true")
-        page.get_by_role("button", name="Use it").click()
+        page.get_by_role("button", name="Apply").click()
         page.locator(".answer.bad").wait_for()
         page.get_by_label("iterations").fill("2")
-        page.get_by_role("button", name="Use it").click()
-        page.get_by_text("islip holds from the next frame").wait_for()
+        page.get_by_role("button", name="Apply").click()
+        page.get_by_text("islip is active from the next frame").wait_for()
         shot(page, "control")
-        page.get_by_role("button", name="Cut edge2-core0").click()
-        page.get_by_text("edge2-core0 is cut.").wait_for()
-        page.get_by_role("button", name="Mend edge2-core0").click()
-        page.get_by_text("edge2-core0 is mended.").wait_for()
+        page.get_by_role("button", name="Take down edge2-core0").click()
+        page.get_by_text("Link edge2-core0 is down.").wait_for()
+        page.get_by_role("button", name="Bring up edge2-core0").click()
+        page.get_by_text("Link edge2-core0 is up.").wait_for()
         choose(page, "news")
         page.get_by_text(re.compile("islip, .*iterations 2")).wait_for()
         page.get_by_text("edge2-core0 mended").wait_for()
@@ -270,41 +270,41 @@ def ports_are_told_dark(page, address, app, of):
       const answer = await fetch(path, {headers: {Authorization: `Bearer ${token}`}});
       return (await answer.json()).ports.some(one => one.device_id === device && one.port === port && one.up === up);
     }"""
-    ports = page.get_by_role("region", name=f"Light of ports of {of}, all")
+    ports = page.get_by_role("region", name=f"Ports of {of}")
     name = ports.get_by_role("button").first.get_attribute("aria-label")
     device, port = map(int, re.search(r"device (\d+), port (\d+)", name).groups())
-    for has, up in (("no light", False), ("light", True)):
-        ports.get_by_role("button", name=f"Tell that device {device}, port {port} has {has}", exact=True).click()
-        page.get_by_text(f"The controller was told that device {device}, port {port} has {has}.").wait_for()
+    for state, up in (("down", False), ("up", True)):
+        ports.get_by_role("button", name=f"Mark {state}: device {device}, port {port}", exact=True).click()
+        page.get_by_text(f"Port status sent: device {device}, port {port} is {state}.").wait_for()
         path = f"/api/slotwise/v1/apps/{app}/ports"
         page.wait_for_function(believed, arg=[path, address.split("=")[1], device, port, up])
 
 
 def test_the_only_master_is_shut_down_where_edges_join_by_invitation(chromium):
     with steered(chromium, "topologies/star4-drift.yaml") as (page, _):
-        page.get_by_role("button", name="Shut down the master of core 0").click()
-        page.get_by_text("The master of core 0 is shut down.").wait_for()
-        page.get_by_role("button", name="Take back the master of core 0").click()
-        page.get_by_text("The master of core 0 is taken back.").wait_for()
+        page.get_by_role("button", name="Disable the master of core 0").click()
+        page.get_by_text("Master of core 0 is disabled.").wait_for()
+        page.get_by_role("button", name="Enable the master of core 0").click()
+        page.get_by_text("Master of core 0 is enabled.").wait_for()
         choose(page, "news")
-        page.get_by_label("What happened").locator("li").nth(1).wait_for()
+        page.get_by_label("Event log").locator("li").nth(1).wait_for()
     with steered(chromium, STAR[0]) as (page, _):
         page.get_by_text("Scheduler and weights").wait_for()
-        page.get_by_role("button", name="Use it").wait_for()
-        assert page.get_by_role("button", name="Shut down").count() == 0, "nobody would take over"
+        page.get_by_role("button", name="Apply").wait_for()
+        assert page.get_by_role("button", name="Disable").count() == 0, "nobody would take over"
 
 
 def test_rings_optical_packet_switches_and_routers_are_changed(chromium):
     with steered(chromium, RING[0]) as (page, address):
         page.get_by_label("Mode", exact=True).select_option("adaptive")
-        page.get_by_text("by mode adaptive").wait_for()
-        weight = page.get_by_role("region", name="Weights of stations, all").get_by_role("spinbutton").first
+        page.get_by_text("Fairness mode: adaptive.").wait_for()
+        weight = page.get_by_role("region", name="Station weights, all").get_by_role("spinbutton").first
         weight.fill("3")
         weight.press("Tab")
         page.get_by_text(re.compile(r"device \d+: 3\.")).wait_for()
         ports_are_told_dark(page, address, "ring", "the ring")
     with steered(chromium, "experiments/ops-paced-xcp/live-macroflows.yaml") as (page, address):
-        target = page.get_by_role("region", name="Target utilization of outputs, all").get_by_role("spinbutton").first
+        target = page.get_by_role("region", name="Target utilization, all").get_by_role("spinbutton").first
         target.fill("0.5")
         target.press("Tab")
         page.get_by_text(re.compile(r"device \d+, port \d+: 0\.5\.")).wait_for()

@@ -19,7 +19,7 @@ FAULTS = ("experiments/faults/combined.yaml", 10)
 def test_all_is_done_by_keyboard(page, viewed):
     viewed(*STAR)
     press(page, "Tab")
-    assert page.evaluate("document.activeElement.textContent.trim()") == "Skip to the view"
+    assert page.evaluate("document.activeElement.textContent.trim()") == "Skip to content"
     page.locator("#tab-overview").focus()
     press(page, "ArrowRight")
     assert page.locator("#tab-star").get_attribute("aria-selected") == "true"
@@ -29,7 +29,7 @@ def test_all_is_done_by_keyboard(page, viewed):
     press(page, "End")
     assert page.locator("#tab-news").get_attribute("aria-selected") == "true"
     press(page, "ArrowLeft")
-    page.get_by_label("Time in the run").focus()
+    page.get_by_label("Run time").focus()
     before = page.locator("footer output").inner_text()
     press(page, "Home")
     assert page.locator("footer output").inner_text() != before

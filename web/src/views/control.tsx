@@ -55,11 +55,11 @@ async function attempt(what: () => Promise<string>): Promise<Answer> {
 
 export function Control({ run }: ViewProps) {
   if (run.isFinished) {
-    return <p class="empty">The run is over: nothing can be changed any more.</p>;
+    return <p class="empty">Run finished: read-only</p>;
   }
   // Before that the controller is not there.
   if (!run.timesS.length) {
-    return <p class="empty">The run has not begun.</p>;
+    return <p class="empty">Waiting for the run to start</p>;
   }
   const { rest, fibres } = run.hello!.controls;
   const has = (kind: string) => run.network.kinds.includes(kind);
@@ -74,7 +74,7 @@ export function Control({ run }: ViewProps) {
       {rest && has('ops') ? <Ports app="ops" of="optical packet switches" /> : null}
       {rest && has('ring') ? (
         <Numbers
-          title="Weights of stations"
+          title="Station weights"
           path="slotwise/v1/apps/ring/weights"
           list="weights"
           named={['device_id']}
@@ -86,7 +86,7 @@ export function Control({ run }: ViewProps) {
       ) : null}
       {rest && has('ops') ? (
         <Numbers
-          title="Target utilization of outputs"
+          title="Target utilization"
           path="slotwise/v1/apps/ops/targets"
           list="targets"
           named={['device_id', 'port']}
@@ -98,7 +98,7 @@ export function Control({ run }: ViewProps) {
       ) : null}
       {rest && has('ops') ? (
         <Numbers
-          title="Weights of classes"
+          title="Class weights"
           path="slotwise/v1/apps/ops/weights"
           list="weights"
           named={['class']}
@@ -110,7 +110,7 @@ export function Control({ run }: ViewProps) {
       ) : null}
       {rest && has('routers') ? (
         <Numbers
-          title="Capacities that XCP reckons with"
+          title="XCP capacity"
           path="slotwise/v1/apps/routes/capacities"
           list="outputs"
           named={['device_id', 'port']}
@@ -178,7 +178,7 @@ function Scheduler() {
       await attempt(async () => {
         const now = await ask<{ name: string }>('slotwise/v1/scheduler', { name, settings: Object.fromEntries(typed) });
         await read();
-        return `${now.name} holds from the next frame that is scheduled.`;
+        return `Scheduler ${now.name} is active from the next frame.`;
       }),
     );
   };
@@ -206,7 +206,7 @@ function Scheduler() {
         <span />
         <div>
           <button class="primary" type="submit" disabled={!about}>
-            Use it
+            Apply
           </button>
         </div>
       </form>
@@ -263,8 +263,8 @@ function Things({ label, things }: { label: string; things: Thing[] }) {
       {things.length > 8 ? (
         <p>
           <label>
-            with <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} /> in the
-            name
+            Filter by name:{' '}
+            <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
           </label>
         </p>
       ) : null}
@@ -305,23 +305,23 @@ function Fibres({ names }: { names: string[] }) {
         const next = new Set(cut);
         up ? next.delete(name) : next.add(name);
         setCut(next);
-        return `${name} is ${up ? 'mended' : 'cut'}.`;
+        return `Link ${name} is ${up ? 'up' : 'down'}.`;
       }),
     );
   };
   const things = names.map((name): Thing => ({
     name,
-    state: cut.has(name) ? 'cut' : 'whole, or not touched here',
+    state: cut.has(name) ? 'down' : 'up',
     isDown: cut.has(name),
     acts: [
-      ['Cut', `Cut ${name}`, () => set(name, false)],
-      ['Mend', `Mend ${name}`, () => set(name, true)],
+      ['Take down', `Take down ${name}`, () => set(name, false)],
+      ['Bring up', `Bring up ${name}`, () => set(name, true)],
     ],
   }));
   return (
     <section class="panel" aria-labelledby="fibres-title">
       <h2 id="fibres-title">Links</h2>
-      <Things label="Links that may be cut" things={things} />
+      <Things label="Controllable links" things={things} />
       <Said answer={answer} />
     </section>
   );
@@ -343,7 +343,7 @@ function Masters({ isOverlaid }: { isOverlaid: boolean }) {
       await attempt(async () => {
         await ask('slotwise/v1/shutdown', { core, shut_down });
         await read();
-        return `The master of core ${core} is ${shut_down ? 'shut down' : 'taken back'}.`;
+        return `Master of core ${core} is ${shut_down ? 'disabled' : 'enabled'}.`;
       }),
     );
   };
@@ -351,17 +351,17 @@ function Masters({ isOverlaid }: { isOverlaid: boolean }) {
     return null;
   }
   const things = (state?.masters ?? []).map(({ core, master, shut_down }): Thing => {
-    const on = shut_down ? 'Take back' : 'Shut down';
+    const on = shut_down ? 'Enable' : 'Disable';
     return {
       name: `core ${core}, master edge ${master}`,
-      state: shut_down ? 'shut down' : 'in use',
+      state: shut_down ? 'disabled' : 'enabled',
       isDown: shut_down,
       acts: [[on, `${on} the master of core ${core}`, () => set(core, !shut_down)]],
     };
   });
   return (
     <section class="panel" aria-labelledby="masters-title">
-      <h2 id="masters-title">Stars</h2>
+      <h2 id="masters-title">Masters</h2>
       <Things label="Masters of stars" things={things} />
       <Said answer={answer} />
     </section>
@@ -386,7 +386,7 @@ function Ports({ app, of }: { app: string; of: string }) {
       await attempt(async () => {
         await ask(path, port);
         setTold((before) => new Map(before).set(name, port.up));
-        return `The controller was told that ${name} has ${port.up ? 'light' : 'no light'}.`;
+        return `Port status sent: ${name} is ${port.up ? 'up' : 'down'}.`;
       }),
     );
   };
@@ -396,18 +396,18 @@ function Ports({ app, of }: { app: string; of: string }) {
   const things = state.ports.map((port): Thing => {
     const name = `device ${port.device_id}, port ${port.port}`;
     const up = told.get(name) ?? port.up;
-    const other = up ? 'no light' : 'light';
+    const mark = up ? 'Mark down' : 'Mark up';
     return {
       name,
-      state: up ? 'light' : 'no light',
+      state: up ? 'up' : 'down',
       isDown: !up,
-      acts: [[`Tell ${other}`, `Tell that ${name} has ${other}`, () => tell(name, { ...port, up: !up })]],
+      acts: [[mark, `${mark}: ${name}`, () => tell(name, { ...port, up: !up })]],
     };
   });
   return (
-    <section class="panel" aria-label={`Light of ports of ${of}`}>
-      <h2>Light of ports, as the controller is told</h2>
-      <Things label={`Light of ports of ${of}, all`} things={things} />
+    <section class="panel" aria-label={`Port status override of ${of}`}>
+      <h2>Port status override</h2>
+      <Things label={`Ports of ${of}`} things={things} />
       <Said answer={answer} />
     </section>
   );
@@ -424,13 +424,13 @@ function RingMode() {
       await attempt(async () => {
         await ask(path, { mode: wanted });
         await read();
-        return `Stations learn what they may add by mode ${wanted}.`;
+        return `Fairness mode: ${wanted}.`;
       }),
     );
   };
   return (
     <section class="panel" aria-labelledby="mode-title">
-      <h2 id="mode-title">Fairness of the ring</h2>
+      <h2 id="mode-title">Ring fairness</h2>
       <form class="fields" onSubmit={(event) => event.preventDefault()}>
         <label for="ring-mode">Mode</label>
         <select id="ring-mode" value={state?.mode ?? ''} onChange={(event) => choose(event.currentTarget.value)}>

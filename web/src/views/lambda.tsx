@@ -15,7 +15,7 @@ export function Lambda(props: ViewProps) {
   const sessions = run.tables.get('sessions');
   const distance = run.tables.get('distance');
   if (sessions && !sessions.names.length) {
-    return <Empty>There are no sessions.</Empty>;
+    return <Empty>No sessions</Empty>;
   }
   return (
     <>
@@ -23,8 +23,8 @@ export function Lambda(props: ViewProps) {
         <>
           <div class="two">
             <Plot
-              title="Rates against the oracle"
-              unit="of the sessions with the most; max-min rates dashed"
+              title="Rates and max-min rates"
+              unit="sessions with the highest rates; max-min rates dashed"
               timesS={sessions.timesS}
               lines={busiest(sessions.rows['rate_bps'] ?? [], sessions.names.length).flatMap((k, place) =>
                 (['rate_bps', 'fair_bps'] as const).map((column) => ({
@@ -40,12 +40,12 @@ export function Lambda(props: ViewProps) {
             />
             {distance ? (
               <Plot
-                title="Distance D from max-min rates"
-                unit="2-norm, by that of no rates at all"
+                title="Normalized distance D/D0 from max-min rates"
+                unit="2-norm, relative to zero rates"
                 timesS={distance.timesS}
                 lines={[
                   {
-                    label: 'D',
+                    label: 'D/D0',
                     values: (distance.rows['distance'] ?? []).map((row, k) =>
                       part(row[0], distance.rows['from_zero']?.[k]?.[0]),
                     ),

@@ -7,7 +7,7 @@ import { count, duration, seconds } from '../format';
 import { ask } from '../stream';
 import type { ViewProps } from './shared';
 
-const NAMES = { change: 'change', fault: 'fault', recovery: 'well again', fibre: 'by hand', alarm: 'alarm' } as const;
+const NAMES = { change: 'change', fault: 'fault', recovery: 'recovered', fibre: 'manual', alarm: 'alarm' } as const;
 const PERIOD_MS = 1000;
 /** Ticks of slots in which an edge has nothing to signal: counted as drops by P4, and no loss. */
 const IDLE = 'p4:NoSignaling';
@@ -20,9 +20,9 @@ export function NewsView({ run, atS, goTo }: ViewProps) {
   const idle = run.drops.filter((drop) => drop.reason === IDLE).reduce((sum, drop) => sum + drop.packets, 0);
   return (
     <>
-      <h2>What happened</h2>
+      <h2>Event log</h2>
       {run.news.length ? (
-        <ol class="news scroll" tabIndex={0} aria-label="What happened">
+        <ol class="news scroll" tabIndex={0} aria-label="Event log">
           {run.news.map((news, k) => (
             <li key={k}>
               <button onClick={() => goTo(news.at_ns / 1e9)} aria-label={`Go to ${seconds(news.at_ns / 1e9)}`}>
@@ -34,25 +34,22 @@ export function NewsView({ run, atS, goTo }: ViewProps) {
           ))}
         </ol>
       ) : (
-        <p class="soft">
-          No faults by seed, no alarms, no changes of the scheduler, nothing cut by hand. Changes that the scenario
-          itself has are not listed.
-        </p>
+        <p class="soft">No events. Changes scheduled in the scenario are not listed.</p>
       )}
       {run.hello?.controls.rest && !run.isFinished && run.network.kinds.includes('star') ? <Alarms /> : null}
       {kinds.length ? (
         <>
-          <h2>Faults by kind</h2>
-          <table aria-label="Faults by kind">
+          <h2>Faults by type</h2>
+          <table aria-label="Faults by type">
             <thead>
               <tr>
-                <th>kind</th>
-                <th class="number">times</th>
+                <th>type</th>
+                <th class="number">injected</th>
                 <th class="number">messages hit</th>
-                <th class="number">recovered, median</th>
+                <th class="number">median recovery</th>
                 <th class="number">99th percentile</th>
-                <th class="number">longest</th>
-                <th class="number">never</th>
+                <th class="number">maximum</th>
+                <th class="number">not recovered</th>
               </tr>
             </thead>
             <tbody>
@@ -94,7 +91,7 @@ export function NewsView({ run, atS, goTo }: ViewProps) {
           <table aria-label="Dropped packets">
             <thead>
               <tr>
-                <th>place</th>
+                <th>location</th>
                 <th>reason</th>
                 <th class="number">packets so far</th>
               </tr>
@@ -117,13 +114,13 @@ export function NewsView({ run, atS, goTo }: ViewProps) {
       )}
       {drops.some((drop) => drop.reason === MISDIRECTED) ? (
         <p class="soft">
-          P4: Misdirected at an edge is a control message for another edge, or any before the edge has its number: as a
-          run starts, or an edge does. Data for another edge is a violation, ungranted.
+          P4: Misdirected at an edge counts control messages for another edge, and all messages before the edge is
+          configured. Data for another edge counts as a violation (ungranted).
         </p>
       ) : null}
       {idle ? (
         <p class="soft" data-idle={idle}>
-          Idle signaling slots are no drops: {count(idle)}.
+          Idle signaling slots, not counted as drops: {count(idle)}.
         </p>
       ) : null}
     </>
@@ -157,13 +154,13 @@ function Alarms() {
   }
   return (
     <>
-      <h2>Alarms of edges</h2>
-      <table aria-label="Alarms of edges">
+      <h2>Edge alarms</h2>
+      <table aria-label="Edge alarms">
         <thead>
           <tr>
             <th>edge</th>
             <th>state</th>
-            <th class="number">error of T_d</th>
+            <th class="number">timing error</th>
             <th>alarms</th>
           </tr>
         </thead>

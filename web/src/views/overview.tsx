@@ -17,7 +17,7 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
   const whole = end ? ofWholeRun(end.report) : null;
   const ofLinux = end ? 0 : run.hello?.linux_flows;
   if (!run.timesS.length) {
-    return <Empty>The run has not said anything yet.</Empty>;
+    return <Empty>Waiting for data</Empty>;
   }
   const pairs = run.busiestPairs(8);
   const series = run.pairSeries(pairs);
@@ -28,10 +28,10 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
         {has('star') && at >= 0 ? (
           <>
             {run.isMeasured ? <Card name="Goodput between edges">{bps(totals.goodputBps[at]!)}</Card> : null}
-            <Card name="Granted" note="slots a frame, all pairs">
+            <Card name="Granted" note="slots per frame, all pairs">
               {digits(totals.grantedSlots[at]!)}
             </Card>
-            <Card name="Demand" note="slots that would empty the queues">
+            <Card name="Demand" note="slots to empty all queues">
               {count(totals.demandSlots[at]!)}
             </Card>
           </>
@@ -41,7 +41,7 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
             name="Goodput of flows"
             note={
               ofLinux
-                ? `${count(flows?.names.length ?? 0)} flows; ${count(ofLinux)} of Linux are counted at the end`
+                ? `${count(flows?.names.length ?? 0)} flows; ${count(ofLinux)} Linux flows added at the end`
                 : `${count(flows?.names.length ?? 0)} flows`
             }
           >
@@ -50,8 +50,8 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
         ) : null}
         {whole ? (
           <Card
-            name="Goodput of the whole run"
-            note={`${count(whole.flows)} flows${whole.lost ? `; results of ${count(whole.lost)} of Linux are lost` : ''}`}
+            name="Goodput of the run"
+            note={`${count(whole.flows)} flows${whole.lost ? `; no results from ${count(whole.lost)} Linux flows` : ''}`}
           >
             {whole.flows ? bps(whole.bps) : '–'}
           </Card>
@@ -67,7 +67,7 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
           </Card>
         ) : null}
         {run.firstLight?.count ? (
-          <Card name="First light" note={`99th percentile of ${count(run.firstLight.count)}`}>
+          <Card name="Grant latency" note={`99th percentile of ${count(run.firstLight.count)}`}>
             {digits(run.firstLight.p99_ns / 1e9 / run.frameS)} frames
           </Card>
         ) : null}
@@ -83,7 +83,7 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
             {run.isMeasured ? (
               <Plot
                 title="Goodput"
-                unit="of the busiest pairs of edges"
+                unit="busiest edge pairs"
                 timesS={series.timesS}
                 lines={pairs.map((pair, k) => ({ label: pairName(pair), values: series.goodputBps[k]! }))}
                 atS={atS}
@@ -94,7 +94,7 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
             ) : null}
             <Plot
               title="Demand and grants"
-              unit="slots a frame, all pairs"
+              unit="slots per frame, all pairs"
               timesS={totals.timesS}
               lines={[
                 { label: 'demand', values: totals.demandSlots },
@@ -106,8 +106,8 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
             />
             {run.isMeasured ? (
               <Plot
-                title="First light"
-                unit="frames from the first packet, so far"
+                title="Grant latency"
+                unit="TDM frames from the first packet, so far"
                 timesS={moments.timesS}
                 lines={[
                   { label: 'median', values: moments.lightP50Frames },
@@ -151,7 +151,7 @@ function Outcome({ run }: { run: ViewProps['run'] }) {
         <thead>
           <tr>
             <th>phase</th>
-            <th class="number">length</th>
+            <th class="number">duration</th>
             <th class="number">flows</th>
             <th>files</th>
           </tr>

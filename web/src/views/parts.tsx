@@ -79,7 +79,7 @@ export function TableView({ run, atS, theme, goTo, table: name, thing, plots }: 
   const [cursor, setCursor] = useState<[number, number] | null>(null);
   const [wanted, setWanted] = useState('');
   if (!table || !table.timesS.length) {
-    return <Empty>No period has ended yet.</Empty>;
+    return <Empty>Waiting for the first sampling period</Empty>;
   }
   // What was chosen may be of another table.
   const column = [chosen, plots[0]![0]].find((key) => available.includes(key)) ?? available[0]!;
@@ -109,13 +109,13 @@ export function TableView({ run, atS, theme, goTo, table: name, thing, plots }: 
       {table.names.length > 12 ? (
         <p>
           <label>
-            {thing} with{' '}
-            <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} /> in the name
+            Filter by {thing} name:{' '}
+            <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
           </label>
         </p>
       ) : null}
       <Heatmap
-        title={columnName(column)}
+        title={sentence(columnName(column))}
         unit={`by ${thing} and time`}
         rows={things.length}
         columns={columns}
@@ -141,7 +141,7 @@ export function TableView({ run, atS, theme, goTo, table: name, thing, plots }: 
             <Plot
               key={of}
               title={title}
-              unit={`of the ${several(thing)} with the most`}
+              unit={`${several(thing)} with the highest values`}
               timesS={table.timesS}
               lines={linesOf(of)}
               atS={atS}
@@ -184,6 +184,10 @@ export function TableView({ run, atS, theme, goTo, table: name, thing, plots }: 
       ) : null}
     </>
   );
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function shortened(name: string): string {

@@ -14,21 +14,21 @@ import { Choice, Empty, type ViewProps } from './shared';
 type Second = 'in-force' | 'mean' | 'unmet' | 'goodput';
 
 const SECONDS = [
-  ['in-force', 'frame in force'],
-  ['mean', 'mean since the update before'],
-  ['unmet', 'demand without a slot'],
+  ['in-force', 'active schedule'],
+  ['mean', 'granted slots (mean)'],
+  ['unmet', 'unmet demand'],
   ['goodput', 'goodput'],
 ] as const;
 
 function second(matrix: Matrix, which: Second): { title: string; unit: string; values: Float32Array } {
   switch (which) {
     case 'in-force':
-      return { title: 'Slots in force', unit: 'slots of the frame', values: matrix.inForceSlots };
+      return { title: 'Active schedule', unit: 'slots per frame', values: matrix.inForceSlots };
     case 'mean':
-      return { title: 'Slots granted', unit: 'slots a frame, mean', values: matrix.meanSlots };
+      return { title: 'Granted slots', unit: 'mean slots per frame since the last update', values: matrix.meanSlots };
     case 'unmet':
       return {
-        title: 'Demand without a slot',
+        title: 'Unmet demand',
         unit: 'slots',
         values: matrix.demandSlots.map((slots, k) => Math.max(0, slots - matrix.inForceSlots[k]!)),
       };
@@ -51,7 +51,7 @@ export function Star({ run, atS, theme, goTo }: ViewProps) {
   const matrix = run.matrix(atS);
   const { edges } = run.network;
   if (!matrix) {
-    return <Empty>No frame has ended yet.</Empty>;
+    return <Empty>Waiting for the first frame</Empty>;
   }
   const right = second(matrix, which);
   const seconds = SECONDS.filter(([key]) => run.isMeasured || key !== 'goodput');
@@ -59,8 +59,8 @@ export function Star({ run, atS, theme, goTo }: ViewProps) {
   const describe = (from: number, to: number) => {
     const pair = from * edges + to;
     return from === to
-      ? `edge ${from} to itself: nothing`
-      : `edge ${from} → edge ${to}: demand ${digits(matrix.demandSlots[pair]!)} slots (${bytes(matrix.demandBytes[pair]!)}), in force ${digits(matrix.inForceSlots[pair]!)} slots${run.isMeasured ? `, ${bps(matrix.goodputBps[pair]!)}` : ''}`;
+      ? `edge ${from} to itself: none`
+      : `edge ${from} → edge ${to}: demand ${digits(matrix.demandSlots[pair]!)} slots (${bytes(matrix.demandBytes[pair]!)}), active ${digits(matrix.inForceSlots[pair]!)} slots${run.isMeasured ? `, ${bps(matrix.goodputBps[pair]!)}` : ''}`;
   };
   const shared = {
     rows: edges,
@@ -88,12 +88,12 @@ export function Star({ run, atS, theme, goTo }: ViewProps) {
   const slots = run.hello?.frame?.slots ?? 0;
   return (
     <>
-      <Choice legend="Beside demand:" of={seconds} value={which} onChoose={setWhich} />
+      <Choice legend="Compare demand with:" of={seconds} value={which} onChoose={setWhich} />
       <div class="two">
         <Heatmap
           {...shared}
           title="Demand"
-          unit="slots that would empty the queue"
+          unit="slots to empty the queue"
           values={matrix.demandSlots}
           most={demandMost}
         />
@@ -122,7 +122,7 @@ export function Star({ run, atS, theme, goTo }: ViewProps) {
         />
         <Plot
           title="Grants"
-          unit="slots a frame"
+          unit="slots per frame"
           timesS={series.timesS}
           lines={lines(series.meanSlots)}
           atS={atS}
@@ -132,7 +132,7 @@ export function Star({ run, atS, theme, goTo }: ViewProps) {
         {run.isMeasured ? (
           <Plot
             title="Goodput"
-            unit="of pairs"
+            unit="per pair"
             timesS={series.timesS}
             lines={lines(series.goodputBps)}
             atS={atS}
@@ -162,7 +162,7 @@ function Busiest({ matrix, isMeasured }: { matrix: Matrix; isMeasured: boolean }
               <th>pair</th>
               <th class="number">backlog</th>
               <th class="number">demand</th>
-              <th class="number">in force</th>
+              <th class="number">active slots</th>
               {isMeasured ? <th class="number">goodput</th> : null}
             </tr>
           </thead>
@@ -230,10 +230,10 @@ function Slots({ theme, edges }: { theme: string; edges: number }) {
   };
   return (
     <>
-      <h2>Slot table in force</h2>
+      <h2>Active slot table</h2>
       <Heatmap
         title={`Version ${schedule.version ?? '–'}`}
-        unit="destination of each slot; slots without one are dark or signaling"
+        unit="destination edge per slot; empty: idle or signaling"
         rows={rows}
         columns={schedule.slots}
         values={values}
@@ -246,7 +246,7 @@ function Slots({ theme, edges }: { theme: string; edges: number }) {
           const to = values[row * schedule.slots + slot]!;
           return to >= 0
             ? `${nameOf(row)}, slot ${slot}: to edge ${to}`
-            : `${nameOf(row)}, slot ${slot}: ${uses.get(row * schedule.slots + slot) ?? 'dark'}`;
+            : `${nameOf(row)}, slot ${slot}: ${uses.get(row * schedule.slots + slot) ?? 'idle'}`;
         }}
         cursor={cursor}
         onCursor={setCursor}
