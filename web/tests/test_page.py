@@ -51,9 +51,7 @@ def test_the_slot_table_is_the_reports(page, viewed):
         for row in range(edges):
             for step in range(edges):
                 said = page.locator(".heatmap output").first.inner_text()
-                if found := re.match(
-                    r"edge (\d+) → edge (\d+): demand ([\d.]+) slots .*, active ([\d.]+) slots", said
-                ):
+                if found := re.match(r"edge (\d+) → edge (\d+): demand ([\d.]+) slots .*, active ([\d.]+) slots", said):
                     seen[int(found[1]), int(found[2])] = (float(found[3]), float(found[4]))
                 if step < edges - 1:
                     press(page, "ArrowLeft" if row % 2 else "ArrowRight")
