@@ -86,14 +86,14 @@ def test_an_interface_made_anew_takes_its_place_again(tmp_path):
         run.read_until(READY)
         assert one.reaches(other)
         other.disconnect()
-        run.read_until(f"slotwise emulate: interface {other.interface} of port 1 of edge 1 is gone")
+        run.read_until(f"slotwise emulate: interface {other.interface} of port 1 of edge 1 disappeared")
         other.connect()
-        run.read_until(f"slotwise emulate: interface {other.interface} was made anew; port 1 of edge 1 goes on with it")
+        run.read_until(f"slotwise emulate: interface {other.interface} recreated; port 1 of edge 1 uses it")
         assert one.reaches(other) and other.reaches(one)
         # At once, before anybody has looked.
         one.disconnect()
         one.connect()
-        run.read_until(f"interface {one.interface} was made anew")
+        run.read_until(f"interface {one.interface} recreated")
         assert one.reaches(other) and other.reaches(one)
         run.process.send_signal(signal.SIGINT)
         assert run.finish() == 0, run.output
@@ -101,9 +101,9 @@ def test_an_interface_made_anew_takes_its_place_again(tmp_path):
         note.split(" of fabric time ")[-1] for note in load_report(report)["verdict"]["notes"] if "interface " in note
     ]
     gone, again, *rest = notes
-    assert gone == f"interface {other.interface} of port 1 of edge 1 is gone"
-    assert again == f"interface {other.interface} was made anew; port 1 of edge 1 goes on with it"
-    assert rest[-1] == f"interface {one.interface} was made anew; port 1 of edge 0 goes on with it"
+    assert gone == f"interface {other.interface} of port 1 of edge 1 disappeared"
+    assert again == f"interface {other.interface} recreated; port 1 of edge 1 uses it"
+    assert rest[-1] == f"interface {one.interface} recreated; port 1 of edge 0 uses it"
 
 
 def test_hosts_of_edges_and_of_routers_reach_each_other(tmp_path):

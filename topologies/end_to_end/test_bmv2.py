@@ -92,7 +92,7 @@ def test_a_mix_of_bmv2_carries_tcp_of_linux_and_xcp_of_the_engine(tmp_path):
 @needs_bmv2
 def test_a_ring_of_bmv2_carries_tcp_of_linux_round_a_cut(tmp_path):
     path = tmp_path / "report.json"
-    done = slotwise("emulate", RING, *BMV2_TARGET, "--report", path)
+    done = slotwise("emulate", RING, *BMV2_TARGET, "--verbose", "--report", path)
     assert done.returncode == 0, done.stdout + done.stderr
     report = load_report(path)
     assert report["verdict"]["ok"] and not any(
@@ -121,7 +121,7 @@ def test_a_bmv2_that_ends_ends_the_run():
         assert len(processes) == SWITCHES
         os.kill(processes[0], signal.SIGKILL)
         assert run.finish() == 1
-    assert "simple_switch_grpc of edge0 has ended (signal: 9" in run.output, run.output
+    assert "simple_switch_grpc of edge0: exited (signal: 9" in run.output, run.output
     assert_nothing_is_left(descendants)
 
 
@@ -139,7 +139,7 @@ def test_a_run_on_bmv2_that_is_ended_leaves_nothing(number):
 def test_slots_too_short_for_bmv2_are_refused():
     done = slotwise("emulate", SCENARIO, *BMV2_TARGET)
     assert done.returncode == 1
-    assert "/frame/slot_ns: BMv2 cannot follow slots of 250000 ns" in done.stderr
+    assert "/frame/slot_ns: slots of 250000 ns are too short for BMv2" in done.stderr
     assert "star3-bmv2.yaml" in done.stderr and "mixed-bmv2.yaml" in done.stderr
     assert "starting" not in done.stdout
 

@@ -94,7 +94,7 @@ def test_sessions_of_a_web_of_lambdas_come_near_their_max_min_rates(tmp_path, co
     snapshots = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
     seen = [event["sessions"] for event in snapshots if event["event"] == "snapshot" and "sessions" in event]
     assert seen and {session["name"] for session in seen[-1]} == set(fair)
-    assert "  sessions     14 of GTP, " in done.stdout
+    assert "  sessions      14 GTP sessions; " in done.stdout
     plot.draw(report, tmp_path / "report.png")
     assert (tmp_path / "report.png").stat().st_size > 10_000
 
@@ -110,7 +110,7 @@ def test_the_controller_would_grant_what_the_oracle_says(tmp_path):
     made.save(tmp_path / "web.yaml")
     with ExitStack() as stack:
         run = spawn(stack, SLOTWISE, "simulate", tmp_path / "web.yaml", "--report", tmp_path / "report.json")
-        rest = re.search(r"http://[^ ]*/v1/", read_until(run, "REST server is at"))[0]
+        rest = re.search(r"http://[^ ]*/v1/", read_until(run, "REST API at"))[0]
         # Virtual time stands still until both are answered: the run would be over first on a fast machine.
         run.send_signal(signal.SIGSTOP)
         with urllib.request.urlopen(rest + "apps/lambda/sessions", timeout=60) as answer:
@@ -130,7 +130,7 @@ def test_sessions_that_the_controller_cannot_have_are_refused(tmp_path):
     plain = tmp_path / "plain.yaml"
     plain.write_text(re.sub(r"gtp: \{(bytes|limit_bps): \d+\}\}|gtp: \{\}\}", "transport: cubic}", text))
     refused = slotwise("check", plain)
-    assert refused.returncode != 0 and "/controller/lambda: 0 sessions of GTP; expected 1 to 4096" in refused.stderr, (
+    assert refused.returncode != 0 and "/controller/lambda: 0 GTP sessions; expected 1 to 4096" in refused.stderr, (
         refused.stderr
     )
 

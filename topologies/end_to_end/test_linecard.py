@@ -265,9 +265,9 @@ def test_light_from_the_fibre_reaches_the_switch_and_its_host(switch):
 @pytest.mark.parametrize(
     "change, reason",
     [
-        (["--edge", 2], "edge: 2; expected 0 to 1"),
-        (["--slots", 2], "slots: 2; expected 3 to 4096"),
-        (["--slot-ns", 0], "slot_ns: 0; expected 1 to 1000000000"),
+        (["--edge", 2], "edge: out of range; expected 0 to 1, got 2"),
+        (["--slots", 2], "slots: out of range; expected 3 to 4096, got 2"),
+        (["--slot-ns", 0], "slot_ns: out of range; expected 1 to 1000000000, got 0"),
         (["--epoch-ns", 0], "--epoch-ns: more than 2^32 frames ago"),
         (["--control", "nowhere"], "interface nowhere"),
     ],

@@ -19,11 +19,11 @@ FILES = ["/proc/sys/kernel/sched_rt_runtime_us", "/sys/devices/virtual/workqueue
 # Flags in /proc/PID/stat: a thread of the kernel; one that may not be moved.
 PF_KTHREAD, PF_NO_SETAFFINITY = 0x0020_0000, 0x0400_0000
 FIRST_PID_NAMESPACE = "pid:[4026531836]"
-CHANGED = "until the run ends, "
+CHANGED = "until the run ends: "
 READY = '{"event":"ready"}'
 # What a second run says: it leaves the machine to the first, and where no CPU is left for it alone, it sleeps.
-SECOND = "another run is having the machine its way"
-SHARES = "for themselves: the fabric sleeps between events"
+SECOND = "another run has changed the machine's settings"
+SHARES = "emulator: no separate CPU"
 HAS_CPUS_FOR_TWO = len(os.sched_getaffinity(0)) > 2
 
 
@@ -107,7 +107,7 @@ def await_end(descriptor: int) -> None:
 class Silent:
     """A run that leaves the machine alone."""
 
-    output = "the fabric takes CPU 1; the machine is left as it is"
+    output = "pinned to CPU 1; machine settings unchanged"
 
     def read_until(self, text: str) -> None:
         """It is there at once."""
@@ -165,7 +165,7 @@ def test_a_run_whose_keeper_is_killed_puts_things_back_itself(before, tmp_path):
 def next_run(tmp_path) -> str:
     """What it says first. It is killed when it has looked at the machine, before it changes anything."""
     with attached(tmp_path, "--leave-machine") as run:
-        run.read_until("the machine is left as it is")
+        run.read_until("machine settings unchanged")
         return run.output
 
 
@@ -184,7 +184,7 @@ def test_a_run_that_is_killed_with_its_keeper(put_back, before, tmp_path):
         run.process.wait()
         assert differences(before)
     said = put_back(tmp_path)
-    assert "settings that a killed run had changed are put back" in said
+    assert "settings changed by a killed run" in said
     assert not differences(before)
 
 
@@ -238,7 +238,7 @@ def test_without_room_for_its_record_a_run_changes_nothing(before, tmp_path):
         if why := why_left_alone():
             run.kill()
             pytest.skip(f"the machine is not changed: {why}")
-        assert "nothing else was moved off it: /run/slotwise-machine.json: No space left on device" in said
+        assert "nothing moved off it: /run/slotwise-machine.json: No space left on device" in said
         while READY not in said:
             said = run.stdout.readline()
             assert said

@@ -149,8 +149,8 @@ def test_a_scenario_file_runs_and_its_fibres_are_cut_by_name(tmp_path):
     assert " 1 received" in first, said
     assert " 0 received" in cut, said
     assert " 0 received" not in mended, said
-    assert "there is no fibre 'edge7-core0'; expected one of edge0-core0, edge1-core0, edge2-core0" in said
-    assert "verdict      ok" in said
+    assert "unknown fibre 'edge7-core0'; expected one of edge0-core0, edge1-core0, edge2-core0" in said
+    assert "verdict       ok" in said
     verdict = json.loads((tmp_path / "r.json").read_text())["verdict"]
     assert verdict["ok"]
     assert not [note for note in verdict["notes"] if "has gone" in note]
@@ -164,7 +164,7 @@ def test_a_scenario_file_runs_and_its_fibres_are_cut_by_name(tmp_path):
 def test_routers_run_and_go_round_links_that_are_cut(tmp_path):
     said, report = ran(tmp_path, "agile,topologies/routers4.yaml,report=/tmp/r.json", TYPED_TO_ROUTERS, "1101")
     assert "west-north north-west north-east east-north west-south south-west south-east east-south\n" in said
-    assert "there is no fibre 'north-south'; expected one of west-north, north-west, north-east" in said
+    assert "unknown fibre 'north-south'; expected one of west-north, north-west, north-east" in said
     assert report["invariants"].keys() == {"astray"} and report["controller"]["reroutes"] > 0
 
 
@@ -173,7 +173,7 @@ def test_a_mix_runs_and_is_cut_in_both_of_its_parts(tmp_path):
     said, report = ran(tmp_path, f"agile,topologies/mixed.yaml,{options}", TYPED_TO_A_MIX, "11101101101")
     assert re.search(r"Mbits/sec +receiver", said), said
     assert (
-        "there is no fibre 'lab-east'; expected one of edge0-core0, edge1-core0, edge2-core0, edge3-core0, lab-west, west-lab"
+        "unknown fibre 'lab-east'; expected one of edge0-core0, edge1-core0, edge2-core0, edge3-core0, lab-west, west-lab"
         in said
     )
     assert report["invariants"].keys() == {"collision", "guard", "ungranted", "duplicate", "astray"}
@@ -184,14 +184,14 @@ def test_a_ring_runs_and_goes_round_a_cut(tmp_path):
     options = "rate_bps=20000000,report=/tmp/r.json,pcap=/tmp/captures,pcap_filter=station0-port256,snaplen=80"
     said, _ = ran(tmp_path, f"packetring,4,1,{options}", TYPED_TO_A_RING, "11011")
     assert "station0-station1 station1-station2 station2-station3 station3-station0\n" in said
-    assert "there is no fibre 'station0-station2'; expected one of station0-station1, station1-station2" in said
+    assert "unknown fibre 'station0-station2'; expected one of station0-station1, station1-station2" in said
     assert captures(tmp_path) == {"station0-port256.pcap"}
 
 
 def test_a_mesh_of_optical_packet_switches_runs_and_goes_round_a_cut(tmp_path):
     said, report = ran(tmp_path, "opsmesh,4,1,rate_bps=20000000,report=/tmp/r.json", TYPED_TO_A_MESH, "11011")
     assert "s0-s1 s1-s2 s2-s3 s3-s0 s0-s2 s1-s3 e0-s0 e1-s1 e2-s2 e3-s3\n" in said
-    assert "there is no fibre 's0-e2'; expected one of s0-s1, s1-s2" in said
+    assert "unknown fibre 's0-e2'; expected one of s0-s1, s1-s2" in said
     assert report["controller"]["reroutes"] > 0
 
 

@@ -130,10 +130,10 @@ def test_flows_over_the_run_are_no_phases_flows(tmp_path):
     assert len(of_phase) == 2 and len(busy["flows"]) == 2 + 6
     assert pair["goodput_bps"] == pytest.approx(sum(flow["goodput_bps"] for flow in of_phase))
     lines = [line.split() for line in done.stdout.splitlines()]
-    (quiet,) = (line for line in lines if line[:2] == ["phase", "quiet"])
+    (quiet,) = (line for line in lines if line[:2] == ["throughput", "quiet"])
     assert quiet[-4:] == ["between", "edges,", "0", "flows"]
     assert float(quiet[4]) > 0, "three groups of flows cross the star"
-    (whole,) = (line for line in lines if line[:2] == ["whole", "run"])
+    (whole,) = (line for line in lines if line[:3] == ["throughput", "whole", "run"])
     assert whole[-4:] == ["to", "hosts,", "6", "flows"]
 
 
@@ -257,7 +257,7 @@ changes:
     scenario.write_text(SCENARIO.read_text() + changes)
     chosen = ("--pcap", captures, "--pcap-filter", "edge?-core0,router2-port*", "--snaplen", 64)
     with Emulation("--duration", 12, "--report", report_file, "--rest-port", 0, *chosen, scenario=scenario) as run:
-        run.read_until("REST server is at ")
+        run.read_until("REST API at ")
         rest = re.search(r"http://[\d.:]+/slotwise/v1/", run.output)[0]
         assert [app["id"] for app in asked(rest, "apps")["apps"]] == ["star", "routes"]
         routers = asked(rest, "apps/routes/routes")["routers"]

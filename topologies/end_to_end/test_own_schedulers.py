@@ -58,6 +58,6 @@ def test_one_that_fails_always_fails_the_run_and_the_schedule_stays(program, tmp
     assert report["controller"]["commits"]["sent"] == 0
     (failure,) = [failure for failure in report["verdict"]["failures"] if "schedule" in failure]
     assert failure.startswith(
-        f"scheduler 'broken' gave no schedule in any of its {report['controller']['frames_scheduled']} frames: "
+        f"scheduler 'broken': no schedule in any of its {report['controller']['frames_scheduled']} frames: "
     )
     assert not any(report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate"))

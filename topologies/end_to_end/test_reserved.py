@@ -52,7 +52,7 @@ class Run:
             "--rest-port",
             "0",
         )
-        self.rest = re.search(r"http://[^ ]*/v1/", read_until(self.process, "REST server is at"))[0] + "apps/lambda/"
+        self.rest = re.search(r"http://[^ ]*/v1/", read_until(self.process, "REST API at"))[0] + "apps/lambda/"
         self._caller = stack.enter_context(requests.Session())
         # A quick machine asks more often than one address may, and waits as it is told to (429, Retry-After).
         self._caller.mount(self.rest, HTTPAdapter(max_retries=RETRIES))

@@ -162,7 +162,7 @@ def test_rest_changes_a_ring_in_virtual_time_and_answers_on(tmp_path):
     (tmp_path / "idle.yaml").write_text(IDLE)
     with ExitStack() as stack:
         run = spawn(stack, SLOTWISE, "simulate", tmp_path / "idle.yaml", "--report", tmp_path / "report.json")
-        ring = re.search(r"http://[^ ]*/v1/", read_until(run, "REST server is at"))[0] + "apps/ring/"
+        ring = re.search(r"http://[^ ]*/v1/", read_until(run, "REST API at"))[0] + "apps/ring/"
 
         def ask(resource: str, body: dict | None = None) -> dict:
             data = None if body is None else json.dumps(body).encode()
@@ -206,7 +206,7 @@ def test_fairness_after_a_fault_is_measured(tmp_path):
     for name, kind in kinds.items():
         distances = [row["fairness"]["distance"] for row in measured if row["kind"] == name]
         assert kind["max_distance"] == max(distances) and 0.95 < kind["min_jain"] <= 1, name
-        assert f"then {len(distances)} times within" in done.stdout
+        assert f"deviation from RIAS after {len(distances)} of them" in done.stdout
 
 
 def test_users_of_eight_stations_share_the_links_to_the_hub(tmp_path):

@@ -184,6 +184,12 @@ def test_a_recorded_start_that_does_not_fit_is_left_aside(tmp_path):
     assert json.loads(report.read_text())["controller"]["commits"]["completed"] > 0, done.stdout + done.stderr
 
 
+def test_informational_lines_of_the_controller_are_shown_if_asked_for():
+    quiet, verbose = (slotwise("simulate", SCENARIO, "--duration", "0.1", *options) for options in ([], ["-v"]))
+    assert quiet.returncode == 0 and " INFO " not in quiet.stderr, quiet.stderr
+    assert verbose.returncode == 0 and " INFO " in verbose.stderr, verbose.stderr
+
+
 def test_another_seed_is_another_simulation(tmp_path):
     reports = []
     for seed in (1, 2):
@@ -200,7 +206,7 @@ def test_a_file_that_does_not_arrive_fails_a_simulation(tmp_path):
     done = slotwise("simulate", SCENARIO, "--duration", 0.5, "--report", path)
     assert done.returncode == 1
     (failure,) = load_report(path)["verdict"]["failures"]
-    assert failure.startswith("the file from ") and "did not arrive: " in failure
+    assert failure.startswith("file from ") and ": incomplete: " in failure
 
 
 def long_simulation(tmp_path, *arguments) -> subprocess.Popen:
@@ -283,7 +289,7 @@ def test_a_controller_that_does_not_answer_at_the_end_fails_a_simulation(tmp_pat
             pass
         assert run.wait(PATIENCE_S) == 1
     verdict = load_report(path)["verdict"]
-    assert not verdict["ok"] and verdict["failures"] == ["controller: apps/ops/status: no answer in time"]
+    assert not verdict["ok"] and verdict["failures"] == ["controller: apps/ops/status: no response in time"]
 
 
 def test_simulations_at_once_do_not_meet(tmp_path):
@@ -451,8 +457,8 @@ def test_a_controller_that_does_not_answer_at_the_end_fails_an_emulation(tmp_pat
         os.kill(controller, signal.SIGSTOP)
         assert run.finish() == 1, run.output
     verdict = load_report(path)["verdict"]
-    assert "controller: statistics: no answer in time" in verdict["failures"]
-    assert "controller: did not end when it was asked to, and was killed" in verdict["notes"]
+    assert "controller: statistics: no response in time" in verdict["failures"]
+    assert "controller: killed: did not exit in time" in verdict["notes"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -523,7 +529,7 @@ def test_hosts_that_vanish_end_a_run_with_its_report(tmp_path):
         (shell,) = [pid for pid in below(run.inside()) if command_line(pid).endswith("mininet:h1_0")]
         os.kill(shell, signal.SIGKILL)
         assert run.finish() == 1, run.output
-    assert load_report(path)["verdict"]["failures"] == ["host h1_0 has vanished"]
+    assert load_report(path)["verdict"]["failures"] == ["host h1_0: process ended"]
 
 
 @pytest.mark.nightly
@@ -538,7 +544,7 @@ def test_an_interface_that_is_deleted_fails_a_run_whose_flows_the_engine_plays(t
         subprocess.run(["nsenter", "--net", "--target", str(shell), "ip", "link", "delete", "h1_0-eth0"], check=True)
         assert run.finish() == 1, run.output
     (failure,) = load_report(path)["verdict"]["failures"]
-    assert re.fullmatch(r"at \d+\.\d s of fabric time interface \S+ of port \d+ of edge 1 is gone", failure), failure
+    assert re.fullmatch(r"at \d+\.\d s: interface \S+ of port \d+ of edge 1 disappeared", failure), failure
 
 
 def test_a_taken_port_is_named_before_anything_starts():
@@ -548,7 +554,7 @@ def test_a_taken_port_is_named_before_anything_starts():
     assert (
         f"127.0.0.1:{REST_PORT}" in done.stderr
         and "controller (REST)" in done.stderr
-        and "--rest-port chooses another" in done.stderr
+        and "a free port with --rest-port" in done.stderr
     )
     assert "starting" not in done.stdout
 
@@ -632,7 +638,7 @@ def test_events_say_what_happens_the_same_each_time(name, tmp_path):
 def test_events_of_an_experiment_name_each_run(tmp_path):
     path = tmp_path / "events.jsonl"
     arguments = ("reproduce", "aapn-control", "--quick", "--only", "table-3.3", "--out", tmp_path, "--events", path)
-    for how in ("done", "was there already"):
+    for how in ("done", "already done"):
         done = slotwise(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr
         events = events_of(path)
@@ -661,7 +667,7 @@ def test_who_stops_reading_events_stops_nothing(tmp_path):
         os.close(reader)
         output, said = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == 0, output + said
-    assert f"--events {pipe}: cannot be written: " in said and said.count("no more events") == 1
+    assert f"--events {pipe}: cannot be written: " in said and said.count("no further events") == 1
     assert load_report(tmp_path / "r.json")["verdict"]["ok"]
 
 
@@ -679,4 +685,4 @@ def test_without_root_the_reason_is_said():
     command = ["unshare", "--user", "--map-user=1000", SLOTWISE, "emulate", SCENARIO]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 1
-    assert "not root" in done.stderr and "sudo" in done.stderr
+    assert "root required" in done.stderr and "sudo" in done.stderr

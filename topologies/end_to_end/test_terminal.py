@@ -202,9 +202,7 @@ def test_what_happened_last_is_on_the_terminal(tmp_path):
         assert run.finish() == 0
     faults = json.loads((tmp_path / "report").read_text())["faults"]["rows"]
     at = max(index for index, row in enumerate(run.screen.rows) if row.startswith("violations 0, total"))
-    shown = [
-        re.fullmatch(r"([\d.]+) s  ([a-z-]+)[^:]*(: well again)?", row) for row in run.screen.rows[at + 1 : at + 4]
-    ]
+    shown = [re.fullmatch(r"([\d.]+) s  ([a-z-]+)[^:]*(: recovered)?", row) for row in run.screen.rows[at + 1 : at + 4]]
     assert all(shown), run.screen.rows[at : at + 5]
     assert {line[2] for line in shown} <= {fault["kind"] for fault in faults}
     assert all(0 < float(line[1]) <= 2 for line in shown)

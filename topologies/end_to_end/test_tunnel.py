@@ -162,7 +162,7 @@ def test_an_edge_on_another_machine_is_reached_through_a_tunnel_that_is_measured
         assert far.reaches(hosts[0].name, local.ip)
         run.process.send_signal(signal.SIGINT)
         assert run.finish() == 0, run.output
-    assert f"  tunnel       {name}0: round trip p50 " in run.output
+    assert f"  tunnel        {name}0: round trip p50 " in run.output
     measured = load_report(report)["lateness"]["tunnels"]
     assert [each["interface"] for each in measured] == [f"{name}{index}" for index in range(len(hosts))]
     for each in measured:

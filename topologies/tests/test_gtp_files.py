@@ -86,18 +86,18 @@ def test_a_forked_process_uses_the_daemon_and_leaves_it_as_it_is(tmp_path, key, 
 
 def test_what_does_not_go_is_an_error(tmp_path, key, served):
     with gtp.Server(served, key, bind="127.0.0.1:0") as server:
-        with pytest.raises(gtp.GtpError, match="refused: there is no such file"):
+        with pytest.raises(gtp.GtpError, match="rejected: no such file"):
             gtp.receive(server.address, "none", tmp_path / "stored", key)
         with pytest.raises(gtp.GtpError, match="it takes no files"):
             gtp.send(served / "file", server.address, key)
-        with pytest.raises(gtp.GtpError, match="there is a file of that name already"):
+        with pytest.raises(gtp.GtpError, match="file exists already"):
             gtp.receive(server.address, "file", served / "file", key)
     key.chmod(0o644)
     with pytest.raises(gtp.GtpError, match="others may read it"):
         gtp.receive("127.0.0.1", "file", tmp_path / "stored", key)
     with pytest.raises(gtp.GtpError, match="others may read it"), gtp.Server(served, key):
         pass
-    with pytest.raises(gtp.GtpError, match="there is a file of that name already"):
+    with pytest.raises(gtp.GtpError, match="file exists already"):
         gtp.new_key(key)
 
 
@@ -132,7 +132,7 @@ def test_a_sender_that_is_interrupted_may_send_again_at_once(tmp_path, key, serv
     ended = json.loads(printed)
     assert (ended["ok"], ended["error"], ended["role"]) == (
         False,
-        "cut off: this end was stopped",
+        "interrupted: stopped here",
         "send",
     ) and said.endswith("interrupted\n")
     assert 0 < ended["goodput_bps"] < 60_000_000
@@ -140,7 +140,7 @@ def test_a_sender_that_is_interrupted_may_send_again_at_once(tmp_path, key, serv
     cut_off, whole = [report.values for report in server.reports]
     assert (cut_off["ok"], cut_off["error"], cut_off["role"]) == (
         False,
-        "cut off: the other end was stopped",
+        "interrupted: peer stopped",
         "receive",
     )
     assert 0 < cut_off["goodput_bps"] < 60_000_000 and whole["ok"]
@@ -148,26 +148,26 @@ def test_a_sender_that_is_interrupted_may_send_again_at_once(tmp_path, key, serv
 
 def test_a_daemon_reports_what_was_refused_or_cut_off_too(tmp_path, key, served):
     with gtp.Server(served, key, bind="127.0.0.1:0", take=True, max_bytes=Sender.BYTES, timeout_s=3600) as server:
-        with pytest.raises(gtp.GtpError, match="there is no such file"):
+        with pytest.raises(gtp.GtpError, match="no such file"):
             gtp.receive(server.address, "none", tmp_path / "stored", key)
         sender = Sender(tmp_path, server.address, key)
         sender.end(signal.SIGKILL)
         with pytest.raises(
             gtp.GtpError,
-            match="a transfer to this name is under way; one that was cut off ends when nothing was heard of it for --timeout-s",
+            match="another transfer to this name is in progress; one that was cut off ends when nothing was heard of it for --timeout-s",
         ):
             gtp.send(sender.file, server.address, key)
-        with pytest.raises(gtp.GtpError, match="there is a file of that name already"):
+        with pytest.raises(gtp.GtpError, match="file exists already"):
             gtp.send(served / "file", server.address, key)
     said = [
         (report.values["role"], report.values["file"], report.values["error"].partition(";")[0])
         for report in server.reports
     ]
     assert said == [
-        ("none", "none", "refused: there is no such file"),
-        ("none", "large", "refused: a transfer to this name is under way"),
-        ("none", "file", "refused: there is a file of that name already"),
-        ("receive", "large", "cut off: this end was stopped"),
+        ("none", "none", "rejected: no such file"),
+        ("none", "large", "rejected: another transfer to this name is in progress"),
+        ("none", "file", "rejected: file exists already"),
+        ("receive", "large", "interrupted: stopped here"),
     ]
 
 
@@ -175,7 +175,7 @@ def test_a_daemon_that_is_stopped_says_so_to_who_sends(tmp_path, key, served):
     with gtp.Server(served, key, bind="127.0.0.1:0", take=True) as server:
         sender = Sender(tmp_path, server.address, key)
     printed, said = sender.end(0)
-    assert json.loads(printed)["error"] == "cut off: the other end was stopped"
+    assert json.loads(printed)["error"] == "interrupted: peer stopped"
     assert "it was stopped before the transfer was over; what came of the file stays" in said
 
 
@@ -195,7 +195,7 @@ def test_a_path_that_is_no_text_is_sent_by_another_name_and_received(tmp_path, k
     "options, said",
     [
         ({"rate": 5}, "unexpected argument '--rate' found"),
-        ({"rate_bps": "100M"}, "'100M' for '--rate-bps <BPS>': expected b/s, an integer from 10000"),
+        ({"rate_bps": "100M"}, "'100M' for '--rate-bps <BPS>': expected bit/s, an integer from 10000"),
     ],
 )
 def test_a_wrong_argument_is_named(tmp_path, key, options, said):
@@ -307,5 +307,5 @@ def test_an_output_that_cannot_be_a_file_is_refused_before_anything_is_asked(tmp
         with pytest.raises(gtp.GtpError, match="names no file, or one that cannot be here"):
             gtp.receive("127.0.0.1:1", "file", f"{tmp_path}/{name}", key)
     os.mkfifo(tmp_path / "fifo", 0o600)
-    with pytest.raises(gtp.GtpError, match="is no regular file"):
+    with pytest.raises(gtp.GtpError, match="not a regular file"):
         gtp.receive("127.0.0.1:1", "file", tmp_path / "stored", tmp_path / "fifo")

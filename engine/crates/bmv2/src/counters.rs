@@ -61,7 +61,7 @@ fn read(address: SocketAddr, device_id: u64, wanted: Kind, what: &'static str) -
         }),
         Err(_) => Err(Bmv2Error::Silent {
             address,
-            reason: format!("{what}: no answer after {} s", PATIENCE.as_secs()),
+            reason: format!("{what}: no response within {} s", PATIENCE.as_secs()),
         }),
     }
 }

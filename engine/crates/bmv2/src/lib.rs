@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 #[derive(Debug, thiserror::Error)]
 pub enum Bmv2Error {
     /// It does not listen, or does not take packets.
-    #[error("simple_switch_grpc at {address} does not answer: {reason}")]
+    #[error("simple_switch_grpc at {address}: not responding: {reason}")]
     Silent {
         /// Its address.
         address: SocketAddr,
@@ -36,6 +36,6 @@ pub enum Bmv2Error {
         reason: String,
     },
     /// No threads.
-    #[error("cannot start threads for simple_switch_grpc's packets: {0}")]
+    #[error("cannot start the packet threads of simple_switch_grpc: {0}")]
     Threads(#[from] std::io::Error),
 }

@@ -118,8 +118,8 @@ impl Packets {
             Ok(Heard::Output(output)) => Ok(Some(output)),
             Ok(Heard::Ended(device_id, reason)) => {
                 self.open -= 1;
-                let reason = reason.unwrap_or_else(|| "it ended the stream".into());
-                Err(format!("packets of device {device_id}: {reason}"))
+                let reason = reason.unwrap_or_else(|| "stream closed by the switch".into());
+                Err(format!("packet stream of device {device_id}: {reason}"))
             }
             Err(_) => Ok(None),
         }
@@ -204,7 +204,7 @@ async fn serve(
         Ok::<(), tonic::Status>(())
     };
     let reason = served.await.err().map(|status| match status.code() {
-        Code::ResourceExhausted => format!("another client has them: {}", status.message()),
+        Code::ResourceExhausted => format!("in use by another client: {}", status.message()),
         code => format!("{code:?}: {}", status.message()),
     });
     let _ = heard.send(Heard::Ended(device_id, reason));

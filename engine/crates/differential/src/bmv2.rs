@@ -51,7 +51,7 @@ async fn connect(address: &str) -> Result<Channel, String> {
         match endpoint.connect().await {
             Ok(channel) => return Ok(channel),
             Err(error) if Instant::now() > deadline => {
-                return Err(format!("{COMMAND} does not listen on {address}: {error}"));
+                return Err(format!("{COMMAND} is not listening on {address}: {error}"));
             }
             // It is starting.
             Err(_) => sleep(Duration::from_millis(5)).await,
@@ -91,7 +91,7 @@ impl Bmv2 {
         let mut answers = answers.into_inner();
         let answer = timeout(ANSWER_LIMIT, answers.message()).await;
         answer
-            .map_err(|_| "no answer to arbitration".to_owned())?
+            .map_err(|_| "no response to arbitration".to_owned())?
             .map_err(said("arbitration"))?;
         let (learned, digests) = mpsc::unbounded_channel();
         tokio::spawn(async move {
@@ -137,8 +137,12 @@ impl Bmv2 {
                 ..Default::default()
             };
             let written = self.runtime.write(request).await;
-            written
-                .map_err(|status| format!("{COMMAND} refuses what the engine takes: {}: {shown}", status.message()))?;
+            written.map_err(|status| {
+                format!(
+                    "{COMMAND} rejects input that the engine accepts: {}: {shown}",
+                    status.message()
+                )
+            })?;
         }
         Ok(())
     }

@@ -82,7 +82,7 @@ pub fn updates(p4info: &config::P4Info, schema: &Schema, setup: &[Statement]) ->
                     packet_replication_engine_entry::Type::CloneSessionEntry(session),
                 )));
             }
-            other => return Err(format!("not a statement of a case: {other:?}")),
+            other => return Err(format!("unsupported statement: {other:?}")),
         }
     }
     for (group, replicas) in groups {

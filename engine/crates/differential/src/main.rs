@@ -76,11 +76,11 @@ struct Pair {
     port: u16,
 }
 
-/// What became of a case.
+/// Outcome of a case.
 enum Verdict {
     /// After so many packets compared; simple_switch_grpc may have ended itself.
     Same { compared: usize, ended: bool },
-    /// At this packet, the last one if it is what was left afterwards.
+    /// First difference at this packet; the last one if it is in the state afterwards.
     Differs { at: usize, seen: Box<Seen> },
 }
 
@@ -213,8 +213,9 @@ fn digest_comments(wanted: &Expectation, seen: &Seen) -> String {
     let (Some(wanted), Some(got)) = (&wanted.aftermath.digests, left) else {
         return String::new();
     };
-    let line =
-        |who: &str, (name, fields): &(String, Vec<Vec<u8>>)| format!("# digest of {who} only: {name} {fields:02x?}\n");
+    let line = |who: &str, (name, fields): &(String, Vec<Vec<u8>>)| {
+        format!("# digest from {who} only: {name} {fields:02x?}\n")
+    };
     let ours = wanted.difference(got).map(|digest| line("the engine", digest));
     let theirs = got.difference(wanted).map(|digest| line(bmv2::COMMAND, digest));
     ours.chain(theirs).collect()
@@ -240,7 +241,7 @@ async fn check(name: &str, pair: &Pair, options: &Options) -> Result<bool, Strin
             Ok(Verdict::Differs { at, .. }) => {
                 let small = shrink::shrink(pair, case, at).await;
                 let Ok(Verdict::Differs { at, seen }) = pair.run(&small).await else {
-                    return Err(format!("{name}: seed {seed}: a difference that does not come again"));
+                    return Err(format!("{name}: seed {seed}: difference not reproducible"));
                 };
                 let counters = pair.counters(&small)?;
                 let wanted = pair.engine.wanted(&small, &counters)?;
@@ -249,12 +250,12 @@ async fn check(name: &str, pair: &Pair, options: &Options) -> Result<bool, Strin
                 fs::create_dir_all(&options.out).map_err(|error| format!("{}: {error}", options.out.display()))?;
                 let path = options.out.join(format!("{}-{seed}.stf", name.replace('/', "-")));
                 let head = format!(
-                    "# {name}, seed {seed}: simple_switch_grpc does this, the engine differs at packet {}.\n",
+                    "# {name}, seed {seed}: behaviour of simple_switch_grpc; the engine differs at packet {}.\n",
                     at + 1
                 );
                 fs::write(&path, head + &text).map_err(|error| format!("{}: {error}", path.display()))?;
                 println!(
-                    "{name}: DIFFERENT with seed {seed}; {} statements and {} packets show it: {}\n{text}",
+                    "{name}: DIFFERENT with seed {seed}; reproduced by {} statements and {} packets: {}\n{text}",
                     small.setup.len(),
                     small.packets.len(),
                     path.display()
@@ -267,9 +268,9 @@ async fn check(name: &str, pair: &Pair, options: &Options) -> Result<bool, Strin
     let all = options.cases * options.packets as u64;
     let ended = match ends {
         0 => String::new(),
-        _ => format!("; {} ended itself at {ends} packets", bmv2::COMMAND),
+        _ => format!("; {} exited after {ends} packets", bmv2::COMMAND),
     };
-    println!("{name}: the same, {compared} of {all} packets compared{ended}");
+    println!("{name}: identical, {compared} of {all} packets compared{ended}");
     Ok(true)
 }
 
@@ -291,7 +292,7 @@ async fn main() -> ExitCode {
         let checked = async {
             let pair = Pair::load(path, options.port)?;
             if queue_fields(&pair.json) {
-                println!("{name}: not compared: it reads queue depths or waiting times");
+                println!("{name}: not compared: program reads queue depths or waiting times");
                 return Ok(true);
             }
             check(&name, &pair, &options).await

@@ -46,7 +46,7 @@ pub struct FabricOptions {
 
 /// By kind.
 fn first_ids() -> String {
-    let ids = DeviceKind::all().map(|kind| format!("{} is {}", kind.name, kind.first_id));
+    let ids = DeviceKind::all().map(|kind| format!("{} {}", kind.name, kind.first_id));
     ids.collect::<Vec<String>>().join(", ")
 }
 
@@ -54,11 +54,11 @@ fn first_ids() -> String {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
     /// No such device.
-    #[error("there is no device {_0}; the first {first_ids}", first_ids = first_ids())]
+    #[error("unknown device {_0}; expected an ID of the scenario (first IDs: {first_ids})", first_ids = first_ids())]
     UnknownDevice(u64),
     /// No such access port.
     #[error(
-        "{device} has no host at port {port}; hosts of edges are at ports from 1 on, of routers after those to neighbours"
+        "{device} has no host at port {port}; expected a host port (edges: from 1; routers: after the ports to neighbours)"
     )]
     UnknownPort {
         /// The switch.

@@ -60,8 +60,8 @@ impl Kind {
 /// A filter that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{term}': {reason}; expected terms with commas between: host, data, signaling, linecard, or patterns with * and ? of captures' \
-     names such as {example}"
+    "'{term}': {reason}; expected comma-separated types (host, data, signaling, linecard) and capture-point patterns with * and ? \
+     (e.g. {example})"
 )]
 pub struct CaptureFilterError {
     /// The term that is wrong.
@@ -109,7 +109,7 @@ impl CaptureFilter {
             if !names.iter().any(|name| pattern.matches(name)) {
                 return Err(wrong(
                     term,
-                    &"neither a kind nor the name of a capture of this scenario",
+                    &"neither a frame type nor a capture point of this scenario",
                 ));
             }
             filter.patterns.push(pattern);

@@ -51,7 +51,7 @@ pub struct CardConfig {
 
 /// Parts that do not fit together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {found}; expected {expected}")]
+#[error("{what}: out of range; expected {expected}, got {found}")]
 pub struct CardConfigError {
     /// The field.
     pub what: &'static str,
@@ -398,17 +398,23 @@ mod tests {
             change(&mut config);
             GateCard::new(config, 0).err().unwrap().to_string()
         };
-        assert_eq!(refusal(|c| c.edge = 2), "edge: 2; expected 0 to 1");
-        assert_eq!(refusal(|c| c.slots = 2), "slots: 2; expected 3 to 4096");
-        assert_eq!(refusal(|c| c.core = 8), "core: 8; expected 0 to 7");
+        assert_eq!(refusal(|c| c.edge = 2), "edge: out of range; expected 0 to 1, got 2");
+        assert_eq!(
+            refusal(|c| c.slots = 2),
+            "slots: out of range; expected 3 to 4096, got 2"
+        );
+        assert_eq!(refusal(|c| c.core = 8), "core: out of range; expected 0 to 7, got 8");
         assert_eq!(
             refusal(|c| (c.core, c.edges) = (7, 128)),
-            "edges: 128; expected 2 to 127"
+            "edges: out of range; expected 2 to 127, got 128"
         );
-        assert_eq!(refusal(|c| c.rate_bps = 0), "rate_bps: 0; expected 1 to 1000000000000");
+        assert_eq!(
+            refusal(|c| c.rate_bps = 0),
+            "rate_bps: out of range; expected 1 to 1000000000000, got 0"
+        );
         assert_eq!(
             refusal(|c| c.limit_bytes = 1499),
-            "limit_bytes: 1499; expected 1500 to 1099511627776"
+            "limit_bytes: out of range; expected 1500 to 1099511627776, got 1499"
         );
     }
 }

@@ -18,9 +18,9 @@ pub struct Invariant {
 
 impl Invariant {
     /// No (source edge, its program, queue, sequence) twice, nor (source, ringlet, queue, sequence) of a ring.
-    pub const DUPLICATE: Invariant = Invariant::new("duplicate", "duplicated");
+    pub const DUPLICATE: Invariant = Invariant::new("duplicate", "duplicate packets");
     /// No packet sent to a port that there is not, or to a host that it is not for, and no message that no card can read.
-    pub const ASTRAY: Invariant = Invariant::new("astray", "packets astray");
+    pub const ASTRAY: Invariant = Invariant::new("astray", "misrouted packets");
 
     /// One by its name in reports, and what a summary calls packets that break it.
     pub(crate) const fn new(name: &'static str, broken: &'static str) -> Invariant {

@@ -159,7 +159,9 @@ impl<T> Deref for Part<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.0.as_deref().expect("what runs of a kind runs where there is one")
+        self.0
+            .as_deref()
+            .expect("code of a network type called on a network without it")
     }
 }
 
@@ -167,6 +169,6 @@ impl<T> DerefMut for Part<T> {
     fn deref_mut(&mut self) -> &mut T {
         self.0
             .as_deref_mut()
-            .expect("what runs of a kind runs where there is one")
+            .expect("code of a network type called on a network without it")
     }
 }

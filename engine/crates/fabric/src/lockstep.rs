@@ -99,16 +99,16 @@ pub trait Controller {
 #[derive(Debug, thiserror::Error)]
 pub enum LockstepError<E> {
     /// The controller failed.
-    #[error("the controller failed: {0}")]
+    #[error("controller failed: {0}")]
     Controller(#[source] E),
     /// It sent a packet to a device that the scenario does not have.
-    #[error("packet-out refused: {0}")]
+    #[error("packet-out rejected: {0}")]
     PacketOut(#[from] FabricError),
     /// Time does not go on in the fabric.
     #[error(transparent)]
     Standstill(#[from] Standstill),
     /// It asked for a deadline that is not in the future, so time would never go on.
-    #[error("the controller asked at {now_ns} ns for a deadline at {deadline_ns} ns; expected a later one")]
+    #[error("controller: deadline in the past; expected one after {now_ns} ns, got {deadline_ns} ns")]
     PastDeadline {
         /// Fabric time.
         now_ns: u64,

@@ -362,7 +362,7 @@ mod tests {
         for input in 0..3 {
             ram.label(0, 256 + input, 1500, 1500);
         }
-        assert_eq!(ram.drop_waiting(6_000), 2, "the first is on its way");
+        assert_eq!(ram.drop_waiting(6_000), 2, "the first is in transmission");
         assert_eq!(ram.drop_waiting(6_000), 0);
         assert_eq!(ram.label(6_000, 256, 1500, 1500).start_ns, 12_000);
         let used = ram.take_use();

@@ -226,7 +226,7 @@ mod tests {
             (arrived, card.lost())
         };
         let (all, lost) = arrive(0.0, 1);
-        assert_eq!((all.len(), lost), (3989, 0), "the others are under way");
+        assert_eq!((all.len(), lost), (3989, 0), "the others are in transmission");
         let (some, lost) = arrive(0.01, 1);
         assert_eq!(some.len() as u64 + lost, 3989);
         assert!((20..60).contains(&lost), "{lost} of 3989");

@@ -12,7 +12,7 @@ pub(crate) const MOST_AT_ONCE: u64 = 10_000_000;
 /// Why a network runs no further.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "time stands still at {at_ns} ns: more than {events} events at this time, the last one: {last}; expected an end of them, this is a mistake of the engine"
+    "simulated time stuck at {at_ns} ns: more than {events} events at this time, last: {last}; this is a bug in the engine"
 )]
 pub struct Standstill {
     /// Fabric time.
@@ -85,7 +85,7 @@ impl Fabric {
             let at = CardAt { of, card };
             let ports = self.nodes.iter();
             let port = ports.filter_map(|node| Some(format!("{}/port{}", node.device, node.port_of(at)?)));
-            format!("card {at:?} of {}", port.last().unwrap_or_else(|| "a host".into()))
+            format!("line card {at:?} of {}", port.last().unwrap_or_else(|| "a host".into()))
         };
         match event {
             Event::Timer { of, card } | Event::Wake { of, card } => format!("{event:?}, {}", of_card(of, card)),
@@ -93,9 +93,9 @@ impl Fabric {
                 LaneEnd::Port { device, port } => format!("{event:?}, at {device}/port{port}"),
                 LaneEnd::Host(host) => {
                     let host = &self.hosts[host];
-                    format!("{event:?}, at the host of {}/port{}", host.device, host.port)
+                    format!("{event:?}, at the host at {}/port{}", host.device, host.port)
                 }
-                LaneEnd::Own { number, .. } => format!("{event:?}, at end {number} of its kind of networks"),
+                LaneEnd::Own { number, .. } => format!("{event:?}, at link end {number} of its network type"),
                 LaneEnd::Outside => format!("{event:?}"),
             },
             event => format!("{event:?}"),
@@ -183,7 +183,7 @@ mod tests {
         assert!(
             found
                 .to_string()
-                .starts_with("time stands still at 7000 ns: more than 1000 events")
+                .starts_with("simulated time stuck at 7000 ns: more than 1000 events")
         );
         fabric.run_until(10_000);
         assert!(!fabric.run_next(u64::MAX) && !fabric.run_until_control(u64::MAX));

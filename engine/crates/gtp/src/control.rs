@@ -76,16 +76,16 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            Reason::Missing => "there is no such file",
-            Reason::Exists => "there is a file of that name already",
+            Reason::Missing => "no such file",
+            Reason::Exists => "file exists already",
             Reason::Forbidden => {
-                "it takes no files, or none of that name; it must be served with --take, and the name's directories be there"
+                "upload not allowed; expected a server with --take and an existing directory for the name"
             }
-            Reason::TooLong => "the file is longer than what it takes",
-            Reason::Busy => "it has too many transfers; try again later",
-            Reason::Storage => "the file cannot be read or written there",
+            Reason::TooLong => "file exceeds the size limit of the receiver (--max-bytes)",
+            Reason::Busy => "too many transfers; try again later",
+            Reason::Storage => "file cannot be read or written at the peer",
             Reason::UnderWay => {
-                "a transfer to this name is under way; one that was cut off ends when nothing was heard of it for --timeout-s of who receives (10 s unless given): try again then"
+                "another transfer to this name is in progress; an interrupted one expires after the --timeout-s of the receiver (default 10 s)"
             }
         })
     }
@@ -159,7 +159,7 @@ pub enum Control<'a> {
 
 /// A message that means nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{what} must be {expected}")]
+#[error("invalid {what}; expected {expected}")]
 pub struct ControlError {
     what: &'static str,
     expected: &'static str,
@@ -178,7 +178,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 
 fn name(bytes: &[u8]) -> Result<&str, ControlError> {
     let is_possible = (1..=MAX_NAME_BYTES).contains(&bytes.len());
-    check(is_possible, "length of a name", "1 to 1024 bytes")?;
+    check(is_possible, "name length", "1 to 1024 bytes")?;
     std::str::from_utf8(bytes).map_err(|_| ControlError {
         what: "name",
         expected: "UTF-8",
@@ -187,8 +187,8 @@ fn name(bytes: &[u8]) -> Result<&str, ControlError> {
 
 /// Block, length and SHA-256 of a file.
 fn entry(bytes: &[u8], block_bytes: u16) -> Result<(u16, u64, Digest), ControlError> {
-    check(bytes.len() >= ENTRY_BYTES, "length of a message", "48 bytes and a name")?;
-    check(block_bytes > 0, "payload of a block", "above 0")?;
+    check(bytes.len() >= ENTRY_BYTES, "message length", "48 bytes plus a name")?;
+    check(block_bytes > 0, "block payload", "above 0")?;
     let digest = Digest(std::array::from_fn(|index| bytes[HEADER_BYTES + 8 + index]));
     Ok((block_bytes, word(bytes, HEADER_BYTES), digest))
 }
@@ -197,7 +197,7 @@ fn nth<T: Copy>(all: &[T], x: u16, what: &'static str) -> Result<T, ControlError
     let found = usize::from(x).checked_sub(1).and_then(|at| all.get(at)).copied();
     found.ok_or(ControlError {
         what,
-        expected: "one that there is",
+        expected: "a known code",
     })
 }
 
@@ -207,12 +207,12 @@ impl<'a> Control<'a> {
     /// # Errors
     /// When it is longer or shorter than its kind, or a field has a value that means nothing.
     pub fn decode(bytes: &'a [u8]) -> Result<(u32, Control<'a>), ControlError> {
-        check(bytes.len() >= HEADER_BYTES, "length of a message", "at least 8 bytes")?;
+        check(bytes.len() >= HEADER_BYTES, "message length", "at least 8 bytes")?;
         check(bytes[0] == IS_CONTROL, "first byte", "0 or 1")?;
         let x = u16::from_be_bytes([bytes[2], bytes[3]]);
         let transfer = u32::from_be_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
         let nothing = || check(x == 0, "reserved field", "0");
-        let exactly = |length: usize| check(bytes.len() == length, "length of a message", "that of its kind");
+        let exactly = |length: usize| check(bytes.len() == length, "message length", "the length of its type");
         let control = match bytes[1] {
             1 => {
                 nothing()?;
@@ -266,7 +266,7 @@ impl<'a> Control<'a> {
                 check(transfer == 0, "transfer", "0")?;
                 Control::Close
             }
-            _ => return Err(check(false, "kind of a message", "1 to 9").unwrap_err()),
+            _ => return Err(check(false, "message type", "1 to 9").unwrap_err()),
         };
         Ok((transfer, control))
     }

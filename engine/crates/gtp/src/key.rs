@@ -17,13 +17,13 @@ pub struct Key(Zeroizing<[u8; KEY_BYTES]>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// Too long, too short, or other characters.
-    #[error("the key has {found}; it must be 64 hexadecimal digits, as `slotwise gtp key` writes them")]
+    #[error("invalid key; expected 64 hexadecimal digits (`slotwise gtp key`), got {found}")]
     Text {
         /// What is there instead.
         found: String,
     },
     /// The system has no random numbers.
-    #[error("the system gives no random numbers")]
+    #[error("system random numbers are not available")]
     Random,
 }
 
@@ -57,7 +57,7 @@ impl Key {
         for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
             let digit = |at: usize| char::from(digits[at]).to_digit(16);
             let (Some(high), Some(low)) = (digit(0), digit(1)) else {
-                let found = "something that is no hexadecimal digit".into();
+                let found = "other characters".into();
                 return Err(KeyError::Text { found });
             };
             *byte = (high << 4 | low) as u8;

@@ -122,13 +122,13 @@ pub enum NodeError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// No such transfer, or it is beyond that.
-    #[error("transfer {0:?} is not there, or beyond that")]
+    #[error("transfer {0:?} is unknown or past this state")]
     Transfer(TransferId),
     /// The channel is not open, or has too many transfers.
-    #[error("channel {0} is not open, or has 64 transfers")]
+    #[error("channel {0} is closed or has 64 transfers")]
     Channel(u32),
     /// A name that cannot be sent.
-    #[error("the name has {0} bytes; it must have 1 to 1024")]
+    #[error("invalid name length; expected 1 to 1024 bytes, got {0}")]
     Name(usize),
 }
 

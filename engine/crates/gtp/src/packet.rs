@@ -109,7 +109,7 @@ pub enum Packet<'a> {
 
 /// A datagram that is none of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{what} is {found}, must be {expected}")]
+#[error("invalid {what}; expected {expected}, got {found}")]
 pub struct PacketError {
     what: &'static str,
     found: u64,
@@ -142,27 +142,27 @@ impl<'a> Packet<'a> {
     pub fn decode(bytes: &'a [u8]) -> Result<Packet<'a>, PacketError> {
         let length = bytes.len() as u64;
         let is_possible = (HEADER_BYTES..=MAX_DATAGRAM_BYTES).contains(&bytes.len());
-        check(is_possible, "length of a datagram", length, "8 to 9000 bytes")?;
+        check(is_possible, "datagram length", length, "8 to 9000 bytes")?;
         check(bytes[1] == VERSION, "version", bytes[1].into(), "1")?;
         let reserved = u16::from_be_bytes([bytes[2], bytes[3]]);
         check(reserved == 0, "reserved field", reserved.into(), "0")?;
         let channel = u32::from_be_bytes(piece(bytes, 4));
-        let exactly = |needed: usize, expected| check(bytes.len() == needed, "length of a datagram", length, expected);
+        let exactly = |needed: usize, expected| check(bytes.len() == needed, "datagram length", length, expected);
         Ok(match bytes[0] {
             HELLO => {
-                exactly(HELLO_BYTES, "64 bytes, of a hello")?;
+                exactly(HELLO_BYTES, "64 bytes (HELLO)")?;
                 let padding = &bytes[HEADER_BYTES + 16..];
-                check(padding.iter().all(|byte| *byte == 0), "padding of a hello", 1, "0")?;
+                check(padding.iter().all(|byte| *byte == 0), "HELLO padding", 1, "0")?;
                 let nonce = piece(bytes, HEADER_BYTES);
                 Packet::Hello { channel, nonce }
             }
             COOKIE => {
-                exactly(COOKIE_PACKET_BYTES, "32 bytes, of a cookie")?;
+                exactly(COOKIE_PACKET_BYTES, "32 bytes (COOKIE)")?;
                 let cookie = cookie(bytes, HEADER_BYTES);
                 Packet::Cookie { channel, cookie }
             }
             OPEN => {
-                exactly(OPEN_BYTES, "96 bytes, of an open")?;
+                exactly(OPEN_BYTES, "96 bytes (OPEN)")?;
                 Packet::Open {
                     channel,
                     nonce: piece(bytes, HEADER_BYTES),
@@ -171,18 +171,13 @@ impl<'a> Packet<'a> {
                 }
             }
             ACCEPT => {
-                exactly(ACCEPT_BYTES, "60 bytes, of an accept")?;
+                exactly(ACCEPT_BYTES, "60 bytes (ACCEPT)")?;
                 let noise = bytes.last_chunk().expect("its length was checked");
                 Packet::Accept { channel, noise }
             }
             SEALED => {
                 let holds = bytes.len() > SEALED_HEADER_BYTES + TAG_BYTES;
-                check(
-                    holds,
-                    "length of a datagram",
-                    length,
-                    "at least 33 bytes, of a sealed one",
-                )?;
+                check(holds, "datagram length", length, "at least 33 bytes (SEALED)")?;
                 Packet::Sealed {
                     channel,
                     number: u64::from_be_bytes(piece(bytes, HEADER_BYTES)),
@@ -190,11 +185,11 @@ impl<'a> Packet<'a> {
                 }
             }
             FULL => {
-                exactly(FULL_BYTES, "40 bytes, of a full one")?;
+                exactly(FULL_BYTES, "40 bytes (FULL)")?;
                 let mac = bytes.last_chunk().expect("its length was checked");
                 Packet::Full { channel, mac }
             }
-            other => return Err(check(false, "kind of a datagram", other.into(), "1 to 6").unwrap_err()),
+            other => return Err(check(false, "datagram type", other.into(), "1 to 6").unwrap_err()),
         })
     }
 

@@ -19,7 +19,7 @@ pub enum NotFair {
     #[error(transparent)]
     NoRates(#[from] LambdaError),
     /// A link carries too much.
-    #[error("link {link} carries {load}, more than its capacity of {capacity}")]
+    #[error("link {link}: load {load} exceeds the capacity {capacity}")]
     Overfull {
         /// Which one.
         link: usize,
@@ -29,7 +29,7 @@ pub enum NotFair {
         capacity: f64,
     },
     /// A session has more than it can use.
-    #[error("session {session} has {rate} but wants {demand}")]
+    #[error("session {session}: rate {rate} exceeds the demand {demand}")]
     AboveDemand {
         /// Which one.
         session: usize,
@@ -39,7 +39,9 @@ pub enum NotFair {
         demand: f64,
     },
     /// A session could have more without taking any from one that has no more than it.
-    #[error("session {session} has {rate}, not all it wants, and no full link on which it has the most by its weight")]
+    #[error(
+        "session {session}: rate {rate} is below the demand, and no saturated link gives it the largest weighted rate"
+    )]
     NoBound {
         /// Which one.
         session: usize,

@@ -141,7 +141,7 @@ fn check_session(index: usize, session: &FluidSession) -> Result<(), LambdaError
             index,
             session.join_ns,
             0,
-            "0, as it sends since ever",
+            "0 for a session with an initial rate",
         )?;
     }
     Ok(())

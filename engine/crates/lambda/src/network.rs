@@ -42,7 +42,7 @@ impl Session {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LambdaError {
     /// An amount out of its range.
-    #[error("{what} {index} is {value}; it must be {range}")]
+    #[error("{what} {index}: out of range; expected {range}, got {value}")]
     BadAmount {
         /// "capacity of link" for example.
         what: &'static str,
@@ -54,13 +54,13 @@ pub enum LambdaError {
         range: &'static str,
     },
     /// A session without links would have no bound.
-    #[error("session {session} crosses no link; it must cross at least one")]
+    #[error("session {session}: no links; expected at least one")]
     NoLink {
         /// Which one.
         session: usize,
     },
     /// A session crosses a link that there is not, or one twice.
-    #[error("session {session} crosses link {link}: it must be one of the {links} links, and crossed once")]
+    #[error("session {session}: link {link} is unknown or repeated; expected each of the {links} links at most once")]
     BadLink {
         /// Which session.
         session: usize,
@@ -70,7 +70,7 @@ pub enum LambdaError {
         links: usize,
     },
     /// Not one rate for each session.
-    #[error("{rates} rates for {sessions} sessions")]
+    #[error("{rates} rates for {sessions} sessions; expected one per session")]
     Rates {
         /// Rates that were given.
         rates: usize,

@@ -361,14 +361,14 @@ fn what_cannot_run_is_refused() {
     };
     assert_eq!(
         refused(&[bad], &[], default),
-        "interval in ns of link 0 is 0; it must be finite and above 0"
+        "interval in ns of link 0: out of range; expected finite and above 0, got 0"
     );
     let bad = Node {
         phase_ns: 51 * MS,
         ..node(50)
     };
     assert!(refused(&[node(50), bad], &[], default).contains("phase in ns of link 1"));
-    assert!(refused(&two, &[session(0, 2, 1)], default).contains("session 0 crosses link 2"));
+    assert!(refused(&two, &[session(0, 2, 1)], default).contains("session 0: link 2"));
     let mut bad = session(0, 1, 1);
     bad.leave_ns = Some(0);
     assert!(refused(&two, &[bad], default).contains("end in ns of session 0"));
@@ -385,5 +385,5 @@ fn what_cannot_run_is_refused() {
         lost_grants: 1.0,
         ..default
     };
-    assert!(refused(&two, &[], all_lost).contains("part of grants that are lost"));
+    assert!(refused(&two, &[], all_lost).contains("grant loss ratio"));
 }

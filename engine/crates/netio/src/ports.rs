@@ -18,7 +18,7 @@ use crate::wait::wait;
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
     /// The interface does not exist, or raw sockets are not allowed.
-    #[error("interface {interface}: {source}; it must exist, and raw sockets need root (CAP_NET_RAW)")]
+    #[error("interface {interface}: {source}; expected an existing interface and root (CAP_NET_RAW)")]
     Open {
         /// Its name.
         interface: String,
@@ -26,7 +26,7 @@ pub enum PortError {
         source: io::Error,
     },
     /// No event descriptor.
-    #[error("cannot set up the ports' loop: {0}")]
+    #[error("cannot start the event loop of the ports: {0}")]
     Loop(#[from] io::Error),
 }
 

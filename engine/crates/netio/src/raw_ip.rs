@@ -16,10 +16,10 @@ const SOCKET_BUFFER_BYTES: libc::c_int = 8 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum RawIpError {
     /// Not allowed.
-    #[error("raw IP socket: {0}; it needs root (CAP_NET_RAW)")]
+    #[error("raw IP socket: {0}; expected root (CAP_NET_RAW)")]
     Open(io::Error),
     /// Not an address of this host.
-    #[error("address {address}: {source}; it must be an IPv4 address of this host")]
+    #[error("address {address}: {source}; expected an IPv4 address of this host")]
     Local {
         /// The address.
         address: Ipv4Addr,
@@ -27,7 +27,7 @@ pub enum RawIpError {
         source: io::Error,
     },
     /// No way to the peer.
-    #[error("peer {address}: {source}; it must be a unicast address to which there is a route")]
+    #[error("peer {address}: {source}; expected a unicast address with a route")]
     Peer {
         /// The peer.
         address: Ipv4Addr,

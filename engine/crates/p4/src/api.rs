@@ -16,7 +16,9 @@ pub enum LoadError {
         reason: String,
     },
     /// It would take more memory than [`crate::Limits`] allow.
-    #[error("{path}: up to here the program needs {needed_bytes} bytes of memory; it may take {limit_bytes}")]
+    #[error(
+        "{path}: program too large at this point; expected at most {limit_bytes} bytes of memory, got {needed_bytes}"
+    )]
     TooLarge {
         /// JSON pointer to what is one too many; empty for the whole file.
         path: String,

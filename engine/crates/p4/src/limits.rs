@@ -202,7 +202,7 @@ impl Drop for Held {
 /// What a [`Memory`] does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "with this, programs and what controllers added would need {needed_bytes} bytes of memory; together they may take {limit_bytes}"
+    "memory limit exceeded by programs and controller state; expected at most {limit_bytes} bytes, got {needed_bytes}"
 )]
 pub struct OutOfMemory {
     /// In all, with what was asked for.

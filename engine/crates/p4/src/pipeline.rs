@@ -218,9 +218,9 @@ impl Pipeline {
     fn give_up(&mut self) {
         self.aborted_packets += 1;
         let reason = if self.persistent.work_left == 0 {
-            "given up: more work than one packet may make"
+            "aborted: work limit per packet exceeded"
         } else {
-            "given up: an assertion failed, or an action looped"
+            "aborted: assertion failed or action looped"
         };
         self.persistent.note(|| TraceEvent::Dropped { reason });
     }

@@ -326,7 +326,7 @@ impl fmt::Display for TraceEvent {
             TraceEvent::Dropped { reason } => write!(f, "dropped: {reason}"),
             TraceEvent::Copied { by, id, copies } => write!(f, "{copies} copies by {by} {id}"),
             TraceEvent::Again { how } => write!(f, "{how}"),
-            TraceEvent::Truncated => write!(f, "(more happened than a trace keeps)"),
+            TraceEvent::Truncated => write!(f, "(trace truncated)"),
         }
     }
 }

@@ -18,14 +18,14 @@ pub(crate) fn canonical(bytes: &[u8]) -> Bits {
 pub(crate) fn parse(bytes: &[u8], width: u32) -> Result<Bits, ApiError> {
     if bytes.is_empty() && width > 0 {
         return Err(ApiError::out_of_range(format!(
-            "empty binary string where bit<{width}> is wanted"
+            "empty binary string; expected bit<{width}>"
         )));
     }
     let value = canonical(bytes);
     let length = bit_length(&value);
     if length > u64::from(width) {
         return Err(ApiError::out_of_range(format!(
-            "value needs {length} bits where bit<{width}> is wanted"
+            "value too large; expected bit<{width}>, got {length} bits"
         )));
     }
     Ok(value)
@@ -44,7 +44,7 @@ pub(crate) fn parse_decimal(text: &[u8]) -> Result<Bits, ApiError> {
     };
     if !is_number {
         return Err(ApiError::invalid(
-            "a string for controllers (sdn_string) is the number in decimal; expected digits without leading zeros",
+            "invalid sdn_string; expected a decimal number without leading zeros",
         ));
     }
     let mut value = vec![0u8];
@@ -96,7 +96,7 @@ pub(crate) fn canonical_signed(bytes: &[u8], width: u32) -> Bits {
 pub(crate) fn parse_signed(bytes: &[u8], width: u32) -> Result<Bits, ApiError> {
     let (Some(first), Ok(given)) = (bytes.first(), u32::try_from(bytes.len() * 8)) else {
         return Err(ApiError::out_of_range(format!(
-            "binary string of {} bytes where int<{width}> is wanted",
+            "binary string of {} bytes; expected int<{width}>",
             bytes.len()
         )));
     };

@@ -29,20 +29,20 @@ impl Shared {
         if action == Action::Commit {
             if request.config.is_some() {
                 return Err(ApiError::invalid(
-                    "COMMIT takes no configuration: it realizes the saved one",
+                    "COMMIT with a configuration; expected none: it realizes the saved one",
                 ));
             }
             let mut control = device.control.lock().await;
             self.authorize_config(device, &request)?;
             let staged = control.staged.take();
             let (installed, pipeline) =
-                staged.ok_or_else(|| ApiError::not_found("there is no saved configuration: VERIFY_AND_SAVE one"))?;
+                staged.ok_or_else(|| ApiError::not_found("no saved configuration; expected VERIFY_AND_SAVE first"))?;
             return self.commit(device, &mut control, installed, pipeline).await;
         }
         let config = request
             .config
             .take()
-            .ok_or_else(|| ApiError::invalid("the request has no configuration"))?;
+            .ok_or_else(|| ApiError::invalid("request without a configuration"))?;
         // Reads, writes and elections go on while a program is compiled.
         let (installed, pipeline) = self.compiler.verify(config, device.pipeline_config.clone()).await?;
         let mut control = device.control.lock().await;
@@ -71,7 +71,9 @@ impl Shared {
         if access.may_configure() {
             return Ok(());
         }
-        Err(ApiError::denied(format!("role {role:?} may not set the pipeline")))
+        Err(ApiError::denied(format!(
+            "role {role:?} is not allowed to set the pipeline"
+        )))
     }
 
     /// Puts a configuration in force.
@@ -143,7 +145,7 @@ impl Shared {
     ) -> Result<Option<Answer>, ApiError> {
         let mut control = self.device(request.device_id)?.control.lock().await;
         let wanted = ResponseType::try_from(request.response_type)
-            .map_err(|_| ApiError::invalid(format!("response type {} is not known", request.response_type)))?;
+            .map_err(|_| ApiError::invalid(format!("unknown response type {}", request.response_type)))?;
         let Some(installed) = control.current() else {
             return Ok(None);
         };

@@ -85,7 +85,7 @@ impl Installed {
             .as_ref()
             .ok_or_else(|| ApiError::invalid("configuration without P4Info"))?;
         let program = programs.get(&device_config::json(&device_config)).map_err(|error| {
-            let message = format!("p4_device_config is not a BMv2 JSON that runs here: {error}");
+            let message = format!("p4_device_config: unsupported BMv2 JSON: {error}");
             match error {
                 LoadError::TooLarge { .. } | LoadError::OutOfMemory(_) => ApiError::exhausted(message),
                 LoadError::Invalid { .. } => ApiError::invalid(message),
@@ -205,7 +205,7 @@ fn with_last(array: &Array) -> Option<(&Array, usize)> {
 }
 
 fn mismatch(error: &dyn std::fmt::Display) -> ApiError {
-    ApiError::invalid(format!("P4Info does not fit p4_device_config: {error}"))
+    ApiError::invalid(format!("P4Info does not match p4_device_config: {error}"))
 }
 
 impl Device {

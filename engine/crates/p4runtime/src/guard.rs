@@ -117,7 +117,8 @@ where
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let is_guest = !self.policy.admits(request.headers());
         if is_guest && !self.policy.takes_guests {
-            let status = Status::unauthenticated("this server is for its own controller: show its token");
+            let status =
+                Status::unauthenticated("missing or invalid token: this server accepts only its own controller");
             return Box::pin(async move { Ok(status.into_http()) });
         }
         let caller = Caller::of(request.extensions());
@@ -125,7 +126,8 @@ where
         let method = request.uri().path().rsplit('/').next().unwrap_or_default();
         let takes_large = matches!(method, "Write" | "SetForwardingPipelineConfig");
         if is_guest && takes_large {
-            let status = Status::permission_denied("others than the run's own controller may only read");
+            let status =
+                Status::permission_denied("read-only access: writes are reserved for the run's own controller");
             return Box::pin(async move { Ok(status.into_http()) });
         }
         let is_stream = method == "StreamChannel";
@@ -322,7 +324,7 @@ impl HttpBody for GuardedBody {
             Poll::Pending => {
                 let deadline = body.deadline.as_mut().map(|deadline| deadline.as_mut().poll(context));
                 if deadline.is_some_and(|deadline| deadline.is_ready()) {
-                    let message = "the message was not complete in time";
+                    let message = "message not complete in time";
                     return Poll::Ready(Some(Err(Status::deadline_exceeded(message))));
                 }
                 Poll::Pending
@@ -340,7 +342,7 @@ impl HttpBody for GuardedBody {
 }
 
 fn too_much() -> Status {
-    Status::resource_exhausted("too much is being received at once; send it later")
+    Status::resource_exhausted("receive buffer full; retry later")
 }
 
 /// Where messages begin and end.
@@ -387,7 +389,7 @@ impl Framing {
         let [_, length @ ..] = self.prefix;
         let (length, max_bytes) = (u32::from_be_bytes(length) as usize, self.max_bytes);
         if length > max_bytes {
-            let message = format!("a message of {length} bytes; at most {max_bytes} are taken");
+            let message = format!("message too large; expected at most {max_bytes} bytes, got {length}");
             return Err(Status::resource_exhausted(message));
         }
         (self.begun, self.missing) = (0, length);

@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(take(&queue), "2 (4) 5 (6)");
         queue.tick(7);
         assert_eq!(take(&queue), "(7)", "the task is not through yet");
-        assert!(queue.done(0, Some(20)), "who sleeps hears of it");
+        assert!(queue.done(0, Some(20)), "the sleeping thread is notified");
         assert_eq!((queue.tick(19), take(&queue).as_str()), (Some(20), ""));
         assert!(!queue.done(0, Some(20)));
         assert_eq!((queue.tick(20), take(&queue).as_str()), (None, "(20)"));

@@ -162,7 +162,9 @@ impl Link {
     ) -> Result<(), ApiError> {
         if !self.roles.contains_key(role_name) {
             if role_name.len() > MAX_ROLE_NAME || self.roles.len() >= MAX_ROLES && !self.forget_a_role() {
-                let limits = format!("a device takes {MAX_ROLES} roles with names of up to {MAX_ROLE_NAME} bytes");
+                let limits = format!(
+                    "role limit exceeded; expected at most {MAX_ROLES} roles with names of at most {MAX_ROLE_NAME} bytes"
+                );
                 return Err(ApiError::exhausted(limits));
             }
         }
@@ -467,9 +469,9 @@ impl Role {
             }
             let code = self.election.status_for(stream);
             let message = match code {
-                tonic::Code::Ok => "you are the primary",
-                tonic::Code::AlreadyExists => "you are a backup; another controller is the primary",
-                _ => "there is no primary",
+                tonic::Code::Ok => "primary controller",
+                tonic::Code::AlreadyExists => "backup controller; another controller is the primary",
+                _ => "backup controller; there is no primary",
             };
             let status = rpc::Status {
                 code: code.into(),
@@ -515,7 +517,7 @@ impl Member {
 
     /// Others need its place.
     fn end(&self) {
-        let message = "this role has many streams, or the device many roles: one that never was primary made room";
+        let message = "stream closed: too many streams of the role, or too many roles; streams that never were primary are closed first";
         self.client.sender.cut(Status::resource_exhausted(message));
     }
 }

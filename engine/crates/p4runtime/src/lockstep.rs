@@ -58,7 +58,7 @@ const GIVE_UP_PERIOD: Duration = Duration::from_millis(50);
 #[derive(Debug, thiserror::Error)]
 pub enum LockstepError {
     /// There is a reason not to wait.
-    #[error("{reason} (turn {sequence})")]
+    #[error("{reason} (step {sequence})")]
     GivenUp {
         /// Turn that the controller owes.
         sequence: u64,
@@ -66,7 +66,7 @@ pub enum LockstepError {
         reason: String,
     },
     /// Nothing was heard for the patience given.
-    #[error("the controller did not answer turn {sequence} within {patience:?}")]
+    #[error("controller: no answer to step {sequence} within {patience:?}")]
     Timeout {
         /// Turn that it owes.
         sequence: u64,
@@ -74,7 +74,7 @@ pub enum LockstepError {
         patience: Duration,
     },
     /// The last primary's stream ended.
-    #[error("the controller left during turn {sequence}")]
+    #[error("controller: disconnected during step {sequence}")]
     ControllerLeft {
         /// Turn that it owes.
         sequence: u64,
@@ -88,13 +88,13 @@ pub enum LockstepError {
         delivery: Delivery,
     },
     /// The controller's stream is full of unread messages.
-    #[error("the controller does not read its streams (turn {sequence})")]
+    #[error("controller: not reading its streams (step {sequence})")]
     Congested {
         /// Turn that could not be announced.
         sequence: u64,
     },
     /// `Done` for another turn than the one that runs.
-    #[error("the controller answered turn {given}; it is turn {expected}")]
+    #[error("controller: answer to the wrong step; expected {expected}, got {given}")]
     WrongTurn {
         /// Sequence in its `Done`.
         given: u64,
@@ -102,7 +102,7 @@ pub enum LockstepError {
         expected: u64,
     },
     /// More packet-outs came than `Done` counts.
-    #[error("{received} packet-outs came, but the controller says that it sent {declared}")]
+    #[error("controller: packet-out count mismatch; expected {declared}, got {received}")]
     PacketOutCount {
         /// Since the connection began.
         received: u64,

@@ -197,7 +197,7 @@ impl<T: Message> Outbox<T> {
                 Ok(acquired) => permit = acquired,
                 Err(_) => {
                     self.cut(if has_room {
-                        Status::resource_exhausted("clients have too much unread; read later")
+                        Status::resource_exhausted("too much unread data of all clients; retry later")
                     } else {
                         too_slow(patience)
                     });
@@ -275,7 +275,7 @@ impl<T: Message> Outbox<T> {
 
 fn too_slow(patience: Duration) -> Status {
     Status::resource_exhausted(format!(
-        "the client has read nothing for {} s although something was sent to it",
+        "client not reading: no data read for {} s",
         patience.as_secs_f64()
     ))
 }

@@ -100,7 +100,7 @@ impl Shape {
             (Shape::Text, Some(Data::Bitstring(value))) => bits::parse_decimal(value),
             (Shape::Bool, Some(Data::Bool(value))) => Ok(vec![u8::from(*value)]),
             _ => Err(ApiError::invalid(format!(
-                "the data is not of the type in P4Info, {self:?}"
+                "data type mismatch; expected {self:?} as in P4Info"
             ))),
         }
     }

@@ -30,7 +30,7 @@ impl ControllerHeader {
         }
         if bits > MAX_BYTES * 8 {
             return Err(ApiError::invalid(format!(
-                "{bits} bits are more than {MAX_BYTES} bytes"
+                "{bits} bits; expected at most {MAX_BYTES} bytes"
             )));
         }
         Ok(ControllerHeader {
@@ -69,7 +69,7 @@ impl ControllerHeader {
                 }
                 (Some(_), Some(_)) => {
                     return Err(ApiError::invalid(format!(
-                        "packet-out metadata {} is there twice",
+                        "duplicate packet-out metadata {}",
                         field.name
                     )));
                 }
@@ -177,13 +177,16 @@ mod tests {
         );
         let wrong: [(&[PacketMetadata], &str); 4] = [
             (&[item(1, &[3])], "cookie is missing"),
-            (&[item(1, &[3]), item(1, &[3]), item(3, &[9])], "port is there twice"),
-            (&[item(1, &[2, 0]), item(3, &[9])], "port: value needs 10 bits"),
+            (
+                &[item(1, &[3]), item(1, &[3]), item(3, &[9])],
+                "duplicate packet-out metadata port",
+            ),
+            (&[item(1, &[2, 0]), item(3, &[9])], "port: value too large"),
             (&[item(1, &[3]), item(3, &[9]), item(7, &[1])], "no metadata with id 7"),
         ];
         for (metadata, message) in wrong {
             let error = header().encode(metadata, &[]).unwrap_err();
-            assert!(error.message.contains(message), "{error} should say {message}");
+            assert!(error.message.contains(message), "{error}: expected {message}");
         }
     }
 

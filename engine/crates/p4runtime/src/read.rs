@@ -48,9 +48,7 @@ impl Shared {
         let device = self.device(request.device_id)?;
         let (queries, most) = (request.entities.len(), self.limits.queries);
         if queries > most {
-            return Err(
-                ApiError::exhausted(format!("{queries} entities in one read; at most {most} are taken")).into(),
-            );
+            return Err(ApiError::exhausted(format!("{queries} entities in one Read; expected at most {most}")).into());
         }
         let access = device.link().access(&request.role);
         let info = device
@@ -117,7 +115,7 @@ impl Shared {
         loop {
             let current = control.current().ok_or_else(|| SliceError::Ended(no_config()))?;
             if !Arc::ptr_eq(&current.info, info) {
-                let message = "another forwarding pipeline config has come while this one was being read";
+                let message = "the forwarding pipeline config changed during the read";
                 return Err(SliceError::Ended(ApiError::aborted(message)));
             }
             let finding = if selection.asks_pipeline() {

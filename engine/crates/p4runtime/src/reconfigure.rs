@@ -164,7 +164,7 @@ pub(crate) fn carry_books(from: &P4Info, to: &P4Info, books: &Books) -> Result<B
 /// Fills a fresh pipeline with the state of the one in force, which stays as it is. The books of `new` are carried
 /// already.
 pub(crate) fn copy_state(from: &P4Info, old: &Pipeline, new: &mut State<'_>) -> Result<(), ApiError> {
-    let at = |error: ApiError| error.at("state cannot be carried over");
+    let at = |error: ApiError| error.at("state cannot be preserved");
     copy_objects(from, old, new.pipeline).map_err(at)?;
     entity::refresh_ports(new).map_err(at)?;
     for table in from.tables.values() {

@@ -62,12 +62,12 @@ impl Access {
         if config.type_url.rsplit('/').next() != Some(TYPE_NAME) {
             let given = &config.type_url;
             return Err(ApiError::invalid(format!(
-                "role.config is {given:?}; {TYPE_NAME} is what is taken"
+                "role.config: unsupported type; expected {TYPE_NAME}, got {given:?}"
             )));
         }
         let too_large = |given: String| {
             ApiError::exhausted(format!(
-                "role.config has {given}; at most {MAX_OBJECTS} objects in {MAX_CONFIG_BYTES} bytes are taken"
+                "role.config: too large; expected at most {MAX_OBJECTS} objects in {MAX_CONFIG_BYTES} bytes, got {given}"
             ))
         };
         if config.value.len() > MAX_CONFIG_BYTES {

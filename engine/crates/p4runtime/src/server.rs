@@ -110,7 +110,7 @@ pub enum StartError {
     #[error("TLS: {0}")]
     Tls(#[source] tonic::transport::Error),
     /// Two devices with one id.
-    #[error("device {0} is there twice")]
+    #[error("duplicate device {0}")]
     DuplicateDevice(u64),
     /// The initial program does not run here.
     #[error("device {device_id}: {source}")]

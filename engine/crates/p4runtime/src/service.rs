@@ -76,7 +76,7 @@ impl Shared {
     pub fn device(&self, id: u64) -> Result<&Device, ApiError> {
         self.devices
             .get(&id)
-            .ok_or_else(|| ApiError::not_found(format!("there is no device {id}")))
+            .ok_or_else(|| ApiError::not_found(format!("unknown device {id}")))
     }
 
     /// Changes what writes refer to; notifications follow what has changed.
@@ -186,7 +186,7 @@ impl Shared {
             Ok(Atomicity::RollbackOnError | Atomicity::DataplaneAtomic) => true,
             Err(_) => {
                 let given = request.atomicity;
-                return Err(ApiError::invalid(format!("atomicity {given} is not known")).into());
+                return Err(ApiError::invalid(format!("unknown atomicity {given}")).into());
             }
         };
         let info = control.current().ok_or_else(no_config)?.info.clone();
@@ -233,7 +233,7 @@ where
     };
     tokio::spawn(call)
         .await
-        .unwrap_or_else(|error| Err(Status::internal(format!("the call ended early: {error}"))))
+        .unwrap_or_else(|error| Err(Status::internal(format!("call aborted: {error}"))))
 }
 
 #[tonic::async_trait]
@@ -250,14 +250,14 @@ impl P4Runtime for Service {
     async fn read(&self, request: Request<v1::ReadRequest>) -> Result<Response<Self::ReadStream>, Status> {
         let (sender, replies) = self.0.outbox(READ_QUEUE);
         let ending = sender.clone();
-        let end = Arc::new(move || ending.cut(Status::resource_exhausted("others read, too; read later")));
+        let end = Arc::new(move || ending.cut(Status::resource_exhausted("too many concurrent reads; retry later")));
         let reading = self
             .0
             .reads
             .take(&Caller::of(request.extensions()), 1, end)
             .map_err(|Full| {
                 let reads = self.0.limits.reads;
-                Status::resource_exhausted(format!("{reads} reads are under way; read later"))
+                Status::resource_exhausted(format!("{reads} reads in progress; retry later"))
             })?;
         let shared = self.0.clone();
         let (request, received) = taken(request);

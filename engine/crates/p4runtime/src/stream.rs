@@ -113,9 +113,7 @@ impl<'a> Session<'a> {
                 (result, Details::Other(v1::StreamOtherError { other: Some(other) }))
             }
             None => {
-                let result = Err(ApiError::invalid(
-                    "stream message without content that this server knows",
-                ));
+                let result = Err(ApiError::invalid("stream message of an unknown type"));
                 (result, Details::Other(v1::StreamOtherError::default()))
             }
         };
@@ -136,7 +134,9 @@ impl<'a> Session<'a> {
         let access = Access::parse(&role)?;
         #[expect(deprecated, reason = "clients of P4Runtime 1.2 and before name roles by number")]
         if role.id != 0 {
-            return Err(ApiError::invalid("numeric role ids are not supported: use role.name"));
+            return Err(ApiError::invalid(
+                "numeric role IDs are not supported; expected role.name",
+            ));
         }
         let device = self.shared.device(update.device_id)?;
         match &self.member {
@@ -155,7 +155,7 @@ impl<'a> Session<'a> {
         }
         let mut presence = device.presence.subscribe();
         let waited = presence.wait_for(|is_there| *is_there).await;
-        waited.map_err(|_| ApiError::unavailable("the server ends"))?;
+        waited.map_err(|_| ApiError::unavailable("server shutting down"))?;
         // A new primary is told after the writes of the one before it.
         let in_flight = device.control.lock().await;
         // Without one, a stream is never primary.
@@ -165,7 +165,7 @@ impl<'a> Session<'a> {
         for (name, other) in others {
             if let Some(id) = other.conflict(&access) {
                 return Err(ApiError::invalid(format!(
-                    "object {id:#010x} is exclusive, and role {name:?} has it too"
+                    "exclusive object {id:#010x} is already held by role {name:?}"
                 )));
             }
         }
@@ -182,7 +182,7 @@ impl<'a> Session<'a> {
         let (device, role) = self
             .member
             .as_ref()
-            .ok_or_else(|| ApiError::denied("arbitration has to come first on a stream"))?;
+            .ok_or_else(|| ApiError::denied("stream without arbitration; expected it first"))?;
         if !device.link().is_primary(role, self.stream) {
             return Err(ApiError::denied(format!(
                 "not the primary controller of device {}",
@@ -196,18 +196,16 @@ impl<'a> Session<'a> {
         let frame = self.primary_of().and_then(|(device, _)| {
             let length = packet.payload.len();
             if length > MAX_PAYLOAD_BYTES {
-                let limit = format!("packet-out of {length} bytes; at most {MAX_PAYLOAD_BYTES} are taken");
+                let limit = format!("packet-out too large; expected at most {MAX_PAYLOAD_BYTES} bytes, got {length}");
                 return Err(ApiError::invalid(limit));
             }
             let info = device.link().info.clone();
-            let info = info.ok_or_else(|| ApiError::failed_precondition("the device has no pipeline yet"))?;
+            let info = info.ok_or_else(|| ApiError::failed_precondition("no pipeline configured"))?;
             let frame = match &info.packet_out {
                 Some(header) => header.encode(&packet.metadata, &packet.payload)?,
                 None if packet.metadata.is_empty() => packet.payload.clone(),
                 None => {
-                    return Err(ApiError::invalid(
-                        "P4Info has no packet_out header, so there is no metadata",
-                    ));
+                    return Err(ApiError::invalid("metadata without a packet_out header in P4Info"));
                 }
             };
             Ok((device.id, frame))
@@ -258,7 +256,7 @@ impl<'a> Session<'a> {
             return Err(ApiError::unimplemented(format!("{:?} is not {DONE}", other.type_url)));
         }
         if !self.shared.lock_step {
-            return Err(ApiError::failed_precondition("this server does not run in lock step"));
+            return Err(ApiError::failed_precondition("this server does not run in lockstep"));
         }
         let done = Done::decode(other.value.as_slice())
             .map_err(|error| ApiError::invalid(format!("not a {DONE}: {error}")))?;

@@ -135,7 +135,7 @@ impl Walk {
         while !rest.is_empty() && !self.is_malformed && !self.stack.is_empty() {
             self.is_malformed = self.step(&mut rest).is_err();
             if self.updates > MAX_UPDATES {
-                let message = format!("more than {MAX_UPDATES} updates in one write; send several");
+                let message = format!("too many updates; expected at most {MAX_UPDATES} per Write");
                 return Err(Status::resource_exhausted(message));
             }
         }
@@ -144,7 +144,7 @@ impl Walk {
 
     /// It has come whole: whom it is from, if it is a call that says so.
     pub fn finish(&self) -> Result<Option<Head>, Status> {
-        let malformed = || Status::new(Code::InvalidArgument, "the message is not what this method takes");
+        let malformed = || Status::new(Code::InvalidArgument, "malformed request message");
         let is_whole = self.stack.is_empty() && matches!(self.at, At::Tag(Varint { shift: 0, .. }));
         if self.root.is_some() && (self.is_malformed || !is_whole) {
             return Err(malformed());

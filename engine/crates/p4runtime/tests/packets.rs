@@ -149,7 +149,7 @@ async fn headers_with_translated_types_are_laid_out_as_the_program_has_them() {
     info.controller_packet_metadata[0].metadata[0].name = "nowhere".to_owned();
     let refused = primary.set_config(VerifyAndCommit, Some(strange)).await.unwrap_err();
     assert_eq!(refused.code(), Code::InvalidArgument);
-    assert!(refused.message().contains("no header type"), "{refused}");
+    assert!(refused.message().contains("unique header type"), "{refused}");
 }
 
 #[tokio::test]

@@ -87,7 +87,7 @@ pub fn read(bytes: Vec<u8>, mut table: Table) -> Result<Table> {
     let wanted = schema(&table)?;
     if file.metadata().file_metadata().schema_descr().root_schema() != wanted.as_ref() {
         let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-        let expected = format!("other columns; expected {}, {}", table.key, columns.join(", "));
+        let expected = format!("unexpected columns; expected {}, {}", table.key, columns.join(", "));
         return Err(ParquetError::General(expected));
     }
     for group in 0..file.num_row_groups() {
@@ -95,7 +95,7 @@ pub fn read(bytes: Vec<u8>, mut table: Table) -> Result<Table> {
         let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(usize::MAX);
         if rows > MAX_ROWS {
             return Err(ParquetError::General(format!(
-                "{rows} rows; expected at most {MAX_ROWS}"
+                "too many rows; expected at most {MAX_ROWS}, got {rows}"
             )));
         }
         for column in 0..group.num_columns() {
@@ -115,7 +115,7 @@ pub fn read(bytes: Vec<u8>, mut table: Table) -> Result<Table> {
                     reader.read_records(rows, None, None, &mut numbers)?;
                     table.numbers[column - 1].extend(numbers.into_iter().map(f64::from));
                 }
-                _ => return Err(ParquetError::General("a column of another type".into())),
+                _ => return Err(ParquetError::General("column of an unexpected type".into())),
             }
         }
     }

@@ -146,7 +146,7 @@ pub struct Distribution {
 
 fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected a run's name, or a list of them")]
+    #[serde(untagged, expecting = "expected a run name or a list of run names")]
     enum Names {
         One(String),
         Several(Vec<String>),
@@ -313,20 +313,16 @@ fn mismatch(place: impl Into<String>, reason: impl Into<String>, expected: impl 
 /// Checks what a plot alone can have wrong.
 fn check_plot(place: &str, plot: &Plot) -> Result<(), ExperimentError> {
     if plot.runs.is_empty() {
-        return Err(mismatch(place, "a plot of no run", "one or more names of runs"));
+        return Err(mismatch(place, "plot without runs", "at least one run name"));
     }
     let table = plot.what.table.empty();
     if plot.top.is_some_and(|top| top <= plot.bottom) {
-        return Err(mismatch(
-            place,
-            "a plot whose top is not above its bottom",
-            "a larger top",
-        ));
+        return Err(mismatch(place, "plot: 'top' is not above 'bottom'", "a larger 'top'"));
     }
     match plot.percent_of.map(PercentOf::column) {
         Some(of) if table.column(of).is_none() => {
             let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-            let reason = format!("there is no column '{of}' to draw percent of");
+            let reason = format!("unknown column '{of}' in 'percent_of'");
             Err(mismatch(place, reason, columns.join(", ")))
         }
         _ => Ok(()),
@@ -341,7 +337,7 @@ fn check_columns(place: &str, what: &Selection) -> Result<(), ExperimentError> {
     match named.find(|name| table.column(name).is_none()) {
         Some(name) => {
             let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-            let reason = format!("there is no column '{name}'");
+            let reason = format!("unknown column '{name}'");
             Err(mismatch(place, reason, columns.join(", ")))
         }
         None => Ok(()),
@@ -360,10 +356,10 @@ impl Experiment {
             let place = format!("entry '{}'", entry.id);
             let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
             if entry.id.is_empty() || !entry.id.chars().all(plain) {
-                return Err(mismatch(place, "not a plain name", "letters, digits, '.', '_' and '-'"));
+                return Err(mismatch(place, "invalid name", "letters, digits, '.', '_' and '-'"));
             }
             if !ids.insert(&entry.id) {
-                return Err(mismatch(place, "a second entry of this name", "a name of its own"));
+                return Err(mismatch(place, "duplicate entry name", "a unique name"));
             }
             let drawings = [
                 entry.plot.is_some(),
@@ -373,8 +369,8 @@ impl Experiment {
             if drawings.into_iter().filter(|is_one| *is_one).count() > 1 {
                 return Err(mismatch(
                     place,
-                    "more than one drawing",
-                    "a plot, a sweep or a distribution",
+                    "more than one figure",
+                    "one of plot, sweep and distribution",
                 ));
             }
             for (run, what) in entry.looks_at() {
@@ -388,14 +384,10 @@ impl Experiment {
                 let seeds = fact.measurements().filter_map(|of| experiment.runs.get(of.run));
                 let seeds: BTreeSet<u32> = seeds.map(|run| run.seeds).collect();
                 if seeds.len() > 1 {
-                    return Err(mismatch(place, "runs of different numbers of seeds", "as many of both"));
+                    return Err(mismatch(place, "runs with different numbers of seeds", "equal numbers"));
                 }
                 if fact.from_s >= fact.to_s || fact.band[0] > fact.band[1] {
-                    return Err(mismatch(
-                        place,
-                        "a time or band that is empty",
-                        "the smaller number first",
-                    ));
+                    return Err(mismatch(place, "empty time range or band", "the smaller number first"));
                 }
             }
         }
@@ -422,7 +414,7 @@ impl Experiment {
     pub(crate) fn formula(&self, place: &str, text: &str) -> Result<Formula, ExperimentError> {
         let quantities = self.quantities.keys().map(String::as_str).collect();
         let runs = self.runs.keys().map(String::as_str).collect();
-        let expected = "quantities of runs, QUANTITY(RUN ...), numbers, + - * / and functions";
+        let expected = "quantities of runs (QUANTITY(RUN ...)), numbers, + - * / and functions";
         formula::parse(text, &quantities, &runs).map_err(|reason| mismatch(place, reason, expected))
     }
 
@@ -452,7 +444,11 @@ impl Experiment {
         let parsed = texts.into_iter().map(|(entry, place, text)| {
             let formula = self.formula(&place, text)?;
             if entry.is_empty() && formula.is_over_seeds() {
-                return Err(mismatch(place, "a quantity is of one seed", "seeds(...) in facts only"));
+                return Err(mismatch(
+                    place,
+                    "seeds(...) is not allowed in a quantity",
+                    "seeds(...) only in facts",
+                ));
             }
             Ok((entry, place, formula))
         });
@@ -461,7 +457,7 @@ impl Experiment {
 
     fn check(&self, place: &str, run: &str, what: &Selection) -> Result<(), ExperimentError> {
         if !self.runs.contains_key(run) {
-            let reason = format!("there is no run '{run}'");
+            let reason = format!("unknown run '{run}'");
             return Err(mismatch(place, reason, self.run_names().join(", ")));
         }
         check_columns(place, what)
@@ -500,7 +496,7 @@ impl Experiment {
         for id in only {
             if !self.entries.iter().any(|entry| entry.id == *id) {
                 let ids: Vec<&str> = self.entries.iter().map(|entry| entry.id.as_str()).collect();
-                return Err(mismatch("--only", format!("there is no entry '{id}'"), ids.join(", ")));
+                return Err(mismatch("--only", format!("unknown entry '{id}'"), ids.join(", ")));
             }
         }
         let mut needed = BTreeSet::new();
@@ -533,7 +529,7 @@ impl RunSpec {
         for (pointer, new) in self.set.iter().chain(more) {
             pointer::set(&mut value, pointer, new.clone()).ok_or_else(|| {
                 let place = format!("run '{run}', set {pointer}");
-                mismatch(place, "nothing is there", "a JSON pointer into the scenario")
+                mismatch(place, "no value at this pointer", "a JSON pointer into the scenario")
             })?;
         }
         let text = serde_yaml_ng::to_string(&value)?;
@@ -575,7 +571,7 @@ entries:
         assert_eq!(experiment.entries[0].facts[0].stat, Stat::Mean);
         assert_eq!(experiment.needed(&[]).unwrap(), ["one"].into());
         let error = experiment.needed(&["figure-2".into()]).unwrap_err().to_string();
-        assert_eq!(error, "--only: there is no entry 'figure-2'; expected figure-1");
+        assert_eq!(error, "--only: unknown entry 'figure-2'; expected figure-1");
     }
 
     #[test]
@@ -586,10 +582,10 @@ entries:
                 .unwrap_err()
                 .to_string()
         };
-        assert!(refused("plot: {run: one", "plot: {run: two").contains("entry 'figure-1': there is no run 'two'"));
-        assert!(refused("column: utilization", "column: use").contains("there is no column 'use'; expected time_s"));
+        assert!(refused("plot: {run: one", "plot: {run: two").contains("entry 'figure-1': unknown run 'two'"));
+        assert!(refused("column: utilization", "column: use").contains("unknown column 'use'; expected time_s"));
         assert!(refused("[0.9, 1]", "[1, 0.9]").contains("fact 'full'"));
         assert!(refused("title: A small", "titel: A small").contains("titel"));
-        assert!(refused("id: figure-1", "id: ../x").contains("not a plain name"));
+        assert!(refused("id: figure-1", "id: ../x").contains("invalid name"));
     }
 }

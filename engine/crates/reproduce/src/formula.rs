@@ -131,13 +131,13 @@ pub(crate) struct Known<'k> {
 
 /// The runs that `NAME` or `BASE@FROM..TO` stands for, by number.
 fn runs_of(text: &str, runs: &BTreeSet<&str>) -> Result<Vec<String>, String> {
-    let unknown = || format!("there is no run '{text}'");
+    let unknown = || format!("unknown run '{text}'");
     let Some((base, range)) = text.split_once('@').filter(|(_, range)| range.contains("..")) else {
         return runs.contains(text).then(|| vec![text.to_owned()]).ok_or_else(unknown);
     };
     let ends: Option<Vec<f64>> = range.split("..").map(|end| end.parse().ok()).collect();
     let Some(&[from, to]) = ends.as_deref() else {
-        return Err(format!("'{text}' is no range of runs, BASE@FROM..TO"));
+        return Err(format!("invalid range of runs '{text}'; expected BASE@FROM..TO"));
     };
     let mut found: Vec<(f64, String)> = runs
         .iter()
@@ -175,7 +175,7 @@ impl Parser<'_> {
         if self.takes(sign) {
             return Ok(());
         }
-        Err(format!("expected '{sign}' before '{}'", self.rest))
+        Err(format!("missing '{sign}' before '{}'", self.rest))
     }
 
     /// The characters that come first and are of a kind.
@@ -222,7 +222,7 @@ impl Parser<'_> {
             return word
                 .parse()
                 .map(Formula::Number)
-                .map_err(|_| format!("'{word}' is no number"));
+                .map_err(|_| format!("invalid number '{word}'"));
         }
         let name = self.word(|c| c.is_ascii_alphanumeric() || c == '_');
         let is_quantity = self.quantities.contains(name.as_str());
@@ -245,7 +245,7 @@ impl Parser<'_> {
             let numbers: Option<Vec<f64>> = runs.iter().map(|run| parameter(run)).collect();
             return numbers
                 .map(Formula::Parameters)
-                .ok_or_else(|| format!("not every run of '{of}' has a number, NAME@NUMBER"));
+                .ok_or_else(|| format!("runs of '{of}' without a number; expected NAME@NUMBER"));
         }
         if name == SEEDS {
             self.needs('(')?;
@@ -254,10 +254,7 @@ impl Parser<'_> {
             return Ok(Formula::Seeds(Box::new(inner)));
         }
         let Some((_, function, most)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else {
-            return Err(format!(
-                "'{name}' before '{}' is neither a quantity nor a function",
-                self.rest
-            ));
+            return Err(format!("unknown quantity or function '{name}' before '{}'", self.rest));
         };
         self.needs('(')?;
         let mut parts = vec![self.sum()?];
@@ -266,7 +263,7 @@ impl Parser<'_> {
         }
         self.needs(')')?;
         if parts.len() > *most || (*most < usize::MAX && parts.len() < *most) {
-            return Err(format!("{name} has {} parts, not {most}", parts.len()));
+            return Err(format!("{name}: expected {most} arguments, got {}", parts.len()));
         }
         Ok(Formula::Call(*function, parts))
     }
@@ -287,7 +284,7 @@ pub(crate) fn parse(text: &str, quantities: &BTreeSet<&str>, runs: &BTreeSet<&st
     });
     if text.len() > MOST_BYTES || depths.max() > Some(MOST_DEPTH) {
         return Err(format!(
-            "formulas have at most {MOST_BYTES} bytes, and parentheses in one another at most {MOST_DEPTH} deep"
+            "formula too large; expected at most {MOST_BYTES} bytes and {MOST_DEPTH} levels of parentheses"
         ));
     }
     let mut parser = Parser {
@@ -297,7 +294,7 @@ pub(crate) fn parse(text: &str, quantities: &BTreeSet<&str>, runs: &BTreeSet<&st
     };
     let formula = parser.sum()?;
     if !parser.rest.trim().is_empty() {
-        return Err(format!("'{}' follows the formula", parser.rest));
+        return Err(format!("unexpected '{}' after the formula", parser.rest));
     }
     Ok(formula)
 }
@@ -586,7 +583,7 @@ mod tests {
     fn a_formula_is_neither_endless_nor_bottomless() {
         let nested = |depth: usize| "(".repeat(depth) + "1" + &")".repeat(depth);
         assert_eq!(value(&nested(MOST_DEPTH)), Some(vec![1.0]));
-        assert!(parsed(&nested(MOST_DEPTH + 1)).unwrap_err().contains("64 deep"));
+        assert!(parsed(&nested(MOST_DEPTH + 1)).unwrap_err().contains("64 levels"));
         assert!(parsed(&"(".repeat(100_000)).is_err());
         assert_eq!(value(&format!("1{}", "+1".repeat(2047))), Some(vec![2048.0]));
         assert!(parsed(&format!("1{}", "+1".repeat(500_000))).is_err());
@@ -595,14 +592,14 @@ mod tests {
     #[test]
     fn a_formula_says_what_is_wrong_with_it_and_which_runs_it_needs() {
         let wrong = [
-            ("U(ftp@1)", "there is no run 'ftp@1'"),
-            ("U(tcp@200..300)", "there is no run 'tcp@200..300'"),
-            ("U(tcp@1..x)", "'tcp@1..x' is no range of runs"),
-            ("V(tcp@1)", "neither a quantity nor a function"),
-            ("x(alone)", "not every run of 'alone' has a number"),
-            ("mean(1, 2)", "mean has 2 parts, not 1"),
-            ("(1", "expected ')'"),
-            ("1 2", "'2' follows the formula"),
+            ("U(ftp@1)", "unknown run 'ftp@1'"),
+            ("U(tcp@200..300)", "unknown run 'tcp@200..300'"),
+            ("U(tcp@1..x)", "invalid range of runs 'tcp@1..x'"),
+            ("V(tcp@1)", "unknown quantity or function"),
+            ("x(alone)", "runs of 'alone' without a number"),
+            ("mean(1, 2)", "mean: expected 1 arguments, got 2"),
+            ("(1", "missing ')'"),
+            ("1 2", "unexpected '2' after the formula"),
         ];
         for (text, part) in wrong {
             let error = parsed(text).unwrap_err();

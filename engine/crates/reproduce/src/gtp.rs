@@ -9,38 +9,38 @@ use crate::routed::Period;
 /// Of flows of GTP in each period; the names, `GROUP.i`, are in column `flow`. Rates are of IP packets.
 pub const GTP_COLUMNS: [Column; 16] = [
     column("time_s", "end of the period, s"),
-    column("sent_mbps", "what the source sent, Mb/s"),
-    column("received_mbps", "what came to the sink, Mb/s"),
+    column("sent_mbps", "sending rate of the source, Mb/s"),
+    column("received_mbps", "rate received by the sink, Mb/s"),
     column(
         "sink_mbps",
-        "what the sink's host granted last, as the source has heard it by the end of the period, Mb/s",
+        "last grant of the sink's host received by the source at the end of the period, Mb/s",
     ),
-    column("source_mbps", "what the source's host granted last, Mb/s"),
-    column("sent_packets", "packets of data sent, those sent again among them"),
-    column("retransmissions", "of these, packets sent again"),
+    column("source_mbps", "last grant of the source's host, Mb/s"),
+    column("sent_packets", "data packets sent, including retransmissions"),
+    column("retransmissions", "retransmissions among these"),
     column(
         "lost_packets",
-        "packets that the sink knows to be lost, those that came late among them",
+        "packets counted as lost by the sink, including late ones",
     ),
-    column("late_packets", "packets that came after one that was sent later"),
-    column("duplicates", "packets whose bytes the sink had"),
-    column("loss_lists", "loss lists that the sink sent"),
+    column("late_packets", "packets received after one sent later"),
+    column("duplicates", "duplicate packets received"),
+    column("loss_lists", "loss lists sent by the sink"),
     column(
         "expired_packets",
-        "packets sent under a grant that had expired, at a lower rate than it said",
+        "packets sent under an expired grant, at a lower rate than granted",
     ),
     column(
         "refused_packets",
-        "packets that the sink did not take: not asked for, or of a number that cannot be",
+        "packets rejected by the sink: not requested, or with an invalid number",
     ),
     column(
         "rtt_ms",
-        "last time from a grant to the first packet sent under it, ms; 0 before",
+        "latest time from a grant to the first packet sent under it, ms; 0 before the first",
     ),
-    column("received_bytes", "bytes that came, each once, since the start"),
+    column("received_bytes", "bytes received since the start, without duplicates"),
     column(
         "flying_bytes",
-        "IP bytes that were sent and have neither come nor are known to be lost, as if lost packets were full",
+        "IP bytes in flight: sent, neither received nor known to be lost; lost packets count as full-size",
     ),
 ];
 

@@ -150,7 +150,7 @@ impl Job {
         };
         let marker = Marker::read(directory)
             .filter(|marker| marker.inputs == self.inputs)
-            .ok_or_else(|| changed("its mark is another one now".to_owned()))?;
+            .ok_or_else(|| changed("its marker has changed".to_owned()))?;
         let mut recording = Recording::default();
         for (name, table) in recording.tables_mut() {
             let name = columns_file(name);

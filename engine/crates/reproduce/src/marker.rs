@@ -101,7 +101,7 @@ fn same(name: &str, digest: &str, hash: Sha256) -> Result<(), String> {
     if hex(hash.finalize()) == digest {
         Ok(())
     } else {
-        Err(format!("{name} is not the file that the run wrote"))
+        Err(format!("{name} is not the file written by the run"))
     }
 }
 
@@ -110,7 +110,7 @@ fn open(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() {
         File::open(path)
     } else {
-        Err(io::Error::other("not a file"))
+        Err(io::Error::other("not a regular file"))
     }
 }
 

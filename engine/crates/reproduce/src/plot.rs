@@ -160,8 +160,8 @@ pub(crate) fn draw_distribution(lines: &[Line]) -> Result<String, PlotError> {
         start: 0.0,
         lines,
         bands: &[],
-        x_name: "wait, ms",
-        y_name: "part of packets that waited no longer",
+        x_name: "waiting time, ms",
+        y_name: "fraction of packets (CDF)",
         bottom: 0.0,
         top: Some(1.0),
         width: 1,
@@ -171,7 +171,7 @@ pub(crate) fn draw_distribution(lines: &[Line]) -> Result<String, PlotError> {
 
 /// Of one seed, means over `over_s`; with `percent_of`, of the sums.
 fn series(plot: &Plot, table: &Table, name: &str, over_s: f64) -> Result<Vec<(f64, f64)>, PlotError> {
-    let column = |name: &str| table.column(name).ok_or_else(|| error("no such column"));
+    let column = |name: &str| table.column(name).ok_or_else(|| error("unknown column"));
     let means = |column| means_over(&table.series(name, column), over_s);
     let parts = means(column(&plot.what.column)?);
     let Some(of) = plot.percent_of else { return Ok(parts) };

@@ -290,16 +290,18 @@ entries: []
             let error = Experiment::parse(EXPERIMENT.replacen(from, to, 1).as_bytes()).unwrap_err();
             error.to_string()
         };
-        assert!(refused("2 * Z", "mean(seeds(Z))").contains("quantity 'twice': a quantity is of one seed"));
-        assert!(refused("2 * Z", "2 * Y").contains("quantity 'twice': 'Y'"));
-        assert!(refused("column: utilization", "column: use").contains("quantity 'U': there is no column 'use'"));
+        assert!(
+            refused("2 * Z", "mean(seeds(Z))").contains("quantity 'twice': seeds(...) is not allowed in a quantity")
+        );
+        assert!(refused("2 * Z", "2 * Y").contains("quantity 'twice': unknown quantity or function 'Y'"));
+        assert!(refused("column: utilization", "column: use").contains("quantity 'U': unknown column 'use'"));
         let quick = "quick: {runs: [c], set: [], from_s: 1, to_s: 2}\nentries:";
-        assert!(refused("entries:", quick).contains("quick: there is no run 'c'"));
+        assert!(refused("entries:", quick).contains("quick: unknown run 'c'"));
         let quick = "quick: {runs: [b], set: [], from_s: 2, to_s: 2}\nentries:";
-        assert!(refused("entries:", quick).contains("quick: a time that is empty"));
+        assert!(refused("entries:", quick).contains("quick: empty time range"));
         let quick = "quick: {runs: [b], to_s: 2}\nentries:";
-        assert!(refused("entries:", quick).contains("quick: a time that is empty"));
+        assert!(refused("entries:", quick).contains("quick: empty time range"));
         let entry = "entries: [{id: e, title: t, published: p, formulas: [{text: t, where: w, formula: U(c), band: [0, 1], why: y}]}]";
-        assert!(refused("entries: []", entry).contains("entry 'e', fact 't': there is no run 'c'"));
+        assert!(refused("entries: []", entry).contains("entry 'e', fact 't': unknown run 'c'"));
     }
 }

@@ -25,21 +25,24 @@ pub const LINK_COLUMNS: [Column; 10] = [
     column("time_s", "end of the period, s"),
     column(
         "utilization",
-        "IP bits of packets that began to leave, by the bits that the rates of the period let through",
+        "IP bits of packets that began transmission, divided by the bits that the link rate allows in the period",
     ),
-    column("rated_utilization", "the same by the rate at the start of the run"),
+    column(
+        "rated_utilization",
+        "the same, relative to the rate at the start of the run",
+    ),
     column("queue_packets", "packets waiting at the end of the period"),
     column("queue_bytes", "IP bytes waiting at the end of the period"),
     column(
         "mean_queue_packets",
-        "mean packets waiting: waits of the packets that came, by the period (Little's law)",
+        "mean packets waiting: total waiting time of the arrivals divided by the period (Little's law)",
     ),
-    column("most_queue_packets", "most packets that waited at once"),
-    column("wait_ms", "mean wait of the packets that came and found room, ms"),
-    column("arrived_packets", "packets that came"),
+    column("most_queue_packets", "maximum packets waiting"),
+    column("wait_ms", "mean waiting time of the packets queued, ms"),
+    column("arrived_packets", "packets that arrived"),
     column(
         "dropped_packets",
-        "packets that found the buffer full, came while the link was dark, or waited when link or router failed",
+        "packets dropped: buffer full, link down on arrival, or link or router failed while they waited",
     ),
 ];
 
@@ -48,83 +51,89 @@ pub const STATION_COLUMNS: [Column; 30] = [
     column("time_s", "end of the period, s"),
     column(
         "utilization",
-        "part of the period in which the link out carried something",
+        "fraction of the period in which the outgoing link was busy",
     ),
-    column("added_kbps", "what hosts of the station put on the link, kbit/s"),
-    column("transit_kbps", "what other stations did, kbit/s"),
+    column(
+        "added_kbps",
+        "add traffic: rate of the station's hosts on the link, kbit/s",
+    ),
+    column(
+        "transit_kbps",
+        "transit traffic: rate of other stations on the link, kbit/s",
+    ),
     column("messages", "messages sent"),
-    column("message_kbps", "their bytes, kbit/s"),
+    column("message_kbps", "rate of these messages, kbit/s"),
     column(
         "offered_packets",
-        "packets that hosts gave the station to put on the link, lost ones included",
+        "packets offered by the station's hosts, including lost ones",
     ),
-    column("accepted_kbps", "bytes of those that were not lost, kbit/s"),
-    column("added_packets", "packets of hosts put on the link"),
+    column(
+        "accepted_kbps",
+        "rate of the offered packets that were not lost, kbit/s",
+    ),
+    column("added_packets", "packets added to the link"),
     column(
         "hol_within_ms",
-        "of these, those that waited less than 1 ms as first of their add queue",
+        "of these, packets with a head-of-line delay below 1 ms",
     ),
-    column("hol_ms", "their mean wait as first, ms"),
-    column("longest_hol_ms", "longest of these waits, ms"),
-    column("access_ms", "their mean wait since the station took them, ms"),
-    column("longest_access_ms", "longest of these waits, ms"),
+    column("hol_ms", "mean head-of-line delay, ms"),
+    column("longest_hol_ms", "maximum of these delays, ms"),
+    column("access_ms", "mean waiting time in the station, ms"),
+    column("longest_access_ms", "maximum of these delays, ms"),
     column(
         "crossing_ms",
-        "mean time from when the station took a packet to its last bit at its destination, ms; with ringlet 0, of both",
+        "mean ring delay, from arrival at the station to the last bit at the destination, ms; both ringlets in the rows of ringlet 0",
     ),
-    column("delivered_packets", "packets of this mean"),
+    column("delivered_packets", "packets in this mean"),
     column(
         "longest_transit_us",
-        "longest time that a packet in transit waited for the link, us",
+        "maximum waiting time of a transit packet for the link, us",
     ),
-    column(
-        "queue_bytes",
-        "bytes of hosts' packets waiting at the end of the period",
-    ),
-    column("most_queue_bytes", "most of them at once"),
-    column("dropped_packets", "packets that the card lost"),
-    column("dropped_transit_packets", "of these, packets of other stations"),
+    column("queue_bytes", "bytes waiting to be added at the end of the period"),
+    column("most_queue_bytes", "maximum of these bytes"),
+    column("dropped_packets", "packets dropped by the line card"),
+    column("dropped_transit_packets", "of these, transit packets"),
     column(
         "congested",
-        "part of the period's intervals in which the station was the head of a congested span",
+        "fraction of the intervals in which the station was head of a congestion domain",
     ),
-    column("onsets", "how often it became one"),
+    column("onsets", "times it became head"),
     column(
         "timer_onsets",
-        "of these, how often since a packet was held back for longer than the timer",
+        "of these, because a packet waited longer than the timer",
     ),
     column(
         "span",
-        "stations of its span at the end of the period, those that put something on the link lately; 0 while it is not congested",
+        "active stations in its congestion domain at the end of the period; 0 without congestion",
     ),
-    column("carried_kbps", "what the link carried, messages left out, kbit/s"),
+    column("carried_kbps", "link throughput without messages, kbit/s"),
     column(
         "estimate_kbps",
-        "its own estimate of that at the end of the period, kbit/s",
+        "estimate of the link throughput at the end of the period, kbit/s",
     ),
-    column("estimate_off_kbps", "how far that is from it, kbit/s"),
+    column("estimate_off_kbps", "error of that estimate, kbit/s"),
     column(
         "told_kbps",
-        "what the station tells others as a head, by weight, kbit/s; at most the link's rate",
+        "advertised rate of the station as head, per weight, kbit/s; at most the link rate",
     ),
     column(
         "limit_kbps",
-        "lowest rate that it may add itself, by weight, kbit/s; at most the link's rate",
+        "lowest add rate allowed to the station, per weight, kbit/s; at most the link rate",
     ),
 ];
 
 /// Of what packets wait on a ring, a row a station and length; the names, `STATION/RINGLET`, are in column `station`.
 pub const DELAY_COLUMNS: [Column; 5] = [
-    column("time_s", "end of the period, a second or what is left of the run, s"),
-    column("up_to_ms", "a wait, to 1 %, ms"),
-    column("hol_packets", "packets that waited so long as first of their add queue"),
+    column("time_s", "end of the period (1 s, or the rest of the run), s"),
+    column("up_to_ms", "waiting time, 1 % resolution, ms"),
+    column("hol_packets", "packets with this head-of-line delay"),
     column(
         "access_packets",
-        "packets that waited so long since the station took them; of an edge, trains that waited for the rate of their macroflow",
+        "packets with this waiting time in the station; at an edge, bursts paced by their macroflow for this time",
     ),
     column(
         "crossing_packets",
-        "packets that took so long from then to their last bit at their destination; with ringlet 0, of both",
+        "packets with this ring delay; both ringlets in the rows of ringlet 0",
     ),
 ];
 
@@ -134,22 +143,21 @@ pub const FAIRNESS_COLUMNS: [Column; 4] = [
     column("time_s", "end of the period, s"),
     column(
         "rate_kbps",
-        "what all flows from one station or edge to another delivered, kbit/s",
+        "delivered rate of all flows from one station or edge to another, kbit/s",
     ),
     column(
         "fair_kbps",
-        "what they should, if sources that do not take all they get have what they send, kbit/s: by RIAS on a ring, max-min in a mesh",
+        "fair rate (ring: RIAS, mesh: max-min) with demand-limited sources at their sending rate, kbit/s",
     ),
-    column("links", "links on the way; in a mesh outputs of switches"),
+    column("links", "links on the path; in a mesh, switch outputs"),
 ];
 
 /// Of how soon a ring answers; the names, those of the flow that begins, are in column `flow`.
 pub const REACTION_COLUMNS: [Column; 2] = [
-    column("time_s", "when a flow begins, s"),
+    column("time_s", "start of a flow, s"),
     column(
         "settled_ms",
-        "until each station that sends over the most loaded link may add what it should within 10 %, ms; if that does not come, the time for which \
-         it was looked for",
+        "time until the add rates of all stations on the most loaded link are within 10 % of their fair rates, ms; if never, the observation time",
     ),
 ];
 
@@ -163,15 +171,15 @@ pub const FLOW_COLUMNS: [Column; 9] = [
     column("rtt_ms", "smoothed round-trip time at the end of the period, ms"),
     column(
         "rate_kbyte_s",
-        "window by round-trip time (the thesis's sending rate), 1000 bytes of IP packets a second",
+        "window divided by round-trip time (sending rate of the thesis), 1000 IP bytes/s",
     ),
-    column("goodput_kbps", "payload that arrived without a gap, kbit/s"),
+    column("goodput_kbps", "in-order payload received, kbit/s"),
     column(
         "delay_ms",
-        "mean one-way delay of the packets that arrived, ms; if none did, as in the period before",
+        "mean end-to-end delay of the packets received, ms; without packets, the value of the previous period",
     ),
-    column("longest_delay_ms", "longest one-way delay, ms; likewise"),
-    column("retransmissions", "segments sent again since the start"),
+    column("longest_delay_ms", "maximum end-to-end delay, ms; same rule"),
+    column("retransmissions", "retransmissions since the start"),
     column("timeouts", "retransmission timeouts since the start"),
 ];
 
@@ -179,71 +187,62 @@ pub const FLOW_COLUMNS: [Column; 9] = [
 /// packets with data were sent and arrived (RFC 4737).
 pub const ORDER_COLUMNS: [Column; 27] = [
     column("time_s", "end of the period, s"),
-    column("packets", "packets with data that arrived"),
-    column("delay_ms", "their mean one-way delay, ms"),
-    column("delay_deviation_ms", "standard deviation of their one-way delays, ms"),
-    column("reordered", "of them, packets that came after one that was sent later"),
-    column(
-        "reordered_1",
-        "packets right after one sent later (n-reordering, n = 1)",
-    ),
-    column("reordered_3", "packets right after three sent later (n = 3)"),
-    column(
-        "mean_extent",
-        "mean over reordered packets of how many arrivals after the first one sent later they came",
-    ),
-    column("most_extent", "largest of these; at most 1024"),
-    column("sent", "data segments or datagrams sent, those sent again included"),
-    column("retransmissions", "segments sent again"),
+    column("packets", "data packets received"),
+    column("delay_ms", "mean of the end-to-end delay, ms"),
+    column("delay_deviation_ms", "standard deviation of the end-to-end delay, ms"),
+    column("reordered", "of these, packets received after one sent later"),
+    column("reordered_1", "1-reordered packets (n-reordering, RFC 4737)"),
+    column("reordered_3", "3-reordered packets"),
+    column("mean_extent", "mean reordering extent, packets"),
+    column("most_extent", "maximum reordering extent, packets; at most 1024"),
+    column("sent", "data segments or datagrams sent, including retransmissions"),
+    column("retransmissions", "retransmissions"),
     column(
         "needless_retransmissions",
-        "of these, segments of which the receiver had every byte when they were sent, or got every byte twice",
+        "of these, spurious ones: the receiver had, or got twice, every byte",
     ),
-    column("fast_retransmits", "times that a fast recovery began"),
+    column("fast_retransmits", "fast recoveries"),
     column(
         "needless_fast_retransmits",
-        "of these, those whose first segment was sent again needlessly",
+        "of these, recoveries whose first retransmission was spurious",
     ),
     column("timeouts", "retransmission timeouts"),
     column(
         "goodput_kbps",
-        "payload that arrived without a gap for the first time, kbit/s; of UDP all of it",
+        "in-order payload received for the first time, kbit/s; for UDP, all payload",
     ),
-    column(
-        "acknowledgments",
-        "acknowledgments without payload that came to the sender",
-    ),
+    column("acknowledgments", "pure acknowledgments received by the sender"),
     column(
         "bunched_acknowledgments",
-        "of these, those that came within 24 us of the one before",
+        "of these, acknowledgments within 24 us of the previous one (ACK compression)",
     ),
     column(
         "least_gap_us",
-        "least time between two packets that left the sender and arrived one after the other, us; 0 if there are none",
+        "minimum time between two packets sent and received back to back, us; 0 without any",
     ),
-    column("most_gap_us", "longest such time, us"),
+    column("most_gap_us", "maximum of this time, us"),
     column(
         "losses",
-        "recoveries, by timeouts or not, that began when all that was under way at the one before had been acknowledged",
+        "loss episodes: recoveries or timeouts after all data in flight at the previous one was acknowledged",
     ),
     column(
         "windows_before_losses_bytes",
-        "sum of the congestion windows just before these",
+        "sum of the congestion windows just before these episodes",
     ),
     column(
         "deflected_trains",
-        "trains with its segments that came though they had been deflected, each once",
+        "deflected bursts with its segments that arrived, each counted once",
     ),
-    column("lost_trains", "trains with its segments that a link between edges lost"),
+    column("lost_trains", "bursts with its segments lost on a link between edges"),
     column(
         "timed_out_trains",
-        "lost trains, also of earlier periods, all of whose segments were acknowledged in this one, after a timeout that came after the loss",
+        "lost bursts, also of earlier periods, whose segments were all acknowledged in this period after a timeout that followed the loss",
     ),
     column(
         "lost_long_trains",
-        "of the lost ones, those with three of its segments or more",
+        "of the lost bursts, those with at least three of its segments",
     ),
-    column("timed_out_long_trains", "of those that timed out, these"),
+    column("timed_out_long_trains", "of those with a timeout, the same"),
 ];
 
 /// Of a star's VOQs; the names, `edgeA->edgeB`, are in column `queue`. Bytes are those on the fibre.
@@ -252,13 +251,13 @@ pub const QUEUE_COLUMNS: [Column; 11] = [
     column("backlog_bytes", "bytes waiting at the end of the period"),
     column("backlog_packets", "packets waiting at the end of the period"),
     column("mean_backlog_bytes", "bytes waiting, averaged over the period"),
-    column("most_backlog_bytes", "most bytes that waited at once"),
-    column("granted_slots", "slots in which the gate was opened"),
-    column("granted_bytes", "what these slots carry in packets of full size"),
-    column("sent_bytes", "bytes that entered the fibre"),
-    column("sent_packets", "packets that entered the fibre"),
-    column("arrived_packets", "packets that came"),
-    column("dropped_packets", "packets that found the queue full"),
+    column("most_backlog_bytes", "maximum bytes waiting"),
+    column("granted_slots", "slots granted"),
+    column("granted_bytes", "capacity of these slots in full-size packets, bytes"),
+    column("sent_bytes", "bytes sent on the fibre"),
+    column("sent_packets", "packets sent on the fibre"),
+    column("arrived_packets", "packets that arrived"),
+    column("dropped_packets", "packets dropped: queue full"),
 ];
 
 /// Of a star's fibres, where light enters; the names, `edgeA->coreB` and `coreB->edgeA`, are in column `port`.
@@ -266,10 +265,10 @@ pub const PORT_COLUMNS: [Column; 4] = [
     column("time_s", "end of the period, s from the start of the first phase"),
     column(
         "utilization",
-        "part of the time with light, guards and signaling slots counted as time",
+        "fraction of the time in transmission; guard times and signaling slots count as time",
     ),
-    column("sent_bytes", "bytes that entered the fibre"),
-    column("sent_packets", "packets that entered the fibre"),
+    column("sent_bytes", "bytes sent on the fibre"),
+    column("sent_packets", "packets sent on the fibre"),
 ];
 
 /// Of hosts' access links; the names, `hA_B->edgeA` and `edgeA->hA_B`, are in column `access`.
@@ -277,11 +276,11 @@ pub const ACCESS_COLUMNS: [Column; 5] = [
     column("time_s", "end of the period, s from the start of the first phase"),
     column(
         "utilization",
-        "bits of the frames taken, by what the link's rate lets through",
+        "bits of the frames sent, divided by the bits that the link rate allows",
     ),
-    column("sent_bytes", "bytes of the frames taken"),
-    column("sent_packets", "frames taken"),
-    column("dropped_packets", "frames that found the queue full"),
+    column("sent_bytes", "bytes of the frames sent"),
+    column("sent_packets", "frames sent"),
+    column("dropped_packets", "frames dropped: queue full"),
 ];
 
 /// Of a star's signaling; the names, `coreC`, are in column `core`.
@@ -289,17 +288,17 @@ pub const CONTROL_COLUMNS: [Column; 5] = [
     column("time_s", "end of the period, s from the start of the first phase"),
     column(
         "ungranted_percent",
-        "slots of an edge in which no VOQ had the gate, of all slots; mean over the edges",
+        "slots of an edge without a granted VOQ, percent of all slots; mean over the edges",
     ),
     column(
         "signaling_percent",
-        "bytes of requests and beacons that edges sent, as light or out of band, of what their slots are long",
+        "signaling overhead: bytes of requests and beacons sent, in or out of band, relative to the length of their slots",
     ),
-    column("schedules", "schedules that came into force"),
+    column("schedules", "schedules activated"),
     column(
         "delay_slots",
-        "slots from the first one of a request's frame to the first one of the schedule made of it, mean over the \
-         schedules that came into force; if none did, as in the period before",
+        "slots from the start of a request's frame to the start of the resulting schedule, mean over the schedules activated; \
+         without any, the value of the previous period",
     ),
 ];
 
@@ -307,11 +306,11 @@ pub const CONTROL_COLUMNS: [Column; 5] = [
 /// time at the core, as in table 3.2 of the AAPN thesis: negative is late.
 pub const CLOCK_COLUMNS: [Column; 6] = [
     column("time_s", "end of the period, s from the start of the first phase"),
-    column("slots", "slots that the edge started"),
-    column("max_error_ns", "most that one came too early, ns"),
-    column("min_error_ns", "least; negative when one came too late, ns"),
-    column("mean_error_ns", "mean over the slots, ns"),
-    column("worst_error_ns", "largest, either way, ns"),
+    column("slots", "slots started by the edge"),
+    column("max_error_ns", "maximum slot timing error (positive: early), ns"),
+    column("min_error_ns", "minimum slot timing error (negative: late), ns"),
+    column("mean_error_ns", "mean slot timing error, ns"),
+    column("worst_error_ns", "maximum absolute slot timing error, ns"),
 ];
 
 /// Of a benchmark's kept figures; the names, `SCHEDULER SIZE LOAD START`, are in column `case`.

@@ -93,7 +93,7 @@ pub enum WorkError {
         source: RunnerError,
     },
     /// Results of a run that became others while they were read.
-    #[error("{directory}: {reason}; start again and this run is made again")]
+    #[error("{directory}: {reason}; start the command again to repeat this run")]
     Changed {
         /// Where they are.
         directory: PathBuf,

@@ -126,7 +126,7 @@ fn what_is_no_network_is_refused_with_its_place() {
         (
             "name: one,",
             "name: one, alpha: 1,",
-            "step size 0 is 1; it must be above 0 and below 1",
+            "step size 0: out of range; expected above 0 and below 1, got 1",
         ),
         ("name: one,", "name: one, alfa: 1,", "alfa"),
         ("duration_ms: 1000", "duration_ms: 10", "no period"),

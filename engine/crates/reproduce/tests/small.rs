@@ -238,7 +238,7 @@ fn a_quick_form_of_whole_runs_judges_their_facts_and_no_others() {
     let found = files(&quick.results());
     assert!(!found.contains_key(Path::new("plots/utilization.svg")), "of no run");
     let page = String::from_utf8_lossy(&found[Path::new("report.html")]).into_owned();
-    assert!(page.contains("Runs are whole, of one seed each (--quick)"));
+    assert!(page.contains("Full-length runs of one seed each (--quick)"));
 
     let with_name = Options {
         only: vec!["utilization".into()],
@@ -272,7 +272,7 @@ fn what_cannot_be_run_is_refused_before_anything_runs() {
     assert!(
         refused("experiment.yaml", "of: [there]", "of: [here]").contains("run 'xcp' has no 'here'; expected 'all' or")
     );
-    assert!(refused("experiment.yaml", "run: newreno", "run: vegas").contains("there is no run 'vegas'"));
+    assert!(refused("experiment.yaml", "run: newreno", "run: vegas").contains("unknown run 'vegas'"));
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn a_run_whose_files_are_not_those_that_it_wrote_is_made_again() {
     let (quick, right) = made_quickly(directory.path());
     let run = quick.results().join("runs/xcp/5");
     let flows = run.join("flows.parquet");
-    let not_the_file = "flows.parquet is not the file that the run wrote";
+    let not_the_file = "flows.parquet is not the file written by the run";
     let damages: [(&dyn Fn(), &str); 5] = [
         (&|| fs::remove_file(&flows).unwrap(), "flows.parquet: No such file"),
         (&|| fs::write(&flows, "").unwrap(), not_the_file),

@@ -149,7 +149,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
     },
     DeviceKind {
         name: "opsedge",
-        called: "an edge of optical packet switches",
+        called: "an OPS edge",
         first_id: 5001,
         most: MAX_FIBRES,
         program: "edge",

@@ -81,7 +81,7 @@ fn numbering(scenario: &Scenario, r: &mut Reader) {
 fn routes(scenario: &Scenario, r: &mut Reader) {
     let (hosts, most) = (scenario.edge_host_count() as u64, *ROUTES.end());
     if hosts > most {
-        let reason = format!("{hosts} hosts of all edges together");
+        let reason = format!("{hosts} hosts at all edges");
         r.report("/edges".into(), reason, format!("at most {most}"));
     }
 }
@@ -90,14 +90,17 @@ fn timing(scenario: &Scenario, r: &mut Reader) {
     let frame = &scenario.frame;
     if frame.guard_ns >= frame.slot_ns {
         let reason = format!(
-            "guard of {} ns leaves nothing of a slot of {} ns",
+            "a guard of {} ns fills the slot of {} ns",
             frame.guard_ns, frame.slot_ns
         );
         r.report("/frame/guard_ns".into(), reason, format!("less than {}", frame.slot_ns));
     }
     let edges = scenario.edges.len();
     if frame.slots <= scenario.signaling_slots() {
-        let reason = format!("{} slots are all signaling slots of {edges} edges", frame.slots);
+        let reason = format!(
+            "{} slots leave no data slot: {edges} edges need one signaling slot each",
+            frame.slots
+        );
         r.report("/frame/slots".into(), reason, format!("more than {edges}"));
     }
     // The crossbar of a core has as many connections in each of its two banks.
@@ -105,12 +108,12 @@ fn timing(scenario: &Scenario, r: &mut Reader) {
     let (slots, cores) = (u64::from(frame.slots), scenario.cores.len() as u64);
     let most = (SLOTS.end() / cores).min(CONNECTIONS / edges as u64);
     if slots > most {
-        let reason = format!("switches have no room for {slots} slots of {cores} cores and {edges} edges");
+        let reason = format!("{slots} slots for {cores} cores and {edges} edges do not fit the switch tables");
         r.report("/frame/slots".into(), reason, format!("at most {most}"));
     }
     // Frame numbers have 32 bits on the wire.
     if u128::from(scenario.end_ns()) / u128::from(frame.frame_ns()) > u128::from(u32::MAX) {
-        let reason = format!("{} ms are more than 2^32 frames", scenario.duration_ms());
+        let reason = format!("{} ms exceed 2^32 frames", scenario.duration_ms());
         r.report("/phases".into(), reason, "a shorter run or longer slots");
     }
 }
@@ -125,12 +128,12 @@ fn fibres(scenario: &Scenario, r: &mut Reader) {
             // A core knows one time per byte.
             let core_rate = *core_rates.entry(fibre.core).or_insert(fibre.rate_bps);
             if fibre.rate_bps != core_rate {
-                let reason = format!("{} bit/s differs from the core's other fibres", fibre.rate_bps);
+                let reason = format!("{} bit/s differs from the other fibres of the core", fibre.rate_bps);
                 r.report(format!("{place}/rate_bps"), reason, format!("{core_rate}"));
             }
             // A beacon is T_d under way to an edge that is T_d ahead.
             if scenario.frame.signaling == Signaling::InBand && 2 * fibre.delay_ns > hold_ns {
-                let reason = format!("with a delay of {} ns every beacon comes too late", fibre.delay_ns);
+                let reason = format!("at a delay of {} ns every beacon arrives too late", fibre.delay_ns);
                 let expected = format!("at most {} (half of beacon_hold_frames)", hold_ns / 2);
                 r.report(format!("{place}/delay_ns"), reason, expected);
             }
@@ -142,12 +145,12 @@ fn fibres(scenario: &Scenario, r: &mut Reader) {
 fn carries_packets(scenario: &Scenario, core: u16, rate_bps: u64, place: String, r: &mut Reader) {
     let capacity = u128::from(scenario.frame.open_ns()) * u128::from(rate_bps) / 8_000_000_000;
     let needed = [
-        (scenario.wire_mtu_bytes(), "a packet of full size"),
-        (scenario.signaling_bytes(core), "the messages of a signaling slot"),
+        (scenario.wire_mtu_bytes(), "a full-size packet"),
+        (scenario.signaling_bytes(core), "the messages in a signaling slot"),
     ];
     for (bytes, what) in needed {
         if capacity < u128::from(bytes) {
-            let reason = format!("at {rate_bps} bit/s an open slot carries {capacity} bytes and {what} has {bytes}");
+            let reason = format!("at {rate_bps} bit/s an open slot carries {capacity} bytes; {what} need {bytes}");
             let least = (u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(scenario.frame.open_ns()));
             r.report(
                 place.clone(),
@@ -168,27 +171,22 @@ fn aggregation(scenario: &Scenario, r: &mut Reader) {
             r.report(format!("/aggregation{key}"), reason, expected);
         }
     };
-    let scheme = "edges of a star are not told its flows";
+    let scheme = "edge switches of a star do not identify flows";
     refuse(
         aggregation.scheme == Scheme::Flow,
         "/scheme",
         scheme,
         "none, full or class",
     );
-    refuse(
-        scenario.has_xcp(),
-        "",
-        "XCP reckons with queues of packets",
-        "no XCP beside it",
-    );
+    refuse(scenario.has_xcp(), "", "XCP assumes packet queues", "no XCP");
     refuse(
         scenario.cores.len() > 1,
         "",
-        "several stars share demand by flow",
+        "several stars divide demand by flow",
         "one core",
     );
-    let invited = "line cards of edges that join by invitation keep another guard";
-    refuse(scenario.joins_by_invitation(), "", invited, "no clocks beside it");
+    let invited = "line cards of edges with dynamic membership use a different guard time";
+    refuse(scenario.joins_by_invitation(), "", invited, "no 'clocks'");
 }
 
 /// Classes of a star are there for its trains: each edge has a queue for each class and edge.
@@ -197,28 +195,24 @@ fn classes(scenario: &Scenario, r: &mut Reader) {
     let by_class = scenario.aggregation.as_ref();
     let by_class = by_class.is_some_and(|aggregation| aggregation.scheme == Scheme::Class);
     if by_class && classes.is_empty() {
-        r.report(
-            "/aggregation/scheme".into(),
-            "there are no classes",
-            "'classes' beside it",
-        );
+        r.report("/aggregation/scheme".into(), "no classes defined", "'classes' too");
     }
     if !by_class && !classes.is_empty() {
         r.report(
             "/classes".into(),
-            "only trains by class ask for classes",
-            "an aggregation by class",
+            "classes apply only to aggregation by class",
+            "'aggregation' with scheme 'class'",
         );
     }
     for (index, class) in classes.iter().enumerate() {
         let before = &classes[..index];
         if before.iter().any(|other| other.class == class.class) {
-            let reason = format!("second class {}", class.class);
+            let reason = format!("duplicate class {}", class.class);
             r.report(format!("/classes/{index}/class"), reason, "each class once");
         }
         if before.iter().any(|other| other.matches == class.matches) {
-            let reason = "an earlier class has the same match";
-            r.report(format!("/classes/{index}/match"), reason, "one of its own");
+            let reason = "same match as an earlier class";
+            r.report(format!("/classes/{index}/match"), reason, "a unique match");
         }
     }
     let highest = classes.iter().map(|class| usize::from(class.class)).max().unwrap_or(0);
@@ -227,7 +221,7 @@ fn classes(scenario: &Scenario, r: &mut Reader) {
     if queues > most {
         r.report(
             "/classes".into(),
-            format!("{queues} queues of edges and classes"),
+            format!("{queues} queues (edges times classes)"),
             format!("at most {most}"),
         );
     }
@@ -237,10 +231,7 @@ fn queues(scenario: &Scenario, r: &mut Reader) {
     let signaling = scenario.cores.iter().map(|core| scenario.signaling_bytes(core.id));
     let least = signaling.fold(scenario.wire_mtu_bytes(), u64::max);
     if scenario.queues.limit_bytes < least {
-        let reason = format!(
-            "{} bytes do not hold a packet of full size",
-            scenario.queues.limit_bytes
-        );
+        let reason = format!("{} bytes are less than a full-size packet", scenario.queues.limit_bytes);
         r.report("/queues/limit_bytes".into(), reason, format!("at least {least}"));
     }
 }
@@ -251,8 +242,8 @@ fn phases(scenario: &Scenario, r: &mut Reader) {
         if !names.insert(&phase.name) {
             r.report(
                 format!("/phases/{p}/name"),
-                format!("second phase '{}'", phase.name),
-                "a name of its own",
+                format!("duplicate phase name '{}'", phase.name),
+                "a unique name",
             );
         }
         if !scenario.has_star() {
@@ -269,7 +260,7 @@ fn phases(scenario: &Scenario, r: &mut Reader) {
 /// Whether entries do not stand for more flows than there may be, users of the web counted each.
 pub(crate) fn at_most_flows(r: &mut Reader, place: String, flows: usize) {
     if flows > MAX_FLOWS {
-        let reason = format!("the entries stand for {flows} flows");
+        let reason = format!("{flows} flows in total");
         r.report(place, reason, format!("at most {MAX_FLOWS}"));
     }
 }
@@ -284,7 +275,7 @@ fn traffic_entry(scenario: &Scenario, traffic: &Traffic, place: &str, r: &mut Re
     match traffic.kind {
         TrafficKind::Udp { payload_bytes, .. } if payload_bytes + DATAGRAM_HEADER_BYTES > scenario.hosts.mtu => {
             let reason = format!(
-                "{payload_bytes} bytes and headers exceed the MTU of {}",
+                "{payload_bytes} bytes plus headers exceed the MTU of {}",
                 scenario.hosts.mtu
             );
             let most = scenario.hosts.mtu - DATAGRAM_HEADER_BYTES;
@@ -295,8 +286,8 @@ fn traffic_entry(scenario: &Scenario, traffic: &Traffic, place: &str, r: &mut Re
                 if !matches!(end, Endpoint::Host(_)) {
                     r.report(
                         format!("{place}/{key}"),
-                        format!("a file at '{end}'"),
-                        "one host, 'hE_K'",
+                        format!("'{end}' is not a single host"),
+                        "one host ('hE_K') for a file",
                     );
                 }
             }
@@ -316,7 +307,7 @@ fn traffic_entry(scenario: &Scenario, traffic: &Traffic, place: &str, r: &mut Re
     }
     let pairs = scenario.host_pairs(traffic);
     if pairs.is_empty() || pairs.iter().any(|(from, to)| from == to) {
-        let reason = format!("no flow leads from '{}' to '{}'", traffic.from, traffic.to);
+        let reason = format!("no host pair from '{}' to '{}'", traffic.from, traffic.to);
         r.report(format!("{place}/to"), reason, "hosts of another edge");
     }
     stars::common_cores(scenario, &pairs, place, r);
@@ -334,14 +325,14 @@ fn endpoint(scenario: &Scenario, endpoint: Endpoint, place: String, r: &mut Read
     };
     let Some(found) = scenario.edges.get(usize::from(edge)) else {
         let last = scenario.edges.len() - 1;
-        let reason = format!("there is no edge {edge}");
+        let reason = format!("unknown edge {edge}");
         r.report(place, reason, format!("an edge from 0 to {last}"));
         return false;
     };
     match endpoint {
         Endpoint::Host(host) if host.index >= found.hosts => {
-            let reason = format!("edge {edge} has {} hosts and no {host}", found.hosts);
-            r.report(place, reason, "a host that exists; they count from 0");
+            let reason = format!("edge {edge} has {} hosts; {host} does not exist", found.hosts);
+            r.report(place, reason, "an existing host, numbered from 0");
             false
         }
         _ => true,
@@ -352,7 +343,7 @@ fn link_changes(scenario: &Scenario, r: &mut Reader) {
     for (index, change) in scenario.link_changes.iter().enumerate() {
         let place = format!("/link_changes/{index}");
         if change.at_ms >= scenario.duration_ms() {
-            let reason = format!("at {} ms the run is over", change.at_ms);
+            let reason = format!("{} ms is after the end of the run", change.at_ms);
             r.report(
                 format!("{place}/at_ms"),
                 reason,
@@ -362,14 +353,14 @@ fn link_changes(scenario: &Scenario, r: &mut Reader) {
         let edge = scenario.edges.get(usize::from(change.edge));
         let fibre = edge.and_then(|edge| edge.fibre_to(change.core));
         if fibre.is_none() {
-            let reason = format!("no fibre joins edge {} and core {}", change.edge, change.core);
+            let reason = format!("no fibre between edge {} and core {}", change.edge, change.core);
             r.report(format!("{place}/edge"), reason, "an edge with a fibre to that core");
         }
         if let Some(rate_bps) = change.rate_bps {
             carries_packets(scenario, change.core, rate_bps, format!("{place}/rate_bps"), r);
             // A core knows one time per byte, and drops what it takes to last beyond its slot.
             if let Some(fibre) = fibre.filter(|fibre| rate_bps > fibre.rate_bps) {
-                let reason = format!("{rate_bps} bit/s is faster than the core reckons with");
+                let reason = format!("{rate_bps} bit/s exceeds the initial rate, for which the core is configured");
                 r.report(
                     format!("{place}/rate_bps"),
                     reason,

@@ -59,7 +59,7 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
     let guard_ns = u128::from(scenario.frame.guard_ns);
     if off_ns > guard_ns {
         let reason =
-            format!("an edge that learns its clock may be {off_ns} ns off, more than the guard of {guard_ns} ns");
+            format!("clock error of a joining edge reaches {off_ns} ns and exceeds the guard of {guard_ns} ns");
         let expected = format!("at most {}, shorter frames or a longer guard", guard_ns * PPB / held_ns);
         r.report("/clocks/max_drift_ppb".into(), reason, expected);
     }

@@ -184,12 +184,12 @@ fn edge(r: &mut Reader, fields: &Fields, scenario: &Scenario) -> Option<u16> {
         None => ("link", scenario.routed.links.first().map(|link| link.name.clone())),
     };
     let named = called.map_or_else(String::new, |name| {
-        format!("; 'changes' cut one that they name: '{{at_ms: 100, {key}: {name}, up: false}}'")
+        format!("; 'changes' take a named one down: '{{at_ms: 100, {key}: {name}, up: false}}'")
     });
     r.report(
         fields.pointer("edge"),
-        "edges of a star have numbers, and there is no star",
-        format!("no such key, so that each time another one is drawn{named}"),
+        "this scenario has no star, and only edges of a star are numbered",
+        format!("no 'edge': the target is drawn at random each time{named}"),
     );
     None
 }
@@ -205,11 +205,11 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
             .is_some_and(|edge| usize::from(edge) >= scenario.edges.len())
         {
             let expected = format!("an edge from 0 to {}", scenario.edges.len() - 1);
-            r.report(format!("{place}/edge"), "there is no such edge", expected);
+            r.report(format!("{place}/edge"), "unknown edge", expected);
         }
         match faults.kind {
             kind if !kind.may_be_in(scenario) => {
-                let reason = format!("nothing is there to which '{}' may happen", kind.name());
+                let reason = format!("nothing in this network is affected by '{}'", kind.name());
                 let there = scenario.device_kinds().filter_map(|kind| kind.restart);
                 let others = ["link-cut", "controller-restart", "messages-..."];
                 let expected: Vec<&str> = there.chain(others).collect();
@@ -217,16 +217,12 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
             }
             FaultKind::ClockStep { least_ns, most_ns } => {
                 if scenario.clocks.is_none() {
-                    r.report(
-                        format!("{place}/kind"),
-                        "all edges have one clock",
-                        "a section 'clocks'",
-                    );
+                    r.report(format!("{place}/kind"), "all edges share one clock", "'clocks' too");
                 }
                 if least_ns > most_ns {
                     r.report(
                         format!("{place}/least_ns"),
-                        format!("{least_ns} ns is more than the longest"),
+                        format!("{least_ns} ns exceeds 'most_ns'"),
                         format!("at most {most_ns}"),
                     );
                 }
@@ -234,16 +230,16 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
                 if faults.edge.is_some_and(|edge| masters.contains(&edge)) {
                     r.report(
                         format!("{place}/edge"),
-                        "a master's clock is the time of its star",
-                        "a slave",
+                        "the clock of a master is the reference of its star",
+                        "a member edge",
                     );
                 }
             }
             // It waits until every switch is there, so a switch that is down would stop time.
             FaultKind::ControllerRestart if has_switches => r.report(
                 format!("{place}/kind"),
-                "a controller starts when all switches are there",
-                "no fault beside it that stops a switch",
+                "a controller starts only while all switches are up",
+                "no restart fault of a switch in the same scenario",
             ),
             _ => {}
         }

@@ -44,7 +44,7 @@ pub struct NotLive {
 
 impl fmt::Display for NotLive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; or use 'slotwise simulate'", self.pointer, self.reason)
+        write!(f, "{}: {}, or 'slotwise simulate'", self.pointer, self.reason)
     }
 }
 
@@ -87,14 +87,19 @@ impl Scenario {
 fn faults() -> NotLive {
     NotLive {
         pointer: "/faults".into(),
-        reason: "faults are drawn in virtual time only".into(),
+        reason: "faults are injected in virtual time only; expected no faults".into(),
     }
 }
 
 /// Why hosts with this kernel do not have it, if they do not.
 fn missing(transport: Transport, kernel: &[&str]) -> Option<String> {
     let name = transport.kernel_name()?;
-    (!kernel.contains(&name)).then(|| format!("this kernel has no TCP {name}; it has: {}", kernel.join(", ")))
+    (!kernel.contains(&name)).then(|| {
+        format!(
+            "this kernel does not provide TCP {name}; expected one of {}",
+            kernel.join(", ")
+        )
+    })
 }
 
 impl Transport {

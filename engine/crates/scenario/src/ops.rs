@@ -290,7 +290,7 @@ impl Scenario {
 /// The section `ops`.
 pub(crate) static SECTION: Section = Section {
     key: "ops",
-    called: "a network of optical packet switches",
+    called: "an OPS network",
     hosts_at: "edge",
     device: Device::OpsEdge,
     read: |r, fields, scenario| scenario.ops = parse::ops(r, fields),

@@ -91,8 +91,7 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
             let lossless_mdbm = optics.received_mdbm(0, scenario.edges_at_port(fibre));
             let received_mdbm = lossless_mdbm - fibre.attenuation_mdb as i32;
             if optics.light(received_mdbm) != Light::Good {
-                let reason =
-                    format!("{received_mdbm} thousandths of a dBm are received, too little or within the margin");
+                let reason = format!("received power of {received_mdbm} mdBm is below sensitivity plus margin");
                 let most = i64::from(lossless_mdbm) - i64::from(optics.sensitivity_mdbm) - i64::from(optics.margin_mdb);
                 r.report(place(), reason, format!("at most {most}"));
             }
@@ -108,8 +107,8 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
 fn without_optics(place: String, r: &mut Reader) {
     r.report(
         place,
-        "without 'optics' no light is too weak",
-        "the section 'optics', or no attenuation",
+        "attenuation has no effect without 'optics'",
+        "'optics' too, or no 'attenuation_mdb'",
     );
 }
 

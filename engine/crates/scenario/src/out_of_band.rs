@@ -21,14 +21,17 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
                 continue;
             };
             if way_ns + slave_ns >= hold_ns + master_ns {
-                let reason = format!("by the controller every beacon comes too late to edge {}", edge.id);
+                let reason = format!(
+                    "beacons via the controller arrive at edge {} after they expire",
+                    edge.id
+                );
                 let least = (way_ns + slave_ns).saturating_sub(master_ns) / scenario.frame.frame_ns() + 1;
-                let expected = format!("at least {least} frames, or less latency");
+                let expected = format!("at least {least} frames, or a lower control latency");
                 r.report("/controller/beacon_hold_frames".into(), reason, expected);
             }
             if way_ns + slave_ns <= master_ns {
                 let reason = format!(
-                    "by the controller every beacon comes to edge {} before its frame",
+                    "beacons via the controller arrive at edge {} before their frame",
                     edge.id
                 );
                 let expected = format!("more than {}", (master_ns - slave_ns) / 2);

@@ -85,9 +85,10 @@ fn one(r: &mut Reader, parent: &Fields, name: &str) -> Option<OwnScheduler> {
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     if !is_name || OURS.contains(&name) {
-        let expected =
-            format!("a name of its own: at most {MAX_NAME} lower-case letters, digits and '-', the first a letter");
-        r.report(place, format!("a scheduler is called '{name}'"), expected);
+        let expected = format!(
+            "a name other than a built-in one: up to {MAX_NAME} lower-case letters, digits and '-', the first a letter"
+        );
+        r.report(place, format!("invalid scheduler name '{name}'"), expected);
         return None;
     }
     let value = r.required(parent, name)?;
@@ -102,8 +103,8 @@ fn one(r: &mut Reader, parent: &Fields, name: &str) -> Option<OwnScheduler> {
                 if r.optional(&fields, key).is_some() {
                     r.report(
                         fields.pointer(key),
-                        "a class says itself what can be set",
-                        "no such key beside 'jar'",
+                        "not allowed with 'jar': the class declares its own settings",
+                        "no such key",
                     );
                 }
             }
@@ -125,11 +126,7 @@ fn one(r: &mut Reader, parent: &Fields, name: &str) -> Option<OwnScheduler> {
             }
         }
         _ => {
-            r.report(
-                place,
-                "it says not where schedules come from",
-                "either 'jar' or 'command'",
-            );
+            r.report(place, "missing scheduler source", "either 'jar' or 'command'");
             return None;
         }
     };
@@ -143,7 +140,7 @@ fn text(r: &mut Reader, value: &Value, place: String) -> String {
     match value.as_str() {
         Some(text) if !text.is_empty() => text.to_owned(),
         _ => {
-            r.report(place, format!("found {}", describe(value)), "a text");
+            r.report(place, format!("found {}", describe(value)), "a string");
             String::new()
         }
     }
@@ -173,7 +170,7 @@ pub(crate) fn settings(r: &mut Reader, value: &Value, place: String) -> BTreeMap
                 r.report(
                     fields.pointer(name),
                     format!("found {}", describe(value)),
-                    "a text or a whole number",
+                    "a string or an integer",
                 );
                 continue;
             }

@@ -144,23 +144,23 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
     let parts = Parts::of(value);
     let mut keys = parts.keys();
     if value.get("kind").and_then(Value::as_str) == Some("routed") {
-        let expected = "a file without this line: what it has nodes of says what it is";
-        r.report("/kind".into(), "'kind' is no key any more", expected);
+        let expected = "no 'kind': the network type follows from the sections present";
+        r.report("/kind".into(), "'kind' was removed", expected);
         keys.push("kind");
     }
     if parts.star && !parts.has_groups() && value.get(FLOWS).is_some() {
-        let expected = "traffic of its phases, or a router beside the star that is linked to one of its edges";
+        let expected = "'traffic' in 'phases', or routers linked to an edge of the star";
         r.report(
             format!("/{FLOWS}"),
-            "a star alone has no flows of a given size yet",
+            "'flows' need host groups, which a star without routers does not have",
             expected,
         );
         keys.push(FLOWS);
     }
     for Section { key, called, .. } in SECTIONS {
         if value.get(key).is_some() && parts.own.is_none_or(|own| own.key != *key) {
-            let reason = format!("{called} beside another network");
-            r.report(format!("/{key}"), reason, format!("{called} alone"));
+            let reason = format!("{called} cannot be combined with another network");
+            r.report(format!("/{key}"), reason, format!("{called} only"));
             keys.push(key);
         }
     }
@@ -373,8 +373,8 @@ fn phases(r: &mut Reader, parent: &Fields, parts: Parts) -> Vec<Phase> {
         if r.optional(parent, "duration_ms").is_some() {
             r.report(
                 parent.pointer("duration_ms"),
-                "phases have lengths of their own",
-                "one of both",
+                "'duration_ms' given with 'phases', which have durations",
+                "one of the two",
             );
         }
         let elements = r.list(parent, "phases", 1..=1000);
@@ -385,8 +385,8 @@ fn phases(r: &mut Reader, parent: &Fields, parts: Parts) -> Vec<Phase> {
         {
             r.report(
                 place,
-                "phases have traffic of hosts of a star's edges, and there are none",
-                "no 'phases': 'duration_ms' says how long the run is, 'flows' what groups of hosts send",
+                "'traffic' in 'phases' needs the edge hosts of a star; this network has none",
+                "'duration_ms' and 'flows' instead of 'phases'",
             );
             return Vec::new();
         }
@@ -509,7 +509,7 @@ fn link_change(r: &mut Reader, value: &Value, pointer: String) -> LinkChange {
     if value.is_mapping() && effects.iter().all(|key| r.optional(&fields, key).is_none()) {
         r.report(
             pointer,
-            "nothing changes",
+            "change without effect",
             format!("at least one of {}", effects.join(", ")),
         );
     }

@@ -32,7 +32,7 @@ impl fmt::Display for Problem {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
     /// The file is longer than [`crate::MAX_FILE_BYTES`].
-    #[error("the file has {bytes} bytes; expected at most {limit}")]
+    #[error("file of {bytes} bytes is too large; expected at most {limit}")]
     TooLarge {
         /// Its length.
         bytes: usize,
@@ -46,7 +46,7 @@ pub enum ScenarioError {
         limit: usize,
     },
     /// An alias stands for what is said elsewhere in the file.
-    #[error("line {line}: aliases are not supported; expected what they stand for")]
+    #[error("line {line}: aliases are not supported; expected the value itself")]
     Alias {
         /// Where, from 1.
         line: u64,
@@ -58,13 +58,13 @@ pub enum ScenarioError {
         line: u64,
     },
     /// A tab stands between words, where not every reader of YAML takes one.
-    #[error("line {line}: a tab outside of quotes; expected blanks")]
+    #[error("line {line}: tab outside quotes; expected spaces")]
     Tab {
         /// Where, from 1.
         line: u64,
     },
     /// A mapping has a key twice.
-    #[error("line {line}: second key '{key}', which line {first} has; expected one of them")]
+    #[error("line {line}: duplicate key '{key}', first in line {first}; expected it once")]
     Twice {
         /// The key.
         key: String,

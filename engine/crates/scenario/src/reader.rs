@@ -56,7 +56,11 @@ impl Reader {
                     let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
                     self.report(place, format!("unknown key '{name}'"), nearest(name, known));
                 }
-                None => self.report(pointer.clone(), format!("a key is {}", describe(key)), "a string"),
+                None => self.report(
+                    pointer.clone(),
+                    format!("key {} is not a string", describe(key)),
+                    "a string",
+                ),
             }
         }
         Fields {
@@ -76,8 +80,8 @@ impl Reader {
         if value.is_none() {
             self.report(
                 fields.pointer.clone(),
-                format!("key '{key}' is missing"),
-                "it to be there",
+                format!("missing required key '{key}'"),
+                format!("'{key}: VALUE'"),
             );
         }
         value
@@ -134,7 +138,7 @@ impl Reader {
         match value.as_f64() {
             Some(number) if number > above && number <= most => Some(number),
             _ => {
-                let expected = format!("a number over {above} and up to {most}");
+                let expected = format!("a number above {above} and at most {most}");
                 self.report(fields.pointer(key), format!("found {}", describe(value)), expected);
                 None
             }
@@ -291,7 +295,7 @@ fn nearest(name: &str, known: &[&str]) -> String {
     let best = known.iter().min_by_key(|candidate| distance(candidate));
     match best {
         Some(best) if 2 * distance(best) <= name.chars().count() => {
-            format!("'{best}' (the nearest of: {})", known.join(", "))
+            format!("'{best}' (closest of: {})", known.join(", "))
         }
         Some(_) => format!("one of {}", known.join(", ")),
         None => "no key".to_owned(),
@@ -320,9 +324,9 @@ pub(crate) fn describe(value: &Value) -> String {
         Value::Bool(flag) => flag.to_string(),
         Value::Number(number) => number.to_string(),
         Value::String(text) if text.chars().count() <= 40 => format!("'{}'", text.escape_debug()),
-        Value::String(text) => format!("a text of {} characters", text.chars().count()),
+        Value::String(text) => format!("a string of {} characters", text.chars().count()),
         Value::Sequence(elements) => format!("a list of {} elements", elements.len()),
         Value::Mapping(_) => "a mapping".to_owned(),
-        Value::Tagged(tagged) => format!("a value tagged {}", tagged.tag),
+        Value::Tagged(tagged) => format!("a value with tag {}", tagged.tag),
     }
 }

@@ -39,15 +39,15 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
     let node_bps = u64::from(scenario.data_slots()).saturating_mul(scenario.slot_bps());
     let mut refuse = |reason: String, expected: String| r.report("/controller/lambda".into(), reason, expected);
     if scenario.cores.len() > 1 {
-        let reason = format!(
-            "{} cores: sessions do not say whose slots they have",
-            scenario.cores.len()
-        );
+        let reason = format!("slot reservation supports a single core, got {}", scenario.cores.len());
         refuse(reason, "one core".into());
     } else if ports.len() < scenario.edges.len() {
-        refuse("edges share ports of the core".into(), "a port for each edge".into());
+        refuse(
+            "edges share core ports".into(),
+            "a separate core port for each edge".into(),
+        );
     } else if !RATE_BPS.contains(&node_bps) {
-        let reason = format!("the slots of an edge carry {node_bps} bit/s");
+        let reason = format!("the data slots of an edge carry {node_bps} bit/s");
         refuse(reason, format!("{} to {}", RATE_BPS.start(), RATE_BPS.end()));
     }
 }

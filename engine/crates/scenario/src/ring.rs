@@ -321,17 +321,17 @@ fn check(scenario: &Scenario, r: &mut Reader) {
     for (index, station) in ring.stations.iter().enumerate() {
         let place = format!("/ring/stations/{index}");
         if !names.insert(&station.name) {
-            r.report(place.clone(), format!("second '{}'", station.name), "a name of its own");
+            r.report(place.clone(), format!("duplicate '{}'", station.name), "a unique name");
         }
         let mut values = BTreeSet::new();
         let mut classes = BTreeSet::new();
         for (c, class) in station.classes.iter().enumerate() {
             if !values.insert(class.dscp) {
-                let reason = format!("second class for DSCP {}", class.dscp);
-                r.report(format!("{place}/classes/{c}/dscp"), reason, "one of its own");
+                let reason = format!("duplicate class for DSCP {}", class.dscp);
+                r.report(format!("{place}/classes/{c}/dscp"), reason, "a unique DSCP");
             }
             if !classes.insert(u8::from(class.class)) {
-                let reason = format!("second '{}'", class.class_name());
+                let reason = format!("duplicate '{}'", class.class_name());
                 r.report(format!("{place}/classes/{c}/class"), reason, "each class once");
             }
         }
@@ -344,30 +344,30 @@ fn check(scenario: &Scenario, r: &mut Reader) {
                 let place = format!("/ring/stations/{}", span.0);
                 r.report(
                     place,
-                    format!("second span '{name}'"),
-                    "names that give each span one of its own",
+                    format!("duplicate span name '{name}'"),
+                    "station names that give unique span names",
                 );
             }
         }
     }
     if ring.relief >= ring.threshold {
-        let reason = format!("{} is not below the threshold", ring.relief);
+        let reason = format!("{} is not below 'threshold'", ring.relief);
         r.report("/ring/relief".into(), reason, format!("less than {}", ring.threshold));
     }
     let timing = &ring.timing;
     for (key, number) in [("w1", timing.w1), ("w2", timing.w2)] {
         if !number.is_power_of_two() {
-            let reason = format!("{number}, and P4 shifts");
+            let reason = format!("{number} cannot be computed by P4 shifts");
             r.report(format!("/ring/timing/{key}"), reason, "a power of two");
         }
     }
     if timing.report_intervals >= timing.hold_intervals {
         let reason = format!(
-            "{}, and what was told holds for {} intervals",
+            "{} is not below 'hold_intervals' ({})",
             timing.report_intervals, timing.hold_intervals
         );
         let expected = format!(
-            "less than {}: a head is forgotten between two reports otherwise",
+            "less than {}, or an advertised rate expires between two reports",
             timing.hold_intervals
         );
         r.report("/ring/timing/report_intervals".into(), reason, expected);
@@ -375,18 +375,21 @@ fn check(scenario: &Scenario, r: &mut Reader) {
     let window_ns = timing.interval_ns * u64::from(timing.window_intervals);
     let window_bytes = u128::from(window_ns) * u128::from(ring.rate_bps) / 8_000_000_000;
     if window_ns > MAX_WINDOW_NS || window_bytes > u128::from(u32::MAX) {
-        let reason = format!("a window of {window_ns} ns carries {window_bytes} bytes");
+        let reason = format!("window of {window_ns} ns ({window_bytes} bytes) is too long");
         let expected = format!("at most {MAX_WINDOW_NS} ns and {} bytes", u32::MAX);
         r.report("/ring/timing/window_intervals".into(), reason, expected);
     }
     let frame_bytes = u64::from(scenario.routed.packet_bytes) + RING_OVERHEAD_BYTES;
     if ring.ingress.buffer_bytes < frame_bytes {
-        let reason = format!("{} bytes hold no packet of {frame_bytes}", ring.ingress.buffer_bytes);
+        let reason = format!(
+            "{} bytes are less than a packet of {frame_bytes} bytes",
+            ring.ingress.buffer_bytes
+        );
         let expected = format!("at least {frame_bytes}");
         r.report("/ring/ingress/buffer_bytes".into(), reason, expected);
     }
     if 2 * frame_bytes > u64::from(timing.bucket_bytes) {
-        let reason = format!("packets have {frame_bytes} bytes on the ring, and a bucket holds two");
+        let reason = format!("a token bucket holds less than two packets of {frame_bytes} bytes on the ring");
         let most = (u64::from(timing.bucket_bytes) / 2).saturating_sub(RING_OVERHEAD_BYTES);
         r.report("/packet_bytes".into(), reason, format!("at most {most}"));
     }

@@ -163,7 +163,7 @@ fn setting_value(r: &mut Reader, given: &Fields, name: &str, setting: &Setting) 
         None => {
             let expected = match setting.words.as_slice() {
                 [] => format!(
-                    "at most {MAX_RULES} rules 'sender>receiver=weight' with commas between: edges from 0 or *, and 1 to {MAX_WEIGHT} or 'first'"
+                    "at most {MAX_RULES} comma-separated rules 'sender>receiver=weight' with edge numbers or *, and a weight of 1 to {MAX_WEIGHT} or 'first'"
                 ),
                 words => words.join(" or "),
             };
@@ -217,7 +217,7 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
     for (index, change) in scenario.scheduler_changes.iter().enumerate() {
         let place = format!("/scheduler_changes/{index}");
         if change.at_ms >= scenario.duration_ms() {
-            let reason = format!("at {} ms the run is over", change.at_ms);
+            let reason = format!("{} ms is after the end of the run", change.at_ms);
             let expected = format!("less than {}", scenario.duration_ms());
             r.report(format!("{place}/at_ms"), reason, expected);
         }
@@ -238,7 +238,7 @@ fn weights(scenario: &Scenario, choice: &SchedulerChoice, place: &str, r: &mut R
         let last = scenario.edges.len() - 1;
         r.report(
             format!("{place}/settings/{WEIGHTS}"),
-            format!("a weight for edge {edge}, which is not there"),
+            format!("weight for unknown edge {edge}"),
             format!("edges from 0 to {last}"),
         );
     }

@@ -66,8 +66,8 @@ pub(crate) fn process(r: &mut Reader, fields: &Fields) -> Process {
         other => {
             for key in ON_OFF_KEYS.into_iter().chain([SHAPE]) {
                 if r.optional(fields, key).is_some() {
-                    let reason = format!("'{key}' of a process without bursts");
-                    r.report(fields.pointer(key), reason, "it with 'process: on-off-pareto' only");
+                    let reason = format!("'{key}' does not apply to this process");
+                    r.report(fields.pointer(key), reason, "it only with 'process: on-off-pareto'");
                 }
             }
             other
@@ -81,8 +81,8 @@ pub(crate) fn web(r: &mut Reader, fields: &Fields) -> Web {
     let is_pareto = r.optional(fields, "sizes").is_none() || r.choice(fields, "sizes", &sizes);
     let shape = shape(r, fields);
     if shape.is_some() && !is_pareto {
-        let reason = "'shape' of sizes without a tail";
-        r.report(fields.pointer(SHAPE), reason, "it with 'sizes: pareto' only");
+        let reason = "'shape' does not apply to these sizes";
+        r.report(fields.pointer(SHAPE), reason, "it only with 'sizes: pareto'");
     }
     Web {
         mean_think_ns: r.integer(fields, "mean_think_ns", MEAN_NS),

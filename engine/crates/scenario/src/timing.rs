@@ -13,7 +13,7 @@ const NS_PER_MS: u64 = 1_000_000;
 
 /// A run cannot be scaled to so short a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("in {requested_ms} ms phase '{phase}' would have no time; expected more than {requested_ms} ms")]
+#[error("phase '{phase}' would be empty in a run of {requested_ms} ms; expected more than {requested_ms} ms")]
 pub struct TooShort {
     /// The time asked for.
     pub requested_ms: u64,

@@ -113,7 +113,7 @@ fn messages_name_place_reason_and_what_would_be_right() {
     let message = Scenario::parse(text.as_bytes()).unwrap_err().to_string();
     assert_eq!(
         message,
-        "/frame/guard_ns: guard of 250000 ns leaves nothing of a slot of 250000 ns; expected less than 250000"
+        "/frame/guard_ns: a guard of 250000 ns fills the slot of 250000 ns; expected less than 250000"
     );
 }
 
@@ -157,7 +157,7 @@ fn a_name_of_what_the_file_has_none_of_is_answered_with_that() {
     let text = ROUTED.replace("routers: [left, middle, right]\n", "");
     let message = Scenario::parse(text.as_bytes()).unwrap_err().to_string();
     assert!(
-        message.contains("/links/0/from: found 'left'; expected the name of a router, and there is none\n"),
+        message.contains("/links/0/from: found 'left'; expected the name of a router (none defined)\n"),
         "{message}"
     );
 }
@@ -187,14 +187,14 @@ fn wrong_names_and_keys_are_answered_with_those_that_there_are() {
     told(
         "ram_bytes:",
         "ram_byte:",
-        "unknown key 'ram_byte'; expected 'ram_bytes' (the nearest of: ",
+        "unknown key 'ram_byte'; expected 'ram_bytes' (closest of: ",
     );
     let message = told(
         "ram_bytes:",
         "zzz:",
         "unknown key 'zzz'; expected one of switches, links, ",
     );
-    assert!(!message.contains("nearest"), "{message}");
+    assert!(!message.contains("closest"), "{message}");
 }
 
 #[test]
@@ -205,7 +205,10 @@ fn both_ways_of_a_span_have_names_of_their_own() {
         .fold(MESH.to_owned(), |text, (from, to)| text.replace(from, to));
     let message = Scenario::parse(text.as_bytes()).unwrap_err().to_string();
     // From c to a-b, and from c-a to b.
-    assert!(message.contains("/ops/links/2: second span 'c-a-b'"), "{message}");
+    assert!(
+        message.contains("/ops/links/2: duplicate span name 'c-a-b'"),
+        "{message}"
+    );
     assert!(Scenario::parse(text.replace("c-a", "d").as_bytes()).is_ok());
 }
 
@@ -215,15 +218,15 @@ fn a_change_of_which_nobody_knows_what_it_changes_is_answered_with_what_can_be()
     let told = |change: &str| Scenario::parse(changed(change).as_bytes()).unwrap_err().to_string();
     let message = told("spam: s0-s1, up: false");
     assert!(
-        message.contains("unknown key 'spam'; expected 'span' (the nearest of: "),
+        message.contains("unknown key 'spam'; expected 'span' (closest of: "),
         "{message}"
     );
     assert!(
-        message.contains("nothing says what changes; expected one of the keys span, hosts"),
+        message.contains("change without a target; expected one of the keys span, hosts"),
         "{message}"
     );
     assert!(!message.contains("unknown key 'up'"), "{message}");
-    assert!(told("span: s0-s1").contains("nothing changes; expected at least one of up"));
+    assert!(told("span: s0-s1").contains("change without effect; expected at least one of up"));
     assert!(Scenario::parse(changed("span: s0-s1, up: false").as_bytes()).is_ok());
 }
 
@@ -323,7 +326,7 @@ fn routers_that_are_linked_lead_to_one_edge() {
     );
     let message = Scenario::parse(text.as_bytes()).unwrap_err().to_string();
     assert!(
-        message.contains("/routers/0: from router 'west' links lead, perhaps through other routers, to edge2 and edge3; expected one edge"),
+        message.contains("/routers/0: router 'west' is connected, directly or through other routers, to edge2 and edge3; expected one edge"),
         "{message}"
     );
 }
@@ -345,7 +348,7 @@ fn hops_are_refused_that_the_longest_way_does_not_have() {
     assert_eq!(
         told,
         format!(
-            "line {line}: /ops/hops: a train from an edge at 's0' has to reach 3 switches and an edge at 's3'; expected at least 4"
+            "line {line}: /ops/hops: a burst from an edge at 's0' crosses 3 switches to an edge at 's3'; expected at least 4"
         )
     );
     // Nobody is at the far end.
@@ -370,14 +373,15 @@ fn what_a_mesh_does_not_have_is_answered_with_what_it_has() {
     let of_s4 = "  - {between: [s3, s4], delay_ns: 200000}\n  - {between: [s4, s0], delay_ns: 200000}\n";
     let told = refused(of_s4, "");
     assert!(
-        told.contains("/ops/links: the switches are not all linked: no way leads from 's0' to s4;"),
+        told.contains("/ops/links: disconnected switches: no path from 's0' to s4;"),
         "{told}"
     );
     let faults = |fault: &str| refused("seed: 1\n", &format!("seed: 1\nfaults: [{{{fault}}}]\n"));
     let told = faults("kind: link-cut, every_ms: 100, for_ms: 10, edge: 3");
     assert!(
-        told.contains("/faults/0/edge: edges of a star have numbers, and there is no star; expected no such key")
-            && told.contains("'{at_ms: 100, span: s0-s1, up: false}'"),
+        told.contains(
+            "/faults/0/edge: this scenario has no star, and only edges of a star are numbered; expected no 'edge'"
+        ) && told.contains("'{at_ms: 100, span: s0-s1, up: false}'"),
         "{told}"
     );
     let told = faults("kind: cut");
@@ -395,7 +399,7 @@ fn what_a_mesh_does_not_have_is_answered_with_what_it_has() {
     );
     let told = refused("transport: cubic", "transport: xcp");
     assert!(
-        told.contains("no output of optical packet switches tells hosts"),
+        told.contains("optical packet switches send no rate feedback to hosts"),
         "{told}"
     );
     for phase in [
@@ -441,7 +445,7 @@ fn a_key_that_is_there_twice_is_said_with_its_own_line() {
     let (again, first) = (line("  ram_bytes: 8"), line("  ram_bytes: 9000"));
     assert_eq!(
         told,
-        format!("line {again}: second key 'ram_bytes', which line {first} has; expected one of them")
+        format!("line {again}: duplicate key 'ram_bytes', first in line {first}; expected it once")
     );
 }
 
@@ -477,7 +481,7 @@ fn what_is_hardly_meant_is_noted_with_its_line() {
     one(
         ingress,
         &class("dscp: 12"),
-        "/ops/classes/0/match: no flow of the scenario has DSCP 12",
+        "/ops/classes/0/match: no flow in this scenario has DSCP 12",
     );
     assert_eq!(notes(&[(ingress, &class("acknowledgements: true"))]), [""; 0]);
     assert_eq!(
@@ -488,12 +492,12 @@ fn what_is_hardly_meant_is_noted_with_its_line() {
         [""; 0]
     );
     let scheme = "  aggregation: {scheme: class, interval_ns: 1000000}\n  ingress:";
-    one(ingress, scheme, "/ops/aggregation/scheme: all packets are of class 0");
+    one(ingress, scheme, "/ops/aggregation/scheme: all packets are in class 0");
     let lost = "seed: 1\nfaults: [{kind: messages-lost, every_ms: 100, for_ms: 10}]\n";
     one(
         "seed: 1\n",
         lost,
-        "/faults/0/kind: probes are the messages of this network",
+        "/faults/0/kind: no messages to affect: this network sends only probes",
     );
     let probes = "  probes: {rate_bps: 1000000, period_ns: 50000000}\n  ingress:";
     assert_eq!(notes(&[("seed: 1\n", lost), (ingress, probes)]), [""; 0]);
@@ -504,25 +508,25 @@ fn what_is_hardly_meant_is_noted_with_its_line() {
     one(
         ingress,
         &asked(10_000_000, ROUND_TRIP_NS),
-        "/ops/probes/period_ns: some edges are 1200000 ns there and back apart",
+        "/ops/probes/period_ns: round-trip time between edges reaches 1200000 ns",
     );
     assert_eq!(notes(&[(ingress, &asked(10_000_000, ROUND_TRIP_NS + 1))]), [""; 0]);
     // Four probes and four replies of 108 bytes, 50 of them framing.
     one(
         ingress,
         &asked(1_000_000, 2_000_000),
-        "probes and replies of an edge's 4 macroflows take in each period, so that most come too late; expected at least 3456000,",
+        "probes and replies of the 4 macroflows of an edge in a period: most arrive late; expected at least 3456000,",
     );
     assert_eq!(notes(&[(ingress, &asked(1_000_000, 6_912_000))]), [""; 0]);
     one(
         ingress,
         "  wavelengths: 2\n  ingress:",
-        "/ops/wavelengths: edges send nothing on wavelength 1;",
+        "/ops/wavelengths: edges do not send on wavelength 1;",
     );
     one(
         ingress,
         "  wavelengths: 3\n  conversion: true\n  ingress:",
-        "edges send nothing on wavelengths 1, 2: only what switches convert is there",
+        "edges do not send on wavelengths 1, 2: only converted bursts use it",
     );
     let used = class("acknowledgements: true}, wavelength: 1, weight: 1").replace("weight: 1}}]", "weight: 1}]");
     assert_eq!(
@@ -532,12 +536,12 @@ fn what_is_hardly_meant_is_noted_with_its_line() {
 }
 
 #[test]
-fn a_star_alone_says_that_it_has_no_sized_flows() {
+fn a_star_alone_has_no_flows_of_a_given_size() {
     let star = format!("{STAR4}\nflows: [{{name: one, from: edge0, to: edge1, bytes: 1000}}]\n");
     let message = Scenario::parse(star.as_bytes()).unwrap_err().to_string();
     assert_eq!(
         message,
-        "/flows: a star alone has no flows of a given size yet; expected traffic of its phases, \
-         or a router beside the star that is linked to one of its edges"
+        "/flows: 'flows' need host groups, which a star without routers does not have; expected 'traffic' in 'phases', \
+         or routers linked to an edge of the star"
     );
 }

@@ -113,7 +113,7 @@ pub enum AttachError {
     #[error("--attach: {0}")]
     Io(#[from] std::io::Error),
     /// It is longer than a list can be.
-    #[error("--attach: more than {MAX_FILE_BYTES} bytes")]
+    #[error("--attach: file too large; expected at most {MAX_FILE_BYTES} bytes")]
     TooLong,
     /// It is no list.
     #[error(
@@ -122,13 +122,13 @@ pub enum AttachError {
     )]
     NoList(#[from] serde_json::Error),
     /// An entry does not say of which switch the port is.
-    #[error("--attach: entry {index}: expected one of {}", keys(", "))]
+    #[error("--attach: entry {index}: no unique switch; expected one of {}", keys(", "))]
     NotOneSwitch {
         /// Its place, from 0.
         index: usize,
     },
     /// An entry names a switch that the scenario does not have.
-    #[error("--attach: entry {index}: there is no {switch}; expected {expected}")]
+    #[error("--attach: entry {index}: unknown {switch}; expected {expected}")]
     NoSwitch {
         /// Its place, from 0.
         index: usize,
@@ -150,7 +150,7 @@ pub enum AttachError {
         expected: String,
     },
     /// Two entries have the same port or interface.
-    #[error("--attach: entries {first} and {second} both have {what}; expected it once")]
+    #[error("--attach: entries {first} and {second}: duplicate {what}; expected it once")]
     Twice {
         /// Place of the one.
         first: usize,
@@ -197,7 +197,7 @@ fn check(list: &[Attachment], fabric: &Fabric) -> Result<(), AttachError> {
         if !known.contains(port) {
             let expected = match (known.first(), known.last()) {
                 (Some(first), Some(last)) => format!("a port from {first} to {last}"),
-                _ => "another switch: this one has no hosts".to_owned(),
+                _ => "a switch with hosts".to_owned(),
             };
             return Err(AttachError::NoPort {
                 index,
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(list(&[entry(0, 1, "a"), entry(3, 2, "b")]), "2 entries");
         assert_eq!(
             list(&[entry(4, 1, "a")]),
-            "--attach: entry 0: there is no edge 4; expected an edge from 0 to 3"
+            "--attach: entry 0: unknown edge 4; expected an edge from 0 to 3"
         );
         assert_eq!(
             list(&[entry(1, 1, "a"), entry(1, 3, "b")]),
@@ -269,9 +269,9 @@ mod tests {
         assert!(list(&[entry(1, 0, "a")]).contains("no access port 0"));
         assert_eq!(
             list(&[entry(1, 1, "a"), entry(2, 1, "b"), entry(1, 1, "c")]),
-            "--attach: entries 0 and 2 both have port 1 of edge 1; expected it once"
+            "--attach: entries 0 and 2: duplicate port 1 of edge 1; expected it once"
         );
-        assert!(list(&[entry(1, 1, "a"), entry(1, 2, "a")]).contains("both have interface 'a'"));
+        assert!(list(&[entry(1, 1, "a"), entry(1, 2, "a")]).contains("duplicate interface 'a'"));
         assert!(refusal("{}").contains("expected a JSON list"));
         let probed = |address| {
             refusal(&format!(
@@ -301,9 +301,9 @@ mod tests {
             entry(r#""router": 0"#, 1),
             "--attach: entry 0: router 0 has no access port 1; expected a port from 3 to 4"
         );
-        assert!(entry(r#""router": 1"#, 3).ends_with("expected another switch: this one has no hosts"));
+        assert!(entry(r#""router": 1"#, 3).ends_with("expected a switch with hosts"));
         assert!(entry(r#""router": 4"#, 3).ends_with("there is no router 4; expected a router from 0 to 3"));
-        assert!(entry(r#""edge": 0"#, 1).ends_with("there is no edge 0; expected a router from 0 to 3"));
+        assert!(entry(r#""edge": 0"#, 1).ends_with("unknown edge 0; expected a router from 0 to 3"));
         assert!(entry(r#""station": 0"#, 1).ends_with("there is no station 0; expected a router from 0 to 3"));
         assert!(entry(r#""edge": 0, "router": 0"#, 3).contains("expected one of \"edge\", \"router\", \"station\""));
     }

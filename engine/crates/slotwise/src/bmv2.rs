@@ -37,7 +37,7 @@ const LAST_WORDS: usize = 2000;
 pub enum TargetError {
     /// Too fast for it.
     #[error(
-        "/frame/slot_ns: BMv2 cannot follow slots of {slot_ns} ns; expected at least {SHORTEST_SLOT_NS}, as in topologies/star3-bmv2.yaml and mixed-bmv2.yaml"
+        "/frame/slot_ns: slots of {slot_ns} ns are too short for BMv2; expected at least {SHORTEST_SLOT_NS}, as in topologies/star3-bmv2.yaml and mixed-bmv2.yaml"
     )]
     ShortSlot {
         /// The scenario's.
@@ -45,22 +45,22 @@ pub enum TargetError {
     },
     /// Edges of a star whose cards ask for the VOQ of a train and wait for it.
     #[error(
-        "/aggregation: cards of a star's edges ask BMv2 where each train waits, and its answer has been tried in no slot; expected no 'aggregation', or its scheme 'none', as in topologies/star3-bmv2.yaml"
+        "/aggregation: not supported with --target bmv2 in a star; expected no 'aggregation' or scheme 'none', as in topologies/star3-bmv2.yaml"
     )]
     TrainsInStar,
     /// Edges of optical packet switches whose cards ask for labels and wait for them.
     #[error(
-        "/ops: edges that make trains, hold them back or choose among outputs ask BMv2 for each label, which answers too late; expected no 'aggregation', no 'macroflows', no 'ingress.trains' and no fibres between edges, as in topologies/mesh4-bmv2.yaml"
+        "/ops: burst assembly, pacing and output choice are not supported with --target bmv2; expected no 'aggregation', no 'macroflows', no 'ingress.trains' and no fibres between edges, as in topologies/mesh4-bmv2.yaml"
     )]
     TrainsAtEdges,
     /// Not installed.
-    #[error("{program}: not found; --target bmv2 needs simple_switch_grpc on the PATH, or --bmv2 PATH")]
+    #[error("{program}: not found; expected simple_switch_grpc on the PATH, or --bmv2 PATH")]
     NoProgram {
         /// What was looked for.
         program: String,
     },
     /// A switch has ended.
-    #[error("simple_switch_grpc of {device} has ended ({status}); its last words:\n{last_words}")]
+    #[error("simple_switch_grpc of {device}: exited ({status}); end of its output:\n{last_words}")]
     Ended {
         /// The switch.
         device: Device,
@@ -303,7 +303,7 @@ fn free_ports(first: u16, count: usize) -> Result<Vec<SocketAddr>, RunError> {
     }
     let ports = (0..count).map(|index| {
         let port = u16::try_from(index).ok().and_then(|index| first.checked_add(index));
-        let port = port.ok_or_else(|| format!("there are no {count} ports from {first} on"))?;
+        let port = port.ok_or_else(|| format!("fewer than {count} ports available from {first} on"))?;
         check_free(loopback(port), "simple_switch_grpc", "--p4runtime-port")?;
         Ok(loopback(port))
     });
@@ -328,7 +328,7 @@ mod tests {
         let nowhere = Path::new("/nonexistent/simple_switch_grpc");
         let reason = check(&star(9_999_999), Some(nowhere), 0).unwrap_err().to_string();
         assert!(
-            reason.starts_with("/frame/slot_ns: BMv2 cannot follow slots of 9999999 ns"),
+            reason.starts_with("/frame/slot_ns: slots of 9999999 ns are too short for BMv2"),
             "{reason}"
         );
         let reason = check(&star(10_000_000), Some(nowhere), 0).unwrap_err().to_string();

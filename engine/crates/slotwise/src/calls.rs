@@ -174,7 +174,7 @@ mod tests {
             let called = hears.recv().unwrap().unwrap();
             assert!(matches!(&called.call, Call::Light(news) if *news == PortNews::new(3001, port, false)));
             assert_eq!(called.answer.is_none(), port == 257, "{called:?}");
-            assert!(!calls.over(&called), "it is not of the controller that there is");
+            assert!(!calls.over(&called), "the answer is not from the present controller");
         }
         assert!(!calls.is_calling());
     }

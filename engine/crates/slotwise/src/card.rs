@@ -7,7 +7,7 @@ use crate::notes::note;
 use crate::run::RunError;
 use crate::{linecard, portcard};
 
-/// Run a line card as a process, between the interfaces of a P4 switch and a link (needs root)
+/// Run a line card as a process between a P4 switch and a link (needs root)
 #[derive(Subcommand)]
 pub enum Card {
     Gates(linecard::Args),
@@ -24,5 +24,5 @@ pub fn run(card: &Card) -> Result<(), RunError> {
 
 /// Says what a command of old is called now.
 pub fn renamed(old: &str, new: &str) {
-    note!("slotwise {old}: this command is `slotwise card {new}` now");
+    note!("slotwise {old}: renamed to `slotwise card {new}`");
 }

@@ -97,7 +97,7 @@ impl JsonChild {
         if let Some(status) = self.ended_within(patience)? {
             return Ok(status);
         }
-        note!("{}: does not stop, killed", self.name);
+        note!("{}: not stopping: killed", self.name);
         self.kill_group();
         self.child.wait()
     }
@@ -126,10 +126,10 @@ impl JsonChild {
 pub fn not_ended(name: &str, ended: io::Result<ExitStatus>) -> Option<String> {
     match ended {
         Ok(status) if status.signal() == Some(Signal::SIGKILL as i32) => {
-            Some(format!("{name}: did not end when it was asked to, and was killed"))
+            Some(format!("{name}: killed: did not exit in time"))
         }
         Ok(_) => None,
-        Err(error) => Some(format!("{name}: could not be ended: {error}")),
+        Err(error) => Some(format!("{name}: could not be stopped: {error}")),
     }
 }
 
@@ -153,10 +153,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         let child = JsonChild::spawn("shell", command, events, |event| event).unwrap();
-        assert!(
-            matches!(heard.recv(), Ok(ChildEvent::Line(_))),
-            "it did not say that it is ready"
-        );
+        assert!(matches!(heard.recv(), Ok(ChildEvent::Line(_))), "not ready");
         (child, heard)
     }
 
@@ -176,6 +173,6 @@ mod tests {
         let ended = child.finish(Duration::ZERO);
         assert_eq!(ended.as_ref().unwrap().signal(), Some(Signal::SIGKILL as i32));
         let told = not_ended("shell", ended).unwrap();
-        assert_eq!(told, "shell: did not end when it was asked to, and was killed");
+        assert_eq!(told, "shell: killed: did not exit in time");
     }
 }

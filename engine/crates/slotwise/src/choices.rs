@@ -257,7 +257,7 @@ impl Choices {
             .count();
         let (first_ms, _) = self.due.front().filter(|_| count > 0)?;
         Some(format!(
-            "controller: changes of the scenario not received before the end: {count}; the first was due at {first_ms} ms"
+            "controller: {count} scenario changes not delivered before the end, the first due at {first_ms} ms"
         ))
     }
 

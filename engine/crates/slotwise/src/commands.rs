@@ -31,10 +31,10 @@ pub enum CommandError {
         example: String,
     },
     /// It goes on and on.
-    #[error("a line of more than {MAX_LINE_BYTES} bytes")]
+    #[error("command too long; expected at most {MAX_LINE_BYTES} bytes")]
     TooLong,
     /// There is no such fibre.
-    #[error("there is no fibre '{name}'; expected one of {known}")]
+    #[error("unknown fibre '{name}'; expected one of {known}")]
     NoFibre {
         /// What it says.
         name: String,

@@ -149,7 +149,7 @@ mod tests {
         meter.packet_in(&request(0, 11, 0));
         meter.packet_out(master, &commit(1));
         meter.packet_in(&request(1, 12, 1));
-        assert_eq!(meter.used()[0].schedules, 0, "what a slave says does not count");
+        assert_eq!(meter.used()[0].schedules, 0, "messages of members are not counted");
         meter.packet_in(&request(0, 12, 1));
         meter.packet_in(&request(0, 13, 1));
         let used = meter.used()[0];

@@ -37,6 +37,15 @@ pub enum Clock {
     Lockstep,
 }
 
+/// Level from which on the controller logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    /// Its default.
+    Info,
+    /// Warnings and errors only.
+    Warning,
+}
+
 /// Addresses on which a run's servers listen.
 #[derive(Debug, Clone)]
 pub struct Addresses {
@@ -76,7 +85,7 @@ pub enum ControllerError {
         reason: String,
     },
     /// It does not say where its REST server is.
-    #[error("controller: expected the address of its REST server, got {0}")]
+    #[error("controller: REST address missing; expected HOST:PORT, got {0}")]
     NoRest(String),
 }
 
@@ -126,6 +135,8 @@ pub struct ControllerPlan {
     pub network: Value,
     /// Schedulers that are not the controller's own.
     pub schedulers: Value,
+    /// Level of its log.
+    pub log_level: LogLevel,
 }
 
 impl ControllerPlan {
@@ -147,6 +158,7 @@ impl ControllerPlan {
             statistics: apps.first().map_or(star::APP.statistics, |app| app.statistics),
             network,
             schedulers: schedulers(scenario),
+            log_level: LogLevel::Info,
         }
     }
 }
@@ -224,6 +236,7 @@ pub fn start<E: Send + 'static>(
     let mut command = Command::new(java());
     command
         .args(JVM_OPTIONS)
+        .args((plan.log_level == LogLevel::Warning).then_some("-Dslotwise.log.level=WARN"))
         // What it would leave elsewhere if it were killed.
         .arg(option("-Djava.io.tmpdir=", directory))
         .args(
@@ -372,7 +385,7 @@ mod tests {
             }
             assert!(
                 std::fs::read_to_string(&kept).is_ok_and(|before| before == text),
-                "{}: not what the scenario says; {UPDATE}=1 cargo test -p slotwise networks_of_the_examples makes it anew",
+                "{}: differs from the scenario; {UPDATE}=1 cargo test -p slotwise networks_of_the_examples rewrites it",
                 kept.display()
             );
         }

@@ -19,7 +19,7 @@ impl DeviceAccess for FabricDevice<'_> {
     fn install(&mut self, pipeline: Pipeline) {
         self.fabric
             .install_pipeline(self.device_id, pipeline)
-            .expect("the server has only the fabric's devices");
+            .expect("the server has only devices of the network");
     }
 }
 
@@ -73,7 +73,7 @@ pub fn execute(fabric: &mut Fabric, command: DeviceCommand) {
             let now_ns = fabric.now();
             fabric
                 .packet_out(now_ns, device_id, &frame)
-                .expect("the server has only the fabric's devices");
+                .expect("the server has only devices of the network");
         }
     }
 }

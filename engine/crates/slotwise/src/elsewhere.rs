@@ -28,12 +28,12 @@ const REFUSED: i32 = 2;
 /// Arguments of `slotwise run-task`.
 #[derive(Debug, clap::Args)]
 pub struct RunTaskArgs {
-    /// The task (JSON).
+    /// Task file (JSON)
     task: PathBuf,
-    /// Where its results go, instead of where it says.
+    /// Directory for the results; overrides the one of the task
     #[arg(long)]
     out: PathBuf,
-    /// End when standard input does: whoever asked for the run is no more.
+    /// Stop when stdin closes
     #[arg(long)]
     until_input_ends: bool,
 }
@@ -77,10 +77,10 @@ pub fn work(address: &str, tasks: &[Task], home: &Home) -> Result<(), RunError> 
     let status = child.wait()?;
     match (status.code(), tell) {
         (Some(0), Ok(())) => Ok(()),
-        (Some(0), Err(error)) => Err(format!("--on {address}: not all runs could be told: {error}").into()),
+        (Some(0), Err(error)) => Err(format!("--on {address}: not all runs could be sent: {error}").into()),
         (Some(REFUSED), _) => {
-            Err(format!("--on {address}: not all runs were made, as said above; those that were stay").into())
+            Err(format!("--on {address}: some runs failed (see above); finished runs are retained").into())
         }
-        _ => Err(format!("--on {address}: {program} ended with {status}; runs that were made stay").into()),
+        _ => Err(format!("--on {address}: {program} exited with {status}; finished runs are retained").into()),
     }
 }

@@ -67,20 +67,28 @@ const CONGESTION_CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_c
 pub struct EmulateArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Join interfaces that exist instead of starting hosts: JSON list of {"edge", "router", "station" or "opsedge", "port",
-    /// "interface"}, and of tunnels also "probe" (`slotwise tunnel`). Runs until SIGINT.
+    /// Attach the existing interfaces listed in FILE (JSON) instead of starting hosts
+    ///
+    /// A list of {"edge", "router", "station" or "opsedge": N, "port": N, "interface": NAME}, for tunnels also
+    /// "probe" (`slotwise tunnel`). Runs until SIGINT.
     #[arg(long, value_name = "FILE")]
     attach: Option<PathBuf>,
-    /// Start no controller, but wait until another one (ONOS: docs/onos.md) has brought a schedule in force, and given routers routes.
+    /// Wait for an external controller (e.g. ONOS) instead of starting one
+    ///
+    /// It has to activate a schedule and install routes (docs/onos.md).
     #[arg(long, conflicts_with = "scheduler")]
     external_controller: bool,
-    /// What runs the P4 programs.
+    /// P4 target that runs the switches
     #[arg(long, value_enum, default_value_t = Target::Engine)]
     target: Target,
-    /// The simple_switch_grpc of --target bmv2, if it is not on the PATH. It listens from --p4runtime-port on.
+    /// Path of simple_switch_grpc for --target bmv2 [default: on the PATH]
+    ///
+    /// The switches listen on ports from --p4runtime-port on.
     #[arg(long, value_name = "PATH")]
     bmv2: Option<PathBuf>,
-    /// Move no kernel threads and interrupts off the fabric's CPU; by default they are put back when the run ends.
+    /// Leave kernel threads and IRQs on the CPU of the emulator
+    ///
+    /// Default: they are moved to other CPUs during the run and moved back at its end.
     #[arg(long)]
     leave_machine: bool,
 }
@@ -96,18 +104,18 @@ impl EmulateArgs {
 /// What runs the P4 programs of a live network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Target {
-    /// The engine, inside the fabric
+    /// Slotwise's P4 engine
     Engine,
-    /// Stock BMv2, one simple_switch_grpc a switch; slots of 10 ms or more
+    /// Stock BMv2: one simple_switch_grpc per switch; slots of at least 10 ms
     Bmv2,
 }
 
-/// What the main loop hears.
+/// Events of the main loop.
 enum Heard {
     Hosts(ChildEvent),
     Controller(ChildEvent),
     Command(Result<FibreCommand, CommandError>),
-    /// Somebody wants a fibre cut or mended from the page.
+    /// Change of a fibre requested on the page.
     Page(FibreCommand),
     Port(PortNews),
     Called(Called),
@@ -116,6 +124,9 @@ enum Heard {
 
 /// The name in reports.
 const COMMAND: &str = "emulate";
+/// Names of the child processes.
+const HOSTS: &str = "hosts";
+const CONTROLLER: &str = "controller";
 
 /// Runs a scenario. True if all was well. Call with one thread.
 pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
@@ -143,7 +154,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     if args.external_controller && !network.scenario.scheduler_changes.is_empty() {
         let place = args.run.scenario.path.display();
         return Err(
-            format!("{place}: /scheduler_changes: somebody else's controller is not told; expected none").into(),
+            format!("{place}: /scheduler_changes: not supported with --external-controller; expected none").into(),
         );
     }
     let mut programs = BTreeMap::new();
@@ -271,14 +282,14 @@ struct Emulation<'a> {
     addresses: Addresses,
     /// To the controller, once it is ready.
     calls: Calls,
-    /// What the controller has said while it was told something: what that was is known by its answer.
+    /// Events of the controller during a request, whose effect is known from its answer.
     held_back: Vec<Value>,
-    /// What a controller could not be told that has not ended, as far as is known.
+    /// Error for a command not accepted by a controller that is still running as far as known.
     untold: Option<ControllerError>,
     choices: Choices,
-    /// What was said of the ports of switches that cannot tell.
+    /// Port status of switches that do not report it themselves.
     ports: PortBoard,
-    /// What it is told of the network, once there is a fabric.
+    /// Network configuration of the controller, once the network exists.
     controller_plan: Option<ControllerPlan>,
     /// Digests of the programs, none if somebody else's controller loads them.
     programs: BTreeMap<&'static str, String>,
@@ -295,7 +306,7 @@ struct Emulation<'a> {
     interrupted: bool,
     /// The machine's processes, for the first look at them.
     view: Option<File>,
-    /// Who else was on the fabric's CPU when measuring began.
+    /// Competing threads on the emulator's CPU when measurement began.
     neighbours: Option<Neighbours>,
     /// To hosts on other machines.
     tunnels: Tunnels,
@@ -310,16 +321,16 @@ struct Running {
     controller: Option<JsonChild>,
     hosts: Option<JsonChild>,
     phases: Vec<PhaseRun>,
-    /// Flows over the whole run that hosts have played.
+    /// Flows over the whole run generated by Linux hosts.
     whole_flows: Vec<Value>,
     frames: Vec<FrameRecord>,
-    /// What was seen of the whole so far.
+    /// Samples of the whole network so far.
     moments: Vec<Moment>,
-    /// What links and the like did in the last period.
+    /// Metrics of the last period.
     period: PeriodNow,
-    /// The same while the page has not been told of it.
+    /// The same, not yet sent to the page.
     new_period: PeriodNow,
-    /// What happened.
+    /// Event log.
     news: Newsroom,
 }
 
@@ -350,8 +361,8 @@ impl Emulation<'_> {
         // What the agent leaves when it is killed goes with the run.
         command.env("TMPDIR", self.directory).env(MARK, self.directory);
         isolate::in_new_network(&mut command);
-        let hosts = JsonChild::spawn("hosts", command, self.sender.clone(), Heard::Hosts)?;
-        let ready = self.await_event("hosts", "ready")?;
+        let hosts = JsonChild::spawn(HOSTS, command, self.sender.clone(), Heard::Hosts)?;
+        let ready = self.await_event(HOSTS, "ready")?;
         let namespace = File::open(format!("/proc/{}/ns/net", hosts.id()))?;
         let access = Access::open(&ready["ports"], Some(namespace))?;
         let mut running = self.start(access, Some(hosts))?;
@@ -411,12 +422,12 @@ impl Emulation<'_> {
             Some(_) => &mut self.failures,
             None => &mut self.notes,
         };
-        for said in running.fabric.news() {
+        for text in running.fabric.news() {
             // Whoever reads this may have gone: the run goes on.
-            let _ = writeln!(io::stderr(), "slotwise emulate: {said}");
+            let _ = writeln!(io::stderr(), "slotwise emulate: {text}");
             if kept.len() < MOST_NOTES {
                 let at_s = running.fabric.now_ns() as f64 / 1e9;
-                kept.push(format!("at {at_s:.1} s of fabric time {said}"));
+                kept.push(format!("at {at_s:.1} s: {text}"));
             }
         }
     }

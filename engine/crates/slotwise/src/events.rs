@@ -110,7 +110,7 @@ impl Events {
         let line = format!("{}\n", event());
         if let Err(error) = to.write_all(line.as_bytes()).and_then(|()| to.flush()) {
             note!(
-                "slotwise: --events {}: cannot be written: {error}; no more events",
+                "slotwise: --events {}: cannot be written: {error}; no further events",
                 printable(&path.display().to_string())
             );
             self.to = None;

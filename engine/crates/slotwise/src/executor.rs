@@ -7,9 +7,9 @@ use slotwise_p4::Executor;
 /// What runs the packets. Both do the same, bit for bit.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum ExecutorChoice {
-    /// Machine code; the interpreter where the host or the program cannot be compiled for
+    /// Machine code; the interpreter if the host or the program is not supported
     Jit,
-    /// The interpreter
+    /// Interpreter
     Interpreter,
 }
 

@@ -44,22 +44,21 @@ impl HotPair {
 
 impl fmt::Display for HotPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "edge {} -> edge {}: ", self.from, self.to)?;
-        if let Some(frames) = self.frames_to_share {
-            write!(f, "90 % of its share {frames} frames after the first request, ")?;
-        }
+        let (granted, available) = (self.mean_granted_slots, self.mean_available_slots);
         write!(
             f,
-            "{:.1} slots a frame where the others' demand left {:.1}",
-            self.mean_granted_slots, self.mean_available_slots
+            "edge {} -> edge {}: {granted:.1} of {available:.1} available slots per frame, ",
+            self.from, self.to
         )?;
-        if self.frames_to_share.is_none() {
-            write!(f, ", never 90 % of it")?;
+        match self.frames_to_share {
+            Some(1) => f.write_str("90 % within 1 frame")?,
+            Some(frames) => write!(f, "90 % within {frames} frames")?,
+            None => f.write_str("never 90 %")?,
         }
         if self.goodput_bps > 0.0 {
             write!(
                 f,
-                ", TCP goodput {:.1} Mb/s = {:.0} % of its slots' payload",
+                "; TCP goodput {:.1} Mb/s ({:.0} % of slot payload)",
                 self.goodput_bps / 1e6,
                 100.0 * self.slot_use()
             )?;
@@ -227,7 +226,7 @@ mod tests {
         let mut s = series(vec![2000; 5], vec![9; 5], vec![200; 5]);
         s.pairs[1].from = 4;
         let fact = hot_pair(&s, &query()).unwrap();
-        assert_eq!(fact.frames_to_share, None, "edge 4 has a port of its own");
+        assert_eq!(fact.frames_to_share, None, "edge 4 has a separate port");
         let shared = HotPairQuery {
             senders: vec![1, 4],
             ..query()
@@ -244,7 +243,7 @@ mod tests {
         assert_eq!((fact.first_request_frame, fact.frames_to_share), (0, None));
         assert_eq!(
             fact.to_string(),
-            "edge 1 -> edge 2: 12.0 slots a frame where the others' demand left 14.0, never 90 % of it"
+            "edge 1 -> edge 2: 12.0 of 14.0 available slots per frame, never 90 %"
         );
     }
 

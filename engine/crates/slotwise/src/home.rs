@@ -29,19 +29,19 @@ pub struct Home {
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// No directory above the executable or the working directory holds `p4src/p4c-out`.
-    #[error("cannot find Slotwise's files ({MARK}): run from the clone, or set SLOTWISE_HOME to it")]
+    #[error("Slotwise's files not found ({MARK}); expected to run in the clone, or SLOTWISE_HOME set to it")]
     NotFound,
     /// The working directory's files are somebody else's, and would be used by root.
     #[error(
-        "{root}: others may change these files, which root would use; expected SLOTWISE_HOME, or a directory of root or of the user of sudo \
-         that others cannot write to"
+        "{root}: writable by others, but used as root; expected SLOTWISE_HOME, or a directory that only root or the user of sudo can \
+         write to"
     )]
     NotTrusted {
         /// Where they are.
         root: PathBuf,
     },
     /// One file is missing.
-    #[error("{path}: missing; a clone has it after `make setup`")]
+    #[error("{path}: missing; expected a clone after `make setup`")]
     Missing {
         /// The file.
         path: PathBuf,

@@ -21,12 +21,10 @@ const INSIDE: &str = "SLOTWISE_INSIDE_NAMESPACE";
 #[derive(Debug, thiserror::Error)]
 pub enum IsolateError {
     /// Needs CAP_SYS_ADMIN and CAP_NET_RAW.
-    #[error("not root: network namespaces and raw sockets need it; run with sudo")]
+    #[error("root required for network namespaces and raw sockets; run with sudo")]
     NotRoot,
     /// The kernel refuses namespaces.
-    #[error(
-        "this kernel or container refuses {what} namespaces ({errno}); a machine or container with CAP_SYS_ADMIN is needed"
-    )]
+    #[error("{what} namespaces not permitted by this kernel or container ({errno}); expected CAP_SYS_ADMIN")]
     Refused {
         /// Which kind.
         what: &'static str,

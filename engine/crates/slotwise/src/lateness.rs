@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::summary::line;
 use crate::tunnels::Tunnel;
 
 /// A neighbour on the fabric's CPU is busy if it ran for one part in so many of the slots' time.
@@ -46,13 +47,13 @@ impl Cause {
     /// What happened.
     fn text(self) -> &'static str {
         match self {
-            Cause::Events => "many events at once",
-            Cause::Send => "handing frames to hosts",
+            Cause::Events => "event burst (P4, line cards, core)",
+            Cause::Send => "sending frames to hosts",
             Cause::Control => "P4Runtime commands",
-            Cause::Receive => "taking frames from hosts",
-            Cause::WokenLate => "the kernel woke the fabric late",
-            Cause::Preempted => "another thread had the fabric's CPU",
-            Cause::Stopped => "the fabric's CPU stood still (hypervisor, interrupts)",
+            Cause::Receive => "receiving frames from hosts",
+            Cause::WokenLate => "late kernel wake-up",
+            Cause::Preempted => "preempted by another thread",
+            Cause::Stopped => "CPU stopped (hypervisor, interrupts)",
         }
     }
 
@@ -60,10 +61,10 @@ impl Cause {
     fn remedy(self) -> &'static str {
         match self {
             Cause::Events | Cause::Send | Cause::Receive => "less traffic, longer slots or a faster CPU",
-            Cause::Control => "fewer changes of the schedule, or a controller that reads less",
-            Cause::WokenLate => "a kernel that preempts itself (preempt=full), or a machine without a hypervisor",
-            Cause::Preempted => "real-time priority (root), and nothing else that has it on that CPU",
-            Cause::Stopped => "a machine whose CPUs are its own, longer slots, or nothing else running beside",
+            Cause::Control => "fewer schedule changes, or fewer reads by the controller",
+            Cause::WokenLate => "a preemptible kernel (preempt=full), or a machine without a hypervisor",
+            Cause::Preempted => "real-time priority (root), and no other real-time thread on that CPU",
+            Cause::Stopped => "dedicated CPUs, longer slots, or no other load",
         }
     }
 }
@@ -141,31 +142,28 @@ impl Beat {
 }
 
 impl Lateness {
-    /// Lines of the summary.
+    /// Returns the lines of the summary.
     pub fn summary(&self, beat: Beat) -> String {
         let name = beat.name();
         let us = |ns: u64| ns as f64 / 1e3;
-        let mut text = format!(
-            "  lateness     p50 {:.0} us, p99 {:.0} us, max {:.0} us over {} {name}s of {:.0} us: {}\n",
+        let value = format!(
+            "{}: lateness p50 {:.0} us, p99 {:.0} us, max {:.0} us over {} {name}s of {:.0} us",
+            if self.kept_up { "on time" } else { "late" },
             us(self.p50_ns),
             us(self.p99_ns),
             us(self.max_ns),
             self.slots,
-            us(beat.ns()),
-            if self.kept_up {
-                "the fabric kept up".to_owned()
-            } else {
-                format!("more than one {name} in 100 was a {name} late")
-            }
+            us(beat.ns())
         );
+        let mut text = line("timing", value);
         if !self.late.is_empty() {
-            let _ = writeln!(text, "  {:<12} {}", format!("late {name}s"), self.reasons(beat.ns()));
+            text += &line("missed", self.reasons(beat.ns()));
         }
         text.extend(self.tunnels.iter().map(Tunnel::summary));
         text
     }
 
-    /// Which slots were late and why.
+    /// Returns how many deadlines were missed, by cause.
     fn reasons(&self, slot_ns: u64) -> String {
         let late: u64 = self.late.iter().map(|late| late.slots).sum();
         let causes: Vec<String> = self
@@ -173,46 +171,44 @@ impl Lateness {
             .iter()
             .map(|late| {
                 let (slots, max_us) = (late.slots, late.max_ns as f64 / 1e3);
-                format!("{slots} as {}, up to {max_us:.0} us", late.cause.text())
+                format!("{} {slots} (max {max_us:.0} us)", late.cause.text())
             })
             .collect();
         format!(
-            "{late} of {} by more than {:.0} us: {}",
+            "{late} of {} deadlines by > {:.0} us: {}",
             self.slots,
             slot_ns as f64 / 2e3,
-            causes.join("; ")
+            causes.join(", ")
         )
     }
 
-    /// For a run that did not keep up: what made it late and what would help. `None` if it kept up.
+    /// Returns the warning of a run with late slots: their cause and a remedy. `None` if it was on time.
     pub fn note(&self, beat: Beat) -> Option<String> {
         if self.kept_up {
             return None;
         }
         let (name, slot_ns) = (beat.name(), beat.ns());
         let mut text = format!(
-            "{name}s were late: p99 {} us where a {name} has {} us; fabric time stays exact, but hosts saw it stretched",
+            "timing: p99 lateness {} us exceeds the {} us {name}; network time is exact, hosts saw it stretched",
             self.p99_ns / 1000,
             slot_ns / 1000
         );
         if let Some(most) = self.late.first() {
             let _ = write!(
                 text,
-                ". Most ({} {name}s) because of this: {}. It would help to have {}",
+                ". Main cause ({} {name}s): {}. Remedy: {}",
                 most.slots,
                 most.cause.text(),
                 self.remedy(most.cause, slot_ns)
             );
         }
         if let Some(cpu) = self.cpu {
-            let stolen = self
-                .stolen_ns
-                .map(|ns| format!("the hypervisor took {} ms", ns / 1_000_000));
+            let stolen = self.stolen_ns.map(|ns| format!("steal time {} ms", ns / 1_000_000));
             let others = self.neighbours.iter().take(3);
-            let others = others.map(|other| format!("{} ran {} ms", other.name, other.ran_ns / 1_000_000));
+            let others = others.map(|other| format!("{} {} ms", other.name, other.ran_ns / 1_000_000));
             let seen: Vec<String> = stolen.into_iter().chain(others).collect();
             if !seen.is_empty() {
-                let _ = write!(text, ". Seen on CPU {cpu}: {}", seen.join(", "));
+                let _ = write!(text, ". Load on CPU {cpu}: {}", seen.join(", "));
             }
         }
         Some(text)
@@ -226,7 +222,7 @@ impl Lateness {
             .filter(|other| other.ran_ns >= self.slots.saturating_mul(slot_ns) / BUSY_PART);
         match busy {
             Some(other) => format!(
-                "'{}', which ran {} ms meanwhile, elsewhere or at another time; or {}",
+                "run '{}' (ran {} ms) elsewhere or at another time; or {}",
                 other.name,
                 other.ran_ns / 1_000_000,
                 cause.remedy()
@@ -374,12 +370,14 @@ mod tests {
         );
         let text = summary.summary(Beat::Slots(1000));
         assert!(
-            text.contains("late slots   4 of 4 by more than 0 us: 3 as the fabric's CPU stood still"),
+            text.contains(
+                "missed        4 of 4 deadlines by > 0 us: CPU stopped (hypervisor, interrupts) 3 (max 3 us), "
+            ),
             "{text}"
         );
         let note = summary.note(Beat::Slots(1000)).unwrap();
         assert!(
-            note.contains("Most (3 slots)") && note.contains("CPUs are its own"),
+            note.contains("Main cause (3 slots)") && note.contains("dedicated CPUs"),
             "{note}"
         );
     }
@@ -403,12 +401,10 @@ mod tests {
         };
         let busy = note(60_000_000);
         assert!(
-            busy.contains(
-                "It would help to have 'cp', which ran 60 ms meanwhile, elsewhere or at another time; or less traffic"
-            ),
+            busy.contains("Remedy: run 'cp' (ran 60 ms) elsewhere or at another time; or less traffic"),
             "{busy}"
         );
-        assert!(note(2_000_000).contains("It would help to have less traffic, longer slots"));
+        assert!(note(2_000_000).contains("Remedy: less traffic, longer slots"));
     }
 
     #[test]
@@ -431,15 +427,15 @@ mod tests {
         let summary = lateness.summary();
         let text = summary.summary(Beat::Periods(1000));
         assert!(
-            text.contains("over 2 periods of 1 us: more than one period in 100 was a period late"),
+            text.contains("late: lateness p50 ") && text.contains("over 2 periods of 1 us\n"),
             "{text}"
         );
-        assert!(text.contains("\n  late periods 2 of 2 by more than"), "{text}");
+        assert!(text.contains("\n  missed        2 of 2 deadlines by > "), "{text}");
         let note = summary.note(Beat::Periods(1000)).unwrap();
         assert!(
-            note.starts_with("periods were late: p99 1 us where a period has 1 us"),
+            note.starts_with("timing: p99 lateness 1 us exceeds the 1 us period"),
             "{note}"
         );
-        assert!(note.contains("Most (2 periods)"), "{note}");
+        assert!(note.contains("Main cause (2 periods)"), "{note}");
     }
 }

@@ -24,52 +24,52 @@ const CONTROL: usize = 0;
 const OPTICAL: usize = 1;
 const FIBRE: usize = 2;
 
-/// The line card before a fibre, with a queue and gate a VOQ, or the clock of a core (needs root)
+/// Run a TDMA line card: a queue and gate per VOQ before a fibre (needs root)
 ///
-/// It ticks, queues, and opens the gates that P4 opens, until SIGINT or SIGTERM; then it prints what it did. Without --optical and
-/// --fibre it is a core's control unit, which only ticks.
+/// Runs until SIGINT or SIGTERM: sends slot ticks, queues frames and opens the gates that P4 opens; then prints its
+/// counters. Without --optical and --fibre it is the control unit of a core, which only sends ticks.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Interface to the switch's PORT_LINECARD (500).
+    /// Interface to PORT_LINECARD (500) of the switch
     #[arg(long, value_name = "INTERFACE")]
     control: String,
-    /// Interface to the switch's optical port (256 + core).
+    /// Interface to the optical port (256 + core) of the switch
     #[arg(long, value_name = "INTERFACE", requires = "fibre")]
     optical: Option<String>,
-    /// Interface of the fibre.
+    /// Interface of the fibre
     #[arg(long, value_name = "INTERFACE", requires = "optical")]
     fibre: Option<String>,
-    /// Number of the edge; slot N of a frame is its signaling slot.
+    /// Edge number N; slot N of a frame is its signaling slot
     #[arg(long, value_name = "N", default_value_t = 0)]
     edge: u16,
-    /// Number of the core.
+    /// Core number
     #[arg(long, value_name = "N", default_value_t = 0)]
     core: u16,
-    /// Edges of the network: signaling slots of a frame, and VOQs of the card.
+    /// Number of edges (signaling slots per frame, and VOQs of the line card)
     #[arg(long, value_name = "N")]
     edges: u16,
-    /// Slots of a frame.
+    /// Slots per frame
     #[arg(long, value_name = "N")]
     slots: u32,
-    /// Length of a slot. The guard in it is P4's.
+    /// Slot length, including the guard time (set by P4)
     #[arg(long, value_name = "NS")]
     slot_ns: u64,
-    /// When slot 0 of frame 0 starts at the core, ns of Unix time; the same for every card of a star.
+    /// Start of slot 0 of frame 0 at the core, Unix time; same for all line cards
     #[arg(long, value_name = "NS")]
     epoch_ns: u64,
-    /// Rate of the fibre.
+    /// Fibre rate
     #[arg(long, value_name = "BIT/S", default_value_t = 10_000_000)]
     rate_bps: u64,
-    /// T_d: how much earlier than at the core the card's slots start.
+    /// Timing advance T_d: start of the slots before those at the core
     #[arg(long, value_name = "NS", default_value_t = 0)]
     t_d_ns: u64,
-    /// Bytes that a queue holds.
+    /// Queue limit
     #[arg(long, value_name = "BYTES", default_value_t = 200_000)]
     limit_bytes: u64,
-    /// Largest IP packet of the hosts.
+    /// MTU of the hosts
     #[arg(long, value_name = "BYTES", default_value_t = 1450)]
     mtu: u32,
-    /// Tick the interval timers of XCP.
+    /// Run the XCP interval timers
     #[arg(long)]
     xcp: bool,
 }
@@ -92,7 +92,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     let start_ns = u64::try_from(unix_ns)?;
     let frames = start_ns.saturating_sub(args.epoch_ns) / u64::from(args.slots).max(1) / args.slot_ns.max(1);
     if frames > u64::from(u32::MAX) {
-        return Err("--epoch-ns: more than 2^32 frames ago; expected a time nearer to now".into());
+        return Err("--epoch-ns: more than 2^32 frames ago; expected a later time".into());
     }
     // Both roles take only what a card could work with.
     let card = GateCard::new(config(args), start_ns)?;

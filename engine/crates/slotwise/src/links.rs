@@ -59,10 +59,10 @@ impl Interface {
                 (Some(opened), Some(said))
             }
             Ok(Renewal::Renewed(opened)) => {
-                let said = format!("interface {name} was made anew; {port} goes on with it");
+                let said = format!("interface {name} recreated; {port} uses it");
                 (Some(opened), Some(said))
             }
-            Ok(Renewal::Gone) if was_there => (None, Some(format!("interface {name} of {port} is gone"))),
+            Ok(Renewal::Gone) if was_there => (None, Some(format!("interface {name} of {port} disappeared"))),
             // It may go again while it is opened; the next look says more.
             Err(error) if was_there => (None, Some(format!("interface {name} of {port}: {error}"))),
             _ => (None, None),

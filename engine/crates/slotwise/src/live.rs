@@ -218,20 +218,20 @@ fn line(s: &Snapshot, left: Option<TimeLeft>) -> String {
         let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
         let _ = write!(text, "{:7.1} Mb/s, ", goodput / 1e6);
         if let Some(((from, to), pair)) = busiest(s, 1).first().filter(|(_, pair)| pair.goodput_bps > 0.0) {
-            let _ = write!(text, "busiest {from}>{to} with {:.1} slots a frame, ", pair.slots);
+            let _ = write!(text, "busiest {from}>{to} with {:.1} slots per frame, ", pair.slots);
         }
     }
     if let Some(link) = busiest_links(s, 1).first() {
         let _ = write!(
             text,
-            "busiest {} at {:.0} %, {} bytes waiting, ",
+            "busiest {} at {:.0} %, {} bytes queued, ",
             link.name,
             100.0 * link.utilization,
             link.queue_bytes
         );
     }
     if let Some(part) = sessions::part(&s.sessions) {
-        let _ = write!(text, "{:.1} % off max-min rates, ", 100.0 * part);
+        let _ = write!(text, "{:.1} % deviation from max-min rates, ", 100.0 * part);
     }
     let _ = write!(text, "violations {}", s.violations);
     if let Some(lateness) = s.lateness_p99_ns.filter(|_| s.edges > 0) {
@@ -332,7 +332,10 @@ pub mod tests {
     #[test]
     fn of_sessions_it_is_said_how_far_off_they_are() {
         let text = line(&lambda(), None);
-        assert!(text.contains("10.0 % off max-min rates, violations 0"), "{text}");
+        assert!(
+            text.contains("10.0 % deviation from max-min rates, violations 0"),
+            "{text}"
+        );
     }
 
     /// One session that gets nine tenths of what it should.
@@ -356,7 +359,7 @@ pub mod tests {
         let text = line(&mix, None);
         assert!(
             text.contains(
-                "busiest 1>2 with 14.0 slots a frame, busiest b-c at 75 %, 1500 bytes waiting, violations 0, lateness"
+                "busiest 1>2 with 14.0 slots per frame, busiest b-c at 75 %, 1500 bytes queued, violations 0, lateness"
             ),
             "{text}"
         );
@@ -374,7 +377,7 @@ pub mod tests {
     fn without_a_terminal_one_line_says_it() {
         let text = line(&snapshot(4), None);
         assert!(
-            text.contains("busiest 1>2 with 14.0 slots a frame, violations 0, lateness p99 42 us"),
+            text.contains("busiest 1>2 with 14.0 slots per frame, violations 0, lateness p99 42 us"),
             "{text}"
         );
     }

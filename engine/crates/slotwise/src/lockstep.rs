@@ -78,7 +78,7 @@ impl Process {
                 Ok(ChildEvent::Closed) | Err(RecvTimeoutError::Disconnected) => return Err(HAS_ENDED.into()),
                 Err(RecvTimeoutError::Timeout) if is_given_up() => return Err(Interrupted.into()),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
-                    return Err("the controller does not say that it is ready".into());
+                    return Err("controller: not ready in time".into());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -86,7 +86,7 @@ impl Process {
     }
 }
 
-const HAS_ENDED: &str = "the controller has ended";
+const HAS_ENDED: &str = "controller: exited";
 
 /// Error of a run that somebody ended early.
 #[derive(Debug, thiserror::Error)]
@@ -459,7 +459,7 @@ impl Session {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Timeout) if self.interrupts.is_pressing() => return Err(Interrupted.into()),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err("the call to the controller has panicked".into()),
+                Err(RecvTimeoutError::Disconnected) => return Err("the call to the controller panicked".into()),
             }
         }
     }
@@ -606,9 +606,7 @@ pub fn wrong_bytes(fabric: &Fabric) -> Vec<String> {
     if wrong_bytes == 0 {
         return Vec::new();
     }
-    vec![format!(
-        "{wrong_bytes} bytes of streams arrived that are not what was sent"
-    )]
+    vec![format!("{wrong_bytes} corrupted stream bytes received")]
 }
 
 #[cfg(test)]

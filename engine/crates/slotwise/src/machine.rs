@@ -96,20 +96,20 @@ impl Machine {
         fix_fabric_cpu(cpu);
         let lost: Vec<String> = shares
             .iter()
-            .map(|(cpu, share)| format!("{cpu}: {:.1} %", share * 100.0))
+            .map(|(cpu, share)| format!("CPU {cpu} {:.1} %", share * 100.0))
             .collect();
         let choice = format!(
-            "the fabric takes CPU {cpu} (time that others took of each in {} ms, {})",
+            "pinned to CPU {cpu} (load of others over {} ms: {})",
             WATCH.as_millis(),
             lost.join(", ")
         );
         if leave || !is_machines_own_namespace() {
-            say!("{choice}; the machine is left as it is");
+            say!("{choice}; machine settings unchanged");
             return machine;
         }
         match machine.clear(&places, cpu) {
             Ok(moved) => say!("{choice}; {moved}"),
-            Err(error) => say!("{choice}; nothing else was moved off it: {error}"),
+            Err(error) => say!("{choice}; nothing moved off it: {error}"),
         }
         machine
     }
@@ -152,7 +152,7 @@ impl Machine {
             return;
         }
         let why = format!(
-            "other live runs have {} for themselves: the fabric sleeps between events, on {} with all else of this run, and is late more often",
+            "emulator: no separate CPU ({} used by other runs): shares {} with the rest of this run and misses more deadlines",
             named(others),
             named(cpus)
         );
@@ -171,12 +171,12 @@ impl Machine {
             .map(|one| one.what)
             .collect();
         let unlimited = if moved.contains(&Moved::RealTimeLimit) {
-            ", and the kernel does not limit real-time threads"
+            ", real-time throttling off"
         } else {
             ""
         };
         Ok(format!(
-            "until the run ends, {} keep off it{unlimited} (--leave-machine: nothing is changed)",
+            "moved off it until the run ends: {}{unlimited} (--leave-machine: no change)",
             list(&moved)
         ))
     }

@@ -11,6 +11,7 @@ mod card;
 mod child;
 mod choices;
 mod commands;
+mod compared;
 mod control_meter;
 mod controller;
 mod devices;
@@ -65,6 +66,7 @@ mod shares;
 mod simulate;
 mod stf;
 mod stream;
+mod summary;
 mod switch;
 mod switches;
 mod time_left;
@@ -88,7 +90,7 @@ use crate::notes::{note, printable, say};
 use crate::run::RunError;
 use crate::switch::{CommandLine, Manner};
 
-/// Agile optical networks with P4 edges and a photonic core: emulate, simulate, or run one switch.
+/// Emulator and simulator of agile optical networks with P4 switches
 #[derive(Parser)]
 #[command(name = "slotwise", version)]
 struct Cli {
@@ -98,73 +100,89 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a scenario on the wall clock, with real Linux hosts (needs root)
+    /// Run a scenario in real time with Linux hosts (needs root)
     #[command(visible_alias = "run")]
     Emulate(emulate::EmulateArgs),
-    /// Run a scenario in virtual time, with the same controller; the same seed gives the same report
+    /// Run a scenario in virtual time
+    ///
+    /// The controller and the P4 programs are those of `emulate`. The same seed gives the same report.
     Simulate(simulate::SimulateArgs),
-    /// Repeat a published experiment in virtual time; writes a report of its facts and plots
+    /// Reproduce a published experiment in virtual time
+    ///
+    /// Writes a report of the facts (pass or miss) and plots.
     Reproduce(reproduce::ReproduceArgs),
-    /// Say whether a scenario file can be run, and if not, everything that is wrong with it
+    /// Validate a scenario and report all errors
     Check {
-        /// Scenario file (YAML; schema/scenario.schema.json), or a name that `slotwise list` has
+        /// Scenario: YAML file, or a name shown by `slotwise list`
+        ///
+        /// The format is schema/scenario.schema.json.
         #[arg(value_parser = scenarios::located)]
         scenario: scenarios::Located,
-        /// Write what its controller is told of the network, for one of your own (JSON; schema/network.schema.json)
+        /// Write the controller's network configuration (JSON) to FILE
+        ///
+        /// For use with your own controller. The format is schema/network.schema.json.
         #[arg(long, value_name = "FILE")]
         network: Option<PathBuf>,
-        /// Write what ONOS is told of it, where the switches of emulate --external-controller are included (docs/onos.md)
+        /// Write the ONOS network configuration (netcfg) to FILE
+        ///
+        /// For `emulate --external-controller` with ONOS (docs/onos.md).
         #[arg(long, value_name = "FILE")]
         netcfg: Option<PathBuf>,
-        /// What runs the P4 programs, and stamps packets
+        /// P4 target that runs the switches
         #[arg(long, value_enum, default_value_t = emulate::Target::Engine)]
         target: emulate::Target,
     },
     /// List scenarios, experiments and examples by name
     List,
-    /// Write a scenario to begin with to standard output: a star, ring, ops, lambda or routers; 'slotwise new ring --help' has the options
+    /// Generate a scenario: star, ring, ops, lambda or routers
+    ///
+    /// Writes YAML to standard output. Options of a network type: 'slotwise new ring --help'.
     #[command(disable_help_flag = true)]
     New {
-        /// Kind and options, as in 'slotwise new ring --stations 12'
+        /// Network type and options, e.g. 'ring --stations 12'
         #[arg(value_name = "KIND [OPTION]", trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Let hosts on another machine join a live network, through VXLAN inside WireGuard (needs root); 'slotwise tunnel --help' has the commands
+    /// Connect hosts on another machine to an emulation (needs root)
+    ///
+    /// Uses VXLAN inside WireGuard. Commands: 'slotwise tunnel --help'.
     #[command(disable_help_flag = true)]
     Tunnel {
-        /// Command and options, as in 'slotwise tunnel down lab'
+        /// Command and options, e.g. 'down lab'
         #[arg(value_name = "COMMAND [OPTION]", trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Write the completion of this command for a shell to standard output
+    /// Write a shell completion script to standard output
     Completion {
-        /// The shell
+        /// Shell
         shell: Shell,
     },
-    /// Write the Wireshark dissector of all of Slotwise's headers to standard output (Lua)
+    /// Write the Wireshark dissector of Slotwise's headers to standard output (Lua)
     Dissector,
-    /// Write manual pages of this command, and of each command in it, into a directory
+    /// Write manual pages of all commands into a directory
     Man {
-        /// The directory, which is made if need be
+        /// Directory, created if necessary
         directory: PathBuf,
     },
-    /// Run a line card as a process, between the interfaces of a P4 switch and a link (needs root)
+    /// Run a line card as a process between a P4 switch and a link (needs root)
     #[command(subcommand)]
     Card(card::Card),
     Gtp(gtp::Args),
     Stf(stf::Args),
     Switch(Box<switch::Args>),
-    /// Show the report of a finished run in a browser, with a timeline to go back; until SIGINT
+    /// Show the report of a finished run in a browser
+    ///
+    /// The page has a timeline. Stop with SIGINT (Ctrl-C).
     View(view::ViewArgs),
     Xfer(xfer::Args),
     #[command(hide = true)]
     Linecard(linecard::Args),
     #[command(hide = true)]
     Portcard(portcard::Args),
-    /// Make one run of an experiment; `reproduce --on` has this done on other machines
+    /// Make one run of an experiment (used by `reproduce --on` on other machines)
     #[command(hide = true)]
     RunTask(elsewhere::RunTaskArgs),
-    /// Put back what a killed emulation had changed about the machine; `make clean-net` does this
+    /// Restore machine settings changed by a killed emulation
     #[command(hide = true)]
     PutBack,
 }
@@ -214,7 +232,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         } => {
             let (loaded, text) = run::load_text(&scenario.path)?;
             for found in loaded.scenario.notes(&text) {
-                say!("note: {}", printable(&found.to_string()));
+                say!("warning: {}", printable(&found.to_string()));
             }
             if network.is_some() || netcfg.is_some() {
                 let fabric = loaded.empty_fabric();

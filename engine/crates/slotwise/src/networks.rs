@@ -109,7 +109,7 @@ impl Runner for Networks {
                 let _ = log.rewind().and_then(|()| log.read_to_string(&mut text));
                 let lines: Vec<&str> = text.lines().collect();
                 let last = lines[lines.len().saturating_sub(LINES_SHOWN)..].join("\n");
-                format!("{error}\nthe controller's log ends with:\n{last}").into()
+                format!("{error}\nend of the controller's log:\n{last}").into()
             })
     }
 
@@ -129,12 +129,12 @@ fn violations(fabric: &Fabric) -> Vec<String> {
     let found = fabric.invariants();
     let broken = found.checked().iter().filter(|kind| found.count(**kind) > 0);
     let mut violations: Vec<String> = broken
-        .map(|kind| format!("{} violations of the invariant '{}'", found.count(*kind), kind.name()))
+        .map(|kind| format!("invariant '{}' violated {} times", kind.name(), found.count(*kind)))
         .collect();
     for core in (0..).map_while(|core| fabric.core_losses(core)) {
         if core.fabric != core.p4 {
             violations.push(format!(
-                "the fabric counted {} packets lost in a core, P4 {}",
+                "loss count mismatch in a core: network model {}, P4 {}",
                 core.fabric, core.p4
             ));
         }

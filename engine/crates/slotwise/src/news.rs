@@ -51,7 +51,7 @@ impl Newsroom {
             }
             if let Some(at_ns) = fault.recovered_ns.filter(|_| !is_over) {
                 self.faults[index].1 = true;
-                self.add(at(at_ns), NewsKind::Recovery, format!("{}: well again", text()));
+                self.add(at(at_ns), NewsKind::Recovery, format!("{}: recovered", text()));
             }
         }
     }
@@ -60,7 +60,7 @@ impl Newsroom {
     pub fn fibre(&mut self, command: &FibreCommand, at_ns: u64) {
         let done = command.done();
         let name = done["name"].as_str().unwrap_or_default();
-        let what = if command.is_up { "mended" } else { "cut" };
+        let what = if command.is_up { "up" } else { "down" };
         self.add(at_ns, NewsKind::Fibre, format!("{name} {what}"));
     }
 
@@ -94,7 +94,7 @@ mod tests {
     fn the_page_is_told_each_thing_once_and_the_terminal_the_last_ones() {
         let mut room = Newsroom::new(true);
         for at_ns in 1..=5 {
-            room.add(at_ns, NewsKind::Fibre, "edge0-core0 cut".into());
+            room.add(at_ns, NewsKind::Fibre, "edge0-core0 down".into());
         }
         let times = |news: &mut dyn Iterator<Item = &News>| news.map(|news| news.at_ns).collect::<Vec<_>>();
         assert_eq!(times(&mut room.unsent().iter()), [1, 2, 3, 4, 5]);

@@ -297,7 +297,7 @@ fn hold(directory: &Path) -> Result<Option<Flock<File>>, RunError> {
     match Flock::lock(opened, FlockArg::LockExclusiveNonblock) {
         Ok(lock) => Ok(Some(lock)),
         Err((_, Errno::EWOULDBLOCK)) => Err(format!(
-            "--pcap {}: another run writes its captures there; expected a directory of its own",
+            "--pcap {}: in use by another run; expected a separate directory",
             directory.display()
         )
         .into()),
@@ -312,10 +312,10 @@ pub fn capture_notes(directory: &Path, failures: &[CaptureFailure]) -> Vec<Strin
         .take(NAMED_CAPTURES)
         .map(|CaptureFailure { point, error }| {
             let path = directory.join(format!("{}.pcap", point.name()));
-            format!("capture {} ended before the run: {error}", path.display())
+            format!("capture {}: incomplete: {error}", path.display())
         });
     let more = failures.len().saturating_sub(NAMED_CAPTURES);
-    let rest = (more > 0).then(|| format!("{more} more captures in {} ended before the run", directory.display()));
+    let rest = (more > 0).then(|| format!("{more} more incomplete captures in {}", directory.display()));
     named.chain(rest).collect()
 }
 
@@ -481,10 +481,10 @@ mod tests {
         let notes = capture_notes(Path::new("/captures"), &failures);
         assert_eq!(
             notes[0],
-            "capture /captures/edge0-port1.pcap ended before the run: no storage space"
+            "capture /captures/edge0-port1.pcap: incomplete: no storage space"
         );
         assert_eq!(notes.len(), 9);
-        assert_eq!(notes[8], "2 more captures in /captures ended before the run");
+        assert_eq!(notes[8], "2 more incomplete captures in /captures");
         assert!(capture_notes(Path::new("/captures"), &[]).is_empty());
     }
 }

@@ -26,12 +26,12 @@ fn missing_of(own: &OwnScheduler, path: &OsStr) -> Option<Problem> {
     match &own.source {
         SchedulerSource::Jar(file) => {
             let reason = || format!("no file '{}'", file.display());
-            (!file.is_file()).then(|| problem("jar", reason(), "a jar with a scheduler"))
+            (!file.is_file()).then(|| problem("jar", reason(), "a jar with a scheduler class"))
         }
         SchedulerSource::Command { words, directory, .. } => {
             if !directory.is_dir() {
                 let reason = format!("no directory '{}'", directory.display());
-                return Some(problem("directory", reason, "one to start the program in"));
+                return Some(problem("directory", reason, "an existing directory"));
             }
             let (program, script) = (words.first()?, words.get(1));
             if !is_program(program, directory, path) {
@@ -39,7 +39,7 @@ fn missing_of(own: &OwnScheduler, path: &OsStr) -> Option<Problem> {
                 return Some(problem(
                     "command/0",
                     reason,
-                    "one on the PATH, or the path of an executable file",
+                    "a program on the PATH, or the path of an executable file",
                 ));
             }
             let script = script.filter(|word| is_interpreter(program) && !word.starts_with('-'))?;
@@ -118,13 +118,13 @@ mod tests {
         // Nobody may execute it.
         for unknown in ["./there", "there", "./no", "no-such-program"] {
             let expected = format!(
-                "/schedulers/mine/command/0: no program '{unknown}'; expected one on the PATH, or the path of an executable file"
+                "/schedulers/mine/command/0: no program '{unknown}'; expected a program on the PATH, or the path of an executable file"
             );
             assert_eq!(asked(&[unknown]), expected);
         }
         assert_eq!(
             found(place, command(&["sh"], "nowhere")),
-            "/schedulers/mine/directory: no directory 'PLACE/nowhere'; expected one to start the program in"
+            "/schedulers/mine/directory: no directory 'PLACE/nowhere'; expected an existing directory"
         );
     }
 }

@@ -23,7 +23,7 @@ pub fn draw(home: &Home, report: &Path, picture: &Path) -> Result<(), String> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&ended.stderr);
-    Err(said.trim_end().lines().last().unwrap_or("no reason given").to_owned())
+    Err(said.trim_end().lines().last().unwrap_or("unknown reason").to_owned())
 }
 
 #[cfg(test)]

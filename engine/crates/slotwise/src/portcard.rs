@@ -24,37 +24,37 @@ const LINK: usize = 2;
 /// Longest link, in time: once around the Earth, and more.
 const MAX_DELAY_US: u64 = 1_000_000;
 
-/// The line card of one port of a router: a queue, a link, and XCP's interval timers (needs root)
+/// Run a FIFO line card of a router port: queue, link, XCP timers (needs root)
 ///
-/// Stands between a switch that runs router.p4 (`slotwise switch` or simple_switch_grpc) and a link. What comes from the
-/// link goes to the switch at once. At SIGINT or SIGTERM it ends and prints what it did in JSON.
+/// Connects a switch that runs router.p4 (`slotwise switch` or simple_switch_grpc) to a link. Frames from the link
+/// are passed to the switch at once. Stops at SIGINT or SIGTERM and prints its counters in JSON.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Number of the switch's port, and of its queue in xcp_output
+    /// Port number of the switch, and of its queue in xcp_output
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..=255))]
     port: u16,
-    /// Interface that leads to the switch's line card port (500); several cards may share it
+    /// Interface to the line card port (500) of the switch; may be shared
     #[arg(long, value_name = "IFACE")]
     control: String,
-    /// Interface that leads to the switch's port
+    /// Interface to the port of the switch
     #[arg(long, value_name = "IFACE")]
     switch: String,
     /// Interface of the link
     #[arg(long, value_name = "IFACE")]
     link: String,
-    /// Rate of the link, in IP bits
+    /// Link rate, in IP bits
     #[arg(long, value_name = "BIT/S", value_parser = clap::value_parser!(u64).range(1_000..=400_000_000_000))]
     rate_bps: u64,
-    /// Delay of the link, in the direction away from the switch
+    /// Link delay, in the direction away from the switch
     #[arg(long, value_name = "US", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=MAX_DELAY_US))]
     delay_us: u64,
-    /// Room of the queue, in IP bytes
+    /// Queue size, in IP bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1500..=1 << 32))]
     buffer_bytes: u64,
-    /// Part of the packets that the link loses, 0 to 1
-    #[arg(long, value_name = "PART", default_value_t = 0.0, value_parser = part)]
+    /// Packet loss ratio of the link, 0 to 1
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.0, value_parser = part)]
     loss: f64,
-    /// Seed by which it chooses them
+    /// Random seed of the losses
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -64,7 +64,7 @@ fn part(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.parse().ok();
     number
         .filter(|number| (0.0..=1.0).contains(number))
-        .ok_or_else(|| format!("{text:?} must be a number from 0 to 1, e.g. 0.0001"))
+        .ok_or_else(|| format!("expected a number from 0 to 1, e.g. 0.0001, got {text:?}"))
 }
 
 #[derive(Serialize)]
@@ -85,7 +85,7 @@ struct Report {
 pub fn run(args: &Args) -> Result<(), RunError> {
     let names = [&args.control, &args.switch, &args.link];
     if names.iter().enumerate().any(|(at, name)| names[..at].contains(name)) {
-        return Err("--control, --switch and --link must be three interfaces".into());
+        return Err("--control, --switch and --link: duplicate interface; expected three different ones".into());
     }
     let mut ports = Ports::open(&names, None)?;
     let stop = Stop::listen(ports.waker())?;

@@ -23,7 +23,7 @@ pub fn program(path: &Path) -> Result<Vec<u8>, String> {
     let file = read(path)?;
     if is_p4info(path, &file) {
         return Err(format!(
-            "{}: a P4Info; expected p4c's JSON of the program, which stands beside it (p4c-bm2-ss -o FILE)",
+            "{}: P4Info; expected p4c's JSON of the program (p4c-bm2-ss -o FILE)",
             path.display()
         ));
     }
@@ -38,7 +38,7 @@ pub fn p4info(path: &Path) -> Result<P4Info, String> {
     let file = read(path)?;
     parse_p4info(&file, is_binary(path)).map_err(|error| match members(&file) {
         Some(members) if members.contains_key("pipelines") => format!(
-            "{}: p4c's JSON of a program; expected its P4Info (p4c-bm2-ss --p4runtime-files FILE)",
+            "{}: program in p4c's JSON; expected its P4Info (p4c-bm2-ss --p4runtime-files FILE)",
             path.display()
         ),
         _ => format!("{}: {error}", path.display()),
@@ -51,7 +51,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
         File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
-            return Err(io::Error::other("longer than 64 MiB"));
+            return Err(io::Error::other("larger than 64 MiB"));
         }
         Ok(bytes)
     };
@@ -77,7 +77,7 @@ fn is_p4info(path: &Path, file: &[u8]) -> bool {
 fn is_source(path: &Path) -> String {
     let named = |end: &str| path.with_extension(end).display().to_string();
     format!(
-        "{0} is P4 source; the switch runs p4c's JSON of it: p4c-bm2-ss --p4runtime-files {1} -o {2} {0}",
+        "{0}: P4 source; expected p4c's JSON of it: p4c-bm2-ss --p4runtime-files {1} -o {2} {0}",
         path.display(),
         named("p4info.txtpb"),
         named("json"),
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_file_without_end_is_not_read_for_ever() {
         let refusal = read(Path::new("/dev/zero")).unwrap_err();
-        assert_eq!(refusal, "/dev/zero: longer than 64 MiB");
+        assert_eq!(refusal, "/dev/zero: larger than 64 MiB");
     }
 
     #[test]

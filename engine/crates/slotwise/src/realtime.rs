@@ -78,7 +78,7 @@ impl Access {
     pub fn open(list: &Value, namespace: Option<File>) -> Result<Access, RunError> {
         let entries: Vec<Attachment> =
             serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
-        let unnamed = || RunError::from("list of ports: an entry of no switch");
+        let unnamed = || RunError::from("list of ports: entry without a switch");
         let devices = entries.iter().map(|entry| entry.device().ok_or_else(unnamed));
         let devices: Vec<Device> = devices.collect::<Result<_, _>>()?;
         let interfaces: Vec<&str> = entries.iter().map(|entry| entry.interface.as_str()).collect();
@@ -326,7 +326,7 @@ impl Realtime {
         let outcome = self
             .thread
             .join()
-            .map_err(|_| io::Error::other("the fabric's thread panicked"))??;
+            .map_err(|_| io::Error::other("the emulator's thread panicked"))??;
         Ok((outcome, self.frames.try_iter().collect()))
     }
 }

@@ -25,7 +25,7 @@ pub enum ReplayError {
     #[error("{0}")]
     Io(#[from] std::io::Error),
     /// It is a device, a FIFO, a directory.
-    #[error("no regular file; expected a report of `slotwise simulate` or `emulate`")]
+    #[error("not a regular file; expected a report of `slotwise simulate` or `emulate`")]
     NotAFile,
     /// It is too large.
     #[error("{found} bytes; expected at most {most}")]
@@ -36,7 +36,7 @@ pub enum ReplayError {
         most: u64,
     },
     /// It is no report.
-    #[error("no report of `slotwise simulate` or `emulate` (schema/report.schema.json): {0}")]
+    #[error("not a report of `slotwise simulate` or `emulate` (schema/report.schema.json): {0}")]
     NoReport(#[from] serde_json::Error),
     /// A part of it is no such thing.
     #[error("{place}: {problem}")]
@@ -65,7 +65,7 @@ pub enum ReplayError {
         most: usize,
     },
     /// It is of another version.
-    #[error("a report of version {0}; expected {REPORT_VERSION}")]
+    #[error("unsupported report version {0}; expected {REPORT_VERSION}")]
     Version(u64),
     /// Columns do not fit together.
     #[error("{place}: {found} values; expected {expected}")]
@@ -305,7 +305,7 @@ impl Recorded {
         if !report.is_object() {
             return Err(ReplayError::Part {
                 place: "the file".into(),
-                problem: "no report; expected an object".into(),
+                problem: "not a report; expected an object".into(),
             });
         }
         let version = report["version"].as_u64();

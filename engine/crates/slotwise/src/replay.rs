@@ -63,7 +63,7 @@ fn check_head(report: &Value) -> Result<(), ReplayError> {
     let found = lengths.iter().map(|(length, _)| length).sum();
     match lengths.into_iter().max() {
         Some((_, longest)) if found > MOST_HEAD_BYTES => Err(ReplayError::Bytes {
-            place: format!("all but series, most of it {longest}"),
+            place: format!("all but series, largest part: {longest}"),
             found,
             most: MOST_HEAD_BYTES,
         }),
@@ -233,14 +233,14 @@ impl Recorded {
             (
                 change.at_ns,
                 NewsKind::Change,
-                text.unwrap_or_else(|| "another choice".to_owned()),
+                text.unwrap_or_else(|| "other setting".to_owned()),
             )
         });
         let faults = self.faults.iter().flat_map(|row| {
             let text = fault_text(&row.kind, (row.edge, row.core), &row.routers);
             let well = row.recovery_ns.map(|recovery_ns| {
                 let ms = recovery_ns as f64 / NS_PER_MS;
-                let text = format!("{text}: well again {ms:.2} ms after its end");
+                let text = format!("{text}: recovered {ms:.2} ms after its end");
                 (row.end_ns.saturating_add(recovery_ns), NewsKind::Recovery, text)
             });
             [Some((row.start_ns, NewsKind::Fault, text)), well]
@@ -336,7 +336,7 @@ mod tests {
         );
         assert_eq!(
             refused(&|report| report["version"] = 2.into()),
-            "a report of version 2; expected 1"
+            "unsupported report version 2; expected 1"
         );
         assert_eq!(
             refused(&|report| report["series"] = Value::Null),
@@ -384,7 +384,7 @@ mod tests {
         let mut long = report();
         long["verdict"]["failures"] = vec!["x".repeat(1000); MOST_HEAD_BYTES / 1000].into();
         let said = refused(&long);
-        assert!(said.starts_with("all but series, most of it verdict: 168"), "{said}");
+        assert!(said.starts_with("all but series, largest part: verdict: 168"), "{said}");
         let mut named = report();
         named["series"]["time_ms"] = (0..1000).map(f64::from).collect();
         let link = &mut named["series"]["links"][0];

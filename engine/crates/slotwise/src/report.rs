@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run leaves behind: `report.json` (schema/report.schema.json) and a summary a person can read.
+//! Results of a run: `report.json` (schema/report.schema.json).
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::choices::{By, ControllerChange};
+use crate::choices::ControllerChange;
+use crate::compared::About;
 use crate::facts::HotPair;
 use crate::faults::FaultReport;
 use crate::lateness::{Beat, Lateness};
 use crate::per_star::StarReport;
-use crate::sessions::{self, DistanceSeries, SessionSeries};
-use crate::shares::{self, PairShare};
+use crate::sessions::{DistanceSeries, SessionSeries};
+use crate::shares::PairShare;
 use crate::stream::NetworkShape;
-use crate::trains::{self, SwitchTrains};
+use crate::trains::SwitchTrains;
 
 /// Version of the report's format.
 pub const REPORT_VERSION: u32 = 1;
@@ -85,6 +85,9 @@ pub struct Report {
     pub drops: Vec<DropCount>,
     /// Per frame and edge pair, or per period and link.
     pub series: Series,
+    /// Facts of the scenario for the summary.
+    #[serde(skip)]
+    pub about: About,
 }
 
 /// From the first packet into a VOQ that had been empty for a frame until its first bit is at the core.
@@ -100,30 +103,6 @@ pub struct FirstLight {
     pub p99_ns: u64,
     /// The longest.
     pub max_ns: u64,
-}
-
-impl FirstLight {
-    /// The line of a summary; empty if no demand was new.
-    fn summary(&self, frame_ns: u64) -> String {
-        let frames = |ns: u64| ns as f64 / frame_ns as f64;
-        let mut said = Vec::new();
-        if self.count > 0 {
-            said.push(format!(
-                "p50 {:.2}, p99 {:.2}, max {:.2} frames after the first packet, {} times that an empty queue filled",
-                frames(self.p50_ns),
-                frames(self.p99_ns),
-                frames(self.max_ns),
-                self.count
-            ));
-        }
-        if self.unserved > 0 {
-            said.push(format!("{} times unserved", self.unserved));
-        }
-        match said.is_empty() {
-            true => String::new(),
-            false => format!("  first light  {}\n", said.join("; ")),
-        }
-    }
 }
 
 /// One edge's slots against the core's, as its light reaches the core; errors are expected less actual time.
@@ -193,7 +172,7 @@ impl Invariants {
     /// What is wrong if there are any.
     pub fn failure(&self) -> Option<String> {
         let total = self.total();
-        (total > 0).then(|| format!("{total} invariant violations; the first: {}", self.first.join("; ")))
+        (total > 0).then(|| format!("{total} invariant violations, first: {}", self.first.join("; ")))
     }
 
     /// Sum over the checks.
@@ -349,263 +328,22 @@ pub struct PairSeries {
     pub delivered_bytes: Vec<u64>,
 }
 
-impl Report {
-    /// The summary.
-    pub fn summary(&self) -> String {
-        let mut text = String::new();
-        let seconds = self.duration_ns as f64 / 1e9;
-        let _ = writeln!(
-            text,
-            "{} {}: {:.1} s of fabric time, seed {}",
-            self.command, self.scenario, seconds, self.seed
-        );
-        let counted = |(name, label): &(&str, &str)| {
-            let count = self.invariants.counts.get(name)?;
-            Some(format!("{label} {count}"))
-        };
-        let counts: Vec<String> = self.invariants.called.iter().filter_map(counted).collect();
-        let _ = writeln!(text, "  invariants   {}", counts.join(", "));
-        if let Some(lateness) = &self.lateness {
-            text += &lateness.summary(self.beat);
-        }
-        if let (Some(light), Some(frame)) = (&self.first_light, &self.frame) {
-            text += &light.summary(u64::from(frame.slots) * frame.slot_ns);
-        }
-        let worst = |it: &Synchronization| it.max_ns.max(-it.min_ns);
-        if let Some(clock) = self.synchronization.iter().max_by_key(|it| worst(it)) {
-            let core = match self.stars.len() {
-                0 => String::new(),
-                _ => format!(" to core {}", clock.core),
-            };
-            let _ = writeln!(
-                text,
-                "  clocks       slots off the core's by {} ns at most, at edge {}{core} (mean {:.1} ns over {} slots)",
-                worst(clock),
-                clock.edge,
-                clock.mean_ns,
-                clock.slots
-            );
-        }
-        if let Some(s) = &self.switch_answers {
-            let _ = writeln!(
-                text,
-                "  switches     answered light in p50 {:.0} us, p99 {:.0} us, max {:.0} us; {} packets not taken",
-                s.p50_ns as f64 / 1e3,
-                s.p99_ns as f64 / 1e3,
-                s.max_ns as f64 / 1e3,
-                s.not_taken
-            );
-        }
-        for star in &self.stars {
-            let _ = writeln!(
-                text,
-                "  star         core {}, master edge {}: {:.1} Mb/s delivered, {} slots granted, {} packets lost in the core",
-                star.core,
-                star.master,
-                star.delivered_bytes as f64 * 8e3 / self.duration_ns.max(1) as f64,
-                star.granted_slots,
-                star.lost_packets
-            );
-        }
-        let has_star = self.frame.is_some();
-        for phase in &self.phases {
-            let length_ns = phase.end_ns.saturating_sub(phase.start_ns).max(1);
-            // Of routers alone there is one phase, the run.
-            let flows: Vec<&Value> = phase
-                .flows
-                .iter()
-                .filter(|flow| !(has_star && is_of_run(flow)))
-                .collect();
-            let (delivered, between) = match has_star {
-                true => (self.delivered_bytes(phase.start_ns, phase.end_ns), "between edges"),
-                false => (bytes_of(&flows), "to hosts"),
-            };
-            if flows.is_empty() && !has_star {
-                // What hosts send of their own nobody here has counted.
-                let length_s = length_ns as f64 / 1e9;
-                let said = lost(phase.lost_flows).unwrap_or_else(|| "no flows of the scenario".into());
-                let _ = writeln!(text, "  phase        {:<10} {length_s:>5.1} s  {said}", phase.name);
-                continue;
-            }
-            let _ = writeln!(
-                text,
-                "  phase        {:<10} {:>5.1} s  {:>7.1} Mb/s delivered {between}, {} flows{}{}",
-                phase.name,
-                length_ns as f64 / 1e9,
-                delivered as f64 * 8e3 / length_ns as f64,
-                flows.len(),
-                silence(&flows),
-                lost(phase.lost_flows).map_or_else(String::new, |said| format!("; {said}"))
-            );
-            for file in &phase.files {
-                let _ = writeln!(
-                    text,
-                    "  file         {} bytes {} -> {} in {:.1} s, SHA-256 {}",
-                    file["bytes"],
-                    file["from"].as_str().unwrap_or("?"),
-                    file["to"].as_str().unwrap_or("?"),
-                    file["seconds"].as_f64().unwrap_or(f64::NAN),
-                    if file["intact"] == true {
-                        "equal at both ends"
-                    } else {
-                        "DIFFERS"
-                    }
-                );
-            }
-        }
-        let of_run = self.phases.iter().flat_map(|phase| &phase.flows);
-        let of_run: Vec<&Value> = of_run.filter(|flow| has_star && is_of_run(flow)).collect();
-        if !of_run.is_empty() {
-            let _ = writeln!(
-                text,
-                "  whole run    {seconds:>16.1} s  {:>7.1} Mb/s delivered to hosts, {} flows{}",
-                bytes_of(&of_run) as f64 * 8e3 / self.duration_ns.max(1) as f64,
-                of_run.len(),
-                silence(&of_run)
-            );
-        }
-        text += &shares::summary(&self.shares);
-        text += &trains::summary(&self.series.trains);
-        text += &sessions::summary(&self.series.sessions, self.series.distance.as_ref());
-        for pair in &self.hot_pairs {
-            let _ = writeln!(text, "  hot pair     {pair}");
-        }
-        let scheduling = &self.controller["scheduling_ns"];
-        if let Some(p99) = scheduling["p99"].as_f64() {
-            let _ = writeln!(
-                text,
-                "  scheduling   p50 {:.0} us, p99 {:.0} us, max {:.0} us a frame",
-                scheduling["p50"].as_f64().unwrap_or(f64::NAN) / 1e3,
-                p99 / 1e3,
-                scheduling["max"].as_f64().unwrap_or(f64::NAN) / 1e3
-            );
-        }
-        if let Some(scheduler) = &self.scheduler {
-            let _ = writeln!(text, "  scheduler    {}", scheduler_text(scheduler));
-        }
-        let start_ns = self.phases.first().map_or(0, |phase| phase.start_ns);
-        for change in &self.changes {
-            let at_s = change.at_ns.saturating_sub(start_ns) as f64 / 1e9;
-            let by = match change.by {
-                By::Scenario => "the scenario",
-                By::Rest => "REST",
-            };
-            let what = change.what.text();
-            let _ = writeln!(text, "  from {at_s:>5.1} s {what} (by {by})");
-        }
-        for kind in &self.faults.kinds {
-            let ms = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| format!("{:.2}", ns as f64 / 1e6));
-            let _ = writeln!(
-                text,
-                "  {:<20} {} times, {} messages; recovered in p50 {} ms, p99 {} ms, max {} ms; {} never",
-                kind.kind,
-                kind.injected,
-                kind.messages,
-                ms(kind.p50_ns),
-                ms(kind.p99_ns),
-                ms(kind.max_ns),
-                kind.not_recovered
-            );
-            if let Some(fairness) = &kind.fairness {
-                let _ = writeln!(
-                    text,
-                    "  {:<20} then {} times within {:.1} % of RIAS (p50), {:.1} % (max), Jain's index {:.4} or more",
-                    "",
-                    fairness.measured,
-                    fairness.p50_distance * 100.0,
-                    fairness.max_distance * 100.0,
-                    fairness.min_jain.unwrap_or(0.0)
-                );
-            }
-        }
-        for kind in &self.faults.absent {
-            let _ = writeln!(text, "  {kind:<20} 0 times: none happened in this run");
-        }
-        text += &listed("note", &self.verdict.notes);
-        text += &listed("FAILED", &self.verdict.failures);
-        let _ = writeln!(text, "  verdict      {}", if self.verdict.ok { "ok" } else { "failed" });
-        text
-    }
-
-    fn delivered_bytes(&self, start_ns: u64, end_ns: u64) -> u64 {
-        let (start_ms, end_ms) = (start_ns as f64 / 1e6, end_ns as f64 / 1e6);
-        let frames = self
-            .series
-            .frame_ms
-            .iter()
-            .enumerate()
-            .filter(|(_, ms)| (start_ms..end_ms).contains(*ms));
-        frames
-            .map(|(k, _)| {
-                self.series
-                    .pairs
-                    .iter()
-                    .map(|pair| pair.delivered_bytes.get(k).copied().unwrap_or(0))
-                    .sum::<u64>()
-            })
-            .sum()
-    }
-}
-
-/// More notes, or failures, than this are counted in the summary.
-const MOST_SHOWN: usize = 20;
-
-/// A line for each of the first ones, and their number if there are more.
-fn listed(kind: &str, said: &[String]) -> String {
-    let mut text = String::new();
-    for line in said.iter().take(MOST_SHOWN) {
-        let _ = writeln!(text, "  {kind:<12} {line}");
-    }
-    if said.len() > MOST_SHOWN {
-        let _ = writeln!(
-            text,
-            "  {kind:<12} and {} more, which the report has",
-            said.len() - MOST_SHOWN
-        );
-    }
-    text
-}
-
 /// Whether a flow lasts as long as the run: it is in the report with the last phase, and none of that phase's traffic. Such flows have names.
 pub fn is_of_run(flow: &Value) -> bool {
     flow["name"].is_string()
 }
 
-fn bytes_of(flows: &[&Value]) -> u64 {
-    flows.iter().filter_map(|flow| flow["bytes"].as_u64()).sum()
-}
-
-/// How many flows got nothing, if any did; a source may have sent nothing.
-fn silence(flows: &[&Value]) -> String {
-    match flows.iter().filter(|flow| flow["bytes"] == 0).count() {
-        0 => String::new(),
-        count => format!(", {count} of them got nothing"),
-    }
-}
-
-/// What is said of flows whose results are lost, if there are any.
-fn lost(flows: usize) -> Option<String> {
-    let flows = match flows {
-        0 => return None,
-        1 => "a flow".to_owned(),
-        count => format!("{count} flows"),
-    };
-    Some(format!(
-        "the results of {flows} of Linux are lost, as the run ended early"
-    ))
-}
-
 /// A master that was shut down or taken back.
 pub fn shutdown_text(shutdown: &Value) -> String {
     let done = if shutdown["down"] == true {
-        "shut down"
+        "disabled"
     } else {
-        "taken back"
+        "enabled"
     };
     format!("master of core {} {done}", shutdown["core"])
 }
 
-/// A scheduler with its settings, e.g. `islip, iterations 4`.
+/// Returns a scheduler with its settings, e.g. `islip (iterations 4)`.
 pub fn scheduler_text(scheduler: &Value) -> String {
     let settings = scheduler["settings"].as_object().into_iter().flatten();
     let settings = settings.map(|(name, value)| match value.as_str() {
@@ -614,57 +352,8 @@ pub fn scheduler_text(scheduler: &Value) -> String {
         None => format!("{name} {value}"),
     });
     let name = scheduler["name"].as_str().unwrap_or("?").to_owned();
-    std::iter::once(name).chain(settings).collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::{FirstLight, MOST_SHOWN, listed, lost, silence};
-
-    #[test]
-    fn a_flood_of_failures_is_counted() {
-        let failures = |count: usize| (0..count).map(|number| format!("failure {number}")).collect::<Vec<_>>();
-        assert_eq!(listed("FAILED", &failures(1)), "  FAILED       failure 0\n");
-        assert_eq!(listed("note", &failures(MOST_SHOWN)).lines().count(), MOST_SHOWN);
-        let flood = listed("note", &failures(5000));
-        assert_eq!(flood.lines().count(), MOST_SHOWN + 1);
-        assert!(flood.ends_with("\n  note         and 4980 more, which the report has\n"));
-    }
-
-    #[test]
-    fn demand_without_light_is_in_the_summary_beside_the_quantiles() {
-        let mut light = FirstLight {
-            count: 0,
-            unserved: 0,
-            p50_ns: 1_000_000,
-            p99_ns: 2_000_000,
-            max_ns: 4_000_000,
-        };
-        assert_eq!(light.summary(4_000_000), "");
-        light.unserved = 3;
-        assert_eq!(light.summary(4_000_000), "  first light  3 times unserved\n");
-        light.count = 7;
-        assert_eq!(
-            light.summary(4_000_000),
-            "  first light  p50 0.25, p99 0.50, max 1.00 frames after the first packet, 7 times that an empty queue filled; 3 times unserved\n"
-        );
-    }
-
-    #[test]
-    fn results_that_an_early_end_lost_are_counted() {
-        assert_eq!(lost(0), None);
-        assert_eq!(
-            lost(5).unwrap(),
-            "the results of 5 flows of Linux are lost, as the run ended early"
-        );
-    }
-
-    #[test]
-    fn flows_that_got_nothing_are_counted() {
-        assert_eq!(silence(&[&json!({"bytes": 1})]), "");
-        let flows = [json!({"bytes": 0}), json!({"bytes": 5}), json!({"bytes": 0})];
-        assert_eq!(silence(&flows.iter().collect::<Vec<_>>()), ", 2 of them got nothing");
+    match settings.collect::<Vec<_>>().join(", ") {
+        settings if settings.is_empty() => name,
+        settings => format!("{name} ({settings})"),
     }
 }

@@ -21,30 +21,40 @@ use crate::time_left::TimeLeft;
 /// Arguments of `slotwise reproduce`.
 #[derive(Debug, clap::Args)]
 pub struct ReproduceArgs {
-    /// Directory of the experiment, or its name under experiments/.
+    /// Experiment: directory, or name under experiments/
     pub experiment: PathBuf,
-    /// Where results go, into `full` or `quick` in it; what is there already is not run again.
+    /// Write results into `full` or `quick` in DIR; finished runs are not repeated
+    ///
+    /// Default: build/reproduce/NAME.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Only this entry, e.g. figure-5.1; may be repeated.
-    #[arg(long, value_name = "ENTRY")]
+    /// Only this figure or table, e.g. figure-5.1; may be repeated
+    #[arg(long, value_name = "FIGURE")]
     pub only: Vec<String>,
-    /// In little time, one seed each: the runs that the experiment has for it, whose facts are judged; if it has none, every run for a
-    /// fiftieth of its time, to see that all works, and no fact is judged.
+    /// Quick mode with one seed per run
+    ///
+    /// Runs and judges the quick set of the experiment. Without one, every run is smoke-tested at 2 % of its duration
+    /// and no fact is judged.
     #[arg(long)]
     pub quick: bool,
-    /// Runs at once; as many as there are cores unless given. Results do not depend on it.
+    /// Number of concurrent runs (default: CPU cores); does not affect results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
-    /// Have the workers of this Dask scheduler make the runs (tcp://HOST:8786, or tls:// as Dask is configured): to the byte what they
-    /// would be here. Workers need the same version of Slotwise.
+    /// Make the runs on the workers of this Dask scheduler; same results
+    ///
+    /// ADDRESS is tcp://HOST:8786, or tls:// as configured in Dask. Results are byte-identical. Workers need the same
+    /// version of Slotwise.
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["jobs", "program"])]
     pub on: Option<String>,
-    /// Write what happens as it happens, a line of JSON each (schema/event.schema.json); a pipe will do, too.
+    /// Stream run events to FILE as JSON lines
+    ///
+    /// FILE may be a pipe. The format is schema/event.schema.json.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
-    /// The routers' program instead of p4src/p4c-out/router.json, with the same tables; its P4Info is FILE.p4info.txtpb beside FILE.json, if
-    /// it is there, or else router.p4's.
+    /// Router program (p4c JSON) instead of p4src/p4c-out/router.json
+    ///
+    /// It needs the same tables. Its P4Info is FILE.p4info.txtpb next to FILE.json if that exists, else the one of
+    /// router.p4.
     #[arg(long, value_name = "FILE")]
     pub program: Option<PathBuf>,
 }
@@ -118,7 +128,7 @@ fn find(named: &Path, experiments: &Path) -> Result<PathBuf, RunError> {
         names.join(", ")
     };
     Err(format!(
-        "there is no experiment '{}'; expected a directory with {FILE}, or one of those in {}: {there}",
+        "unknown experiment '{}'; expected a directory with {FILE}, or one in {}: {there}",
         named.display(),
         experiments.display()
     )
@@ -145,10 +155,10 @@ impl Shown {
             Progress::Finished { run, how, ms } => {
                 self.earlier_ms += if *how == How::Earlier { *ms } else { 0 };
                 let how = match how {
-                    How::Earlier => "was there already".to_owned(),
+                    How::Earlier => "already done".to_owned(),
                     How::Made => "done".to_owned(),
                     How::Again { directory, reason } => {
-                        format!("done again, since in {} {reason}", directory.display())
+                        format!("repeated: {}: {reason}", directory.display())
                     }
                 };
                 self.events.run(run, &how);

@@ -91,7 +91,7 @@ impl Rest {
         let answer = self.call(Some(&body), &format!("apps/{app}/ports"), self.patience);
         answer
             .map(drop)
-            .map_err(|error| untold(format!("light {body}"), &error))
+            .map_err(|error| untold(format!("port status {body}"), &error))
     }
 
     /// Reads what the controller has to say at the end (of a star `statistics`).
@@ -160,7 +160,7 @@ fn is_for_a_while(error: &ureq::Error) -> bool {
 /// Why it was not told `what`.
 fn untold(what: String, error: &ureq::Error) -> ControllerError {
     let reason = match error {
-        ureq::Error::Timeout(_) => "no answer in time".to_owned(),
+        ureq::Error::Timeout(_) => "no response in time".to_owned(),
         error => error.to_string(),
     };
     match is_for_a_while(error) {
@@ -269,7 +269,7 @@ mod tests {
         };
         let error = rest.set_light(1001, 3, false).unwrap_err().to_string();
         assert!(error.starts_with("controller: light {"), "{error}");
-        assert!(error.ends_with(": no answer in time"), "{error}");
+        assert!(error.ends_with(": no response in time"), "{error}");
     }
 
     #[test]

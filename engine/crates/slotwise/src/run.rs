@@ -13,6 +13,7 @@ use slotwise_scenario::{Device, Endpoint, Scenario, TrafficKind};
 pub use arguments::{RunArgs, check_free, load_text, port};
 
 use crate::choices::Choices;
+use crate::compared::{About, Demand, network_text};
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::faults::fault_report;
 use crate::lateness::{Beat, Lateness};
@@ -87,13 +88,13 @@ fn unscheduled(controller: &Value) -> Result<Option<String>, String> {
         let name = scheduler["name"].as_str().unwrap_or_default();
         let reason = scheduler["last_failure"].as_str().unwrap_or_default();
         return Err(format!(
-            "scheduler '{name}' gave no schedule in any of its {} frames: {reason}",
+            "scheduler '{name}': no schedule in any of its {} frames: {reason}",
             scheduler["frames"]
         ));
     }
     let frames = controller["frames_scheduled"].as_u64().unwrap_or_default();
     Ok(Some(format!(
-        "the scheduler gave no schedule in {failures} of {frames} frames, in which the last one stayed; the controller's log says why"
+        "scheduler: no schedule in {failures} of {frames} frames, the last one stayed active; see the controller's log"
     )))
 }
 
@@ -105,7 +106,7 @@ fn uncounted(fabric: &Fabric) -> Option<String> {
         .collect();
     let first = devices.first()?;
     Some(format!(
-        "drops of P4 are not known of {} of {} switches, the first is {first}: its program does not count them",
+        "P4 drops unknown for {} of {} switches (first: {first}): the program does not count them",
         devices.len(),
         fabric.devices().count()
     ))
@@ -146,7 +147,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
             && losses.fabric != losses.p4
         {
             failures.push(format!(
-                "core {}: the fabric counted {} lost packets, P4 {}",
+                "core {}: loss count mismatch: network model {}, P4 {}",
                 core.id, losses.fabric, losses.p4
             ));
         }
@@ -220,6 +221,20 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         faults: fault_report(fabric, &scenario.faults, &after_faults),
         drops: drops(fabric),
         series,
+        about: about(scenario, recording),
+    }
+}
+
+/// Returns facts of a scenario for the summary.
+fn about(scenario: &Scenario, recording: &Recording) -> About {
+    let has_macroflows = scenario.ops.as_ref().is_some_and(|ops| ops.macroflows.is_some());
+    About {
+        network: network_text(scenario),
+        demands: Demand::all(scenario),
+        max_min: match has_macroflows {
+            true => shares::of(&recording.fairness),
+            false => Vec::new(),
+        },
     }
 }
 
@@ -303,9 +318,9 @@ pub fn invariants(fabric: &Fabric) -> Invariants {
     let found = fabric.invariants();
     let first = found.checked().iter().flat_map(|&kind| {
         found.first(kind).iter().map(move |violation| {
-            let packet = violation.packet.map_or("no header of ours".into(), |packet| {
+            let packet = violation.packet.map_or("no optical header".into(), |packet| {
                 format!(
-                    "packet {} of queue {} of edge {} for edge {}",
+                    "packet {} of queue {}, edge {} to edge {}",
                     packet.sequence, packet.queue, packet.src_edge, packet.dst_edge
                 )
             });
@@ -440,17 +455,14 @@ mod tests {
         );
         assert_eq!(of(0), Ok(None));
         let told = of(16).unwrap().unwrap();
-        assert!(
-            told.starts_with("the scheduler gave no schedule in 16 of 17 frames"),
-            "{told}"
-        );
+        assert!(told.starts_with("scheduler: no schedule in 16 of 17 frames"), "{told}");
         let one_of_two = json!({"frames_scheduled": 17, "scheduler_failures": 9, "failed_schedulers": [
             {"name": "late", "frames": 9, "failures": 2, "last_failure": "too late"},
             {"name": "mine", "frames": 7, "failures": 7, "last_failure": "no class"},
         ]});
         assert_eq!(
             unscheduled(&one_of_two).unwrap_err(),
-            "scheduler 'mine' gave no schedule in any of its 7 frames: no class"
+            "scheduler 'mine': no schedule in any of its 7 frames: no class"
         );
     }
 }

@@ -67,7 +67,7 @@ impl RunDirectory {
             return Ok(RunDirectory { directory, _lock: lock });
         }
         Err(io::Error::other(
-            "temporary directories are deleted as soon as they are made",
+            "temporary directories are deleted immediately after creation",
         ))
     }
 
@@ -101,7 +101,7 @@ fn open_lock(path: &Path) -> io::Result<File> {
     if about.is_file() && about.uid() == Uid::effective().as_raw() {
         Ok(file)
     } else {
-        Err(io::Error::other("no lock of a run"))
+        Err(io::Error::other("not the lock of a run"))
     }
 }
 

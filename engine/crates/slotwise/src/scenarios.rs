@@ -36,9 +36,9 @@ pub fn list() -> Result<(), RunError> {
     let experiments = directories(&home.experiments());
     let examples = files(&home.topologies().join("examples"), "py", "");
     let parts = [
-        ("scenarios, for emulate, simulate and check", found),
-        ("experiments, for reproduce", experiments),
-        ("examples in Python", examples),
+        ("scenarios (emulate, simulate, check)", found),
+        ("experiments (reproduce)", experiments),
+        ("examples (Python)", examples),
     ];
     for (number, (title, entries)) in parts.iter().enumerate() {
         let gap = if number > 0 { "\n" } else { "" };
@@ -68,13 +68,13 @@ pub fn located(argument: &str) -> Result<Located, String> {
             name: Some(named.name.clone()),
         }),
         None => Err(format!(
-            "{}; expected a file, or a name of those that `slotwise list` has{}",
+            "{}; expected a file or a name shown by `slotwise list`{}",
             if path.is_dir() {
-                "a directory"
+                "directory"
             } else {
                 "no such file or scenario"
             },
-            nearest.map_or_else(String::new, |named| format!("; the nearest is '{}'", named.name))
+            nearest.map_or_else(String::new, |named| format!("; closest: '{}'", named.name))
         )),
     }
 }
@@ -239,13 +239,10 @@ mod tests {
         }
         let refusal = located("star44").unwrap_err();
         assert!(refusal.contains("slotwise list"), "{refusal}");
-        assert!(refusal.ends_with("the nearest is 'star4'"), "{refusal}");
+        assert!(refusal.ends_with("closest: 'star4'"), "{refusal}");
         // A file that is there is no name; a directory is no file.
         assert_eq!(located("Cargo.toml").unwrap().name, None);
         let refusal = located("src").unwrap_err();
-        assert!(
-            refusal.starts_with("a directory; expected a file, or a name"),
-            "{refusal}"
-        );
+        assert!(refusal.starts_with("directory; expected a file or a name"), "{refusal}");
     }
 }

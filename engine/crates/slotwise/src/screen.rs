@@ -37,12 +37,12 @@ const BAD: Style = Style::new().fg(Color::Red).bold();
 /// Columns of links: name, heading, what a unit is worth, digits.
 const LINK_COLUMNS: [(&str, &str, f64, usize); 7] = [
     ("utilization", "utilization %", 100.0, 1),
-    ("queue_bytes", "waiting bytes", 1.0, 0),
+    ("queue_bytes", "queued bytes", 1.0, 0),
     ("dropped_packets", "dropped", 1.0, 0),
     ("added_bps", "added Mb/s", 1e-6, 1),
-    ("limit_bps", "may add Mb/s", 1e-6, 1),
+    ("limit_bps", "add limit Mb/s", 1e-6, 1),
     ("active_stations", "stations", 1.0, 0),
-    ("ram_bytes", "most in RAM", 1.0, 0),
+    ("ram_bytes", "max in RAM", 1.0, 0),
 ];
 
 /// Units at the end of columns' names, and as they are read.
@@ -210,7 +210,7 @@ fn sums(now: &Snapshot, dropped: u64) -> Part {
         add(format!("demand {:.1} kB", demand as f64 / 1e3));
     }
     if let Some(light) = now.first_light {
-        add(format!("first light p99 {:.2} ms", light.p99_ns as f64 / 1e6));
+        add(format!("grant latency p99 {:.2} ms", light.p99_ns as f64 / 1e6));
     }
     if let Some(ns) = now.lateness_p99_ns {
         add(format!("lateness p99 {} us", ns / 1000));
@@ -276,7 +276,7 @@ fn busiest_pairs(now: &Snapshot) -> Grid {
         cells.map(plain).to_vec()
     };
     Grid {
-        head: ["busiest pairs", "Mb/s", "slots a frame", "demand bytes"]
+        head: ["busiest pairs", "Mb/s", "slots per frame", "demand bytes"]
             .map(str::to_owned)
             .to_vec(),
         rows: busiest(now, BUSIEST).into_iter().map(row).collect(),
@@ -351,7 +351,7 @@ fn of_sessions(now: &Snapshot) -> Vec<Part> {
             mbps(session.fair_bps),
         ]
     };
-    let off = format!("sessions: all {:.1} % off max-min rates (2-norm)", 100.0 * part);
+    let off = format!("sessions: {:.1} % deviation from max-min rates (2-norm)", 100.0 * part);
     vec![
         Part::Text(off.into()),
         Part::Grid(Grid {
@@ -445,7 +445,7 @@ mod tests {
     fn what_happened_last_stands_below_the_sums() {
         let news = VecDeque::from([
             (NewsKind::Fault, "core 0 fails"),
-            (NewsKind::Recovery, "core 0 fails: well again"),
+            (NewsKind::Recovery, "core 0 fails: recovered"),
         ]);
         let news = news.into_iter().map(|(kind, text)| News {
             at_ns: 1_500_000_000,
@@ -462,7 +462,7 @@ mod tests {
         let lines = texts(&picture.drawn(40, 60));
         assert_eq!(
             lines[2..],
-            ["1.500 s  core 0 fails", "1.500 s  core 0 fails: well again"]
+            ["1.500 s  core 0 fails", "1.500 s  core 0 fails: recovered"]
         );
     }
 
@@ -491,7 +491,7 @@ mod tests {
             seen(&routers)[1..],
             [
                 "violations 0, lateness p99 42 us, dropped 7",
-                "busiest links  utilization %  waiting bytes",
+                "busiest links  utilization %  queued bytes",
                 "b-c                     75.0           1500",
                 "a-b                     25.0           1500",
                 "busiest switches  straight  rate kB/s",
@@ -505,7 +505,7 @@ mod tests {
         assert_eq!(
             seen(&lambda())[2..],
             [
-                "sessions: all 10.0 % off max-min rates (2-norm)",
+                "sessions: 10.0 % deviation from max-min rates (2-norm)",
                 "session   Mb/s  max-min Mb/s",
                 "file.0   450.0         500.0",
             ]

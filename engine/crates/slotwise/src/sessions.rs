@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use slotwise_reproduce::{Recording, SessionPeriod, Table};
 
+use crate::summary::line;
+
 /// A session in the last period, on screen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionNow {
@@ -104,12 +106,13 @@ pub fn summary(sessions: &[SessionSeries], distance: Option<&DistanceSeries>) ->
         return String::new();
     };
     let mean = parts.iter().sum::<f64>() / parts.len() as f64;
-    format!(
-        "  sessions     {} of GTP, {:.1} % off max-min rates (2-norm) in the mean of the periods, {:.1} % in the last one\n",
+    let value = format!(
+        "{} GTP sessions; deviation from max-min rates (2-norm): mean {:.1} %, last period {:.1} %",
         sessions.len(),
         mean * 100.0,
         last * 100.0
-    )
+    );
+    line("sessions", value)
 }
 
 #[cfg(test)]
@@ -145,7 +148,7 @@ mod tests {
         assert_eq!(sessions[1].fair_bps, [None, Some(50_000_000)]);
         assert_eq!(
             summary(&sessions, distance.as_ref()),
-            "  sessions     2 of GTP, 75.0 % off max-min rates (2-norm) in the mean of the periods, 50.0 % in the last one\n"
+            "  sessions      2 GTP sessions; deviation from max-min rates (2-norm): mean 75.0 %, last period 50.0 %\n"
         );
     }
 
@@ -166,6 +169,6 @@ mod tests {
         };
         // sqrt(3^2 + 4^2) / sqrt(6^2 + 8^2)
         assert_eq!(part(&[session(3.0, 6.0), session(12.0, 8.0)]), Some(0.5));
-        assert_eq!(part(&[session(5.0, 0.0)]), None, "what is on its way after the end");
+        assert_eq!(part(&[session(5.0, 0.0)]), None, "packets in flight after the end");
     }
 }

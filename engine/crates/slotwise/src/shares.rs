@@ -5,6 +5,7 @@ use serde::Serialize;
 use slotwise_reproduce::{Fairness, Table};
 
 use crate::parts::{link_column, link_count};
+use crate::summary::line;
 
 /// What went from one station of a ring to another, and what should have: means over the periods in which that is known, bit/s on the
 /// ring, its headers included.
@@ -39,33 +40,34 @@ pub fn of(fairness: &Table) -> Vec<PairShare> {
     shares.collect()
 }
 
-/// How near a ring's pairs of stations were to what they should have; nothing where that is not known.
-pub fn summary(shares: &[PairShare]) -> String {
+/// Returns the line on the deviation of pairs from a reference allocation; empty where no pair should receive anything.
+pub fn summary(shares: &[PairShare], reference: &str) -> String {
     let rates: Vec<f64> = shares.iter().map(|share| share.rate_bps).collect();
-    let wanted: Vec<f64> = shares.iter().map(|share| share.rias_bps).collect();
+    let fair: Vec<f64> = shares.iter().map(|share| share.rias_bps).collect();
     let judged = || shares.iter().filter(|share| share.distance.is_some());
     let worst = judged().max_by(|a, b| a.distance.unwrap_or(0.0).total_cmp(&b.distance.unwrap_or(0.0)));
-    match worst.zip(Fairness::of(&rates, &wanted)) {
-        None => String::new(),
-        Some((worst, Fairness { distance, jain })) => format!(
-            "  fairness     {} pairs of stations within {:.1} % of RIAS (the farthest: {}), Jain's index of their parts {:.4}{}\n",
-            judged().count(),
-            distance * 100.0,
-            worst.pair,
-            jain.unwrap_or(0.0),
-            undue(shares)
-        ),
-    }
+    let Some((worst, Fairness { distance, jain })) = worst.zip(Fairness::of(&rates, &fair)) else {
+        return String::new();
+    };
+    let value = format!(
+        "max deviation from {reference} {:.1} % ({}) over {} pairs; Jain's index {:.4}{}",
+        distance * 100.0,
+        worst.pair,
+        judged().count(),
+        jain.unwrap_or(0.0),
+        undue(shares)
+    );
+    line("fairness", value)
 }
 
-/// Pairs that should have had nothing, and had something.
+/// Returns the number of pairs that received traffic without an allocation, if any.
 fn undue(shares: &[PairShare]) -> String {
     let undue = shares
         .iter()
         .filter(|share| share.distance.is_none() && share.rate_bps > 0.0);
     match undue.count() {
         0 => String::new(),
-        pairs => format!("; {pairs} more got what they should not have"),
+        pairs => format!("; {pairs} more without an allocation received traffic"),
     }
 }
 
@@ -74,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fairness_is_told_with_the_pair_that_is_farthest_from_it() {
+    fn fairness_names_the_pair_with_the_largest_deviation() {
         let share = |pair: &str, rate_bps, rias_bps, distance| PairShare {
             pair: pair.into(),
             rate_bps,
@@ -88,12 +90,12 @@ mod tests {
         ];
         // (0.9 + 1.2)^2 / (2 * (0.81 + 1.44)) = 0.98
         assert_eq!(
-            summary(&shares),
-            "  fairness     2 pairs of stations within 20.0 % of RIAS (the farthest: b-c), Jain's index of their parts 0.9800; 1 more got \
-             what they should not have\n"
+            summary(&shares, "RIAS"),
+            "  fairness      max deviation from RIAS 20.0 % (b-c) over 2 pairs; Jain's index 0.9800; 1 more without an allocation received \
+             traffic\n"
         );
-        let of_those_due = summary(&shares[..2]);
-        assert!(of_those_due.ends_with("parts 0.9800\n"), "{of_those_due}");
-        assert_eq!(summary(&shares[2..]), "", "nothing is wanted");
+        let of_those_due = summary(&shares[..2], "RIAS");
+        assert!(of_those_due.ends_with("index 0.9800\n"), "{of_those_due}");
+        assert_eq!(summary(&shares[2..], "RIAS"), "", "no allocation");
     }
 }

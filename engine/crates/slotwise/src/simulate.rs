@@ -41,11 +41,14 @@ use crate::web::Watch;
 pub struct SimulateArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Write what was measured as columns (Parquet) into this directory, by period: of queues, wavelengths, switches, links, flows, as the network has them (docs/experiments.md).
+    /// Write per-period metrics as Parquet files into DIR
+    ///
+    /// Tables of queues, wavelengths, switches, links and flows, as the network has them (docs/experiments.md).
     #[arg(long, value_name = "DIR")]
     columns: Option<PathBuf>,
-    /// Frames of a star from one row of its columns to the next; 10 unless given. All other columns, and those of flows over the whole run,
-    /// have the scenario's sample_ms.
+    /// Sampling period of a star, in TDM frames (default: 10)
+    ///
+    /// Needs --columns. Other networks, and flows over the whole run, are sampled every sample_ms of the scenario.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     sample_frames: Option<u32>,
 }
@@ -89,13 +92,11 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         captures: run.captures(&network)?,
         frame_records: true,
     });
-    let plan = network.plan(&fabric);
+    let mut plan = network.plan(&fabric);
+    plan.controller.log_level = run.log_level();
     let programs = controller::programs(&home, &plan.controller.programs)?;
     let session = Session::start(&home, (fabric, plan), addresses, Stdio::inherit(), &interrupts)?;
-    say!(
-        "the controller's REST server is at http://{}/slotwise/v1/",
-        session.rest
-    );
+    say!("controller: REST API at http://{}/slotwise/v1/", session.rest);
     let spectators = Spectators {
         view: LiveView::new(),
         news: Newsroom::new(watch.is_some()),
@@ -115,17 +116,15 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
 /// Refuses what would be ignored; says what has other periods.
 fn check_sample_frames(scenario: &Scenario, has_columns: bool) -> Result<(), String> {
     if !scenario.has_star() {
-        return Err(
-            "--sample-frames: no star; expected sample_ms in the scenario, as other networks have it".to_owned(),
-        );
+        return Err("--sample-frames: this scenario has no star; expected sample_ms in the scenario".to_owned());
     }
     if !has_columns {
-        return Err("--sample-frames: no columns to write; expected --columns, too".to_owned());
+        return Err("--sample-frames: no output; expected --columns too".to_owned());
     }
     if scenario.has_groups() {
         let sample_ms = scenario.routed.sample_ms;
         say!(
-            "note: --sample-frames is for the star; flows over the whole run have a row every {sample_ms} ms (sample_ms)"
+            "warning: --sample-frames applies to the star; flows over the whole run are sampled every {sample_ms} ms (sample_ms)"
         );
     }
     Ok(())
@@ -166,9 +165,7 @@ fn conclude(run: &RunArgs, mut session: Session, ended: Result<bool, RunError>) 
     let (controller, fabric) = match statistics {
         Ok(statistics) => {
             if statistics.is_none() {
-                notes.push(
-                    "a fault had the controller killed when the run ended: its statistics are not known".to_owned(),
-                );
+                notes.push("controller: down at the end of the run because of a fault: no statistics".to_owned());
             }
             let (fabric, not_ended) = session.stop();
             notes.extend(not_ended);
@@ -479,7 +476,7 @@ fn own_ns(sized_start_ns: Option<u64>, completed_ns: Option<u64>, all_ns: &Range
 /// That bytes of a flow arrived that are not what was sent, if any did.
 pub fn strange_bytes(recorder: &RoutedRecorder) -> Option<String> {
     let (flow, bytes) = recorder.wrong_bytes()?;
-    Some(format!("flow {flow}: {bytes} bytes arrived that are not what was sent"))
+    Some(format!("flow {flow}: {bytes} corrupted bytes received"))
 }
 
 /// Flows over the whole run, as phases have theirs: those of groups that `is_played`, of which the totals are. Where there are none,

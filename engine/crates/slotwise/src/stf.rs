@@ -12,34 +12,36 @@ use crate::notes::say;
 use crate::program_files;
 use crate::run::RunError;
 
-/// Run STF tests: packets that go in, table entries, packets that must come out.
+/// Run STF tests (Simple Test Framework of p4c)
 ///
-/// Each test starts with a fresh switch; a file may have several, with `restart` between them. The exit status is 0 if all pass; otherwise it is said what differs.
+/// A test lists table entries, input packets and expected output packets. Each test starts with a fresh switch; a
+/// file may contain several, separated by `restart`. The exit status is 0 if all pass; otherwise the differences are
+/// printed.
 #[derive(clap::Args)]
 pub struct Args {
     /// Program in p4c's BMv2 JSON
     program: PathBuf,
-    /// Its P4Info (text format, or binary when it ends in .bin)
+    /// P4Info of the program (text; binary if the name ends in .bin)
     p4info: PathBuf,
-    /// Tests
+    /// STF files
     #[arg(required = true, value_name = "TEST")]
     tests: Vec<PathBuf>,
-    /// Seed of the program's random()
+    /// Seed of random() in the program
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// What runs the packets
+    /// Packet executor
     #[arg(long, value_enum, default_value_t = ExecutorChoice::Jit)]
     executor: ExecutorChoice,
-    /// Do as BMv2 where it is odd: see 'slotwise switch'
+    /// Imitate BMv2 deviations (see 'slotwise switch')
     #[arg(long)]
     bmv2_compat: bool,
-    /// Compare only ports that the test names, as p4c's own runner does
+    /// Compare only ports named in the test, like p4c's own runner
     #[arg(long)]
     named_ports_only: bool,
-    /// Leave the clock at 0, as P4Testgen's tests want it
+    /// Freeze the clock at 0, as required by P4Testgen tests
     #[arg(long)]
     clock_stands: bool,
-    /// Say which way each packet takes: P4 file and line, branches, tables, entries, actions
+    /// Trace each packet: P4 file and line, branches, tables, entries, actions
     #[arg(long)]
     trace: bool,
 }

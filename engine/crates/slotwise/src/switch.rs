@@ -50,12 +50,12 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
     let surplus = &args.bmv2.surplus;
     if !surplus.is_empty() {
         note!(
-            "slotwise switch: words ignored: {}; expected one interface behind each -i, and one program",
+            "slotwise switch: ignored arguments: {}; expected one interface per -i, and one program",
             printable(&surplus.join(" "))
         );
     }
     if !ignored.is_empty() {
-        note!("slotwise switch: without effect here: {}", ignored.join(" "));
+        note!("slotwise switch: options without effect: {}", ignored.join(" "));
     }
     let like_bmv2 = manner == Manner::Bmv2;
     let names: Vec<String> = interfaces.iter().map(|it| it.name.clone()).collect();
@@ -94,7 +94,7 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
     };
     let (server, hub) = Server::start(server, Arc::new(move || waker.wake()))?;
     for options::Interface { port, name } in missing.iter().map(|place| &interfaces[*place]) {
-        note!("slotwise switch: interface {name} of port {port} does not exist; the port waits for it");
+        note!("slotwise switch: interface {name} of port {port} does not exist: the port waits for it");
     }
     say_ready(device_id, &server, &interfaces);
 
@@ -204,12 +204,12 @@ impl Switch {
             hub.port_status(*device_id, self.numbers[place], is_up);
         }
         for (place, interface) in self.interfaces.iter_mut().enumerate() {
-            let (opened, said) = interface.look();
+            let (opened, text) = interface.look();
             if let Some(opened) = opened {
                 self.ports.replace(place, opened);
             }
-            if let Some(said) = said {
-                note!("slotwise switch: {said}");
+            if let Some(text) = text {
+                note!("slotwise switch: {text}");
             }
         }
     }
@@ -219,20 +219,20 @@ impl Switch {
         for (place, number) in self.numbers.iter().enumerate() {
             let refused = self.ports.refused(place);
             if refused != 0 {
-                note!("slotwise switch: the kernel did not take {refused} frames for port {number}");
+                note!("slotwise switch: port {number}: {refused} frames rejected by the kernel");
             }
         }
         let unreadable = self.ports.unreadable();
         if unreadable != 0 {
-            note!("slotwise switch: {unreadable} times the kernel handed over what a port does not take as frames");
+            note!("slotwise switch: {unreadable} invalid frames from the kernel");
         }
         let dropped = self.device.dropped();
         if dropped != 0 {
-            note!("slotwise switch: {dropped} packets found their queue full, or none that is theirs");
+            note!("slotwise switch: {dropped} packets dropped: queue full or unknown");
         }
         let lost = self.surroundings.lost_packet_outs;
         if lost != 0 {
-            note!("slotwise switch: {lost} packet-outs had no CPU port");
+            note!("slotwise switch: {lost} packet-outs dropped: no CPU port");
         }
     }
 }

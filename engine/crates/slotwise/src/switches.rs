@@ -198,5 +198,5 @@ fn put_out(fabric: &mut Fabric, now_ns: u64, output: &slotwise_bmv2::Output) -> 
     let port = u16::try_from(output.port).ok()?;
     fabric
         .switch_output(now_ns, output.device_id, port, output.id, &output.packet)
-        .expect("streams are of the fabric's devices")
+        .expect("streams belong to devices of the network")
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use slotwise_reproduce::Table;
 
 use crate::parts::{link_column, link_count};
+use crate::summary::line;
 
 /// Trains that came to a switch, a number a period.
 #[derive(Debug, Default, Clone, PartialEq, Serialize)]
@@ -42,29 +43,36 @@ pub fn of(switches: &Table) -> Vec<SwitchTrains> {
     each.collect()
 }
 
-/// How many there were of each kind, and where most were dropped; nothing where there are no such switches.
+/// Returns the line on bursts by outcome, and on the switch that blocked most; empty without optical packet switches.
 pub fn summary(switches: &[SwitchTrains]) -> String {
     let total = |of: fn(&SwitchTrains) -> &Vec<u64>| -> u64 { switches.iter().flat_map(of).sum() };
-    let kinds = [
-        ("straight on", total(|it| &it.straight)),
-        ("waited in optical RAM", total(|it| &it.waited)),
-        ("on another wavelength", total(|it| &it.converted)),
+    let outcomes = [
+        ("forwarded", total(|it| &it.straight)),
+        ("buffered", total(|it| &it.waited)),
+        ("converted", total(|it| &it.converted)),
         ("deflected", total(|it| &it.deflected)),
-        ("refused", total(|it| &it.refused)),
     ];
-    let all: u64 = kinds.iter().map(|(_, count)| count).sum();
+    let blocked = total(|it| &it.refused);
+    let all = outcomes.iter().map(|(_, count)| count).sum::<u64>() + blocked;
     if all == 0 {
         return String::new();
     }
-    let counts = kinds.iter().filter(|(_, count)| *count > 0);
-    let counts: Vec<String> = counts.map(|(kind, count)| format!("{count} {kind}")).collect();
-    let refused = |it: &SwitchTrains| it.refused.iter().sum::<u64>();
-    let worst = switches
-        .iter()
-        .max_by_key(|it| refused(it))
-        .filter(|it| refused(it) > 0);
-    let worst = worst.map_or_else(String::new, |it| format!(", most at {}: {}", it.switch, refused(it)));
-    format!("  trains       {all} at switches: {}{worst}\n", counts.join(", "))
+    let counts = outcomes.iter().filter(|(_, count)| *count > 0);
+    let mut counts: Vec<String> = counts.map(|(outcome, count)| format!("{count} {outcome}")).collect();
+    let blocked_at = |it: &SwitchTrains| it.refused.iter().sum::<u64>();
+    let worst = switches.iter().max_by_key(|it| blocked_at(it));
+    counts.push(match worst.filter(|it| blocked_at(it) > 0) {
+        Some(worst) => {
+            let percent = 100.0 * blocked as f64 / all as f64;
+            format!(
+                "{blocked} blocked ({percent:.2} %; {}: {})",
+                worst.switch,
+                blocked_at(worst)
+            )
+        }
+        None => "0 blocked".to_owned(),
+    });
+    line("bursts", format!("{all} switched: {}", counts.join(", ")))
 }
 
 #[cfg(test)]
@@ -81,17 +89,17 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_there_were_are_told_and_where_most_was_lost() {
+    fn bursts_are_counted_by_outcome_with_the_switch_that_blocked_most() {
         let switches = [switch("s0", 10, 2), switch("s1", 20, 5)];
         assert_eq!(
             summary(&switches),
-            "  trains       39 at switches: 32 straight on, 7 refused, most at s1: 5\n"
+            "  bursts        39 switched: 32 forwarded, 7 blocked (17.95 %; s1: 5)\n"
         );
         assert_eq!(
             summary(&[switch("s0", 10, 0)]),
-            "  trains       11 at switches: 11 straight on\n"
+            "  bursts        11 switched: 11 forwarded, 0 blocked\n"
         );
-        assert_eq!(summary(&[]), "", "of networks without such switches nothing is said");
+        assert_eq!(summary(&[]), "", "without optical packet switches");
     }
 
     #[test]

@@ -13,6 +13,8 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use slotwise_netio::{RawIpError, RawIpSocket};
 
+use crate::summary::line;
+
 /// From one probe to the next.
 const PERIOD: Duration = Duration::from_millis(50);
 /// A probe that has no answer by then is lost.
@@ -62,14 +64,14 @@ impl Tunnel {
             None => String::new(),
         };
         let (name, lost, probes) = (&self.interface, self.lost, self.probes);
-        format!("  tunnel       {name}: {times}{lost} of {probes} probes lost\n")
+        line("tunnel", format!("{name}: {times}{lost} of {probes} probes lost"))
     }
 
     /// What to think of one whose far end never answered.
     pub fn note(&self) -> Option<String> {
         (self.probes > 0 && self.lost == self.probes).then(|| {
             format!(
-                "tunnel {}: {} never answered: its far end is not there, or has another key",
+                "tunnel {}: no response from {}: far end down, or different key",
                 self.interface, self.probe
             )
         })
@@ -284,7 +286,7 @@ mod tests {
     #[test]
     fn a_tunnel_that_is_silent_has_no_times() {
         let silent = Probes::default().summary("t0".into(), far());
-        assert_eq!(silent.summary(), "  tunnel       t0: 0 of 0 probes lost\n");
+        assert_eq!(silent.summary(), "  tunnel        t0: 0 of 0 probes lost\n");
         assert_eq!(silent.note(), None);
         let dead = Tunnel {
             probes: 3,
@@ -292,7 +294,7 @@ mod tests {
             ..silent.clone()
         };
         let note = dead.note().unwrap();
-        assert!(note.starts_with("tunnel t0: 198.18.0.2 never answered"), "{note}");
+        assert!(note.starts_with("tunnel t0: no response from 198.18.0.2"), "{note}");
         assert_eq!(
             serde_json::to_value(&silent).unwrap(),
             serde_json::json!({"interface": "t0", "probe": "198.18.0.2", "probes": 0, "lost": 0})

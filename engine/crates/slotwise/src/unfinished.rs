@@ -47,11 +47,11 @@ pub fn unfinished(scenario: &Scenario, phases: &[PhaseReport]) -> Vec<String> {
             let text = |field: &str| flow[field].as_str().unwrap_or("?").to_owned();
             let what = match is_of_run(flow) {
                 true => format!("flow {}", text("name")),
-                false => "the file".to_owned(),
+                false => "file".to_owned(),
             };
             let (from, to) = (text("from"), text("to"));
             format!(
-                "{what} from {from} to {to} did not arrive: {arrived} of {bytes} bytes by the end of phase '{}'",
+                "{what} from {from} to {to}: incomplete: {arrived} of {bytes} bytes by the end of phase '{}'",
                 phase.name
             )
         })
@@ -59,7 +59,7 @@ pub fn unfinished(scenario: &Scenario, phases: &[PhaseReport]) -> Vec<String> {
     let mut said: Vec<String> = unfinished.by_ref().take(NAMED).collect();
     match unfinished.count() {
         0 => {}
-        more => said.push(format!("{more} more flows of a size did not arrive")),
+        more => said.push(format!("{more} more incomplete flows")),
     }
     said
 }
@@ -113,15 +113,12 @@ mod tests {
         assert_eq!(
             unfinished(&scenario, &[phase(cut)]),
             [
-                "flow sized.0 from a to b did not arrive: 99999 of 100000 bytes by the end of phase 'run'",
-                "flow session.0 from a to b did not arrive: 0 of 5000000 bytes by the end of phase 'run'"
+                "flow sized.0 from a to b: incomplete: 99999 of 100000 bytes by the end of phase 'run'",
+                "flow session.0 from a to b: incomplete: 0 of 5000000 bytes by the end of phase 'run'"
             ]
         );
         let many = (0..20).map(|i| flow(&format!("sized.{i}"), sized, 0, None)).collect();
         let said = unfinished(&scenario, &[phase(many)]);
-        assert_eq!(
-            (said.len(), said[8].as_str()),
-            (9, "12 more flows of a size did not arrive")
-        );
+        assert_eq!((said.len(), said[8].as_str()), (9, "12 more incomplete flows"));
     }
 }

@@ -20,12 +20,14 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Arguments of `view`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ViewArgs {
-    /// Report of `slotwise simulate` or `emulate` (JSON; schema/report.schema.json)
+    /// Report of `slotwise simulate` or `emulate` (JSON)
+    ///
+    /// The format is schema/report.schema.json.
     report: PathBuf,
-    /// Port on 127.0.0.1; 0 lets the system choose
+    /// Port on 127.0.0.1; 0: any free port
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// End as by SIGINT when standard input ends
+    /// Stop as if by SIGINT when stdin closes
     #[arg(long)]
     until_input_ends: bool,
 }
@@ -42,7 +44,7 @@ pub fn view(args: &ViewArgs) -> Result<(), RunError> {
     }
     let server = serve(args.port, "--port", Arc::new(Nobody))?;
     server.hub().replace(messages);
-    say!("the page is at {} until SIGINT (Ctrl-C)", server.url());
+    say!("page: {} until SIGINT (Ctrl-C)", server.url());
     until_interrupted(&interrupts);
     Ok(())
 }

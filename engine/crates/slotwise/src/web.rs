@@ -33,8 +33,10 @@ const FIBRE_PATH: &str = "fibre";
 /// The page, if it is asked for.
 #[derive(Debug, Clone, clap::Args)]
 pub struct WebArgs {
-    /// Show the run in a browser, on 127.0.0.1 at this port, or at any that is free; the address, with a token in it, is printed. The page
-    /// stays after the run until SIGINT (docs/page.md).
+    /// Show the run in a browser, on 127.0.0.1 (default: any free port)
+    ///
+    /// The address, which contains an access token, is printed. The page stays after the run until SIGINT
+    /// (docs/page.md).
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = port)]
     pub web: Option<u16>,
 }
@@ -45,8 +47,9 @@ pub struct WebArgs {
 /// When the port is taken.
 pub fn serve(port: u16, option: &str, backend: Arc<dyn Backend>) -> Result<WebServer, RunError> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    WebServer::start(Config::new(address, fresh_token()?), backend)
-        .map_err(|error| format!("page: cannot listen on {address}: {error}; {option} chooses another port").into())
+    WebServer::start(Config::new(address, fresh_token()?), backend).map_err(|error| {
+        format!("page: cannot listen on {address}: {error}; expected a free port with {option}").into()
+    })
 }
 
 /// A run that somebody may look at.
@@ -92,7 +95,7 @@ impl Watch {
             })
             .text(),
         );
-        say!("the page is at {}", server.url());
+        say!("page: {}", server.url());
         Ok(Some(Watch {
             server,
             steering,
@@ -153,9 +156,9 @@ impl Watch {
                 };
                 self.server.hub().tell(Message::End(end).text());
             }
-            Err(reason) => note!("slotwise: the page does not show the report: {reason}"),
+            Err(reason) => note!("slotwise: page: report not shown: {reason}"),
         }
-        say!("the page stays at {} until SIGINT (Ctrl-C)", self.server.url());
+        say!("page: {} until SIGINT (Ctrl-C)", self.server.url());
     }
 }
 
@@ -227,7 +230,7 @@ impl Steering {
         };
         let rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(rest) = rest else {
-            return Answer::problem(503, "Service Unavailable", "there is no controller that could be asked");
+            return Answer::problem(503, "Service Unavailable", "no controller");
         };
         let body = match asked.method {
             Method::Get => None,
@@ -235,7 +238,7 @@ impl Steering {
         };
         match rest.pass(body, resource) {
             Ok((status, body)) => Answer { status, body },
-            Err(error) => Answer::problem(502, "Bad Gateway", &format!("the controller: {error}")),
+            Err(error) => Answer::problem(502, "Bad Gateway", &format!("controller: {error}")),
         }
     }
 }

@@ -46,7 +46,7 @@ fn an_unknown_name_is_refused_with_the_nearest() {
     let output = slotwise(&["check", "star44"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("the nearest is 'star4'"), "{said}");
+    assert!(said.contains("closest: 'star4'"), "{said}");
     // A path is opened.
     let output = slotwise(&["check", "star44.yaml"]);
     assert_eq!(output.status.code(), Some(1));
@@ -60,7 +60,7 @@ fn one_file_is_not_written_by_two() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("--events and --report: both are /dev/null; expected two files"),
+        said.contains("--events and --report: same file /dev/null; expected two files"),
         "{said}"
     );
 }

@@ -42,14 +42,14 @@ pub(crate) fn compare(expected: &[Expected], sent: &[Sent]) -> Vec<Failure> {
                 (Some(expected), None) => Some(Failure {
                     line: expected.line,
                     text: format!(
-                        "{name} did not come; {} came\n{}",
+                        "{name} missing; {} received\n{}",
                         sent.len(),
                         rows(expected.pattern, None)
                     ),
                 }),
                 (None, Some(sent)) => Some(Failure {
                     line: sent.cause,
-                    text: format!("{name} was not expected\n{}", rows(None, Some(&sent.frame))),
+                    text: format!("{name} unexpected\n{}", rows(None, Some(&sent.frame))),
                 }),
                 (None, None) => None,
             });
@@ -65,22 +65,14 @@ fn difference(name: &str, expected: &Expected, sent: &Sent) -> Option<Failure> {
     let first = (0..wanted.min(got)).find(|&at| !agrees(pattern, &sent.frame, at));
     let what = match first {
         Some(at) => format!("differs at byte {}", at / 2),
-        None if got < wanted => format!(
-            "is too short: {} bytes, {} expected",
-            sent.frame.len(),
-            wanted.div_ceil(2)
-        ),
+        None if got < wanted => format!("too short: {} bytes, {} expected", sent.frame.len(), wanted.div_ceil(2)),
         None if pattern.exact && got > wanted => {
-            format!(
-                "is too long: {} bytes, {} expected",
-                sent.frame.len(),
-                wanted.div_ceil(2)
-            )
+            format!("too long: {} bytes, {} expected", sent.frame.len(), wanted.div_ceil(2))
         }
         None => return None,
     };
     let rows = rows(Some(pattern), Some(&sent.frame));
-    let text = format!("{name}, made of that of line {}, {what}\n{rows}", sent.cause);
+    let text = format!("{name}, caused by line {}: {what}\n{rows}", sent.cause);
     Some(Failure {
         line: expected.line,
         text,

@@ -116,14 +116,14 @@ impl<'a> Lexer<'a> {
             self.advance(1);
             let word = self.skip(|c| c != '"' && c != '\n');
             if word.is_empty() || !self.rest.starts_with('"') {
-                return place.error("a quoted name ends with `\"` on its line and is not empty");
+                return place.error("unterminated or empty quoted name");
             }
             self.advance(1);
             return found(Kind::Word, word);
         }
         match SYMBOLS.iter().find(|symbol| self.rest.starts_with(**symbol)) {
             Some(symbol) => found(Kind::Symbol, self.advance(symbol.len())),
-            None => place.error(format!("`{first}` begins nothing that a script may have")),
+            None => place.error(format!("unexpected character `{first}`")),
         }
     }
 

@@ -19,7 +19,7 @@ impl Number {
     /// Reads `123`, `0xff`, `0b101`; `*` is a digit of the latter two.
     pub(crate) fn parse(text: &str) -> Result<Number, String> {
         if text.len() > MAX_DIGITS + 2 {
-            return Err(format!("a number has at most {MAX_DIGITS} digits"));
+            return Err(format!("number too long; expected at most {MAX_DIGITS} digits"));
         }
         let based = [("0x", 4), ("0X", 4), ("0b", 1), ("0B", 1)]
             .into_iter()
@@ -32,7 +32,7 @@ impl Number {
 
     fn with_base(digits: &str, bits: u32) -> Result<Number, String> {
         if digits.is_empty() {
-            return Err("digits are missing".to_owned());
+            return Err("missing digits".to_owned());
         }
         let all = (1u8 << bits) - 1;
         let (mut value, mut mask) = (Vec::new(), Vec::new());
@@ -41,7 +41,7 @@ impl Number {
                 '*' => (0, 0),
                 _ => match digit.to_digit(1 << bits) {
                     Some(v) => (v as u8, all),
-                    None => return Err(format!("`{digit}` is not a digit of this number")),
+                    None => return Err(format!("invalid digit `{digit}`")),
                 },
             };
             value.push(v);
@@ -60,7 +60,7 @@ impl Number {
         let mut bytes: Vec<u8> = Vec::new();
         for digit in digits.chars() {
             let Some(digit) = digit.to_digit(10) else {
-                return Err(format!("`{digits}` is not a number"));
+                return Err(format!("invalid number `{digits}`"));
             };
             let mut carry = digit;
             for byte in &mut bytes {

@@ -19,7 +19,7 @@ pub fn parse(text: &str) -> Result<Script, ParseError> {
     let (mut tests, restart) = read(text)?;
     match restart {
         None => Ok(tests.swap_remove(0)),
-        Some(place) => place.error("`restart` begins another test, and here is one"),
+        Some(place) => place.error("`restart` is not allowed in a single test"),
     }
 }
 
@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
         let number = self.number(wanted)?;
         match number.mask {
             None => Ok(number),
-            Some(_) => place.error(format!("{wanted} has no `*`")),
+            Some(_) => place.error(format!("`*` is not allowed in {wanted}")),
         }
     }
 
@@ -147,7 +147,7 @@ impl<'a> Parser<'a> {
         let place = self.next.place;
         match self.number(wanted)?.to_u64().filter(|&value| value <= largest) {
             Some(value) => Ok(value),
-            None => place.error(format!("{wanted} is a number in 0..={largest}")),
+            None => place.error(format!("{wanted}: expected a number in 0..={largest}")),
         }
     }
 
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
             }),
             "remove" => match self.word("`all`")?.text.to_ascii_lowercase().as_str() {
                 "all" => Ok(Statement::RemoveAll),
-                _ => keyword.place.error("`remove` is followed by `all`"),
+                _ => keyword.place.error("expected `all` after `remove`"),
             },
             "check_counter" => self.check_counter(),
             "counter_read" => Ok(Statement::CounterRead(self.element("a counter")?)),
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
             }
             _ => match self.replication(&name)? {
                 Some(statement) => Ok(statement),
-                None => keyword.place.error(format!("there is no statement `{}`", keyword.text)),
+                None => keyword.place.error(format!("unknown statement `{}`", keyword.text)),
             },
         }
     }
@@ -306,7 +306,7 @@ impl<'a> Parser<'a> {
         };
         match is_plain {
             true => Ok(found),
-            false => place.error("a number with `*` stands alone"),
+            false => place.error("a number with `*` cannot be combined with a mask or prefix"),
         }
     }
 
@@ -384,7 +384,7 @@ impl<'a> Parser<'a> {
         if self.take_symbol(".")? {
             let fraction = self.next.text;
             if self.next.kind != Kind::Number || fraction.len() > 6 || !fraction.chars().all(|c| c.is_ascii_digit()) {
-                return place.error("a rate has at most six digits after the point");
+                return place.error("rate: expected at most six decimal places");
             }
             // Six digits at most, so it fits.
             part = format!("{fraction:0<6}").parse().unwrap_or(0);
@@ -408,7 +408,7 @@ impl<'a> Parser<'a> {
         }
         let number = Number::parse(port.text).ok().and_then(|number| number.to_u64());
         let Some(number) = number.filter(|&number| number <= LAST_PORT) else {
-            return port.place.error(format!("a port is a number in 0..={LAST_PORT}"));
+            return port.place.error(format!("port: expected a number in 0..={LAST_PORT}"));
         };
         let data = self.lexer.data();
         self.next = self.lexer.token()?;
@@ -433,7 +433,7 @@ fn entry_id(token: Token) -> String {
 /// The bytes of a packet.
 fn frame(data: &[(Place, char)], end: Place) -> Parsed<Vec<u8>> {
     if data.len() > 2 * MAX_FRAME {
-        return end.error(format!("a packet has at most {MAX_FRAME} bytes"));
+        return end.error(format!("packet too long; expected at most {MAX_FRAME} bytes"));
     }
     let mut bytes = Vec::with_capacity(data.len() / 2);
     for pair in data.chunks(2) {
@@ -445,12 +445,12 @@ fn frame(data: &[(Place, char)], end: Place) -> Parsed<Vec<u8>> {
             }
         }
         if pair.len() == 1 {
-            return end.error("a packet has whole bytes: two digits each");
+            return end.error("packet with an odd number of digits; expected two per byte");
         }
         bytes.push(byte);
     }
     match bytes.is_empty() {
-        true => end.error("a packet has at least one byte"),
+        true => end.error("empty packet; expected at least one byte"),
         false => Ok(bytes),
     }
 }
@@ -462,7 +462,7 @@ fn pattern(data: &[(Place, char)]) -> Parsed<Pattern> {
     };
     let nibble = |&(place, character): &(Place, char)| match character {
         '*' => Ok(None),
-        '$' => place.error("`$` is the last thing of an expected packet"),
+        '$' => place.error("`$` is only allowed at the end of an expected packet"),
         _ => match character.to_digit(16) {
             Some(digit) => Ok(Some(digit as u8)),
             None => place.error(format!("`{character}` is neither a hexadecimal digit nor `*` nor `$`")),

@@ -44,7 +44,7 @@ impl Replication {
             Statement::MirroringGet(session) => return Ok(Some(self.describe(*session))),
             Statement::GroupCreate(group) => {
                 if self.groups.contains_key(group) {
-                    return Err(format!("multicast group {group} is there already"));
+                    return Err(format!("multicast group {group} exists already"));
                 }
                 pipeline
                     .multicast_group_set(*group, Vec::new())
@@ -53,7 +53,7 @@ impl Replication {
             }
             Statement::NodeCreate { instance, ports } => {
                 if self.nodes.len() >= MAX_NODES {
-                    return Err(format!("at most {MAX_NODES} nodes"));
+                    return Err(format!("too many nodes; expected at most {MAX_NODES}"));
                 }
                 self.nodes.push(replicas(*instance, ports));
             }
@@ -66,10 +66,12 @@ impl Replication {
             Statement::NodeAssociate { group, node } => {
                 let node = self.node(*node)?;
                 let Some(nodes) = self.groups.get_mut(group) else {
-                    return Err(format!("no multicast group {group}: mc_mgrp_create makes one"));
+                    return Err(format!(
+                        "unknown multicast group {group}; expected mc_mgrp_create first"
+                    ));
                 };
                 if nodes.contains(&node) {
-                    return Err(format!("node {node} is in multicast group {group} already"));
+                    return Err(format!("node {node} is already in multicast group {group}"));
                 }
                 nodes.push(node);
                 self.set_groups(pipeline)?;
@@ -82,7 +84,7 @@ impl Replication {
     fn node(&self, node: u32) -> Result<usize, String> {
         match node as usize {
             index if index < self.nodes.len() => Ok(index),
-            _ => Err(format!("no node {node}: {} were made", self.nodes.len())),
+            _ => Err(format!("unknown node {node}; {} were created", self.nodes.len())),
         }
     }
 
@@ -118,7 +120,7 @@ impl Replication {
 
     fn describe(&self, session: u32) -> String {
         match self.sessions.get(&session) {
-            None => format!("clone session {session}: not there"),
+            None => format!("clone session {session}: unknown"),
             Some(Session { port, group }) => {
                 let port = port.map_or(String::new(), |port| format!(" port {port}"));
                 let group = group.map_or(String::new(), |group| format!(" multicast group {group}"));

@@ -121,12 +121,12 @@ impl<'a> Runner<'a> {
                     let Some(cause) = last_packet else {
                         return Err(RunError {
                             line,
-                            reason: "`no_packet` stands after a packet".to_owned(),
+                            reason: "`no_packet` without a packet before it".to_owned(),
                         });
                     };
                     let came = self.sent.iter().filter(|sent| sent.cause == cause).count();
                     if came > 0 {
-                        let text = format!("the packet of line {cause} must make none, and made {came}");
+                        let text = format!("packet of line {cause}: expected no output packet, got {came}");
                         failures.push(Failure { line, text });
                     }
                 }
@@ -278,7 +278,7 @@ impl<'a> Runner<'a> {
             Cell::Entry(id) => {
                 find("direct counter", counter, self.schema.direct_counters.iter(), |c| &c.0)?;
                 let Some((table, entry)) = self.ids.get(id) else {
-                    return Err(format!("no entry has been added with `= {id}`"));
+                    return Err(format!("unknown entry ID; expected an earlier `add` with `= {id}`"));
                 };
                 self.pipeline.direct_counter_read(table, entry)
             }
@@ -299,7 +299,7 @@ impl<'a> Runner<'a> {
             Relation::Greater => (found > *value, ">"),
             Relation::AtLeast => (found >= *value, ">="),
         };
-        Ok((!holds).then(|| format!("counter {counter}: {unit} {relation} {value} expected, {found} found")))
+        Ok((!holds).then(|| format!("counter {counter}: expected {unit} {relation} {value}, got {found}")))
     }
 
     fn counter(&self, cell: &Element) -> Step<String> {

@@ -145,7 +145,7 @@ pub(crate) fn find<'a, T>(
             return match candidates.next() {
                 None => Ok(first),
                 Some(second) => Err(format!(
-                    "{kind} `{wanted}` may be `{}` or `{}`: say more of its name",
+                    "ambiguous {kind} `{wanted}`: `{}` or `{}`",
                     name(first),
                     name(second)
                 )),
@@ -154,7 +154,7 @@ pub(crate) fn find<'a, T>(
     }
     let known: Vec<&str> = all.map(name).collect();
     match known.is_empty() {
-        true => Err(format!("no {kind} `{wanted}`: there is none here")),
-        false => Err(format!("no {kind} `{wanted}`; there is {}", known.join(", "))),
+        true => Err(format!("no {kind} `{wanted}`: the program has none")),
+        false => Err(format!("no {kind} `{wanted}`; expected one of {}", known.join(", "))),
     }
 }

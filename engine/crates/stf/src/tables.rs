@@ -20,7 +20,7 @@ impl Schema {
             ..
         } = add
         else {
-            return Err("only `add` makes an entry".to_owned());
+            return Err("only `add` creates an entry".to_owned());
         };
         let table = self.table(table)?;
         let entry = table.entry(*priority, key, action)?;
@@ -53,7 +53,7 @@ impl Table {
                 .field(value)
                 .map_err(|reason| format!("key field `{}`: {reason}", part.name))?;
             if fields[position].replace(field).is_some() {
-                return Err(format!("key field `{}` is there twice", part.name));
+                return Err(format!("duplicate key field `{}`", part.name));
             }
         }
         let fill = |(part, field): (&KeyPart, Option<KeyField>)| field.unwrap_or_else(|| part.dont_care());
@@ -96,7 +96,7 @@ impl Table {
         let known = |name: &String| action.params.contains(name);
         if let Some((odd, _)) = call.args.iter().find(|(name, _)| !known(name)) {
             return Err(format!(
-                "action `{}` has no parameter `{odd}`, but {}",
+                "action `{}`: unknown parameter `{odd}`; expected {}",
                 action.name,
                 action.params.join(", ")
             ));
@@ -105,8 +105,8 @@ impl Table {
             let mut given = call.args.iter().filter(|(name, _)| name == param);
             match (given.next(), given.next()) {
                 (Some((_, number)), None) => Ok(number.value.clone()),
-                (None, _) => Err(format!("action `{}`: parameter `{param}` is missing", action.name)),
-                (Some(_), Some(_)) => Err(format!("action `{}`: parameter `{param}` is there twice", action.name)),
+                (None, _) => Err(format!("action `{}`: missing parameter `{param}`", action.name)),
+                (Some(_), Some(_)) => Err(format!("action `{}`: duplicate parameter `{param}`", action.name)),
             }
         };
         Ok(ActionCall {
@@ -169,7 +169,10 @@ impl KeyPart {
                     let length = (number.written_bits == Some(self.width)).then_some(ones);
                     match length.filter(|&length| is_same(mask, &leading_ones(self.width, length))) {
                         Some(length) => self.prefix(&number.value, length),
-                        None => Err(format!("a prefix has {} bits, the `*` at its end", self.width)),
+                        None => Err(format!(
+                            "invalid prefix; expected {} bits with the `*` at the end",
+                            self.width
+                        )),
                     }
                 }
             },
@@ -191,10 +194,7 @@ impl KeyPart {
                     mask,
                 })
             }
-            (kind, _) => Err(format!(
-                "this is not how to match a field of kind {}",
-                kind.as_str_name()
-            )),
+            (kind, _) => Err(format!("invalid match for a {} field", kind.as_str_name())),
         }
     }
 
@@ -202,7 +202,7 @@ impl KeyPart {
         match length <= self.width {
             true => Ok(leading_ones(self.width, length)),
             false => Err(format!(
-                "a prefix of {length} bits is longer than the field's {}",
+                "prefix of {length} bits exceeds the field width of {}",
                 self.width
             )),
         }
@@ -220,7 +220,7 @@ impl KeyPart {
 fn plain(number: &Number) -> Result<Bits> {
     match number.mask {
         None => Ok(number.value.clone()),
-        Some(_) => Err("`*` matches nothing here: the field's kind has no mask".to_owned()),
+        Some(_) => Err("`*` is not allowed: the match kind has no mask".to_owned()),
     }
 }
 

@@ -8,34 +8,37 @@ use slotwise_stf::{parse, parse_tests};
 #[test]
 fn refusals_say_where_and_what() {
     for (script, wanted) in [
-        ("pakcet 0 00", "1:1: there is no statement `pakcet`"),
+        ("pakcet 0 00", "1:1: unknown statement `pakcet`"),
         ("wait\n\n  expect", "3:3: expected a port"),
-        ("packet 512 00", "1:8: a port is a number in 0..=511"),
+        ("packet 512 00", "1:8: port: expected a number in 0..=511"),
         ("packet 0 00 0g", "1:14: `g` is not a hexadecimal digit"),
-        ("packet 0 000", "1:12: a packet has whole bytes"),
-        ("packet 0 # nothing", "1:8: a packet has at least one byte"),
-        ("expect 0 00$00", "1:12: `$` is the last thing"),
+        ("packet 0 000", "1:12: packet with an odd number of digits"),
+        ("packet 0 # nothing", "1:8: empty packet"),
+        ("expect 0 00$00", "1:12: `$` is only allowed at the end"),
         ("add t a:1 b(", "1:13: expected a parameter, found the end of the file"),
         (
             "add t a:1 b()\nadd t a:1",
             "2:10: expected a key field or an action, found the end of the file",
         ),
-        ("add t a:0x b()", "1:9: digits are missing"),
-        ("add t a:1 b(c:0x1*)", "1:15: an argument has no `*`"),
-        ("add t 4294967296 a:1 b()", "1:7: a priority is a number in"),
+        ("add t a:0x b()", "1:9: missing digits"),
+        ("add t a:1 b(c:0x1*)", "1:15: `*` is not allowed in an argument"),
+        ("add t 4294967296 a:1 b()", "1:7: a priority: expected a number in"),
         ("add t a:1 b(c:1 d:2)", "1:17: expected `,`, found `d`"),
         ("wait wait", "1:6: expected the end of the line, found `wait`"),
-        ("remove some", "1:1: `remove` is followed by `all`"),
-        ("check_counter c(1) packets ~ 3", "1:28: `~` begins nothing"),
+        ("remove some", "1:1: expected `all` after `remove`"),
+        ("check_counter c(1) packets ~ 3", "1:28: unexpected character `~`"),
         ("check_counter c(1) packets 3", "1:28: expected a comparison, found `3`"),
         (
             "meter_set_rates m 1 0.1234567:1 1:1",
-            "1:21: a rate has at most six digits",
+            "1:21: rate: expected at most six decimal places",
         ),
-        ("add \"t a:1 b()", "1:5: a quoted name ends"),
+        ("add \"t a:1 b()", "1:5: unterminated or empty quoted name"),
         ("add t a:1 b() c", "1:16: expected `(`, found the end of the file"),
         ("mc_node_create 0", "1:17: expected a port, found the end of the file"),
-        ("wait\nrestart\nwait\nrestart", "2:1: `restart` begins another test"),
+        (
+            "wait\nrestart\nwait\nrestart",
+            "2:1: `restart` is not allowed in a single test",
+        ),
     ] {
         let found = parse(script).expect_err(script).to_string();
         assert!(found.starts_with(wanted), "{script}: {found}");

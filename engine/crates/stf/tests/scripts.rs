@@ -95,7 +95,7 @@ fn copies_and_state() {
         said,
         [
             "clone session 3: port 7",
-            "clone session 3: not there",
+            "clone session 3: unknown",
             "clone session 4: multicast group 9",
             "TestIngress.memory[2] = 0xcafe",
             "TestIngress.memory[2] = 0x12345678",
@@ -136,37 +136,33 @@ fn statements_that_cannot_be_executed() {
         (
             "matching",
             "add nowhere a:1 drop()",
-            "line 1: no table `nowhere`; there is TestIngress.exact_table,",
+            "line 1: no table `nowhere`; expected one of TestIngress.exact_table,",
         ),
         (
             "matching",
             "wait\nadd _table a:1 drop()",
-            "line 2: table `_table` may be `TestIngress.exact_table` or",
+            "line 2: ambiguous table `_table`: `TestIngress.exact_table` or",
         ),
         (
             "matching",
             "add exact_table z:1 drop()",
-            "line 1: no key field `z`; there is a, hdr.probe.b",
+            "line 1: no key field `z`; expected one of a, hdr.probe.b",
         ),
         (
             "matching",
             "add exact_table a:1 a:2 drop()",
-            "line 1: key field `a` is there twice",
+            "line 1: duplicate key field `a`",
         ),
         (
             "matching",
             "add exact_table a:1 fly()",
-            "line 1: no action `fly`; there is TestIngress.counted,",
+            "line 1: no action `fly`; expected one of TestIngress.counted,",
         ),
-        (
-            "matching",
-            "add exact_table a:1 counted()",
-            "parameter `value` is missing",
-        ),
+        ("matching", "add exact_table a:1 counted()", "missing parameter `value`"),
         (
             "matching",
             "add exact_table a:1 counted(value:1, value:2)",
-            "parameter `value` is there twice",
+            "duplicate parameter `value`",
         ),
         (
             "matching",
@@ -191,12 +187,12 @@ fn statements_that_cannot_be_executed() {
         (
             "matching",
             "add lpm_table address:0x0a000000/33 drop()",
-            "33 bits is longer than the field's 32",
+            "prefix of 33 bits exceeds the field width of 32",
         ),
         (
             "matching",
             "add lpm_table address:0x0a* drop()",
-            "a prefix has 32 bits, the `*` at its end",
+            "invalid prefix; expected 32 bits with the `*` at the end",
         ),
         (
             "matching",
@@ -206,30 +202,34 @@ fn statements_that_cannot_be_executed() {
         (
             "matching",
             "add ternary_table b:1->2 drop()",
-            "not how to match a field of kind TERNARY",
+            "invalid match for a TERNARY field",
         ),
-        ("matching", "no_packet", "line 1: `no_packet` stands after a packet"),
+        (
+            "matching",
+            "no_packet",
+            "line 1: `no_packet` without a packet before it",
+        ),
         (
             "matching",
             "check_counter hits($x) packets == 1",
-            "no entry has been added with `= x`",
+            "unknown entry ID; expected an earlier `add` with `= x`",
         ),
         ("copies", "check_counter seen(16) packets == 1", "16"),
         (
             "copies",
             "check_counter unseen(1)",
-            "no counter `unseen`; there is TestIngress.seen",
+            "no counter `unseen`; expected one of TestIngress.seen",
         ),
         (
             "copies",
             "register_write memory 1 0x100000000",
             "does not fit in 32 bits",
         ),
-        ("copies", "mc_node_associate 1 0", "no node 0: 0 were made"),
+        ("copies", "mc_node_associate 1 0", "unknown node 0; 0 were created"),
         (
             "copies",
             "mc_node_create 0 1\nmc_node_associate 1 0",
-            "no multicast group 1",
+            "unknown multicast group 1",
         ),
         ("copies", "mc_mgrp_create 0", "expected 1..=65535"),
         ("copies", "mirroring_delete 5", "no clone session 5"),

@@ -133,7 +133,7 @@ impl FlowKey {
 
 /// A configuration that cannot work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{setting} is {found}, must be {expected}")]
+#[error("{setting}: expected {expected}, got {found}")]
 pub struct ConfigError {
     /// The setting.
     pub setting: &'static str,

@@ -28,7 +28,7 @@ pub mod flags {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentError {
     /// Fewer bytes than the header or the length field asks for.
-    #[error("{what} needs {needed} bytes, {found} are there")]
+    #[error("{what}: truncated; expected {needed} bytes, got {found}")]
     Truncated {
         /// The part that is cut short.
         what: &'static str,
@@ -38,7 +38,7 @@ pub enum SegmentError {
         found: usize,
     },
     /// A field with a value that has no meaning here.
-    #[error("{field} is {found}, expected {expected}")]
+    #[error("{field}: invalid; expected {expected}, got {found}")]
     Field {
         /// The field.
         field: &'static str,
@@ -48,13 +48,13 @@ pub enum SegmentError {
         expected: &'static str,
     },
     /// A checksum that does not add up.
-    #[error("the {0} checksum is wrong")]
+    #[error("invalid {0} checksum")]
     Checksum(&'static str),
     /// A shim that this version does not read.
-    #[error("the XCP header is cut short or of an unknown protocol, length, version or format")]
+    #[error("XCP header: truncated, or unknown protocol, length, version or format")]
     CongestionHeader,
     /// An option whose length runs past the header or is not the option's.
-    #[error("TCP option {kind} has length {length}")]
+    #[error("TCP option {kind}: invalid length {length}")]
     Option {
         /// Option kind.
         kind: u8,
@@ -210,7 +210,7 @@ impl Segment {
             }
         };
         let truncated = |needed| SegmentError::Truncated {
-            what: "the TCP header",
+            what: "TCP header",
             needed,
             found: tcp.len(),
         };
@@ -283,7 +283,7 @@ impl Segment {
 /// Checks the IPv4 header of `packet` and gives it with the bytes after it.
 pub(crate) fn decode_ip(packet: &[u8]) -> Result<(Ipv4, &[u8]), SegmentError> {
     let truncated = |needed| SegmentError::Truncated {
-        what: "the IPv4 packet",
+        what: "IPv4 packet",
         needed,
         found: packet.len(),
     };

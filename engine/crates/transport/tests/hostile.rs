@@ -156,16 +156,22 @@ proptest! {
 fn decoding_says_what_is_wrong_and_where() {
     let packet = bytes_of(&from_receiver(), b"");
     let refused = |packet: &[u8]| Segment::decode(packet).unwrap_err().to_string();
-    assert_eq!(refused(&packet[..15]), "the IPv4 packet needs 20 bytes, 15 are there");
-    assert_eq!(refused(&packet[..30]), "the IPv4 packet needs 40 bytes, 30 are there");
+    assert_eq!(
+        refused(&packet[..15]),
+        "IPv4 packet: truncated; expected 20 bytes, got 15"
+    );
+    assert_eq!(
+        refused(&packet[..30]),
+        "IPv4 packet: truncated; expected 40 bytes, got 30"
+    );
     let mut changed = packet.clone();
     changed[0] = 0x65;
-    assert_eq!(refused(&changed), "IP version is 6, expected 4");
+    assert_eq!(refused(&changed), "IP version: invalid; expected 4, got 6");
     changed[0] = 0x44;
-    assert_eq!(refused(&changed), "IP header length is 4, expected 5 to 15");
+    assert_eq!(refused(&changed), "IP header length: invalid; expected 5 to 15, got 4");
     changed = packet.clone();
     changed[39] ^= 1;
-    assert_eq!(refused(&changed), "the TCP checksum is wrong");
+    assert_eq!(refused(&changed), "invalid TCP checksum");
     changed = packet;
     changed[8] ^= 1;
     assert_eq!(Segment::decode(&changed), Err(SegmentError::Checksum("IPv4")));
@@ -344,21 +350,21 @@ fn settings_that_cannot_work_are_refused_with_the_reason() {
     };
     assert_eq!(
         refused(&|c| c.packet_bytes = 60),
-        "packet_bytes is 60, must be 61 to 65535"
+        "packet_bytes: expected 61 to 65535, got 60"
     );
     assert_eq!(
         refused(&|c| c.initial_window_segments = Some(0)),
-        "initial_window_segments is 0, must be 1 to 1048576"
+        "initial_window_segments: expected 1 to 1048576, got 0"
     );
     assert_eq!(
         refused(&|c| c.rto.min_ns = u64::MAX),
-        "rto.min_ns is 18446744073709551615, must be 0 to 60000000000"
+        "rto.min_ns: expected 0 to 60000000000, got 18446744073709551615"
     );
     let mut receiver = ReceiverConfig::new(config(0, Algorithm::Xcp).remote);
     receiver.delayed_ack_ns = Some(SECOND);
     let check = PatternCheck::new(Pattern::new(1));
     let error = Receiver::new(receiver, check).err().expect("refused").to_string();
-    assert_eq!(error, "delayed_ack_ns is 1000000000, must be 1 to 500000000");
+    assert_eq!(error, "delayed_ack_ns: expected 1 to 500000000, got 1000000000");
 }
 
 #[test]

@@ -125,16 +125,16 @@ fn sources_that_cannot_work_are_refused_with_the_reason() {
     };
     assert_eq!(
         refused(&|c| c.packet_bytes = 43),
-        "packet_bytes is 43, must be 44 to 65535"
+        "packet_bytes: expected 44 to 65535, got 43"
     );
-    assert!(refused(&|c| c.arrivals = Arrivals::Poisson { rate_bps: 0 }).starts_with("rate_bps is 0"));
+    assert!(refused(&|c| c.arrivals = Arrivals::Poisson { rate_bps: 0 }).starts_with("rate_bps: expected"));
     let shape = Arrivals::OnOffPareto {
         peak_bps: 1,
         mean_on_ns: 1,
         mean_off_ns: 1,
         shape: 1.0,
     };
-    assert!(refused(&|c| c.arrivals = shape).starts_with("shape is 1, must be over 1"));
+    assert!(refused(&|c| c.arrivals = shape).starts_with("shape: expected over 1"));
 }
 
 #[test]

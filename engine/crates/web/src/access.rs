@@ -39,7 +39,7 @@ impl Access {
         if !self.hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host)) {
             return Err(Refused(
                 StatusCode::MISDIRECTED_REQUEST,
-                "this server is 127.0.0.1 and localhost only; open the address that slotwise printed",
+                "only 127.0.0.1 and localhost are served; open the address printed by slotwise",
             ));
         }
         if !headers.contains_key(ORIGIN) {
@@ -50,7 +50,7 @@ impl Access {
             true => Ok(()),
             false => Err(Refused(
                 StatusCode::FORBIDDEN,
-                "pages of other origins are not answered",
+                "requests from other origins are rejected",
             )),
         }
     }
@@ -65,7 +65,7 @@ impl Access {
             true => Ok(()),
             false => Err(Refused(
                 StatusCode::UNAUTHORIZED,
-                "this page is for who has its token: open the address that slotwise printed",
+                "missing or invalid access token; open the address printed by slotwise",
             )),
         }
     }

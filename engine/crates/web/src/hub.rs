@@ -226,7 +226,11 @@ mod tests {
         assert_eq!(all(&hub.subscribe()).0.len(), 1);
         hub.replace(["hello".to_owned(), "whole".to_owned(), "end".to_owned()]);
         assert_eq!(all(&hub.subscribe()).0, texts(["hello", "whole", "end"]));
-        assert_eq!(all(&reader), (vec![], NextMessage::Nothing), "who is there is not told");
+        assert_eq!(
+            all(&reader),
+            (vec![], NextMessage::Nothing),
+            "connected readers are not notified"
+        );
     }
 
     #[test]

@@ -120,7 +120,7 @@ pub struct Nobody;
 
 impl Backend for Nobody {
     fn call(&self, _: Asked) -> Answer {
-        Answer::problem(404, "Not Found", "this run is over: there is no controller")
+        Answer::problem(404, "Not Found", "run is over: no controller")
     }
 }
 
@@ -173,7 +173,7 @@ impl WebServer {
         if !config.address.ip().is_loopback() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                format!("{} is not loopback", config.address),
+                format!("{} is not a loopback address", config.address),
             ));
         }
         let listener = TcpListener::bind(config.address)?;
@@ -324,17 +324,17 @@ async fn call(State(shared): State<Arc<Shared>>, Path(path): Path<String>, reque
         Ok(Err(_)) => {
             return Refused(
                 StatusCode::PAYLOAD_TOO_LARGE,
-                "the body is broken, or has more than 16 KiB",
+                "request body: malformed or longer than 16 KiB",
             )
             .into_response();
         }
-        Err(_) => return Refused(StatusCode::REQUEST_TIMEOUT, "the body did not come").into_response(),
+        Err(_) => return Refused(StatusCode::REQUEST_TIMEOUT, "request body: not received in time").into_response(),
     };
     let Ok(permit) = shared.calls.clone().try_acquire_owned() else {
         return Answer::problem(
             503,
             "Service Unavailable",
-            "the controller has been asked too much at once",
+            "too many concurrent requests to the controller",
         )
         .into_response();
     };
@@ -363,7 +363,11 @@ impl IntoResponse for Answer {
 
 async fn stream(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -> Response {
     let Ok(permit) = shared.readers.clone().try_acquire_owned() else {
-        return Refused(StatusCode::SERVICE_UNAVAILABLE, "as many readers as may be are there").into_response();
+        return Refused(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many stream clients; expected at most 16",
+        )
+        .into_response();
     };
     upgrade
         .max_message_size(MOST_SAID_BYTES)
@@ -387,7 +391,7 @@ async fn read_out(mut socket: WebSocket, hub: &Hub, patience: Duration) {
             NextMessage::Message(message) => Message::Text(message),
             NextMessage::TooSlow => Message::Close(Some(CloseFrame {
                 code: TRY_AGAIN_LATER,
-                reason: "this reader does not keep up".into(),
+                reason: "stream client too slow: disconnected".into(),
             })),
             NextMessage::Nothing => tokio::select! {
                 said = socket.recv() => match said {

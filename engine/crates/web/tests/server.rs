@@ -142,7 +142,7 @@ fn the_page_is_for_who_has_the_token() {
 fn only_loopback_is_listened_on() {
     let config = Config::new("0.0.0.0:0".parse().unwrap(), TOKEN.into());
     let error = WebServer::start(config, Arc::new(Nobody)).err().unwrap();
-    assert_eq!(error.to_string(), "0.0.0.0:0 is not loopback");
+    assert_eq!(error.to_string(), "0.0.0.0:0 is not a loopback address");
 }
 
 #[test]

@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(
             closed_ns(&mut again, 5 * MS, 1),
             other_ns,
-            "by seed, whatever other queues do"
+            "depends only on the seed, not on other queues"
         );
     }
 

@@ -160,6 +160,6 @@ mod tests {
         assert!((1900..2100).contains(&count), "{count}");
         assert_ne!(losses(0, 1, false), one, "another lane");
         assert_eq!(losses(0, 0, true), one, "delays draw apart");
-        assert!(losses(1, 0, false).iter().all(|lost| !lost), "the other way");
+        assert!(losses(1, 0, false).iter().all(|lost| !lost), "the other direction");
     }
 }

@@ -36,14 +36,14 @@ pub(super) static TRAIN_OUTPUT: Discipline = Discipline {
     timer: Fabric::output_timer,
     wake: Fabric::train_has_left,
     set_dark: Fabric::set_ops_dark,
-    ..Discipline::new("train output", Fabric::enqueue_at_trains)
+    ..Discipline::new("burst output", Fabric::enqueue_at_trains)
 };
 
 /// What an edge holds before its outputs, by the edge's number: no port is behind it.
 static TRAIN_CARD: Discipline = Discipline {
     timer: Fabric::train_card_ticks,
     wake: Fabric::release_macroflows,
-    ..Discipline::new("train card", |_, _, _, _| {})
+    ..Discipline::new("burst line card", |_, _, _, _| {})
 };
 
 /// The card of an edge, and when it is looked after next.

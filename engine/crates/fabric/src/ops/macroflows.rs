@@ -292,7 +292,7 @@ mod tests {
         macroflows.take_waiting();
         put(&mut macroflows, MS, 2);
         assert_eq!(macroflows.take_unserved(), 3);
-        assert_eq!(macroflows.take_unserved(), 1, "what is lost counts once");
+        assert_eq!(macroflows.take_unserved(), 1, "each loss counts once");
     }
 
     #[test]

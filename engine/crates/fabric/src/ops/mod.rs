@@ -75,17 +75,17 @@ static EDGE: NodeKind = NodeKind {
 
 impl Invariant {
     /// No two frames at once on a lane: one wavelength of a fibre, one way.
-    pub const LANE: Invariant = Invariant::new("lane", "met on a lane");
+    pub const LANE: Invariant = Invariant::new("lane", "wavelength collisions");
     /// No train taken while more is to be sent before it than the optical RAM holds.
-    pub const RAM: Invariant = Invariant::new("ram", "optical RAMs overrun");
+    pub const RAM: Invariant = Invariant::new("ram", "optical RAM overflows");
     /// No frame of a train without its label before it, and none of another train among them.
-    pub const SPLIT: Invariant = Invariant::new("split", "trains split");
+    pub const SPLIT: Invariant = Invariant::new("split", "broken bursts");
     /// Packets that came in light to a switch and did not go on are just those that it has counted as dropped.
-    pub const UNEXPLAINED: Invariant = Invariant::new("unexplained", "lost without a reason");
+    pub const UNEXPLAINED: Invariant = Invariant::new("unexplained", "unaccounted losses");
     /// A switch changes of a label what it may: one hop less, one deflection less at most, and the wavelength where it converts.
-    pub const LABEL: Invariant = Invariant::new("label", "labels spoiled");
+    pub const LABEL: Invariant = Invariant::new("label", "invalid label rewrites");
     /// Never more trains waiting before an output of an edge, or of a class before it, than may.
-    pub const INGRESS: Invariant = Invariant::new("ingress", "trains over the limit of an edge's output");
+    pub const INGRESS: Invariant = Invariant::new("ingress", "ingress limit violations");
 }
 
 /// Everything that such a network has.

@@ -158,7 +158,11 @@ mod tests {
         resequencer.expire(99);
         assert!(ready(&mut resequencer).is_empty());
         resequencer.expire(100);
-        assert_eq!(ready(&mut resequencer), [3, 4], "what is before it goes with it");
+        assert_eq!(
+            ready(&mut resequencer),
+            [3, 4],
+            "packets before it are released with it"
+        );
         resequencer.take(101, ORDER, 2, true, 2);
         assert_eq!(ready(&mut resequencer), [2], "too late to wait");
         resequencer.take(102, ORDER, 5, true, 5);

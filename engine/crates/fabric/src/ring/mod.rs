@@ -47,13 +47,13 @@ static STATION: NodeKind = NodeKind {
 
 impl Invariant {
     /// On a ring no packet lost by a station that it passes.
-    pub const TRANSIT_LOSS: Invariant = Invariant::new("transit_loss", "lost in transit");
+    pub const TRANSIT_LOSS: Invariant = Invariant::new("transit_loss", "transit losses");
     /// No packet at a station of a ring twice.
-    pub const ROUND: Invariant = Invariant::new("round", "gone round");
+    pub const ROUND: Invariant = Invariant::new("round", "loops");
     /// Nothing added to a ring beyond what P4 told the card, and its bucket.
-    pub const ADD_RATE: Invariant = Invariant::new("add_rate", "added beyond a limit");
+    pub const ADD_RATE: Invariant = Invariant::new("add_rate", "add-rate violations");
     /// Never more than two of the longest frames in an insertion buffer of a ring.
-    pub const INSERTION: Invariant = Invariant::new("insertion", "insertion buffers overrun");
+    pub const INSERTION: Invariant = Invariant::new("insertion", "transit-buffer overflows");
 }
 
 /// Everything that a ring has.

@@ -300,7 +300,7 @@ mod tests {
         assert!(comes(6, 8, 7, 0) && comes(6, 7, 0, 0) && comes(6, 1, 6, 0));
         assert!(comes(1, 8, 0, 1) && comes(1, 7, 7, 1));
         assert!(!comes(6, 8, 0, 0), "as if it had left one station out");
-        assert!(!comes(6, 7, 7, 0), "as if it had gone round");
+        assert!(!comes(6, 7, 7, 0), "as after a loop");
         assert!(!comes(8, 8, 0, 0));
     }
 

@@ -86,15 +86,11 @@ mod tests {
         assert!(numbers.is_new(&packet(500), 1));
         numbers.program_starts(1, 2);
         assert!(numbers.is_new(&packet(1), 2));
-        assert!(numbers.is_new(&packet(501), 1), "it was on its way");
+        assert!(numbers.is_new(&packet(501), 1), "it was in flight");
         assert!(numbers.is_new(&packet(2), 2));
         assert!(!numbers.is_new(&packet(501), 1));
         assert!(!numbers.is_new(&packet(2), 2));
         numbers.program_starts(1, 3);
-        assert_eq!(
-            numbers.seen.len(),
-            1,
-            "of programs before the last but one nothing is kept"
-        );
+        assert_eq!(numbers.seen.len(), 1, "only the last two programs are remembered");
     }
 }

@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(reordering(&[1, 2, 3, 4, 7, 5, 6, 8, 9, 10]), (2, 1, 0, 3, 2));
         // Section 7.3: 4, 5 and 6 are, by 4, 5 and 6; only before 4 come three that were sent later.
         assert_eq!(reordering(&[1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11]), (3, 1, 1, 15, 6));
-        assert_eq!(reordering(&[1, 2, 4, 7]), (0, 0, 0, 0, 0), "what is lost is not late");
+        assert_eq!(reordering(&[1, 2, 4, 7]), (0, 0, 0, 0, 0), "lost packets are not late");
     }
 
     #[test]

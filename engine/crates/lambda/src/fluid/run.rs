@@ -150,7 +150,7 @@ impl Fluid {
         }
         if !(0.0..1.0).contains(&options.lost_grants) {
             return Err(LambdaError::BadAmount {
-                what: "part of grants that are lost",
+                what: "grant loss ratio",
                 index: 0,
                 value: options.lost_grants,
                 range: "at least 0 and below 1",

@@ -58,15 +58,15 @@ impl Frames {
                 let payload_bytes = frame.len() - plan.payload;
                 let count = payload_bytes.div_ceil(plan.segment_bytes).max(1);
                 if plan.segment_bytes < LEAST_SEGMENT_BYTES && count > MAX_TINY_SEGMENTS {
-                    return Err(BadOffload("a super-frame of a great many tiny segments"));
+                    return Err(BadOffload("super-frame with too many tiny segments"));
                 }
                 let longest = plan.payload + plan.segment_bytes.min(payload_bytes);
                 (Some(plan), count, longest)
             }
-            (Some(_), None) => return Err(BadOffload("a super-frame whose checksums are done already")),
+            (Some(_), None) => return Err(BadOffload("super-frame with complete checksums")),
         };
         if longest > MAX_FRAME_BYTES {
-            return Err(BadOffload("a frame longer than a port takes"));
+            return Err(BadOffload("frame exceeds the port's maximum length"));
         }
         Ok(Frames { plan, taken: 0, count })
     }
@@ -94,7 +94,7 @@ fn finish_checksum(frame: &mut [u8], partial: PartialChecksum) -> Result<(), Bad
     let (start, offset) = (usize::from(partial.start), usize::from(partial.offset));
     let covered = frame.get_mut(start..).unwrap_or_default();
     if covered.len() < offset + 2 {
-        return Err(BadOffload("a checksum beyond the frame's end"));
+        return Err(BadOffload("checksum beyond the end of the frame"));
     }
     let checksum = Sum::default().add(covered).checksum();
     covered[offset..offset + 2].copy_from_slice(&mangled(checksum));
@@ -117,21 +117,21 @@ impl Plan {
             Cut::Udp => (PROTOCOL_UDP, UDP_BYTES, UDP_CHECKSUM),
         };
         if header.len() < least || usize::from(partial.offset) != field {
-            return Err(BadOffload("a super-frame whose checksum is not that of TCP or UDP"));
+            return Err(BadOffload("super-frame checksum is not that of TCP or UDP"));
         }
-        let (layers, ip) = layers::around(frame, transport, protocol)
-            .ok_or(BadOffload("a super-frame in headers that ports do not know"))?;
+        let (layers, ip) =
+            layers::around(frame, transport, protocol).ok_or(BadOffload("super-frame with unsupported headers"))?;
         let header_bytes = match cut {
             Cut::Tcp => usize::from(header[TCP_FLAGS - 1] >> 4) * 4,
             Cut::Udp => UDP_BYTES,
         };
         if header_bytes < least || header.len() < header_bytes {
-            return Err(BadOffload("a super-frame with a TCP header of a wrong length"));
+            return Err(BadOffload("super-frame with an invalid TCP header length"));
         }
         let payload = transport + header_bytes;
         let longest = payload - layers[0].start() + usize::from(segment_bytes).min(frame.len() - payload);
         if longest > usize::from(u16::MAX) {
-            return Err(BadOffload("segments longer than an IP packet"));
+            return Err(BadOffload("segments exceed the length of an IP packet"));
         }
         Ok(Plan {
             layers,

@@ -302,7 +302,7 @@ fn a_single_frame_in_a_tunnel_gets_its_inner_checksum() {
 
 #[test]
 fn a_tunnel_that_is_not_known_is_refused() {
-    let unknown = Err(BadOffload("a super-frame in headers that ports do not know"));
+    let unknown = Err(BadOffload("super-frame with unsupported headers"));
     let refused: [(&str, &[Part]); 7] = [
         ("sequence numbers", &[Ethernet, V4, Gre(0x1000, 1), V4]),
         ("GRE with routes", &[Ethernet, V4, Gre(0x4000, 1), V4]),

@@ -57,7 +57,7 @@ impl Offload {
             GSO_NONE => None,
             GSO_TCPV4 | GSO_TCPV6 => Some(Cut::Tcp),
             GSO_UDP_L4 => Some(Cut::Udp),
-            _ => return Err(BadOffload("a kind of segmentation that nobody asked for")),
+            _ => return Err(BadOffload("unexpected segmentation type")),
         };
         Ok(Offload {
             checksum,

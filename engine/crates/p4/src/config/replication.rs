@@ -58,7 +58,7 @@ impl Pipeline {
 
 fn check_replicas(replicas: &[Replica]) -> Result<()> {
     if replicas.len() > MAX_OFFSPRING {
-        return invalid(format!("{} replicas; at most {MAX_OFFSPRING}", replicas.len()));
+        return invalid(format!("{} replicas; expected at most {MAX_OFFSPRING}", replicas.len()));
     }
     Ok(())
 }

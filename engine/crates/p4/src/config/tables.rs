@@ -81,7 +81,7 @@ impl Pipeline {
         check_effect(shape, &effect)?;
         if entries.find(&key).is_some() {
             return Err(ConfigError::AlreadyExists(format!(
-                "table `{}` has this entry",
+                "table `{}` already has this entry",
                 shape.name
             )));
         }
@@ -221,7 +221,7 @@ fn check_effect(table: &Table, effect: &Effect) -> Result<()> {
     match (table.profile, effect) {
         (None, Effect::Action(_)) | (Some(_), Effect::Member(_) | Effect::Group(_)) => Ok(()),
         (None, _) => invalid(format!("table `{}` has no action profile", table.name)),
-        (Some(_), _) => invalid(format!("entries of table `{}` name a member or group", table.name)),
+        (Some(_), _) => invalid(format!("entries of table `{}` need a member or group", table.name)),
     }
 }
 
@@ -278,10 +278,10 @@ fn fresh_table(table: &Table) -> LiveTable {
 pub(crate) fn pack_key(table: &Table, key: &[KeyField], priority: i32) -> Result<EntryKey> {
     let prioritized = matches!(table.kind, MatchKind::Ternary | MatchKind::Range);
     if prioritized && priority <= 0 {
-        return invalid(format!("entries of table `{}` have a positive priority", table.name));
+        return invalid(format!("entries of table `{}` need a positive priority", table.name));
     }
     if !prioritized && priority != 0 {
-        return invalid(format!("entries of table `{}` have priority 0", table.name));
+        return invalid(format!("entries of table `{}` must have priority 0", table.name));
     }
     pack_parts(table, key, priority)
 }
@@ -289,7 +289,7 @@ pub(crate) fn pack_key(table: &Table, key: &[KeyField], priority: i32) -> Result
 fn pack_parts(table: &Table, key: &[KeyField], priority: i32) -> Result<EntryKey> {
     if key.len() != table.key.len() || key.is_empty() {
         return invalid(format!(
-            "the key of table `{}` has {} fields, not {}",
+            "the key of table `{}` has {} fields, got {}",
             table.name,
             table.key.len(),
             key.len()
@@ -404,7 +404,7 @@ pub(crate) fn pack_action(ir: &Ir, table: &Table, call: &ActionCall) -> Result<E
 fn pack_args(action: &Action, args: &[Bits]) -> Result<Vec<u64>> {
     if args.len() != action.params.len() {
         return invalid(format!(
-            "action `{}` has {} parameters, not {}",
+            "action `{}` has {} parameters, got {}",
             action.name,
             action.params.len(),
             args.len()

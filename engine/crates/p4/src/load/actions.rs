@@ -113,7 +113,7 @@ impl<'j> Reader<'_, 'j> {
                 let [target, source] = self.params()?;
                 let (target_field, source_field) = (variable_field(scope, target)?, variable_field(scope, source)?);
                 if source_field.width > target_field.width {
-                    return self.place.error("the source is longer than the target can be");
+                    return self.place.error("the source may be longer than the target");
                 }
                 Primitive::AssignVariable {
                     target: target_field,
@@ -152,7 +152,7 @@ impl<'j> Reader<'_, 'j> {
                 let [header] = self.params()?;
                 match self.header(header)?.1 {
                     HeaderRef::Fixed(id) => self.mark_to_drop(&scope.layout.headers[id].name)?,
-                    HeaderRef::Element { .. } => return header.error("no element of a stack is standard metadata"),
+                    HeaderRef::Element { .. } => return header.error("a stack element cannot be standard metadata"),
                 }
             }
             "drop" => {
@@ -253,7 +253,7 @@ impl<'j> Reader<'_, 'j> {
     fn jump(&self, place: &Place, length: usize) -> Load<usize> {
         match self.context.scope.number(place)?.as_constant() {
             Some(to) if to <= length as u64 => Ok(to as usize),
-            _ => place.error(format!("a jump goes to a constant from 0 to {length}")),
+            _ => place.error(format!("invalid jump target; expected a constant from 0 to {length}")),
         }
     }
 
@@ -405,7 +405,7 @@ impl<'j> Reader<'_, 'j> {
 /// Where an assignment goes, and its width.
 pub(super) fn target(scope: Scope, place: &Place) -> Load<(Target, u32)> {
     let Typed::Number(number) = scope.typed(place)? else {
-        return place.error("expected something that a number can be assigned to");
+        return place.error("expected an assignable number");
     };
     number_target(&number, place)
 }

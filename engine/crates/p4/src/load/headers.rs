@@ -102,7 +102,7 @@ fn load_type(name: &str, place: &Place, max_bytes: usize) -> Load<HeaderType> {
     }
     let mut seen = std::collections::BTreeSet::new();
     if let Some(twice) = fields.iter().find(|f| !seen.insert(&f.name)) {
-        return place.error(format!("two fields `{}`", twice.name));
+        return place.error(format!("duplicate field `{}`", twice.name));
     }
     let codec = Codec::new(&fields);
     Ok(HeaderType {
@@ -162,7 +162,7 @@ fn load_instances(
         });
         let json_id = place.need("id")?;
         if ids.insert(json_id.number(u64::MAX)?, id).is_some() {
-            return json_id.error("another header has this id");
+            return json_id.error("duplicate header ID");
         }
     }
     Ok(ids)
@@ -185,7 +185,7 @@ fn load_stacks(
         let elements = referenced(&place.need("header_ids")?, header_ids, "header")?;
         if let Some(&odd) = elements.iter().find(|&&h| layout.headers[h].header_type != header_type) {
             return place.error(format!(
-                "element `{}` has another type than the stack",
+                "element `{}` differs in type from the stack",
                 layout.headers[odd].name
             ));
         }
@@ -204,9 +204,9 @@ fn referenced(place: &Place, ids: &BTreeMap<u64, usize>, what: &str) -> Load<Vec
     let mut found = Vec::new();
     for item in place.items()? {
         match ids.get(&item.number(u64::MAX)?) {
-            Some(&id) if found.contains(&id) => return item.error(format!("{what} named twice")),
+            Some(&id) if found.contains(&id) => return item.error(format!("duplicate {what}")),
             Some(&id) => found.push(id),
-            None => return item.error(format!("no {what} has this id")),
+            None => return item.error(format!("no {what} with this ID")),
         }
     }
     if found.is_empty() {

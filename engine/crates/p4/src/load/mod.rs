@@ -73,7 +73,7 @@ pub(crate) fn load(json: &[u8], limits: &Limits, memory: &Memory) -> Result<(Ir,
     for place in root.need("actions")?.items()? {
         let id = place.need("id")?;
         if action_ids.insert(id.number(u64::MAX)?, actions.len()).is_some() {
-            return id.error("another action has this id");
+            return id.error("duplicate action ID");
         }
         actions.push(load_action(&place, context)?);
     }
@@ -212,5 +212,5 @@ fn only_named<'a>(array: &Place<'a>, wanted: &str) -> Load<Place<'a>> {
             return Ok(item);
         }
     }
-    array.error(format!("nothing here is named `{wanted}`"))
+    array.error(format!("unknown name `{wanted}`"))
 }

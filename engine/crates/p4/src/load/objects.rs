@@ -230,7 +230,7 @@ pub(super) fn load_field_lists(root: &Place, scope: Scope) -> Load<BTreeMap<u64,
     for place in root.list("field_lists")? {
         let id = place.need("id")?;
         if lists.insert(id.number(u64::MAX)?, fields(&place, scope)?).is_some() {
-            return id.error("another field list has this id");
+            return id.error("duplicate field list ID");
         }
     }
     Ok(lists)
@@ -248,7 +248,7 @@ pub(super) fn load_digests(root: &Place, scope: Scope) -> Load<BTreeMap<u64, Dig
             fields,
         };
         if digests.insert(id.number(u64::MAX)?, digest).is_some() {
-            return id.error("another digest has this id");
+            return id.error("duplicate digest ID");
         }
     }
     Ok(digests)

@@ -150,7 +150,7 @@ impl Controls<'_> {
     fn action(&self, place: &Place) -> Load<ActionId> {
         match self.action_ids.get(&place.number(u64::MAX)?) {
             Some(&action) => Ok(action),
-            None => place.error("no action has this id"),
+            None => place.error("no action with this ID"),
         }
     }
 
@@ -225,7 +225,7 @@ impl Controls<'_> {
         };
         if let Some(entry) = place.get("default_entry")? {
             if table.profile.is_some() {
-                return entry.error("a table with an action profile has no default entry here");
+                return entry.error("default entries are not supported for tables with an action profile");
             }
             table.default = Some(self.action_entry(&entry, &table)?);
             table.const_default_action = entry.flag("action_const")?;
@@ -233,7 +233,7 @@ impl Controls<'_> {
         }
         if let Some(entries) = place.get("entries")? {
             if table.profile.is_some() {
-                return entries.error("a table with an action profile has no entries here");
+                return entries.error("entries are not supported for tables with an action profile");
             }
             table.entries = Some(self.program_entries(&entries, &table)?);
         }
@@ -251,7 +251,7 @@ impl Controls<'_> {
         let name = place.need("action_profile")?;
         match self.profile_names.get(name.text()?) {
             Some(&profile) if self.profiles[profile].selector.is_some() == with_selector => Ok(Some(profile)),
-            Some(_) => kind.error("the action profile and the table disagree about a selector"),
+            Some(_) => kind.error("action profile and table differ in their selector"),
             None => name.error("no such action profile"),
         }
     }
@@ -327,7 +327,7 @@ impl Controls<'_> {
                 .iter()
                 .find(|(name, _)| *name != "__HIT__" && *name != "__MISS__")
             {
-                return odd.error("`__HIT__` and `__MISS__` stand alone");
+                return odd.error("`__HIT__` and `__MISS__` cannot be combined with other keys");
             }
             return Ok(NextNode::HitMiss {
                 hit: next(&map, "__HIT__", nodes)?,
@@ -350,7 +350,7 @@ impl Controls<'_> {
         let id = place.need("action_id")?;
         let action_id = self.action(&id)?;
         let Some(action) = table.actions.iter().position(|&a| a == action_id) else {
-            return id.error("the table does not have this action");
+            return id.error("action does not belong to the table");
         };
         let params = &self.actions[action_id].params;
         let data = place.need("action_data")?;

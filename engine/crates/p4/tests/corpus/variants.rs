@@ -379,5 +379,5 @@ fn loops_of_all_rounds_together_are_bounded() {
     assert_eq!(traced.logs.len(), out.logs.len());
     let end = pipeline.take_trace().last().map(ToString::to_string);
     let end = end.unwrap_or_default();
-    assert!(end.contains("more work than one packet may make"), "{end}");
+    assert!(end.contains("work limit per packet exceeded"), "{end}");
 }

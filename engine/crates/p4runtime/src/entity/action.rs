@@ -20,7 +20,7 @@ pub(super) fn parse(
         .zip(table.actions.get(&action.action_id));
     let Some((described, scope)) = described else {
         return Err(ApiError::invalid(format!(
-            "action id {:#010x} is not one of the table's",
+            "action ID {:#010x} does not belong to the table",
             action.action_id
         )));
     };
@@ -43,7 +43,7 @@ pub(super) fn parse(
     if action.params.len() != described.params.len() {
         let (given, wanted) = (action.params.len(), described.params.len());
         return Err(in_action(ApiError::invalid(format!(
-            "{given} parameters given, {wanted} wanted"
+            "wrong number of parameters; expected {wanted}, got {given}"
         ))));
     }
     let args = described.params.iter().map(|param| {

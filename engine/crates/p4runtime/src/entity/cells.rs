@@ -124,11 +124,11 @@ pub(super) fn plan_register(
     let cells = range(&register.array, entry.index).map_err(at)?;
     only_modify(kind, "a register's cell").map_err(at)?;
     let shape = register.shape.as_ref();
-    let shape = shape.ok_or_else(|| at(ApiError::unimplemented("registers of this type are not served")))?;
+    let shape = shape.ok_or_else(|| at(ApiError::unimplemented("registers of this type are not supported")))?;
     let data = entry
         .data
         .as_ref()
-        .ok_or_else(|| at(ApiError::invalid("there is no data to write")))?;
+        .ok_or_else(|| at(ApiError::invalid("no data to write")))?;
     let value = shape.parse_scalar(data).map_err(at)?;
     Ok(set(&register.array, cells, Some(Cell::Register(value))))
 }
@@ -141,7 +141,9 @@ pub(super) fn range(array: &Array, index: Option<v1::Index>) -> Result<Range<usi
     };
     match usize::try_from(index) {
         Err(_) => Err(ApiError::invalid(format!("index {index} is negative"))),
-        Ok(index) if index >= size => Err(ApiError::out_of_range(format!("index {index} is not below {size}"))),
+        Ok(index) if index >= size => Err(ApiError::out_of_range(format!(
+            "index {index} is out of range; expected less than {size}"
+        ))),
         Ok(index) => Ok(index..index + 1),
     }
 }

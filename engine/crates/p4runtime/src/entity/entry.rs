@@ -388,7 +388,7 @@ pub(super) fn plan(
     entry: &v1::TableEntry,
 ) -> Result<Box<dyn Operation>, ApiError> {
     if entry.is_const {
-        return Err(ApiError::invalid("is_const is for answers; it cannot be written"));
+        return Err(ApiError::invalid("is_const is read-only"));
     }
     let id = EntryId::parse(table, entry)?;
     let EntryId::Match { key, priority, .. } = id else {
@@ -423,7 +423,7 @@ pub(super) fn plan(
         return Err(ApiError::denied("the table's entries are const"));
     }
     if kind == update::Type::Insert && write.target.is_none() {
-        return Err(ApiError::invalid("an entry to insert needs an action"));
+        return Err(ApiError::invalid("INSERT without an action"));
     }
     Ok(Box::new(write))
 }
@@ -436,7 +436,7 @@ fn plan_default(
 ) -> Result<Box<dyn Operation>, ApiError> {
     if kind != update::Type::Modify {
         return Err(ApiError::invalid(
-            "the default entry is always there: MODIFY it, without an action to reset it",
+            "the default entry always exists; expected MODIFY (without an action to reset it)",
         ));
     }
     let action = match entry.action.as_ref() {
@@ -478,7 +478,7 @@ fn parse_target(info: &P4Info, table: &Table, action: &v1::TableAction) -> Resul
     };
     match &action.r#type {
         Some(table_action::Type::ActionProfileMemberId(0) | table_action::Type::ActionProfileGroupId(0)) => {
-            Err(ApiError::invalid("members and groups have ids other than 0"))
+            Err(ApiError::invalid("invalid member or group ID 0"))
         }
         Some(table_action::Type::ActionProfileMemberId(id)) => Ok(Target::Indirect(Indirect::Member(*id))),
         Some(table_action::Type::ActionProfileGroupId(id)) => Ok(Target::Indirect(Indirect::Group(*id))),
@@ -486,7 +486,7 @@ fn parse_target(info: &P4Info, table: &Table, action: &v1::TableAction) -> Resul
             ActionSet::parse(info, table, info.profile(profile)?, set).map(Target::OneShot)
         }
         _ => Err(ApiError::invalid(
-            "the table's actions come from an action profile: name a member, a group or an action set",
+            "the table uses an action profile; expected a member, a group or an action set",
         )),
     }
 }
@@ -494,7 +494,9 @@ fn parse_target(info: &P4Info, table: &Table, action: &v1::TableAction) -> Resul
 fn direct_action(action: &v1::TableAction) -> Result<&v1::Action, ApiError> {
     match &action.r#type {
         Some(table_action::Type::Action(action)) => Ok(action),
-        _ => Err(ApiError::invalid("a direct table takes an action with parameters")),
+        _ => Err(ApiError::invalid(
+            "the table has no action profile; expected an action with parameters",
+        )),
     }
 }
 
@@ -530,9 +532,7 @@ fn parse_resources(table: &Table, kind: update::Type, entry: &v1::TableEntry) ->
 
 fn check_idle_timeout(table: &Table, entry: &v1::TableEntry) -> Result<(), ApiError> {
     if entry.time_since_last_hit.is_some() {
-        return Err(ApiError::invalid(
-            "time_since_last_hit is for reads; it cannot be written",
-        ));
+        return Err(ApiError::invalid("time_since_last_hit is read-only"));
     }
     match entry.idle_timeout_ns {
         0 => Ok(()),

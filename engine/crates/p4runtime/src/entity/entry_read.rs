@@ -85,7 +85,7 @@ pub(super) fn select(info: &P4Info, entry: &v1::TableEntry) -> Result<Vec<EntryQ
     if entry.table_id == 0 {
         if !entry.r#match.is_empty() || entry.action.is_some() || entry.priority != 0 {
             return Err(ApiError::invalid(
-                "a read of all tables (table_id 0) takes no match, action or priority",
+                "read of all tables (table_id 0); expected no match, action or priority",
             ));
         }
         return Ok(info
@@ -98,7 +98,7 @@ pub(super) fn select(info: &P4Info, entry: &v1::TableEntry) -> Result<Vec<EntryQ
     let at_table = |error: ApiError| error.at(format_args!("table {}", table.name));
     meter::refuse_counters(entry.meter_counter_data.as_ref()).map_err(at_table)?;
     if entry.time_since_last_hit.is_some() && (entry.is_default_action || !table.has_idle_timeout) {
-        return Err(at_table(ApiError::invalid("there are no idle timeouts")));
+        return Err(at_table(ApiError::invalid("no idle timeouts")));
     }
     Ok(vec![query(table, filter(info, table, entry).map_err(at_table)?)])
 }

@@ -44,23 +44,25 @@ pub(super) fn plan(
 
 fn plan_group(profile: &Profile, kind: update::Type, group: &v1::ActionProfileGroup) -> Result<WriteGroup, ApiError> {
     if !profile.has_selector {
-        return Err(ApiError::invalid("without a selector there are no groups"));
+        return Err(ApiError::invalid("groups need a selector"));
     }
     if group.group_id == 0 {
-        return Err(ApiError::invalid("groups have ids other than 0"));
+        return Err(ApiError::invalid("invalid group ID 0"));
     }
     let mut group = group.clone();
     if kind != update::Type::Delete {
         let max_size = u64::try_from(group.max_size).map_err(|_| ApiError::invalid("max_size is negative"))?;
         if profile.max_group_size > 0 && !(1..=profile.max_group_size).contains(&max_size) {
             let wanted = profile.max_group_size;
-            return Err(ApiError::invalid(format!("max_size {max_size} is not in 1..={wanted}")));
+            return Err(ApiError::invalid(format!(
+                "max_size {max_size} is out of range; expected 1..={wanted}"
+            )));
         }
         let mut ids = BTreeSet::new();
         let mut weights = Vec::with_capacity(group.members.len());
         for member in &mut group.members {
             if !ids.insert(member.member_id) {
-                return Err(ApiError::invalid(format!("member {} is there twice", member.member_id)));
+                return Err(ApiError::invalid(format!("duplicate member {}", member.member_id)));
             }
             weights.push(one_shot::weight(profile, member.weight)?);
             let watch = watch_port(member)?;
@@ -145,13 +147,16 @@ impl Operation for WriteGroup {
         let name = &state.info.objects.profiles[&self.profile].name;
         if state.books.has_one_shots(self.profile) {
             return Err(ApiError::invalid(format!(
-                "{name} is written with action sets, so groups are not taken"
+                "groups are not accepted: {name} already uses action sets"
             )));
         }
         let before = state.books.groups.get(&key);
         match (self.kind, before) {
             (update::Type::Insert, Some(_)) => {
-                return Err(ApiError::already_exists(format!("{name} has a group {}", key.1)));
+                return Err(ApiError::already_exists(format!(
+                    "{name} already has a group {}",
+                    key.1
+                )));
             }
             (update::Type::Modify | update::Type::Delete, None) => {
                 return Err(ApiError::not_found(format!("{name} has no group {}", key.1)));

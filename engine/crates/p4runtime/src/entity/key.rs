@@ -72,10 +72,10 @@ impl EntryId {
 fn check_priority(table: &Table, priority: i32) -> Result<(), ApiError> {
     match (table.needs_priority, priority) {
         (true, ..=0) => Err(ApiError::invalid(format!(
-            "priority is {priority}; a key with ternary, range or optional fields needs one above 0"
+            "priority {priority}; expected above 0 for a key with ternary, range or optional fields"
         ))),
         (false, 1.. | ..=-1) => Err(ApiError::invalid(format!(
-            "priority is {priority}; a key of exact and lpm fields has none (0)"
+            "priority {priority}; expected 0 for a key of exact and lpm fields"
         ))),
         _ => Ok(()),
     }
@@ -86,15 +86,12 @@ pub(crate) fn parse_key(fields: &[MatchField], matches: &[v1::FieldMatch]) -> Re
     for (index, given) in matches.iter().enumerate() {
         if !fields.iter().any(|field| field.field.id == given.field_id) {
             return Err(ApiError::invalid(format!(
-                "the key has no field with id {}",
+                "the key has no field with ID {}",
                 given.field_id
             )));
         }
         if matches[..index].iter().any(|other| other.field_id == given.field_id) {
-            return Err(ApiError::invalid(format!(
-                "match field {} is there twice",
-                given.field_id
-            )));
+            return Err(ApiError::invalid(format!("duplicate match field {}", given.field_id)));
         }
     }
     fields
@@ -111,7 +108,7 @@ pub(crate) fn parse_key(fields: &[MatchField], matches: &[v1::FieldMatch]) -> Re
 fn refuse_text(field: &MatchField) -> Result<(), ApiError> {
     if field.field.is_text {
         return Err(ApiError::unimplemented(
-            "strings for controllers (sdn_string) have exact and optional matches only",
+            "sdn_string fields support only exact and optional matches",
         ));
     }
     Ok(())
@@ -153,7 +150,7 @@ fn parse_field(field: &MatchField, given: &v1::FieldMatch) -> Result<KeyField, A
                 .filter(|length| (1..=width).contains(length));
             let prefix_len = prefix_len.ok_or_else(|| {
                 ApiError::invalid(format!(
-                    "prefix length {} is not in 1..={width}; omit the field for 0",
+                    "prefix length {} is out of range; expected 1..={width}, or no field for 0",
                     lpm.prefix_len
                 ))
             })?;
@@ -182,7 +179,7 @@ fn parse_field(field: &MatchField, given: &v1::FieldMatch) -> Result<KeyField, A
             }
             if low == [0] && high == bits::all_ones(width) {
                 return Err(ApiError::invalid(
-                    "the range has every value; omit the field for \"don't care\"",
+                    "the range covers every value; omit the field for \"don't care\"",
                 ));
             }
             Ok(KeyField::Range { low, high })

@@ -28,14 +28,16 @@ pub(super) fn plan(
     let profile = info.profile(member.action_profile_id)?;
     let at = |error: ApiError| error.at(format_args!("action profile {}", profile.name));
     if member.member_id == 0 {
-        return Err(at(ApiError::invalid("members have ids other than 0")));
+        return Err(at(ApiError::invalid("invalid member ID 0")));
     }
     let call = || {
-        let table = profile.table.ok_or_else(|| ApiError::invalid("no table uses it"))?;
+        let table = profile
+            .table
+            .ok_or_else(|| ApiError::invalid("not used by any table"))?;
         let action = member
             .action
             .as_ref()
-            .ok_or_else(|| ApiError::invalid("the member has no action"))?;
+            .ok_or_else(|| ApiError::invalid("member without an action"))?;
         action::parse(info, info.table(table)?, action, false)
     };
     let change = match kind {
@@ -75,13 +77,15 @@ impl Operation for WriteMember {
         let name = &state.info.objects.profiles[&self.profile].name;
         if state.books.has_one_shots(self.profile) {
             return Err(ApiError::invalid(format!(
-                "{name} is written with action sets, so members are not taken"
+                "members are not accepted: {name} already uses action sets"
             )));
         }
         let (profile, member) = (self.profile, self.member);
         let is_there = state.pipeline.member(name, member)?.is_some();
         match (&self.change, is_there) {
-            (Change::Insert(_), true) => Err(ApiError::already_exists(format!("{name} has a member {member}"))),
+            (Change::Insert(_), true) => Err(ApiError::already_exists(format!(
+                "{name} already has a member {member}"
+            ))),
             (Change::Modify(_) | Change::Delete, false) => {
                 Err(ApiError::not_found(format!("{name} has no member {member}")))
             }

@@ -53,6 +53,6 @@ pub(super) fn encode(config: &MeterConfig) -> v1::MeterConfig {
 pub(super) fn refuse_counters(data: Option<&v1::MeterCounterData>) -> Result<(), ApiError> {
     match data {
         None => Ok(()),
-        Some(_) => Err(ApiError::unimplemented("counters of meter colors are not served")),
+        Some(_) => Err(ApiError::unimplemented("counters of meter colors are not supported")),
     }
 }

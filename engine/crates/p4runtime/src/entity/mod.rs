@@ -159,7 +159,7 @@ pub(crate) fn plan(info: &P4Info, update: &v1::Update) -> Result<Box<dyn Operati
         Entity::ValueSetEntry(set) => settings::plan_value_set(info, kind, set),
         Entity::RegisterEntry(register) => cells::plan_register(info, kind, register),
         Entity::DigestEntry(digest) => settings::plan_digest(info, kind, digest),
-        Entity::ExternEntry(_) => Err(ApiError::unimplemented("there are no externs with entries")),
+        Entity::ExternEntry(_) => Err(ApiError::unimplemented("externs with entries are not supported")),
     }
 }
 
@@ -193,7 +193,7 @@ fn only_modify(kind: update::Type, what: &str) -> Result<(), ApiError> {
     if kind == update::Type::Modify {
         return Ok(());
     }
-    Err(ApiError::invalid(format!("{what} is always there: MODIFY it")))
+    Err(ApiError::invalid(format!("{what} always exists; expected MODIFY")))
 }
 
 impl Books {
@@ -205,7 +205,7 @@ impl Books {
         let id = self
             .used_ids
             .checked_add(1)
-            .ok_or_else(|| ApiError::exhausted("no ids are left for action sets"))?;
+            .ok_or_else(|| ApiError::exhausted("no IDs left for action sets"))?;
         self.used_ids = id;
         Ok(id)
     }

@@ -70,14 +70,14 @@ impl ActionSet {
 fn check_modes(profile: &Profile, set: &v1::ActionProfileActionSet) -> Result<(), ApiError> {
     match set.action_selection_mode() {
         ActionSelectionMode::DefaultModeDeterminedByActionSelector | ActionSelectionMode::Hash => {}
-        ActionSelectionMode::Random => return Err(ApiError::unimplemented("selection at random is not served")),
+        ActionSelectionMode::Random => return Err(ApiError::unimplemented("random selection is not supported")),
     }
     match (set.size_semantics(), profile.size_semantics) {
         (WantedSemantics::DefaultSizeDeterminedByActionSelector, _)
         | (WantedSemantics::SumOfWeights, SizeSemantics::SumOfWeights)
         | (WantedSemantics::SumOfMembers, SizeSemantics::SumOfMembers { .. }) => Ok(()),
         _ => Err(ApiError::unimplemented(
-            "size semantics other than the selector's are not served",
+            "size semantics other than those of the selector are not supported",
         )),
     }
 }
@@ -100,7 +100,7 @@ pub(super) fn weight(profile: &Profile, weight: i32) -> Result<u32, ApiError> {
         (_, true) => Err(ApiError::invalid(format!(
             "weight {weight}: the selector disallows weights (0)"
         ))),
-        (_, false) => Err(ApiError::invalid(format!("weight {weight} is not at least 1"))),
+        (_, false) => Err(ApiError::invalid(format!("weight {weight}; expected at least 1"))),
     }
 }
 
@@ -123,7 +123,7 @@ pub(super) fn check_size(
         }
     };
     if max_size > 0 && size > max_size {
-        return Err(format!("a group of size {size} where {max_size} is the most"));
+        return Err(format!("group of size {size}; expected at most {max_size}"));
     }
     Ok(())
 }
@@ -136,13 +136,13 @@ pub(super) fn refuse_mix(state: &State<'_>, table: &Table, with_sets: bool) -> R
     if with_sets && !has_sets {
         if state.pipeline.has_members(name)? {
             return Err(ApiError::invalid(
-                "the selector has members and groups, so action sets are not taken",
+                "action sets are not accepted: the selector already uses members and groups",
             ));
         }
     }
     if !with_sets && has_sets {
         return Err(ApiError::invalid(
-            "the selector is written with action sets, so members and groups are not taken",
+            "members and groups are not accepted: the selector already uses action sets",
         ));
     }
     Ok(())

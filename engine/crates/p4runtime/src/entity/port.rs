@@ -18,7 +18,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Port, ApiError> {
 /// A port as a number, which is deprecated.
 pub(super) fn parse_number(number: i64) -> Result<Port, ApiError> {
     let port = Port::try_from(number).ok().filter(|port| *port < 1 << PORT_BITS);
-    port.ok_or_else(|| ApiError::out_of_range(format!("port {number} is not in 0..=511")))
+    port.ok_or_else(|| ApiError::out_of_range(format!("port {number} is out of range; expected 0..=511")))
 }
 
 /// The port's canonical binary string.

@@ -171,7 +171,7 @@ impl Query {
             },
             Entity::ValueSetEntry(entry) => {
                 if !entry.members.is_empty() {
-                    return Err(ApiError::invalid("value sets are read whole: leave members unset"));
+                    return Err(ApiError::invalid("read of a value set; expected no members"));
                 }
                 let sets = all_or_one(&info.objects.value_sets, "value set", entry.value_set_id, false)?;
                 sets.map(|set| Selection::ValueSet {
@@ -185,7 +185,7 @@ impl Query {
                 digests.map(|digest| Selection::Digest { id: digest.id }).collect()
             }
             Entity::ExternEntry(_) if !info.objects.has_externs => Vec::new(),
-            Entity::ExternEntry(_) => return Err(ApiError::unimplemented("entries of externs are not served")),
+            Entity::ExternEntry(_) => return Err(ApiError::unimplemented("entries of externs are not supported")),
         };
         Ok(Query(selections.into()))
     }
@@ -214,7 +214,7 @@ fn all_or_one<'a, T>(
 ) -> Result<Box<dyn Iterator<Item = &'a T> + 'a>, ApiError> {
     match id {
         0 if is_part => Err(ApiError::invalid(format!(
-            "a read of every {kind} (id 0) takes no other id"
+            "read of every {kind} (ID 0); expected no other ID"
         ))),
         0 => Ok(Box::new(objects.values())),
         id => Ok(Box::new(std::iter::once(find(objects, kind, id)?))),
@@ -230,14 +230,12 @@ fn select_cells<'a>(
 ) -> Result<Vec<Selection>, ApiError> {
     if id == 0 && index.is_some() {
         return Err(ApiError::invalid(format!(
-            "a read of every {kind} (id 0) takes no index"
+            "read of every {kind} (ID 0); expected no index"
         )));
     }
     let wanted: Vec<&Array> = arrays.filter(|array| id == 0 || array.id == id).collect();
     if id != 0 && wanted.is_empty() {
-        return Err(ApiError::not_found(format!(
-            "there is no {kind} with id {id:#010x} to be read"
-        )));
+        return Err(ApiError::not_found(format!("no {kind} with ID {id:#010x}")));
     }
     let select = |array: &Array| {
         let cells = cells::range(array, index).map_err(|error| error.at(format_args!("{kind} {}", array.name)))?;

@@ -30,7 +30,7 @@ pub(super) fn plan(
         Replication::MulticastGroupEntry(entry) => {
             let at = |error: ApiError| error.at(format_args!("multicast group {}", entry.multicast_group_id));
             if entry.multicast_group_id == 0 {
-                return Err(ApiError::invalid("multicast groups have ids other than 0"));
+                return Err(ApiError::invalid("invalid multicast group ID 0"));
             }
             let mut entry = entry.clone();
             if !is_delete {
@@ -41,7 +41,7 @@ pub(super) fn plan(
         Replication::CloneSessionEntry(entry) => {
             let at = |error: ApiError| error.at(format_args!("clone session {}", entry.session_id));
             if entry.session_id == 0 {
-                return Err(ApiError::invalid("clone sessions have ids other than 0"));
+                return Err(ApiError::invalid("invalid clone session ID 0"));
             }
             let mut entry = entry.clone();
             if !is_delete {
@@ -76,7 +76,7 @@ fn check_replicas(replicas: &mut [v1::Replica]) -> Result<(), ApiError> {
         for (port, instance) in places {
             if !seen.insert((port, instance)) {
                 return Err(ApiError::invalid(format!(
-                    "port {port}, instance {instance} is there twice"
+                    "duplicate replica: port {port}, instance {instance}"
                 )));
             }
         }
@@ -89,7 +89,7 @@ fn replica_port(replica: &v1::Replica) -> Result<Port, ApiError> {
     match &replica.port_kind {
         Some(PortKind::Port(bytes)) => port::parse(bytes),
         Some(PortKind::EgressPort(number)) => port::parse_number(i64::from(*number)),
-        None => Err(ApiError::invalid("a replica has no port")),
+        None => Err(ApiError::invalid("replica without a port")),
     }
 }
 
@@ -167,10 +167,8 @@ pub(super) fn refresh(state: &mut State<'_>) -> Result<(), ApiError> {
 /// Whether a write of this kind fits what is there.
 fn check_presence(kind: update::Type, is_there: bool, what: &str, id: u32) -> Result<(), ApiError> {
     match (kind, is_there) {
-        (update::Type::Insert, true) => Err(ApiError::already_exists(format!("{what} {id} is there already"))),
-        (update::Type::Modify | update::Type::Delete, false) => {
-            Err(ApiError::not_found(format!("there is no {what} {id}")))
-        }
+        (update::Type::Insert, true) => Err(ApiError::already_exists(format!("{what} {id} exists already"))),
+        (update::Type::Modify | update::Type::Delete, false) => Err(ApiError::not_found(format!("no {what} {id}"))),
         _ => Ok(()),
     }
 }

@@ -32,12 +32,12 @@ pub(super) fn plan_value_set(
 
 fn parse_members(set: &ValueSet, entry: &v1::ValueSetEntry) -> Result<Vec<Vec<Bits>>, ApiError> {
     if set.fields.iter().any(|field| field.kind != MatchType::Exact) {
-        return Err(ApiError::unimplemented("only exact matches of value sets are served"));
+        return Err(ApiError::unimplemented("value sets support only exact matches"));
     }
     if entry.members.len() > set.size {
         let given = entry.members.len();
         return Err(ApiError::exhausted(format!(
-            "{given} members where {} is the most",
+            "{given} members; expected at most {}",
             set.size
         )));
     }
@@ -53,7 +53,7 @@ fn parse_members(set: &ValueSet, entry: &v1::ValueSetEntry) -> Result<Vec<Vec<Bi
             .filter_map(exact)
             .collect();
         if !seen.insert(values.clone()) {
-            return Err(ApiError::already_exists("a member is there twice"));
+            return Err(ApiError::already_exists("duplicate member"));
         }
         members.push(values);
     }
@@ -92,10 +92,10 @@ pub(super) fn plan_digest(
     let invalid = |what: &str| Err(ApiError::invalid(format!("digest {:#010x}: {what}", digest.id)));
     if kind != update::Type::Delete {
         if digest.shape.is_none() {
-            return Err(ApiError::unimplemented("digests of this type are not served"));
+            return Err(ApiError::unimplemented("digests of this type are not supported"));
         }
         if config.max_timeout_ns < 0 || config.ack_timeout_ns < 0 || config.max_list_size < 0 {
-            return invalid("timeouts and sizes are not negative");
+            return invalid("negative timeout or size");
         }
     }
     Ok(Box::new(WriteDigest {
@@ -116,10 +116,12 @@ impl Operation for WriteDigest {
         let id = self.digest;
         match (self.kind, state.books.digests.contains_key(&id)) {
             (update::Type::Insert, true) => {
-                return Err(ApiError::already_exists(format!("digest {id:#010x} is sent already")));
+                return Err(ApiError::already_exists(format!(
+                    "digest {id:#010x} is already enabled"
+                )));
             }
             (update::Type::Modify | update::Type::Delete, false) => {
-                return Err(ApiError::not_found(format!("digest {id:#010x} is not sent")));
+                return Err(ApiError::not_found(format!("digest {id:#010x} is not enabled")));
             }
             _ => {}
         }

@@ -382,7 +382,7 @@ fn controller_headers(
             "packet_out" => &mut packet_out,
             _ => {
                 return Err(ApiError::invalid(format!(
-                    "controller header {name:?} is neither packet_in nor packet_out"
+                    "unknown controller header {name:?}; expected packet_in or packet_out"
                 )));
             }
         };
@@ -397,7 +397,7 @@ fn controller_headers(
             let widths = header_widths(&names).ok_or_else(|| {
                 let names = names.join(", ");
                 ApiError::invalid(format!(
-                    "{name}: types are translated, and the program has no header type, or several that differ, of fields {names}"
+                    "{name}: translated types; expected a unique header type with fields {names}"
                 ))
             })?;
             fields
@@ -407,7 +407,7 @@ fn controller_headers(
         }
         let header = ControllerHeader::new(fields).map_err(|error| error.at(name))?;
         if slot.replace(header).is_some() {
-            return Err(ApiError::invalid(format!("controller header {name} is there twice")));
+            return Err(ApiError::invalid(format!("duplicate controller header {name}")));
         }
     }
     Ok((packet_in, packet_out))

@@ -120,8 +120,7 @@ impl Objects {
             let (id, name) = ids.take("value set", value_set.preamble.as_ref())?;
             let at_set = |error: ApiError| error.at(format_args!("value set {name}"));
             let fields = match_fields(&value_set.r#match, info.type_info.as_ref()).map_err(at_set)?;
-            let size =
-                usize::try_from(value_set.size).map_err(|_| at_set(ApiError::invalid("its size is negative")))?;
+            let size = usize::try_from(value_set.size).map_err(|_| at_set(ApiError::invalid("negative size")))?;
             objects.value_sets.insert(id, ValueSet { id, name, fields, size });
         }
         for digest in &info.digests {
@@ -178,7 +177,7 @@ pub(super) fn match_type(field: &config::MatchField) -> Result<MatchType, ApiErr
     };
     if kind == MatchType::Unspecified {
         return Err(ApiError::invalid(format!(
-            "match field {}: match type not known",
+            "match field {}: unknown match type",
             field.name
         )));
     }

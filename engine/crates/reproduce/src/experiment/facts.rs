@@ -7,10 +7,7 @@ use super::Selection;
 
 /// A number of each run, by which formulas call it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected a formula, or what is measured, from_s, to_s and stat"
-)]
+#[serde(untagged, expecting = "expected a formula, or a quantity with from_s, to_s and stat")]
 pub enum Quantity {
     /// Of other quantities of the run.
     Formula(String),
@@ -134,7 +131,7 @@ pub enum Across {
 
 /// What a fact's number is divided by.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged, expecting = "expected a number, or what of the fact is another")]
+#[serde(untagged, expecting = "expected a number, or the changed fields of the fact")]
 pub enum By {
     /// This.
     Number(f64),

@@ -33,15 +33,15 @@ impl Quick {
     pub(super) fn check(&self, experiment: &Experiment) -> Result<(), ExperimentError> {
         let unknown = self.runs.iter().find(|run| !experiment.runs.contains_key(*run));
         if let Some(run) = unknown {
-            let reason = format!("there is no run '{run}'");
+            let reason = format!("unknown run '{run}'");
             return Err(mismatch("quick", reason, experiment.run_names().join(", ")));
         }
         let has_half = self.from_s.is_some() != self.to_s.is_some();
         if has_half || self.time_s().is_some_and(|(from_s, to_s)| from_s >= to_s) {
             return Err(mismatch(
                 "quick",
-                "a time that is empty",
-                "the smaller number first, or no time",
+                "empty time range",
+                "the smaller number first, or no time range",
             ));
         }
         Ok(())

@@ -7,11 +7,11 @@ use crate::record::{Column, Table, column};
 /// packets of IP bits.
 pub const SESSION_COLUMNS: [Column; 6] = [
     column("time_s", "end of the period, s"),
-    column("rate_mbps", "what it sent, Mb/s"),
-    column("fair_mbps", "its max-min rate among those that are there, Mb/s"),
-    column("part_of_fair", "one by the other"),
-    column("part_of_capacity", "what it sent by the capacity of its source"),
-    column("part_of_demand", "what it sent by what it wants"),
+    column("rate_mbps", "sending rate, Mb/s"),
+    column("fair_mbps", "max-min rate among the active sessions, Mb/s"),
+    column("part_of_fair", "ratio of the two"),
+    column("part_of_capacity", "sending rate divided by the capacity of its source"),
+    column("part_of_demand", "sending rate divided by demand"),
 ];
 
 /// Of whole networks; the names of cases, or with packets that of the scenario, are in column `case`. With packets there is nothing in step to
@@ -20,29 +20,35 @@ pub const DISTANCE_COLUMNS: [Column; 12] = [
     column("time_s", "end of the period, s"),
     column(
         "distance",
-        "D, the 2-norm of rates less max-min rates, by the largest capacity",
+        "D: 2-norm of the deviation from max-min rates, divided by the largest capacity",
     ),
-    column("from_zero", "D0, the same if all rates were 0"),
-    column("part", "one by the other"),
+    column("from_zero", "D0: D if all rates were 0"),
+    column("part", "ratio of the two"),
     column(
         "above_slow",
-        "D less that of the same network in step with the longest of the slots asked for, by D0",
+        "D minus that of the synchronous network with the longest requested slot, divided by D0",
     ),
     column(
         "below_fast",
-        "D of the same network in step with the shortest slot less its own, by D0",
+        "D of the synchronous network with the shortest slot minus D, divided by D0",
     ),
     column(
         "load",
-        "most that was offered to a node over the window, by its capacity; 0 if no window is asked for",
+        "largest load of a node over the window, divided by its capacity; 0 without a window",
     ),
-    column("granted", "most that one calculation granted, by its node's capacity"),
-    column("rate_mbps", "what all sessions sent, Mb/s"),
-    column("fair_mbps", "their max-min rates, Mb/s"),
-    column("used", "what all sent by the capacities of all sources"),
+    column(
+        "granted",
+        "largest total granted by one calculation, divided by the capacity of the node",
+    ),
+    column("rate_mbps", "sending rate of all sessions, Mb/s"),
+    column("fair_mbps", "max-min rates of all sessions, Mb/s"),
+    column(
+        "used",
+        "sending rate of all sessions divided by the capacity of all sources",
+    ),
     column(
         "worst",
-        "largest difference of a rate from its max-min rate, by the largest capacity",
+        "largest deviation of a rate from its max-min rate, divided by the largest capacity",
     ),
 ];
 

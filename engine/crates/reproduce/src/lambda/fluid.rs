@@ -125,19 +125,19 @@ impl Cases {
         let cases = self.cases().map_err(|error| format!("fluid/cases: {error}"))?;
         if cases.is_empty() || self.sample_ms == 0 || self.duration_ms < self.sample_ms {
             return Err(
-                "fluid: no case, or no period; expected one or more cases, and sample_ms from 1 to duration_ms".into(),
+                "fluid: no case or no period; expected at least one case, and sample_ms from 1 to duration_ms".into(),
             );
         }
         if self
             .load_window_ms
             .is_some_and(|window| window == 0 || window % self.sample_ms != 0)
         {
-            return Err("fluid/load_window_ms: not a multiple of sample_ms; expected one, above 0".into());
+            return Err("fluid/load_window_ms: invalid; expected a multiple of sample_ms above 0".into());
         }
         for case in &cases {
             if case.has_node_zero() {
                 return Err(format!(
-                    "fluid/cases, '{}': a pair has node 0; expected nodes from 1",
+                    "fluid/cases, '{}': node 0 in a pair; expected nodes from 1",
                     case.name
                 ));
             }
@@ -173,14 +173,11 @@ impl Cases {
         if !PACKET_SCALES.contains(&scale) {
             let [least, most] = [PACKET_SCALES.start(), PACKET_SCALES.end()];
             return Err(format!(
-                "fluid/packets: {scale}; expected a scale of rates from {least} to {most}"
+                "fluid/packets: out of range; expected a rate scale from {least} to {most}, got {scale}"
             ));
         }
         if self.load_window_ms.is_some() {
-            return Err(
-                "fluid/packets: what is offered to nodes is not measured with packets; expected no load_window_ms"
-                    .into(),
-            );
+            return Err("fluid/packets: node load is not measured with packets; expected no load_window_ms".into());
         }
         self.first_twin()
             .map(|_| ())
@@ -194,7 +191,7 @@ impl Cases {
     pub(super) fn first_twin(&self) -> Result<Scenario, String> {
         let named = self.named();
         let (Some((name, place, case)), Some(scale)) = (named.first(), self.packets) else {
-            return Err("it has no packets".into());
+            return Err("without packets".into());
         };
         let built = case.build(self.seed + place * SEED_STRIDE, self.scale);
         self.twin(name, &built.map_err(|error| error.to_string())?, scale)

@@ -47,10 +47,10 @@ pub(super) fn session_name(place: usize) -> String {
 pub(super) fn scenario(name: &str, built: &Built, timing: Timing, manner: Manner) -> Result<Scenario, String> {
     for session in &built.sessions {
         if session.session.links.len() != 2 {
-            return Err("links inside the network calculate, which routers do not".into());
+            return Err("links inside the network compute rates, which routers do not support".into());
         }
         if !session.demands.is_empty() {
-            return Err("what sessions want changes, which sources of flows do not".into());
+            return Err("session demands change, which flow sources do not support".into());
         }
     }
     let ends = |session: &FluidSession| (session.session.links[0], session.session.links[1]);

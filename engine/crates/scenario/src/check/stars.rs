@@ -13,7 +13,7 @@ pub(super) fn stars(scenario: &Scenario, r: &mut Reader) {
     masters(scenario, r);
     let voqs = scenario.cores.len() * scenario.edges.len();
     if voqs > usize::from(SIGNALING_QUEUE) {
-        let reason = format!("{voqs} queues an edge, one for each core and each edge");
+        let reason = format!("{voqs} queues per edge (cores times edges)");
         r.report("/cores".into(), reason, format!("at most {SIGNALING_QUEUE}"));
     }
     fibres(scenario, r);
@@ -26,12 +26,12 @@ fn fibres(scenario: &Scenario, r: &mut Reader) {
             let place = format!("/edges/{e}/fibres/{f}");
             let Some(core) = scenario.cores.get(usize::from(fibre.core)) else {
                 let last = scenario.cores.len() - 1;
-                let reason = format!("there is no core {}", fibre.core);
+                let reason = format!("unknown core {}", fibre.core);
                 r.report(format!("{place}/core"), reason, format!("a core from 0 to {last}"));
                 continue;
             };
             if !seen.insert(fibre.core) {
-                let reason = format!("second fibre to core {}", fibre.core);
+                let reason = format!("duplicate fibre to core {}", fibre.core);
                 r.report(format!("{place}/core"), reason, "one fibre to each core");
             }
             // In a signaling slot the master and a slave send at once.
@@ -41,8 +41,8 @@ fn fibres(scenario: &Scenario, r: &mut Reader) {
                 .and_then(|master| master.fibre_to(fibre.core))
                 .is_some_and(|of_master| of_master.port == fibre.port);
             if is_shared {
-                let reason = format!("port {} of core {} is its master's", fibre.port, fibre.core);
-                r.report(format!("{place}/port"), reason, "a port without the master");
+                let reason = format!("port {} of core {} is reserved for its master", fibre.port, fibre.core);
+                r.report(format!("{place}/port"), reason, "another port");
             }
         }
     }
@@ -54,10 +54,10 @@ fn masters(scenario: &Scenario, r: &mut Reader) {
         let place = format!("/cores/{c}/master");
         let master = scenario.edges.get(usize::from(core.master));
         if let Some(other) = cores_of.insert(core.master, core.id) {
-            let reason = format!("edge {} is the master of core {other}", core.master);
-            r.report(place, reason, "a master of its own for each core");
+            let reason = format!("edge {} is already the master of core {other}", core.master);
+            r.report(place, reason, "a different master for each core");
         } else if master.is_none_or(|edge| edge.fibre_to(core.id).is_none()) {
-            let reason = format!("no edge {} has a fibre to core {}", core.master, core.id);
+            let reason = format!("edge {} has no fibre to core {}", core.master, core.id);
             r.report(place, reason, "an edge with a fibre to the core");
         }
     }
@@ -71,6 +71,6 @@ pub(super) fn common_cores(scenario: &Scenario, pairs: &[(HostId, HostId)], plac
         .find(|(from, to)| scenario.common_cores(*from, *to).is_empty());
     if let Some((from, to)) = apart {
         let reason = format!("edges {from} and {to} have no core in common");
-        r.report(format!("{place}/to"), reason, "edges with fibres to one core");
+        r.report(format!("{place}/to"), reason, "edges with fibres to a common core");
     }
 }

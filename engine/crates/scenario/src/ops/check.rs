@@ -31,7 +31,7 @@ pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
     let edges = edges.map(|(index, edge)| (format!("/ops/edges/{index}"), &edge.name));
     for (place, name) in switches.chain(edges) {
         if !names.insert(name) {
-            r.report(place, format!("second '{name}'"), "a name of its own");
+            r.report(place, format!("duplicate name '{name}'"), "a unique name");
         }
     }
     let mut pairs = BTreeSet::new();
@@ -39,9 +39,9 @@ pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
         let [a, b] = link.between;
         let place = format!("/ops/links/{index}/between");
         if a == b {
-            r.report(place, "a fibre from a switch to itself", "two switches");
+            r.report(place, "a fibre from a switch to itself", "two different switches");
         } else if !pairs.insert([a.min(b), a.max(b)]) {
-            r.report(place, "second fibre between two switches", "each pair once");
+            r.report(place, "duplicate fibre between two switches", "at most one per pair");
         }
     }
     let mut ways = BTreeSet::new();
@@ -55,19 +55,19 @@ pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
             };
             r.report(
                 place,
-                format!("second span '{name}'"),
-                "names that give each span one of its own",
+                format!("duplicate span name '{name}'"),
+                "node names that give unique span names",
             );
         }
         ways.extend(names);
     }
     let ports = u64::from(ops.wavelengths) + u64::from(ops.probes.is_some());
     if ports > u64::from(MAX_CORES) {
-        let reason = format!("{ports} wavelengths, and an edge has {MAX_CORES} ports for them");
+        let reason = format!("{ports} wavelengths exceed the {MAX_CORES} ports of an edge");
         r.report(
             "/ops/wavelengths".into(),
             reason,
-            format!("at most {MAX_CORES} with that for probes"),
+            format!("at most {MAX_CORES}, including the one for probes"),
         );
     }
     let most = usize::from(MAX_FIBRES >> ops.fibre_shift());
@@ -111,7 +111,11 @@ fn check_direct(ops: &Ops, r: &mut Reader) {
         let between = pairs.entry([a.min(b), a.max(b)]).or_default();
         *between += 1;
         if *between > FIBRES_OF_TWO {
-            r.report(place, "third fibre between two edges", "a first choice and a second");
+            r.report(
+                place,
+                "third fibre between two edges",
+                "at most a primary and an alternate fibre",
+            );
         }
         for edge in [a, b] {
             fibres[usize::from(edge)] += 1;
@@ -127,13 +131,13 @@ fn check_direct(ops: &Ops, r: &mut Reader) {
     let edges = ops.edges.len();
     if pairs.len() < edges * edges.saturating_sub(1) / 2 {
         let expected = "a fibre between any two edges, or switches";
-        r.report("/ops/links".into(), "edges that no fibre joins", expected);
+        r.report("/ops/links".into(), "edges without a fibre between them", expected);
     }
     if ops.probes.is_some() {
         r.report(
             "/ops/probes".into(),
-            "no switch answers probes",
-            "no such key without switches",
+            "without switches nothing answers probes",
+            "no 'probes'",
         );
     }
 }
@@ -143,19 +147,19 @@ fn check_ingress(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     let packet_bytes = u64::from(scenario.routed.packet_bytes);
     let buffer_bytes = ops.ingress.bytes;
     if buffer_bytes < packet_bytes {
-        let reason = format!("{buffer_bytes} bytes hold no packet of {packet_bytes}");
+        let reason = format!("{buffer_bytes} bytes are less than a packet of {packet_bytes} bytes");
         let place = if buffer_bytes == ops.rate_bps / 8 / BUFFERS_A_SECOND {
             "/ops/rate_bps"
         } else {
             "/ops/ingress/bytes"
         };
-        r.report(place.into(), reason, format!("room for at least {packet_bytes}"));
+        r.report(place.into(), reason, format!("at least {packet_bytes}"));
     }
     if ops.aggregation.is_some() && u64::from(ops.framing_bytes) > FRAME_OVERHEAD_BYTES {
-        let expected = format!("at most {FRAME_OVERHEAD_BYTES}, so that labels count");
+        let expected = format!("at most {FRAME_OVERHEAD_BYTES}, so that labels are counted");
         r.report(
             "/ops/framing_bytes".into(),
-            "a train has one label and several frames",
+            "a burst has one label for several frames",
             expected,
         );
     }
@@ -163,17 +167,17 @@ fn check_ingress(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     if ops.ingress.fair && ops.ingress.trains.is_none() {
         r.report(
             place("discipline"),
-            "trains of all classes may wait without end",
-            "'trains' beside it",
+            "fair queueing needs a limit on waiting bursts",
+            "'trains' too",
         );
     }
     if ops.ingress.fair && ops.aggregation.is_none() {
-        let reason = "no label is asked for by which a train could be told its turn";
-        r.report(place("discipline"), reason, "an aggregation");
+        let reason = "without aggregation no label requests carry finish tags";
+        r.report(place("discipline"), reason, "'aggregation' too");
     }
     if ops.ingress.trains.is_some() && ops.macroflows.is_some() {
-        let reason = "what macroflows hold back waits for no wavelength";
-        r.report(place("trains"), reason, "no such key beside macroflows");
+        let reason = "macroflow pacing does not queue for a wavelength";
+        r.report(place("trains"), reason, "no 'trains' with 'macroflows'");
     }
 }
 
@@ -188,8 +192,8 @@ fn check_guard(ops: &Ops, r: &mut Reader) {
     if ops.aggregation.is_some() && !ops.switches.is_empty() && ops.guard_ns == 0 && takes_nothing {
         r.report(
             "/ops/guard_ns".into(),
-            format!("a frame of {shortest} bytes takes less than 1 ns, and nothing is free behind a train"),
-            "1 or more with trains of several frames at this rate",
+            format!("a frame of {shortest} bytes takes less than 1 ns, so bursts are not separated"),
+            "at least 1 with multi-frame bursts at this rate",
         );
     }
 }
@@ -201,24 +205,24 @@ fn check_classes(ops: &Ops, r: &mut Reader) {
         if class.weight != 1.0 && !ops.ingress.fair {
             r.report(
                 place("weight"),
-                "classes share a wavelength in the order in which their trains come, and weights change nothing",
-                "'ingress: {discipline: fair, trains: 4}' and an aggregation, or no such key",
+                "weights have no effect: classes on a wavelength are served in arrival order",
+                "'ingress: {discipline: fair, trains: 4}' and 'aggregation', or no 'weight'",
             );
         }
         if !numbers.insert(class.class) {
             r.report(
                 place("class"),
-                format!("second class {}", class.class),
-                "a number of its own",
+                format!("duplicate class {}", class.class),
+                "a unique number",
             );
         }
         if class.wavelength >= ops.wavelengths {
-            let reason = format!("no wavelength {} for data", class.wavelength);
+            let reason = format!("unknown data wavelength {}", class.wavelength);
             r.report(place("wavelength"), reason, format!("below {}", ops.wavelengths));
         }
         if let Some(matches) = class.matches {
             if matched.contains(&matches) {
-                r.report(place("match"), "another class has it", "something of its own");
+                r.report(place("match"), "same match as another class", "a unique match");
             }
             matched.push(matches);
         }
@@ -239,25 +243,29 @@ fn check_share(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     };
     let place = |key: &str| format!("/ops/macroflows/{key}");
     if satisfied {
-        r.report(place("satisfied"), "no agent hears it", "no such key beside 'share'");
+        r.report(
+            place("satisfied"),
+            "no agent receives it",
+            "no 'satisfied' with 'share'",
+        );
     }
     if ops.target < 1.0 {
         r.report(
             "/ops/target".into(),
-            "no agent aims at it",
-            "no such key: 'capacity_bps' of 'share' says how much",
+            "no agent uses it with 'share'",
+            "no 'target': 'capacity_bps' of 'share' is the limit",
         );
     }
     let capacity_bps = share.capacity_bps;
     let line_bps = ops.rate_bps.saturating_mul(u64::from(ops.wavelengths));
     let most_bps = line_bps.min(MOST_SHARED_BPS);
     if capacity_bps > most_bps {
-        let reason = format!("{capacity_bps} b/s of an edge with {line_bps}");
+        let reason = format!("{capacity_bps} bit/s exceed the {line_bps} bit/s of an edge");
         r.report(place("share/capacity_bps"), reason, format!("at most {most_bps}"));
     }
     let bytes = |bps: u64| u128::from(bps) * u128::from(probes.period_ns) / 8_000_000_000;
     if bytes(capacity_bps) > u128::from(MOST_SHARED_BYTES) {
-        let reason = format!("{} bytes a period", bytes(capacity_bps));
+        let reason = format!("{} bytes per period", bytes(capacity_bps));
         r.report(
             place("share/capacity_bps"),
             reason,
@@ -267,7 +275,8 @@ fn check_share(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     let others = (ops.edges.len() as u64).saturating_sub(1) * u64::from(ops.class_count());
     let least_bps = others.saturating_mul(ops.floor_bps(scenario.routed.packet_bytes, &probes));
     if capacity_bps < least_bps {
-        let reason = format!("{others} macroflows of an edge may always send a packet a period, {least_bps} b/s");
+        let reason =
+            format!("the {others} macroflows of an edge may each send one packet per period, {least_bps} bit/s");
         r.report(place("share/capacity_bps"), reason, format!("at least {least_bps}"));
     }
 }
@@ -277,8 +286,8 @@ fn check_pace(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     if ops.macroflows.is_none() && ops.target < 1.0 {
         r.report(
             "/ops/target".into(),
-            "no edge paces by what agents tell",
-            "'probes' and 'macroflows' beside it",
+            "no edge paces traffic at the rates of agents",
+            "'probes' and 'macroflows' too",
         );
     }
     for (index, group) in scenario.routed.flows.iter().enumerate() {
@@ -286,8 +295,8 @@ fn check_pace(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
         if is_of_tcp && group.transport == Transport::Xcp {
             r.report(
                 format!("/flows/{index}/transport"),
-                "no output of optical packet switches tells hosts how fast they may send",
-                "a TCP; with 'macroflows' edges pace it by XCP's rule",
+                "optical packet switches send no rate feedback to hosts",
+                "a TCP variant; with 'macroflows' edges pace it at XCP rates",
             );
         }
     }
@@ -299,7 +308,7 @@ fn check_queues(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     // Numbers of ports are none of queues.
     let most = usize::from(SIGNALING_QUEUE) - MAX_CORES as usize;
     if edges * classes > most {
-        let reason = format!("{edges} edges with {classes} classes");
+        let reason = format!("{edges} edges times {classes} classes");
         r.report("/ops/classes".into(), reason, format!("at most {most} queues"));
         return;
     }
@@ -312,8 +321,8 @@ fn check_queues(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     }
     for (index, group) in scenario.routed.flows.iter().enumerate() {
         if matches!(group.source, Source::Web { .. }) {
-            let reason = "pages have no queues of their own";
-            r.report(format!("/flows/{index}"), reason, "another scheme, or no web");
+            let reason = "web pages have no separate queues";
+            r.report(format!("/flows/{index}"), reason, "another scheme, or no 'web' flows");
         }
     }
     let mut flows = vec![0usize; edges];
@@ -329,7 +338,7 @@ fn check_queues(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     for (index, flows) in flows.into_iter().enumerate() {
         if edges * classes + flows > most {
             let reason = format!("edge '{}' has {flows} flows", ops.edges[index].name);
-            let expected = format!("at most {most} queues, {} of them for edges", edges * classes);
+            let expected = format!("at most {most} queues, {} of which are for edges", edges * classes);
             r.report("/ops/aggregation/scheme".into(), reason, expected);
         }
     }
@@ -347,11 +356,11 @@ fn check_ways(ops: &Ops, r: &mut Reader) {
     let cut_off: Vec<String> = cut_off.map(|(name, _)| name.clone()).collect();
     if !cut_off.is_empty() {
         let reason = format!(
-            "the switches are not all linked: no way leads from '{}' to {}",
+            "disconnected switches: no path from '{}' to {}",
             ops.switches[0],
             shortened(&cut_off)
         );
-        let expected = "links by which each edge reaches each other one";
+        let expected = "links that connect all edges";
         r.report("/ops/links".into(), reason, expected);
         return;
     }
@@ -370,7 +379,7 @@ fn check_ways(ops: &Ops, r: &mut Reader) {
         r.report(
             "/ops/hops".into(),
             format!(
-                "a train from an edge at '{from}' has to reach {} switches and an edge at '{to}'",
+                "a burst from an edge at '{from}' crosses {} switches to an edge at '{to}'",
                 links + 1
             ),
             format!("at least {}", links + HOPS_BESIDE_LINKS),

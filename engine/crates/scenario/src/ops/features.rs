@@ -145,8 +145,8 @@ pub(crate) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], ra
             if is_none && r.optional(&fields, key).is_some() {
                 r.report(
                     fields.pointer(key),
-                    "each packet is a train",
-                    "no such key without a scheme",
+                    "without a scheme each packet is a burst",
+                    "no other key without a scheme",
                 );
             }
         }
@@ -240,11 +240,7 @@ fn class(r: &mut Reader, value: &Value, pointer: String) -> OpsClass {
 fn matches(r: &mut Reader, parent: &Fields, class: u8) -> Option<OpsMatch> {
     let value = if class == 0 {
         if r.optional(parent, "match").is_some() {
-            r.report(
-                parent.pointer("match"),
-                "class 0 is what no other class matches",
-                "no such key",
-            );
+            r.report(parent.pointer("match"), "class 0 is the default class", "no 'match'");
         }
         return None;
     } else {
@@ -260,7 +256,7 @@ fn matches(r: &mut Reader, parent: &Fields, class: u8) -> Option<OpsMatch> {
         _ => {
             r.report(
                 place,
-                "nothing to match, or two",
+                "none or two criteria",
                 "either 'dscp' or 'acknowledgements: true'",
             );
             None
@@ -276,7 +272,7 @@ pub(super) fn macroflows(r: &mut Reader, parent: &Fields, probes: Option<Probes>
         Some(_) => {
             r.report(
                 parent.pointer("macroflows"),
-                "no such macroflows",
+                "unknown macroflow mode",
                 "none, pair, or a mapping",
             );
             return None;
@@ -292,8 +288,8 @@ pub(super) fn macroflows(r: &mut Reader, parent: &Fields, probes: Option<Probes>
     if probes.is_none() {
         r.report(
             parent.pointer("macroflows"),
-            "nothing tells their rates",
-            "'probes' beside it",
+            "without probes macroflows receive no rates",
+            "'probes' too",
         );
     }
     Some(found)

@@ -16,7 +16,7 @@ pub(crate) fn notes(scenario: &Scenario, r: &mut Reader) {
     if (1..packet_bytes).contains(&ops.ram_bytes) {
         r.report(
             "/ops/ram_bytes".into(),
-            format!("less than a packet of {packet_bytes} bytes: few trains find so little before them"),
+            format!("less than a packet of {packet_bytes} bytes: few bursts can be buffered"),
             format!("{packet_bytes} or more, or 0 for none"),
         );
     }
@@ -24,8 +24,8 @@ pub(crate) fn notes(scenario: &Scenario, r: &mut Reader) {
     if is_by_class(ops) && ops.classes.iter().all(|class| class.class == 0) {
         r.report(
             "/ops/aggregation/scheme".into(),
-            "all packets are of class 0, so that trains are those of 'full'",
-            "'classes' beside it",
+            "all packets are in class 0: same bursts as scheme 'full'",
+            "'classes' too",
         );
     }
     classes(scenario, ops, r);
@@ -36,7 +36,7 @@ pub(crate) fn notes(scenario: &Scenario, r: &mut Reader) {
         if is_of_messages(faults.kind) && ops.probes.is_none() {
             r.report(
                 format!("/faults/{index}/kind"),
-                "probes are the messages of this network, and there are none",
+                "no messages to affect: this network sends only probes, and none are configured",
                 "'probes' under 'ops'",
             );
         }
@@ -52,13 +52,13 @@ fn classes(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
         match class.matches {
             Some(OpsMatch::Dscp(dscp)) if flows.iter().all(|flow| flow.dscp != dscp) => r.report(
                 place,
-                format!("no flow of the scenario has DSCP {dscp}"),
-                format!("a flow with 'dscp: {dscp}', unless hosts send of their own"),
+                format!("no flow in this scenario has DSCP {dscp}"),
+                format!("a flow with 'dscp: {dscp}', unless hosts generate other traffic"),
             ),
             Some(OpsMatch::Acknowledgements) if !flows.iter().any(|flow| is_tcp(&flow.source)) => r.report(
                 place,
-                "no flow of the scenario is of TCP",
-                "one that is, unless hosts send of their own",
+                "no TCP flow in this scenario",
+                "a TCP flow, unless hosts generate other traffic",
             ),
             _ => {}
         }
@@ -77,7 +77,7 @@ fn probes(ops: &Ops, r: &mut Reader) {
     if needed_bps > u128::from(probes.rate_bps) {
         r.report(
             "/ops/probes/rate_bps".into(),
-            format!("less than the probes and replies of an edge's {macroflows} macroflows take in each period, so that most come too late"),
+            format!("too low for the probes and replies of the {macroflows} macroflows of an edge in a period: most arrive late"),
             format!("at least {needed_bps}, or a longer period"),
         );
     }
@@ -85,9 +85,7 @@ fn probes(ops: &Ops, r: &mut Reader) {
     if probes.period_ns <= round_trip_ns {
         r.report(
             "/ops/probes/period_ns".into(),
-            format!(
-                "some edges are {round_trip_ns} ns there and back apart, so that no answer of theirs comes in time"
-            ),
+            format!("round-trip time between edges reaches {round_trip_ns} ns: those replies never arrive in time"),
             format!("more than {round_trip_ns}"),
         );
     }
@@ -147,8 +145,8 @@ fn wavelengths(ops: &Ops, r: &mut Reader) {
     let (many, unused) = (unused.len() > 1, unused.join(", "));
     let called = if many { "wavelengths" } else { "wavelength" };
     let reason = match ops.conversion {
-        true => format!("edges send nothing on {called} {unused}: only what switches convert is there"),
-        false => format!("edges send nothing on {called} {unused}"),
+        true => format!("edges do not send on {called} {unused}: only converted bursts use it"),
+        false => format!("edges do not send on {called} {unused}"),
     };
     r.report("/ops/wavelengths".into(), reason, "'classes' with a 'wavelength' each");
 }

@@ -107,7 +107,7 @@ fn switch(r: &mut Reader, switches: &[String], fields: &Fields, key: &str) -> u1
 pub(super) fn edge_number(r: &mut Reader, edges: &[OpsEdge], value: &Value, pointer: String) -> Option<u16> {
     let found = edges.iter().position(|edge| Some(edge.name.as_str()) == value.as_str());
     if found.is_none() {
-        r.report(pointer, "there is no such edge", "the name of an edge");
+        r.report(pointer, "unknown edge", "the name of an edge");
     }
     found.map(|number| number as u16)
 }
@@ -161,7 +161,7 @@ fn length(r: &mut Reader, fields: &Fields, place: String) -> u64 {
     let km = r.optional_integer(fields, "km", KM);
     let delay_ns = r.optional_integer(fields, "delay_ns", DELAY_NS);
     if km.is_some() == delay_ns.is_some() {
-        r.report(place, "no length or two", "either 'km' or 'delay_ns'");
+        r.report(place, "none or two of 'km' and 'delay_ns'", "exactly one of them");
     }
     delay_ns.or(km.map(|km| km * NS_PER_KM)).unwrap_or(0)
 }
@@ -194,7 +194,7 @@ fn loss(r: &mut Reader, parent: &Fields) -> [f64; 2] {
     for (loss, (value, pointer)) in both.iter_mut().zip(r.list(parent, "loss", 2..=2)) {
         match value.as_f64() {
             Some(number) if (0.0..=1.0).contains(&number) => *loss = number,
-            _ => r.report(pointer, "no probability", "a number from 0 to 1"),
+            _ => r.report(pointer, "not a probability", "a number from 0 to 1"),
         }
     }
     both
@@ -210,16 +210,12 @@ fn delay_process(r: &mut Reader, parent: &Fields) -> Option<DelayProcess> {
             Some(ms) if HOLD_MS.contains(&ms) => *hold = ms * NS_PER_MS,
             _ => {
                 let expected = format!("an integer from {} to {}", HOLD_MS.start(), HOLD_MS.end());
-                r.report(pointer, "no such time", expected);
+                r.report(pointer, "invalid time", expected);
             }
         }
     }
     if hold_ns[0] > hold_ns[1] {
-        r.report(
-            fields.pointer("hold_ms"),
-            "it ends before it begins",
-            "the shorter time first",
-        );
+        r.report(fields.pointer("hold_ms"), "empty range", "[shortest, longest]");
     }
     let mut number = |key: &str| {
         if r.required(&fields, key).is_none() {
@@ -232,8 +228,8 @@ fn delay_process(r: &mut Reader, parent: &Fields) -> Option<DelayProcess> {
     if (mean_ms + deviation_ms) * (NS_PER_MS as f64) < 1.0 {
         r.report(
             place,
-            "no nanosecond is likely to be drawn",
-            "a mean and a deviation of 0.000001 or more together",
+            "delay distribution is below 1 ns",
+            "mean_ms plus deviation_ms of at least 0.000001",
         );
     }
     Some(DelayProcess {
@@ -256,7 +252,7 @@ fn edges(r: &mut Reader, switches: &[String], parent: &Fields) -> Vec<OpsEdge> {
     let count = each * switches.len();
     if !EDGES.contains(&count) {
         let expected = format!("from {} to {}", EDGES.start(), EDGES.end());
-        r.report(fields.pointer("each"), format!("{count} edges in all"), expected);
+        r.report(fields.pointer("each"), format!("{count} edges in total"), expected);
         return Vec::new();
     }
     let edge = |number: usize| OpsEdge {
@@ -302,7 +298,7 @@ fn deflections(r: &mut Reader, fields: &Fields) -> u8 {
             Some(number @ 0..=254) => number as u8,
             _ => {
                 let expected = "none, unlimited, or an integer from 0 to 254";
-                r.report(fields.pointer("deflections"), "no such number", expected);
+                r.report(fields.pointer("deflections"), "invalid value", expected);
                 0
             }
         },

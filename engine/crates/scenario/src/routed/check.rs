@@ -58,14 +58,14 @@ fn lambda(scenario: &Scenario, r: &mut Reader) {
         .clone()
         .find(|flow| !is_routers(flow.from) || !is_routers(flow.to));
     if let Some(flow) = elsewhere {
-        let reason = format!("'{}' is a session of hosts that no router has", flow.name);
+        let reason = format!("session '{}' is not between hosts at routers", flow.name);
         r.report(
             "/controller/lambda".into(),
             reason,
-            "sessions of GTP between hosts of routers",
+            "GTP sessions between hosts at routers",
         );
     } else if !(1..=MAX_SESSIONS).contains(&count) {
-        let reason = format!("{count} sessions of GTP");
+        let reason = format!("{count} GTP sessions");
         r.report("/controller/lambda".into(), reason, format!("1 to {MAX_SESSIONS}"));
     }
 }
@@ -81,8 +81,8 @@ fn unique<'a>(r: &mut Reader, list: &str, names: impl Iterator<Item = &'a String
         if !seen.insert(name) {
             r.report(
                 format!("{list}/{index}{key}"),
-                format!("second '{name}'"),
-                "a name of its own",
+                format!("duplicate name '{name}'"),
+                "a unique name",
             );
         }
     }
@@ -94,11 +94,11 @@ fn links(scenario: &Scenario, r: &mut Reader) {
         let place = format!("/links/{index}/to");
         if link.from == link.to {
             let reason = format!("a link from '{}' to itself", scenario.node_name(link.to));
-            r.report(place, reason, "another end");
+            r.report(place, reason, "two different nodes");
         } else if !ends.insert((link.from, link.to)) {
             let ends = [link.from, link.to].map(|end| scenario.node_name(end));
-            let reason = format!("second link from '{}' to '{}'", ends[0], ends[1]);
-            r.report(place, reason, "one link");
+            let reason = format!("duplicate link from '{}' to '{}'", ends[0], ends[1]);
+            r.report(place, reason, "at most one per direction");
         }
     }
     for (index, link) in scenario.routed.links.iter().enumerate() {
@@ -108,7 +108,7 @@ fn links(scenario: &Scenario, r: &mut Reader) {
                 && usize::from(edge) >= scenario.edges.len()
             {
                 let last = scenario.edges.len() - 1;
-                let reason = format!("there is no edge {edge}");
+                let reason = format!("unknown edge {edge}");
                 r.report(place(key), reason, format!("a router, or an edge from 0 to {last}"));
             }
         }
@@ -117,12 +117,12 @@ fn links(scenario: &Scenario, r: &mut Reader) {
                 r.report(place("to"), "a link between two edges", "fibres to a core, or a router");
             }
             (Device::Edge(edge), _) if link.xcp_bps.is_some() => {
-                let reason = format!("edge {edge} has XCP before its fibres only");
+                let reason = format!("edge {edge} supports XCP only on its fibres");
                 r.report(place("xcp_bps"), reason, "no 'xcp_bps'");
             }
             (Device::Edge(_), _) | (_, Device::Edge(_)) if !ends.contains(&(link.to, link.from)) => {
-                let reason = format!("nothing leads back from '{}'", scenario.node_name(link.to));
-                r.report(place("to"), reason, "a link the other way");
+                let reason = format!("no reverse link from '{}'", scenario.node_name(link.to));
+                r.report(place("to"), reason, "a link in each direction");
             }
             _ => {}
         }
@@ -141,7 +141,7 @@ fn buffers(scenario: &Scenario, r: &mut Reader) {
         if let Buffer::Bytes(bytes) = buffer
             && bytes < packet_bytes
         {
-            let reason = format!("{bytes} bytes hold no packet of {packet_bytes}");
+            let reason = format!("{bytes} bytes are less than a packet of {packet_bytes} bytes");
             r.report(place, reason, format!("at least {packet_bytes}"));
         }
     }
@@ -183,7 +183,7 @@ fn ports(scenario: &Scenario, r: &mut Reader) {
             r.report(
                 format!("/edges/{index}/hosts"),
                 reason,
-                format!("at most {most} together"),
+                format!("at most {most} in total"),
             );
         }
     }
@@ -198,11 +198,11 @@ fn routes(scenario: &Scenario, r: &mut Reader) {
     let hosts = (scenario.host_count() - scenario.edge_host_count() + of_edges) as u64;
     let (most, routers) = (*limits::ROUTES.end(), routed.routers.len() as u64);
     if hosts > most {
-        let reason = format!("{hosts} hosts, with those of edges that routers reach");
+        let reason = format!("{hosts} hosts, including those at edges that routers reach");
         r.report(groups(scenario).into(), reason, format!("at most {most}"));
     } else if hosts * routers > *limits::ROUTES_OF_ALL.end() {
         let reason = format!("{routers} routers with routes to {hosts} hosts");
-        let expected = format!("at most {} routes in all", limits::ROUTES_OF_ALL.end());
+        let expected = format!("at most {} routes in total", limits::ROUTES_OF_ALL.end());
         r.report("/routers".into(), reason, expected);
     }
 }
@@ -211,7 +211,7 @@ fn routes(scenario: &Scenario, r: &mut Reader) {
 fn packets(scenario: &Scenario, r: &mut Reader) {
     let mtu = scenario.hosts.mtu;
     if scenario.has_star() && scenario.routed.packet_bytes > mtu {
-        let reason = format!("packets larger than the star's MTU of {mtu}");
+        let reason = format!("packets exceed the star's MTU of {mtu}");
         r.report("/packet_bytes".into(), reason, format!("at most {mtu}"));
     }
 }
@@ -229,13 +229,13 @@ fn borders(scenario: &Scenario, r: &mut Reader) {
             .collect();
         if edges > 0 && reached.len() > 1 {
             let reason = format!(
-                "from router '{name}' links lead, perhaps through other routers, to {}",
+                "router '{name}' is connected, directly or through other routers, to {}",
                 reached.join(" and ")
             );
             r.report(
                 format!("/routers/{index}"),
                 reason,
-                "one edge for all routers that are linked: a star knows one for each host",
+                "one edge per group of connected routers, since a star routes each host to one edge",
             );
         }
     }
@@ -251,8 +251,8 @@ fn flows(scenario: &Scenario, r: &mut Reader) {
         let mut all_there = true;
         for (key, end) in ends {
             if !is_there(scenario, end) {
-                let expected = format!("the name of a group of {list}, or an edge's hosts, 'edgeN' or 'hE_K'");
-                r.report(format!("{place}/{key}"), "there are no such hosts", expected);
+                let expected = format!("the name of a group in {list}, or hosts of an edge ('edgeN' or 'hE_K')");
+                r.report(format!("{place}/{key}"), "unknown hosts", expected);
                 all_there = false;
             }
         }
@@ -260,7 +260,7 @@ fn flows(scenario: &Scenario, r: &mut Reader) {
             continue;
         }
         if flow.packet_bytes > scenario.routed.packet_bytes {
-            let reason = format!("{} bytes, more than the largest packet", flow.packet_bytes);
+            let reason = format!("{} bytes exceed the largest packet", flow.packet_bytes);
             let expected = format!("at most {}", scenario.routed.packet_bytes);
             r.report(format!("{place}/packet_bytes"), reason, expected);
         }
@@ -280,22 +280,22 @@ fn flows(scenario: &Scenario, r: &mut Reader) {
             r.report(
                 format!("{place}/to"),
                 "a flow between hosts of one edge",
-                "hosts elsewhere",
+                "hosts at another edge",
             );
         } else if from != to {
             let reason = format!("'{}' has {from} hosts and '{}' {to}", names[0], names[1]);
-            r.report(format!("{place}/to"), reason, "as many");
+            r.report(format!("{place}/to"), reason, "groups of equal size");
         }
         for [here, there] in [at, [at[1], at[0]]] {
             if !scenario.leads(&next_hops, here, there) {
                 let (here, there) = (scenario.node_name(here), scenario.node_name(there));
-                let reason = format!("no links lead from '{here}' to '{there}'");
-                r.report(format!("{place}/to"), reason, "a path in both directions");
+                let reason = format!("no path from '{here}' to '{there}'");
+                r.report(format!("{place}/to"), reason, "paths in both directions");
             }
         }
         let all_begun_ms = flow.start_ms + flow.spread_ms;
         if flow.stop_ms.is_some_and(|stop_ms| stop_ms <= all_begun_ms) {
-            let reason = format!("flows begin until {all_begun_ms} ms");
+            let reason = format!("flows start until {all_begun_ms} ms");
             r.report(
                 format!("{place}/stop_ms"),
                 reason,
@@ -303,7 +303,7 @@ fn flows(scenario: &Scenario, r: &mut Reader) {
             );
         }
         if flow.start_ms >= duration_ms {
-            let reason = format!("at {} ms the run is over", flow.start_ms);
+            let reason = format!("{} ms is after the end of the run", flow.start_ms);
             r.report(format!("{place}/start_ms"), reason, format!("less than {duration_ms}"));
         }
     }
@@ -335,13 +335,13 @@ fn changes(scenario: &Scenario, r: &mut Reader) {
     }
     let times: u64 = changes.iter().map(|change| times(change) * links(change.what)).sum();
     if times > MAX_CHANGES {
-        let reason = format!("{times} changes, those of a group counted for each of its hosts");
+        let reason = format!("{times} changes, counted per host of a group");
         r.report("/changes".into(), reason, format!("at most {MAX_CHANGES}"));
     }
     for (index, change) in changes.iter().enumerate() {
         let place = format!("/changes/{index}");
         if change.at_ms >= duration_ms {
-            let reason = format!("at {} ms the run is over", change.at_ms);
+            let reason = format!("{} ms is after the end of the run", change.at_ms);
             r.report(format!("{place}/at_ms"), reason, format!("less than {duration_ms}"));
         }
         if let Changed::Link {
@@ -349,7 +349,7 @@ fn changes(scenario: &Scenario, r: &mut Reader) {
         } = change.what
             && scenario.routed.links[link].xcp_bps.is_none()
         {
-            let reason = format!("link '{}' has no XCP", scenario.routed.links[link].name);
+            let reason = format!("link '{}' does not use XCP", scenario.routed.links[link].name);
             r.report(format!("{place}/xcp_bps"), reason, "a link with 'xcp_bps'");
         }
     }

@@ -72,7 +72,7 @@ pub(super) fn host(r: &mut Reader, parent: &Fields, rate_bps: u64) -> GtpHost {
     if capacity_bps > rate_bps {
         r.report(
             fields.pointer("capacity_bps"),
-            format!("{capacity_bps} b/s of a link of {rate_bps}"),
+            format!("{capacity_bps} bit/s exceed the {rate_bps} bit/s of the link"),
             format!("at most {rate_bps}"),
         );
     }

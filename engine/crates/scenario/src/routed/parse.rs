@@ -42,7 +42,7 @@ impl Names<'_> {
     /// The index of the thing that `key` names; 0 if there is none, which is reported.
     fn find(&self, r: &mut Reader, fields: &Fields, key: &str) -> usize {
         let expected = match self.names {
-            [] => format!("the name of {} {}, and there is none", self.article(), self.what),
+            [] => format!("the name of {} {} (none defined)", self.article(), self.what),
             names => format!("the name of {} {}: {}", self.article(), self.what, shortened(names)),
         };
         let position = |name: &str| self.names.iter().position(|known| known == name);
@@ -159,8 +159,8 @@ fn buffer(r: &mut Reader, parent: &Fields) -> Buffer {
         _ => {
             r.report(
                 parent.pointer("buffer"),
-                "no limit or two",
-                "either 'packets' or 'bytes'",
+                "none or two of 'packets' and 'bytes'",
+                "exactly one of them",
             );
             least
         }
@@ -366,11 +366,11 @@ fn change(
             .filter(|(_, names)| !names.names.is_empty())
             .map(|(key, _)| key);
         let expected = format!("one of the keys {}", there_are.collect::<Vec<_>>().join(", "));
-        r.report(pointer.clone(), "nothing says what changes", expected);
+        r.report(pointer.clone(), "change without a target", expected);
     } else if !effects[1..].iter().any(|key| r.optional(&fields, key).is_some()) {
         r.report(
             pointer.clone(),
-            "nothing changes",
+            "change without effect",
             format!("at least one of {}", effects[1..].join(", ")),
         );
     }
@@ -380,7 +380,7 @@ fn change(
                 true => {
                     r.report(
                         fields.pointer("link"),
-                        "this network has no links, but spans",
+                        "this network has spans, not links",
                         "the key 'span'",
                     );
                     0

@@ -58,8 +58,8 @@ pub(super) fn tcp(r: &mut Reader, parent: &Fields, transport: Transport, sack: b
         if transport == Transport::Xcp || !sack {
             r.report(
                 parent.pointer("tcp"),
-                "Linux has no XCP, and SACK with all others",
-                "cubic, or reno or newreno with 'sack: true' beside it",
+                "Linux has no XCP and always uses SACK",
+                "cubic, or reno or newreno with 'sack: true'",
             );
         }
         return Tcp::LINUX;
@@ -95,14 +95,14 @@ pub(super) fn tcp(r: &mut Reader, parent: &Fields, transport: Transport, sack: b
         r.report(
             fields.pointer("rack"),
             "RACK without SACK",
-            "'sack: true' beside it, which reno and newreno have only if it is given",
+            "'sack: true' too, which reno and newreno do not have by default",
         );
     }
     if tcp.initial_ssthresh.is_some() && transport == Transport::Xcp {
         r.report(
             fields.pointer("initial_ssthresh"),
             "xcp has no slow start",
-            "another transport, or no threshold",
+            "another transport, or no 'initial_ssthresh'",
         );
     }
     tcp

@@ -40,11 +40,11 @@ impl Emulation<'_> {
         }
         self.check_switches()?;
         if running.fabric.has_ended() {
-            return Err("the fabric's thread has ended".into());
+            return Err("emulator: thread ended".into());
         }
         match heard {
             Err(RecvTimeoutError::Timeout) => Ok(false),
-            Err(RecvTimeoutError::Disconnected) => Err("nobody is left to listen to".into()),
+            Err(RecvTimeoutError::Disconnected) => Err("emulator: no event source left".into()),
             Ok(Heard::Signal) => {
                 self.interrupted = true;
                 Ok(false)
@@ -78,10 +78,10 @@ impl Emulation<'_> {
                 Ok(false)
             }
             Ok(Heard::Hosts(ChildEvent::Line(event))) if event["event"] == "vanished" => {
-                Err(format!("host {} has vanished", event["host"].as_str().unwrap_or("?")).into())
+                Err(format!("host {}: process ended", event["host"].as_str().unwrap_or("?")).into())
             }
             Ok(Heard::Hosts(ChildEvent::Line(event))) => Ok(self.host_event(running, &event)),
-            Ok(Heard::Hosts(ChildEvent::Closed)) => Err("the host agent has ended".into()),
+            Ok(Heard::Hosts(ChildEvent::Closed)) => Err("hosts: agent ended".into()),
         }
     }
 
@@ -141,7 +141,7 @@ impl Emulation<'_> {
         }
         if self.calls.is_calling() {
             self.failures
-                .push("the controller has not answered what it was told last".to_owned());
+                .push("controller: no answer to the last request".to_owned());
         }
     }
 
@@ -161,10 +161,10 @@ impl Emulation<'_> {
     fn restart_controller(&mut self, running: &mut Running) -> Result<(), RunError> {
         self.restarts += 1;
         if self.restarts > MAX_RESTARTS {
-            return Err(format!("the controller has ended {} times", self.restarts).into());
+            return Err(format!("controller: exited {} times", self.restarts).into());
         }
         self.notes.push(format!(
-            "the controller ended by itself at {:.1} s and was started again",
+            "controller: exited at {:.1} s: restarted",
             running.fabric.now_ns() as f64 / 1e9
         ));
         self.calls.reach(None);
@@ -230,10 +230,8 @@ impl Emulation<'_> {
                     }
                 }
                 if kind == "file" && event["intact"] != true {
-                    self.failures.push(format!(
-                        "the file from {} to {} did not arrive intact",
-                        event["from"], event["to"]
-                    ));
+                    self.failures
+                        .push(format!("file from {} to {}: corrupted", event["from"], event["to"]));
                 }
             }
             Some("error") => self.failures.push(format!(

@@ -35,7 +35,7 @@ impl Emulation<'_> {
         let rest = self
             .calls
             .rest()
-            .ok_or_else(|| "controller: nobody answered when the run ended: what it did is not known".to_owned())?;
+            .ok_or_else(|| "controller: not responding at the end of the run: no statistics".to_owned())?;
         rest.statistics(plan.statistics).map_err(|error| error.to_string())
     }
 
@@ -91,17 +91,15 @@ impl Emulation<'_> {
             phase.end_ns = now_ns;
         }
         if unreadable > 0 {
-            self.notes.push(format!(
-                "{unreadable} times hosts sent what a port does not take as frames"
-            ));
+            self.notes
+                .push(format!("hosts: {unreadable} invalid frames from hosts"));
         }
         if refused > 0 {
             self.notes
-                .push(format!("the kernel did not take {refused} frames for hosts"));
+                .push(format!("hosts: {refused} frames for hosts rejected by the kernel"));
         }
         if let Some(error) = not_realtime {
-            self.notes
-                .push(format!("no real-time priority for the fabric: {error}"));
+            self.notes.push(format!("emulator: no real-time priority: {error}"));
         }
         let scenario = &self.network.scenario;
         let (begun, over) = (running.phases.len(), phase_bytes.len());

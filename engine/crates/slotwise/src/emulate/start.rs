@@ -14,7 +14,7 @@ use slotwise_p4runtime::{DeviceHub, Server, ServerConfig};
 use slotwise_reproduce::routed::RoutedRecorder;
 use slotwise_scenario::Device;
 
-use super::{Emulation, Heard, PATIENCE, Running, VIEW_PERIOD};
+use super::{CONTROLLER, Emulation, HOSTS, Heard, PATIENCE, Running, VIEW_PERIOD};
 use crate::bmv2::Bmv2;
 use crate::child::{ChildEvent, JsonChild};
 use crate::controller::{self, CONTROL_PRIORITY, Clock};
@@ -45,7 +45,9 @@ impl Emulation<'_> {
             self.network.scenario.frame.slot_ns,
             self.network.recorder(&fabric, hosts.is_some()),
         );
-        self.controller_plan = Some(self.network.controller(&fabric, self.bmv2_program.is_some()));
+        let mut plan = self.network.controller(&fabric, self.bmv2_program.is_some());
+        plan.log_level = self.args.log_level();
+        self.controller_plan = Some(plan);
         self.choices = self.network.plan(&fabric).choices;
         let (server, fabric, controller) = match self.bmv2_program.clone() {
             None => {
@@ -137,7 +139,7 @@ impl Emulation<'_> {
 
     /// Says where the switches are, and waits until someone has given each its program, and each router a route.
     fn await_programs(&mut self, fabric: &Fabric) -> Result<(), RunError> {
-        say!("waiting for a controller; P4Runtime is at");
+        say!("waiting for a controller; P4Runtime at");
         for (id, server) in &self.addresses.own {
             say!("  device {id}: {server}");
         }
@@ -153,10 +155,10 @@ impl Emulation<'_> {
     fn start_controller(&mut self) -> Result<JsonChild, RunError> {
         say!("starting the controller ...");
         let controller = self.spawn_controller()?;
-        let ready = self.await_event("controller", "ready")?;
+        let ready = self.await_event(CONTROLLER, "ready")?;
         self.controller_event(0, &ready)?;
         if let Some(rest) = self.calls.rest() {
-            say!("the controller's REST server is at http://{rest}/slotwise/v1/");
+            say!("controller: REST API at http://{rest}/slotwise/v1/");
         }
         Ok(controller)
     }
@@ -167,7 +169,7 @@ impl Emulation<'_> {
             self.home,
             self.controller_plan
                 .as_ref()
-                .expect("the fabric is there before its controller"),
+                .expect("the network exists before its controller"),
             &self.addresses,
             (Clock::Wall, Stdio::inherit()),
             self.directory,
@@ -182,7 +184,7 @@ impl Emulation<'_> {
         loop {
             self.wait_for_others()?;
             if fabric.has_ended() {
-                return Err("the fabric's thread has ended".into());
+                return Err("emulator: thread ended".into());
             }
             has_schedule |= fabric
                 .frames()
@@ -197,7 +199,7 @@ impl Emulation<'_> {
     fn wait_for_others(&mut self) -> Result<(), RunError> {
         match self.heard.recv_timeout(VIEW_PERIOD) {
             Ok(Heard::Signal) => return Err("interrupted".into()),
-            Ok(Heard::Hosts(ChildEvent::Closed)) => return Err("the host agent has ended".into()),
+            Ok(Heard::Hosts(ChildEvent::Closed)) => return Err("hosts: agent ended".into()),
             _ => {}
         }
         self.check_switches()
@@ -217,9 +219,9 @@ impl Emulation<'_> {
             };
             let event = match (heard, who) {
                 (Heard::Signal, _) => return Err("interrupted".into()),
-                (Heard::Hosts(event), "hosts") | (Heard::Controller(event), "controller") => event,
+                (Heard::Hosts(event), HOSTS) | (Heard::Controller(event), CONTROLLER) => event,
                 (Heard::Hosts(ChildEvent::Closed), _) => {
-                    return Err("hosts: ended while the controller was starting".into());
+                    return Err("hosts: agent ended while the controller was starting".into());
                 }
                 _ => continue,
             };

@@ -526,12 +526,12 @@ mod tests {
             node.get(now_ns, channel, "file").unwrap();
         };
         let cases: [(Taking, Box<dyn Fn(&mut FileNode, u64, u32)>, &str); 3] = [
-            (Taking::Nothing, Box::new(ask), "there is no such file"),
+            (Taking::Nothing, Box::new(ask), "no such file"),
             (Taking::Nothing, Box::new(World::offer(10)), "it takes no files"),
             (
                 Taking::Files { max_bytes: 9 },
                 Box::new(World::offer(10)),
-                "the file is longer than what it takes",
+                "file exceeds the size limit of the receiver (--max-bytes)",
             ),
         ];
         for (taking, ask, reason) in cases {
@@ -542,7 +542,7 @@ mod tests {
             let (reports, _) = world.told();
             let [report] = &reports[..] else { panic!("{reports:?}") };
             let said = report["error"].as_str().unwrap();
-            assert!(said.starts_with(&format!("refused: {reason}")), "{said}");
+            assert!(said.starts_with(&format!("rejected: {reason}")), "{said}");
             assert!(report["role"] == "none" && report["file"] == "file" && report["peer"] == "10.0.0.2:1");
             assert_eq!(report["goodput_bps"], 0);
         }
@@ -557,7 +557,7 @@ mod tests {
                     world.now_ns += 2_000_000_000;
                     world.node.handle_timeout(world.now_ns);
                 },
-                "nothing more was heard of the other end",
+                "no response from the peer",
                 &[Said::Something],
             ),
             (
@@ -565,12 +565,12 @@ mod tests {
                     world.other.leave();
                     world.step(|_, _, _| ());
                 },
-                "the other end was stopped",
+                "peer stopped",
                 &[Said::Close],
             ),
             (
                 |world| world.desk.stop(world.now_ns, &mut world.node),
-                "this end was stopped",
+                "stopped here",
                 &[],
             ),
         ];
@@ -589,12 +589,13 @@ mod tests {
             world.events();
             let (reports, lost) = world.told();
             let [report] = &reports[..] else { panic!("{reports:?}") };
-            assert_eq!(report["error"], format!("cut off: {reason}"));
+            assert_eq!(report["error"], format!("interrupted: {reason}"));
             assert!(
                 report["role"] == "receive" && report["packets"].as_u64() > Some(50),
                 "{report}"
             );
-            assert!(report["ok"] == false && lost == said, "{lost:?}");
+            assert_eq!(report["ok"], false);
+            assert_eq!(lost, said);
         }
     }
 }

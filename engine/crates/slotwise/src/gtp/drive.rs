@@ -196,7 +196,7 @@ impl Drive {
         self.without_room = without_room;
         if new > 0 {
             note!(
-                "slotwise gtp: no room for {new} handshakes: {MAX_CHANNELS} channels are in use, or too many begin at once"
+                "slotwise gtp: {new} handshakes rejected: {MAX_CHANNELS} channels in use, or too many concurrent handshakes"
             );
         }
     }
@@ -211,7 +211,7 @@ impl Drive {
             });
         if self.shows && count > 0 {
             let mbps = done.saturating_sub(before) as f64 * 8e3 / (now_ns - then_ns) as f64;
-            note!("slotwise gtp: {done} of {all} bytes of {count} files, {mbps:.0} Mb/s");
+            note!("slotwise gtp: {done} of {all} bytes in {count} files, {mbps:.0} Mb/s");
         }
         (now_ns, done)
     }

@@ -35,23 +35,27 @@ const UNAUTHORIZED: u16 = 401;
 // Where a rate comes from that is not said. No text of its own: it would be that of the command which it is a part of.
 #[derive(Debug, clap::Args)]
 pub struct GrantArgs {
-    /// Where the controller's `lambda` is (http://HOST:PORT/slotwise/v1/apps/lambda): what it grants --session is what all transfers of one
-    /// direction share at this host, and follows it
+    /// URL of the controller's `lambda` application, which grants the capacity
+    ///
+    /// http://HOST:PORT/slotwise/v1/apps/lambda. The rate granted to --session, shared by all transfers per direction
+    /// at this host, is followed as it changes.
     #[arg(long, value_name = "URL", requires = "session", conflicts_with = "rate_bps")]
     pub granted_by: Option<String>,
-    /// The session that is granted it
+    /// Session that receives the grant
     #[arg(long, value_name = "NAME", requires = "granted_by")]
     session: Option<String>,
-    /// The session joins as one from this node to --sink when the command begins, and leaves when it ends, or a while after it was killed
+    /// Join the session from this node to --sink at the start; leave at the end
+    ///
+    /// A killed command leaves when its lease expires.
     #[arg(long, value_name = "NODE", requires = "sink", requires = "granted_by")]
     source: Option<String>,
-    /// The node that takes what the session sends
+    /// Sink node of the session
     #[arg(long, value_name = "NODE", requires = "source")]
     sink: Option<String>,
-    /// File with the token that the controller's `rest.token_file` has
+    /// File with the token of the controller's `rest.token_file`
     #[arg(long, value_name = "FILE", requires = "granted_by")]
     token_file: Option<PathBuf>,
-    /// File (PEM) with the certificate of who signed the controller's: for https
+    /// CA certificate (PEM) that signed the controller's; for https
     #[arg(long, value_name = "FILE", requires = "granted_by")]
     ca: Option<PathBuf>,
 }
@@ -94,17 +98,17 @@ impl Lambda {
             return Ok(None);
         };
         let url = url.trim_end_matches('/').to_owned();
-        let place: Uri = url.parse().map_err(|_| no_controller(&url, "is no URL".into()))?;
+        let place: Uri = url.parse().map_err(|_| no_controller(&url, "invalid URL".into()))?;
         let token = args.token_file.as_deref().map(read_token).transpose()?;
         let mut tls =
             TlsConfig::builder().unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
         match (place.scheme_str(), &args.ca) {
             (Some("https"), Some(ca)) => tls = tls.root_certs(read_authorities(ca)?),
             (Some("https"), None) => return Err(GtpError::NoAuthority(url)),
-            (Some("http"), Some(_)) => return Err(no_controller(&url, "--ca is for https".into())),
+            (Some("http"), Some(_)) => return Err(no_controller(&url, "--ca needs https".into())),
             (Some("http"), None) if token.is_some() && !is_here(&place) => return Err(GtpError::TokenInClear(url)),
             (Some("http"), None) => {}
-            _ => return Err(no_controller(&url, "is neither http nor https".into())),
+            _ => return Err(no_controller(&url, "unsupported scheme".into())),
         }
         let config = http::direct(PATIENCE)
             .http_status_as_error(false)
@@ -187,7 +191,7 @@ impl Lambda {
             }
             detail => Err(no_controller(
                 &self.url,
-                detail.unwrap_or_else(|| format!("answered {status}")),
+                detail.unwrap_or_else(|| format!("status {status}")),
             )),
         }
     }
@@ -260,7 +264,7 @@ fn read_authorities(path: &Path) -> Result<RootCerts, GtpError> {
     };
     let bytes = read_bounded(path, open_regular(path)?, MAX_CA_BYTES)?;
     if bytes.len() as u64 > MAX_CA_BYTES {
-        return Err(refused("has more bytes"));
+        return Err(refused("too large"));
     }
     let certificates: Vec<_> = parse_pem(&bytes)
         .filter_map(|item| match item {
@@ -269,9 +273,9 @@ fn read_authorities(path: &Path) -> Result<RootCerts, GtpError> {
         })
         .collect();
     match certificates[..] {
-        [] => Err(refused("has no certificate")),
+        [] => Err(refused("no certificate")),
         // Else it would be left out without a word, and who it is of be a stranger.
-        _ if !certificates.iter().all(is_of_authority) => Err(refused("has a certificate that cannot be read")),
+        _ if !certificates.iter().all(is_of_authority) => Err(refused("unreadable certificate")),
         _ => Ok(RootCerts::new_with_certs(&certificates)),
     }
 }
@@ -500,9 +504,9 @@ pub mod tests {
                 .map(|error| error.to_string())
                 .unwrap_or_default()
         };
-        assert!(authority(junk).contains("has a certificate that cannot be read"));
-        assert!(authority(&format!("{}{junk}", "#".repeat(1 << 20))).contains("has more bytes"));
-        assert!(authority("no PEM").contains("has no certificate"));
+        assert!(authority(junk).contains("unreadable certificate"));
+        assert!(authority(&format!("{}{junk}", "#".repeat(1 << 20))).contains("too large"));
+        assert!(authority("no PEM").contains("no certificate"));
     }
 
     #[test]

@@ -46,9 +46,11 @@ const DEFAULT_PORT: u16 = 5254;
 /// A key file is no longer.
 const MAX_KEY_FILE_BYTES: u64 = 4096;
 
-/// Move files between hosts over GTP: receiver-driven UDP whose rates the receiving host shares fairly, authenticated and encrypted
+/// Transfer files over the Group Transport Protocol (GTP)
 ///
-/// Both ends have the same key file. Prints a report in JSON; the exit status is 0 only if the file arrived whole.
+/// GTP is receiver-driven UDP whose rates are shared fairly at the receiving host (not 3GPP's GTP); transfers are
+/// authenticated and encrypted. Both ends need the same key file. Prints a report in JSON; the exit status is 0 only
+/// if the file arrived intact.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -57,14 +59,14 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Write a new key to FILE, which must not exist yet and nobody else may read
+    /// Generate a key file, readable only by its owner; FILE must not exist
     Key {
         /// The file
         file: PathBuf,
     },
-    /// Offer the files of a directory until interrupted; a line of JSON for each transfer
+    /// Serve the files of a directory until interrupted; one JSON line per transfer
     Serve(ServeArgs),
-    /// Get a file from a host that runs `slotwise gtp serve`
+    /// Receive a file from a host that runs `slotwise gtp serve`
     Receive(ReceiveArgs),
     /// Send a file to a host that runs `slotwise gtp serve --take`
     Send(SendArgs),
@@ -72,15 +74,15 @@ enum Command {
 
 #[derive(clap::Args)]
 struct ServeArgs {
-    /// The directory
+    /// Directory to serve
     directory: PathBuf,
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS[:PORT]", default_value = "0.0.0.0")]
     bind: Place,
-    /// Take files too, under names that are not there yet
+    /// Accept uploads; existing files are never overwritten
     #[arg(long)]
     take: bool,
-    /// Longest file that is taken
+    /// Maximum size of an uploaded file
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 40)]
     max_bytes: u64,
     #[command(flatten)]
@@ -89,12 +91,12 @@ struct ServeArgs {
 
 #[derive(clap::Args)]
 struct ReceiveArgs {
-    /// Where the file is
+    /// Host that serves the file
     #[arg(value_name = "HOST[:PORT]")]
     host: String,
-    /// Its name below the directory that is served there
+    /// Name of the file in the served directory
     file: String,
-    /// Name for the file here, which must not be taken; what is there of it from an earlier try is not sent again
+    /// Local name, which must not exist; a partial file is resumed
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     #[command(flatten)]
@@ -105,10 +107,10 @@ struct ReceiveArgs {
 struct SendArgs {
     /// The file
     file: PathBuf,
-    /// Where it goes
+    /// Host to send to
     #[arg(value_name = "HOST[:PORT]")]
     host: String,
-    /// Name for it below the directory that is served there [default: that of FILE]
+    /// Name of the file in the served directory [default: that of FILE]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
@@ -117,33 +119,37 @@ struct SendArgs {
 
 #[derive(clap::Args)]
 struct CommonArgs {
-    /// The key that both ends have (`slotwise gtp key`)
+    /// Key file of both ends (`slotwise gtp key`)
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
-    /// What all transfers of one direction share at this host, b/s of IP packets: at most 90 % of its link
+    /// Capacity shared by all transfers per direction, bit/s of IP packets
+    ///
+    /// At most 90 % of the link rate of this host.
     #[arg(long, value_name = "BPS", default_value_t = 900_000_000, value_parser = rate)]
     rate_bps: u64,
     #[command(flatten)]
     grant: GrantArgs,
-    /// Time between calculations of shares; above the longest round-trip time
+    /// Interval of rate computation; above the longest round-trip time
     #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     interval_ms: u64,
-    /// Length of full IP packets; no longer than what every link on the way takes
+    /// Length of full-size IP packets, at most the path MTU
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(300..=9000))]
     packet_bytes: u16,
-    /// How far a sender that was kept from sending may make up for it at once: what it does not, looks slow to the receiver
+    /// Longest backlog a delayed sender may send at once
+    ///
+    /// Traffic beyond it lowers the rate that the receiver measures.
     #[arg(long, value_name = "MS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=10))]
     catch_up_ms: u64,
-    /// What a session begins at: its fair share at once, or nothing, from where it rises by alpha
+    /// Initial rate of a session: its fair share, or 0 with an increase by alpha
     #[arg(long, value_enum, default_value_t = Begins::FairShare)]
     start: Begins,
-    /// Part of what is left to its aim that a session rises by in each calculation, above 0 and below 1
-    #[arg(long, value_name = "PART", default_value_t = Steps::default().alpha(), value_parser = part)]
+    /// Rate increase per interval: fraction of the gap to the target rate (0 to 1)
+    #[arg(long, value_name = "FRACTION", default_value_t = Steps::default().alpha(), value_parser = part)]
     alpha: f64,
-    /// How near to its aim it has to be to go there in one step, likewise
-    #[arg(long, value_name = "PART", default_value_t = Steps::default().beta(), value_parser = part)]
+    /// Gap to the target rate below which it is reached in one step (0 to 1)
+    #[arg(long, value_name = "FRACTION", default_value_t = Steps::default().beta(), value_parser = part)]
     beta: f64,
-    /// A peer of which nothing is heard for so long is lost
+    /// Idle timeout of a peer, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout_s: u64,
     /// Do not show progress on standard error
@@ -172,7 +178,7 @@ fn rate(text: &str) -> Result<u64, String> {
     let rate = text.parse().ok().filter(|bps| CAPACITIES_BPS.contains(bps));
     let expected = || {
         format!(
-            "expected b/s, an integer from {} to {}",
+            "expected bit/s, an integer from {} to {}",
             CAPACITIES_BPS.start(),
             CAPACITIES_BPS.end()
         )
@@ -201,7 +207,7 @@ impl FromStr for Place {
         text.parse()
             .or_else(|_| alone())
             .map(Place)
-            .map_err(|_| format!("{text:?} is no IP address or ADDRESS:PORT, e.g. 10.0.0.2:{DEFAULT_PORT}"))
+            .map_err(|_| format!("expected an IP address or ADDRESS:PORT, e.g. 10.0.0.2:{DEFAULT_PORT}, got {text:?}"))
     }
 }
 
@@ -212,67 +218,63 @@ pub enum GtpError {
     Interrupted,
     #[error("{path}: {source}")]
     File { path: PathBuf, source: io::Error },
-    #[error("{0}: is no regular file")]
+    #[error("{0}: not a regular file")]
     NotAFile(PathBuf),
-    #[error("{0}: there is a file of that name already, and it is never overwritten")]
+    #[error("{0}: file exists already and is never overwritten")]
     Exists(PathBuf),
     #[error(
-        "{0}: names no file, or one that cannot be here; it must not end with '/', '.gtp-part' or '.gtp-state', nor have control characters"
+        "{0}: invalid file name; expected one without control characters that does not end with '/', '.gtp-part' or '.gtp-state'"
     )]
     NoName(PathBuf),
-    #[error("{0}: the name is no UTF-8, as names there have to be; expected --name with another one")]
+    #[error("{0}: name is not UTF-8; expected --name with a UTF-8 name")]
     NotUtf8(PathBuf),
     #[error("{path}: {source}")]
     Key { path: PathBuf, source: KeyError },
-    #[error("{path}: others may read it (mode {mode:03o}); it must be its owner's alone: chmod 600")]
+    #[error("{path}: key readable by others; expected mode 600, got {mode:03o}")]
     KeyIsOpen { path: PathBuf, mode: u32 },
-    #[error("{local}: {source}; it must be an address of this host, and the port free")]
+    #[error("{local}: {source}; expected an address of this host and a free port")]
     Bind { local: SocketAddr, source: io::Error },
-    #[error("{host}: {source}; it must be HOST or HOST:PORT")]
+    #[error("{host}: {source}; expected HOST or HOST:PORT")]
     Host { host: String, source: io::Error },
-    #[error("{peer}: nothing heard for {seconds} s; it must run `slotwise gtp serve`")]
+    #[error("{peer}: no response for {seconds} s; expected a host that runs `slotwise gtp serve`")]
     Silence { peer: SocketAddr, seconds: u64 },
     #[error(
-        "{peer}: it was stopped before the transfer was over; what came of the file stays where it came, for the next try"
+        "{peer}: stopped before the transfer was complete; the partial file is retained and the next attempt resumes"
     )]
     Stopped { peer: SocketAddr },
-    #[error("{peer}: it is there, but does not accept the key; both ends must have the same")]
+    #[error("{peer}: key mismatch; expected the same key file at both ends")]
     OtherKey { peer: SocketAddr },
-    #[error(
-        "{peer}: it has no room: it serves {MAX_CHANNELS} at once, and counts who was killed until it has heard nothing of it for its own --timeout-s; try again later"
-    )]
+    #[error("{peer}: server busy ({MAX_CHANNELS} channels; idle ones expire after its --timeout-s); try again later")]
     Full { peer: SocketAddr },
-    #[error("{url}: {reason}; it must be where a controller's `lambda` is, http://HOST:PORT/slotwise/v1/apps/lambda")]
+    #[error(
+        "{url}: {reason}; expected the `lambda` application of a controller, http://HOST:PORT/slotwise/v1/apps/lambda"
+    )]
     Controller { url: String, reason: String },
     #[error(
-        "{url}: its certificate is refused: {reason}; it must be one for this HOST, no authority's own, and --ca have that of who signed it"
+        "{url}: certificate rejected: {reason}; expected a certificate for this HOST (not a CA certificate) signed by a CA in --ca"
     )]
     Certificate { url: String, reason: String },
-    #[error("there is no session '{0}'; it must have joined (PUT sessions, or --source and --sink here)")]
+    #[error("unknown session '{0}'; expected one that has joined (PUT sessions, or --source and --sink)")]
     NoSession(String),
     #[error("session '{session}': {reason}")]
     Refused { session: String, reason: String },
-    #[error(
-        "{0}: it asks for a token; --token-file must name a file with the one that the controller's 'rest.token_file' has"
-    )]
+    #[error("{0}: token required; expected --token-file with the token of the controller's 'rest.token_file'")]
     NoToken(String),
-    #[error("{0}: it does not take this token; it must be the one that the controller's 'rest.token_file' has")]
+    #[error("{0}: token rejected; expected the token of the controller's 'rest.token_file'")]
     OtherToken(String),
-    #[error("{0}: a token goes over http within this machine only; it must be https, with --ca")]
+    #[error("{0}: token over http is allowed only on this machine; expected https with --ca")]
     TokenInClear(String),
     #[error(
-        "{0}: whoever is there could call itself so; --ca must name a file with the certificate of who signed the controller's"
+        "{0}: server identity not verified; expected --ca with the certificate of the CA that signed the controller's"
     )]
     NoAuthority(String),
-    #[error("{0}: a token is one line of 16 to 4096 letters, digits, or any of ._~+/=-")]
+    #[error("{0}: invalid token; expected one line of 16 to 4096 letters, digits or ._~+/=-")]
     Token(PathBuf),
-    #[error("{path}: has a token, and mode {mode:03o} gives others too much: chmod 600")]
+    #[error("{path}: token accessible to others; expected mode 600, got {mode:03o}")]
     TokenIsOpen { path: PathBuf, mode: u32 },
-    #[error(
-        "{path}: {reason}; it must be PEM, with nothing but certificates of who signed the controller's, 1 MiB at most"
-    )]
+    #[error("{path}: {reason}; expected CA certificates in PEM, at most 1 MiB")]
     Authority { path: PathBuf, reason: &'static str },
-    #[error("packets do not fit the interface; choose a smaller --packet-bytes")]
+    #[error("packets exceed the interface MTU; expected a smaller --packet-bytes")]
     PacketTooLong,
     #[error(transparent)]
     Node(#[from] NodeError),

@@ -71,15 +71,14 @@ impl Report {
     pub fn new(counts: &Counts, outcome: Outcome) -> Report {
         let error = match outcome {
             Outcome::Over(Ended::Done(Verdict::Whole)) => None,
-            Outcome::Over(Ended::Done(Verdict::Differs)) => Some(
-                "what arrived is not what was sent: its SHA-256 is another; the file must not change while it is sent"
-                    .into(),
-            ),
-            Outcome::Over(Ended::Done(Verdict::Storage)) => Some("the file could not be written where it went".into()),
-            Outcome::Over(Ended::Refused(reason)) => Some(format!("refused: {reason}")),
-            Outcome::Over(Ended::Lost) => Some("cut off: nothing more was heard of the other end".into()),
-            Outcome::Over(Ended::Closed) => Some("cut off: the other end was stopped".into()),
-            Outcome::Interrupted => Some("cut off: this end was stopped".into()),
+            Outcome::Over(Ended::Done(Verdict::Differs)) => {
+                Some("content mismatch: SHA-256 differs; the file must not change during the transfer".into())
+            }
+            Outcome::Over(Ended::Done(Verdict::Storage)) => Some("file could not be written at the receiver".into()),
+            Outcome::Over(Ended::Refused(reason)) => Some(format!("rejected: {reason}")),
+            Outcome::Over(Ended::Lost) => Some("interrupted: no response from the peer".into()),
+            Outcome::Over(Ended::Closed) => Some("interrupted: peer stopped".into()),
+            Outcome::Interrupted => Some("interrupted: stopped here".into()),
         };
         let (source, sink) = (counts.stats.source, counts.stats.sink);
         let moved = match (source, sink) {

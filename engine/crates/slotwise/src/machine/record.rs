@@ -50,11 +50,11 @@ impl Record {
             .open(path)?;
         let about = file.metadata()?;
         if !about.is_file() || about.uid() != Uid::effective().as_raw() || about.mode() & 0o022 != 0 {
-            let what = "expected a file that only its owner, who runs this, may write; delete it";
+            let what = "unsafe file; expected one that only the user running this may write (delete it)";
             return Err(io::Error::other(format!("{}: {what}", path.display())));
         }
         file.try_lock()
-            .map_err(|_| io::Error::other("another run is having the machine its way"))?;
+            .map_err(|_| io::Error::other("another run has changed the machine's settings"))?;
         Ok(Record {
             file,
             places: places.clone(),
@@ -111,7 +111,7 @@ impl Record {
             None if own.is_empty() => Ok(LeftOver::Unreadable),
             None => Ok(LeftOver::PutBack(own.len())),
             Some(first) => Err(io::Error::other(format!(
-                "{first} cannot be put back as it was before an earlier run"
+                "{first}: setting from before an earlier run cannot be restored"
             ))),
         }
     }
@@ -136,9 +136,9 @@ impl Record {
 impl fmt::Display for LeftOver {
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            LeftOver::Nothing => to.write_str("no run has left the machine changed"),
-            LeftOver::PutBack(count) => write!(to, "{count} settings that a killed run had changed are put back"),
-            LeftOver::Unreadable => to.write_str("what a killed run left is no record of changes; nothing is put back"),
+            LeftOver::Nothing => to.write_str("no changed settings of a run found"),
+            LeftOver::PutBack(count) => write!(to, "restored {count} settings changed by a killed run"),
+            LeftOver::Unreadable => to.write_str("record of a killed run is invalid; nothing restored"),
         }
     }
 }
@@ -216,7 +216,7 @@ mod tests {
         let files = Files::new();
         let first = files.run().unwrap();
         let refusal = files.run().unwrap_err().to_string();
-        assert_eq!(refusal, "another run is having the machine its way");
+        assert_eq!(refusal, "another run has changed the machine's settings");
         assert!(Record::put_back_left_over(&files.places).is_err());
         assert_eq!(files.all(), CHANGED);
         drop(first);

@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(
             account.blame(130_000),
             Cause::Events,
-            "what it rested is not missing from its time"
+            "idle time is not counted as stopped time"
         );
     }
 }

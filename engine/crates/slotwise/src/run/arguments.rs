@@ -11,7 +11,7 @@ use slotwise_fabric::{CaptureFilter, Capturing, Fabric, LONGEST_SNAPLEN};
 use slotwise_scenario::{MAX_FILE_BYTES, Scenario, ScenarioError};
 
 use super::RunError;
-use crate::controller::Addresses;
+use crate::controller::{Addresses, LogLevel};
 use crate::events::Events;
 use crate::home::Home;
 use crate::network::Network;
@@ -21,6 +21,7 @@ use crate::own_schedulers;
 use crate::picture;
 use crate::report::Report;
 use crate::scenarios::Located;
+use crate::summary::line;
 use crate::web::WebArgs;
 
 /// Where results of scenarios by name go, below the working directory.
@@ -29,47 +30,68 @@ const RESULTS: &str = "run";
 /// Arguments of a run.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RunArgs {
-    /// Scenario file (YAML; schema/scenario.schema.json), or a name that `slotwise list` has.
+    /// Scenario: YAML file, or a name shown by `slotwise list`
+    ///
+    /// The format is schema/scenario.schema.json.
     #[arg(value_parser = crate::scenarios::located)]
     pub scenario: Located,
-    /// Write report.json and picture.png into this directory. For a scenario by name it is run/NAME, unless this or --report says where.
+    /// Write report.json and picture.png into DIR
+    ///
+    /// Default for a scenario given by name: run/NAME, unless --report is given.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write the report as JSON (schema/report.schema.json).
+    /// Write the report as JSON to FILE
+    ///
+    /// The format is schema/report.schema.json.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Write what happens as it happens, a line of JSON each (schema/event.schema.json); a pipe will do, too.
+    /// Stream run events to FILE as JSON lines
+    ///
+    /// FILE may be a pipe. The format is schema/event.schema.json.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
-    /// Seed of every random choice, instead of the scenario's.
+    /// Random seed; overrides the one of the scenario
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Scheduler to begin with, instead of the scenario's: its name, or as in a scenario '{name: fair, settings: {order: contiguous}}'.
+    /// Initial scheduler; overrides the one of the scenario
+    ///
+    /// A name, or a mapping as in a scenario: '{name: fair, settings: {order: contiguous}}'.
     #[arg(long, value_name = "NAME")]
     pub scheduler: Option<String>,
-    /// Stretch or shorten the phases so that they take this long together.
+    /// Scale the phases to this total duration
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<u64>,
-    /// Capture every fibre and port into this directory (pcap, nanoseconds).
+    /// Capture every fibre and port into DIR (pcap, nanosecond timestamps)
     #[arg(long, value_name = "DIR")]
     pub pcap: Option<PathBuf>,
-    /// Capture only frames of these places and kinds: patterns of captures' names such as edge0-* and core0-edge? (docs/mininet.md), and host, data,
-    /// signaling, linecard, with commas between. A frame must fit a pattern, if there is one, and a kind, if there is one.
+    /// Capture only matching frames (comma-separated terms)
+    ///
+    /// Terms are capture-point patterns such as edge0-* or core0-edge? (docs/mininet.md) and the frame types host,
+    /// data, signaling and linecard. A frame must match one of the patterns, if any, and one of the types, if any.
     #[arg(long, value_name = "TERMS", requires = "pcap")]
     pub pcap_filter: Option<String>,
-    /// Bytes of each captured frame that are kept.
+    /// Bytes stored per captured frame
     #[arg(long, value_name = "BYTES", requires = "pcap", default_value_t = LONGEST_SNAPLEN, value_parser = clap::value_parser!(u32).range(1..=i64::from(LONGEST_SNAPLEN)))]
     pub snaplen: u32,
-    /// Port of the engine's P4Runtime server on 127.0.0.1; 0 lets the system choose. Unless given, emulate and simulate serve
-    /// their own controller only, or emulate an external one at 9559. With it, others may control emulate, and read from simulate.
+    /// Port of the P4Runtime server on 127.0.0.1; 0: any free port
+    ///
+    /// By default only the run's own controller is served; with --external-controller the port is 9559. If the option
+    /// is given, other clients may control an emulation and read from a simulation.
     #[arg(long, value_name = "PORT", value_parser = port)]
     pub p4runtime_port: Option<u16>,
-    /// Port of the controller's REST server on 127.0.0.1; 0 lets the system choose. Unless given, emulate has 8181 and simulate 0.
+    /// Port of the controller's REST API on 127.0.0.1; 0: any free port
+    ///
+    /// Default: 8181 (emulate), 0 (simulate).
     #[arg(long, value_name = "PORT", value_parser = port)]
     pub rest_port: Option<u16>,
-    /// End as by SIGINT when standard input ends: a program that holds its other end takes the run with it, however that program ends.
+    /// Stop as if by SIGINT when stdin closes (e.g. the parent process exits)
     #[arg(long)]
     pub until_input_ends: bool,
+    /// Show informational messages of the controller's log, too
+    ///
+    /// Warnings and errors are always shown.
+    #[arg(short, long)]
+    pub verbose: bool,
     #[command(flatten)]
     pub web: WebArgs,
 }
@@ -106,21 +128,23 @@ pub fn load_text(path: &Path) -> Result<(Network, Vec<u8>), RunError> {
 /// Reads the port of a server on loopback.
 pub fn port(text: &str) -> Result<u16, String> {
     text.parse()
-        .map_err(|_| "expected a port from 0 to 65535; 0: any that is free".to_owned())
+        .map_err(|_| "expected a port from 0 to 65535 (0: any free port)".to_owned())
 }
 
 impl RunArgs {
     /// The scenario with the arguments' seed, scheduler and duration.
     pub fn load(&self) -> Result<Network, RunError> {
         if let Some(file) = self.events.as_ref().filter(|file| self.report.as_ref() == Some(file)) {
-            return Err(format!("--events and --report: both are {}; expected two files", file.display()).into());
+            return Err(format!(
+                "--events and --report: same file {}; expected two files",
+                file.display()
+            )
+            .into());
         }
         let (mut network, _) = load_text(&self.scenario.path)?;
         if let Some(text) = &self.scheduler {
             if !network.scenario.has_star() {
-                return Err(
-                    "--scheduler: no star, whose slots a scheduler hands out; expected a scenario with a star".into(),
-                );
+                return Err("--scheduler: this scenario has no star; expected a scenario with 'cores'".into());
             }
             let scenario = network.scenario.with_scheduler(text);
             let scenario = scenario.map_err(|error| format!("--scheduler:\n{error}"))?;
@@ -152,6 +176,14 @@ impl RunArgs {
             rest: loopback(self.rest_port.unwrap_or(rest)),
             own: BTreeMap::new(),
             token: None,
+        }
+    }
+
+    /// How much the controller logs.
+    pub fn log_level(&self) -> LogLevel {
+        match self.verbose {
+            true => LogLevel::Info,
+            false => LogLevel::Warning,
         }
     }
 
@@ -219,8 +251,8 @@ impl RunArgs {
             outputs::write_json(&file, report)?;
             // The report is the result, and can be drawn later.
             match picture::draw(home, &file, &drawn_in) {
-                Ok(()) => say!("results      {}, {}", file.display(), drawn_in.display()),
-                Err(reason) => say!("results      {}; no picture: {}", file.display(), printable(&reason)),
+                Ok(()) => say_results(&format!("{}, {}", file.display(), drawn_in.display())),
+                Err(reason) => say_results(&format!("{}; no picture: {}", file.display(), printable(&reason))),
             }
             Ok(())
         });
@@ -233,12 +265,16 @@ impl RunArgs {
     }
 }
 
+fn say_results(files: &str) {
+    say!("{}", line("results", files).trim_end());
+}
+
 /// Why a port, which `option` chooses, cannot be listened on, before anything is started.
 pub fn check_free(address: SocketAddr, what: &str, option: &str) -> Result<(), RunError> {
     match std::net::TcpListener::bind(address) {
         Ok(_) => Ok(()),
         Err(error) => Err(format!(
-            "{what}: cannot listen on {address}: {error}; is another run there? {option} chooses another port, 0 any that is free"
+            "{what}: cannot listen on {address}: {error}; expected a free port with {option} (0: any free port)"
         )
         .into()),
     }
@@ -254,7 +290,7 @@ mod tests {
         for text in ["abc", "65536", "-1", ""] {
             assert_eq!(
                 port(text).unwrap_err(),
-                "expected a port from 0 to 65535; 0: any that is free",
+                "expected a port from 0 to 65535 (0: any free port)",
                 "{text}"
             );
         }

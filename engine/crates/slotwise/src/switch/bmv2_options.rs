@@ -81,14 +81,14 @@ pub struct Bmv2Options {
     pub surplus: Vec<String>,
 }
 
-/// How much a log tells.
+/// Log level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum LogLevel {
     /// Each step of each packet
     Trace,
     /// As trace
     Debug,
-    /// What the program says with log_msg, and the packets' bytes where asked for
+    /// Messages of log_msg, and packet bytes if requested
     Info,
     Warn,
     Error,
@@ -109,12 +109,16 @@ impl Bmv2Options {
             (
                 "--restore-state",
                 self.restore_state.is_some(),
-                "a controller writes the tables",
+                "tables are written by a controller",
             ),
-            ("--load-modules", self.load_modules.is_some(), "externs are v1model's"),
+            (
+                "--load-modules",
+                self.load_modules.is_some(),
+                "only the externs of v1model are supported",
+            ),
         ];
         match all.into_iter().find(|(_, given, _)| *given) {
-            Some((name, _, why)) => Err(format!("{name} is not there: {why}")),
+            Some((name, _, why)) => Err(format!("{name}: not supported: {why}")),
             None => Ok(()),
         }
     }
@@ -196,7 +200,7 @@ fn bmv2_command() -> Command {
             Arg::new("json_version")
                 .long("json-version")
                 .action(ArgAction::SetTrue)
-                .help("Print the newest of p4c's JSON formats that is taken"),
+                .help("Print the newest supported version of p4c's JSON format"),
         )
 }
 

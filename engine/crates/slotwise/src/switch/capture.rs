@@ -86,7 +86,7 @@ impl Capture {
             Ok(_) => writer.bytes += PACKET_HEADER_BYTES + frame.len() as u64,
             Err(error) => {
                 note!(
-                    "slotwise switch: {}: {}; this capture ends here, the switch goes on",
+                    "slotwise switch: {}: {}; capture stopped, the switch continues",
                     writer.path.display(),
                     reason(&error)
                 );

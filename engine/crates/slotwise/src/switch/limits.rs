@@ -7,31 +7,31 @@ use slotwise_p4runtime::ServerLimits;
 
 const MIB: usize = 1 << 20;
 
-/// Bounds on clients; `docs/p4runtime.md` has the defaults.
+/// Limits on clients; `docs/p4runtime.md` has the defaults.
 #[derive(clap::Args)]
 pub struct LimitOptions {
-    /// Connections at once
+    /// Maximum number of connections
     #[arg(long, value_name = "N", value_parser = number::<1, 65_536>)]
     max_connections: Option<usize>,
-    /// Megabytes of one Write or SetForwardingPipelineConfig
+    /// Maximum size of a Write or SetForwardingPipelineConfig, in MB
     #[arg(long, value_name = "MB", value_parser = number::<1, 1024>)]
     max_message_mb: Option<usize>,
-    /// Entities in one Read
+    /// Maximum number of entities in a Read
     #[arg(long, value_name = "N", value_parser = number::<1, 1_000_000>)]
     max_read_queries: Option<usize>,
-    /// Reads at once
+    /// Maximum number of concurrent Reads
     #[arg(long, value_name = "N", value_parser = number::<1, 65_536>)]
     max_reads: Option<usize>,
-    /// Megabytes that one client may leave unread on a stream
+    /// Maximum unread data of a client on a stream, in MB
     #[arg(long, value_name = "MB", value_parser = number::<1, 1024>)]
     max_unread_mb: Option<usize>,
-    /// Megabytes that one program may take
+    /// Maximum memory of a program, in MB
     #[arg(long, value_name = "MB", value_parser = number::<1, 65_536>)]
     max_program_mb: Option<usize>,
-    /// Megabytes that all programs may take, with what controllers add to them
+    /// Maximum memory of all programs and the state written by controllers, in MB
     #[arg(long, value_name = "MB", value_parser = number::<1, 1_048_576>)]
     max_memory_mb: Option<usize>,
-    /// Seconds for a message to be complete, for a client to read, and for a new connection to make a call
+    /// Timeout for a complete message, for a client to read, and for a first call
     #[arg(long, value_name = "SECONDS", value_parser = number::<1, 86_400>)]
     patience_s: Option<usize>,
 }

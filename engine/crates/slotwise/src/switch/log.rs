@@ -105,7 +105,7 @@ impl Logs {
             let written = log.sink.write(now_ns, &mut events.chain(messages));
             if let Err(error) = &written {
                 note!(
-                    "slotwise switch: {}: {error}; this log ends here, the switch goes on",
+                    "slotwise switch: {}: {error}; log stopped, the switch continues",
                     log.name
                 );
             }

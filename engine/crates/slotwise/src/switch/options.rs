@@ -18,46 +18,50 @@ use crate::program_files::read;
 /// Ports are 9 bits wide, as in v1model.
 pub const LAST_PORT: Port = 511;
 
-/// Run one P4 switch between Linux interfaces, controlled over P4Runtime.
+/// Run a P4 switch between Linux interfaces, controlled over P4Runtime
 ///
-/// With `--bmv2-compat`, or called by the name simple_switch_grpc, it takes BMv2's command line with BMv2's
-/// meaning and defaults. Without, options that concern BMv2 only are accepted and named as ignored.
+/// With `--bmv2-compat`, or started as simple_switch_grpc, it accepts the command line of BMv2 with its meaning and
+/// defaults. Otherwise options of BMv2 without a counterpart are accepted, reported and ignored.
 #[derive(clap::Args)]
 pub struct Args {
     /// Program in p4c's BMv2 JSON; without it the switch waits for a controller's
     pub program: Option<PathBuf>,
-    /// P4Info of PROGRAM (text format, or binary when it ends in .bin): lets controllers write tables at once
+    /// P4Info of PROGRAM (text; binary if the name ends in .bin)
+    ///
+    /// Controllers can then write tables at once.
     #[arg(long, value_name = "FILE", requires = "program")]
     pub p4info: Option<PathBuf>,
-    /// Interface behind a port of the switch, e.g. 1@veth0; any number of times
+    /// Interface of a port, e.g. 1@veth0; may be repeated
     #[arg(short, long = "interface", value_name = "PORT@IFACE")]
     pub interfaces: Vec<Interface>,
-    /// Id in P4Runtime messages (default: 1; BMv2's: 0)
+    /// Device ID in P4Runtime (default: 1; BMv2: 0)
     #[arg(long, value_name = "N")]
     pub device_id: Option<u64>,
-    /// Where the P4Runtime server listens (default: 127.0.0.1:9559; BMv2's: 0.0.0.0:9559)
+    /// Address of the P4Runtime server (default: 127.0.0.1:9559; BMv2: 0.0.0.0:9559)
     #[arg(long, value_name = "HOST:PORT")]
     pub grpc_server_addr: Option<String>,
     #[command(flatten)]
     pub tls: TlsOptions,
     #[command(flatten)]
     pub limits: LimitOptions,
-    /// Port whose packets go to and come from the controller (default: 510; BMv2's: none)
+    /// CPU port: packets from and to the controller (default: 510; BMv2: none)
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(0..=511))]
     pub cpu_port: Option<Port>,
-    /// Port of dropped packets
+    /// Drop port
     #[arg(long, value_name = "PORT", default_value_t = 511, value_parser = clap::value_parser!(u16).range(0..=511))]
     pub drop_port: Port,
-    /// What runs the packets
+    /// Packet executor
     #[arg(long, value_enum, default_value_t = ExecutorChoice::Jit)]
     pub executor: ExecutorChoice,
-    /// Unit of the program's timestamps (default: ns; BMv2's: us)
+    /// Unit of timestamps in the program (default: ns; BMv2: us)
     #[arg(long, value_enum)]
     pub timestamps: Option<Timestamps>,
-    /// Write what passes each interface to IFACE_in.pcap and IFACE_out.pcap in DIR (default: here)
+    /// Capture each interface to IFACE_in.pcap and IFACE_out.pcap in DIR (default: .)
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
     pub pcap: Option<PathBuf>,
-    /// Write which way each packet takes: P4 file and line, branches, tables, entries, actions
+    /// Trace each packet to FILE
+    ///
+    /// P4 file and line, branches, tables, entries and actions.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
@@ -81,16 +85,16 @@ pub struct TlsOptions {
     /// Encrypt P4Runtime connections
     #[arg(long, requires_all = ["grpc_server_cert", "grpc_server_key"])]
     grpc_server_ssl: bool,
-    /// Certificate of the server, in PEM
+    /// Server certificate (PEM)
     #[arg(long, value_name = "FILE")]
     grpc_server_cert: Option<PathBuf>,
-    /// Private key of the server, in PEM
+    /// Server private key (PEM)
     #[arg(long, value_name = "FILE")]
     grpc_server_key: Option<PathBuf>,
-    /// Certificates of those who sign clients' certificates, in PEM
+    /// CA certificates for client authentication (PEM)
     #[arg(long, value_name = "FILE")]
     grpc_server_cacert: Option<PathBuf>,
-    /// Take only clients that show a certificate
+    /// Require client certificates
     #[arg(long, requires = "grpc_server_cacert")]
     grpc_server_with_client_auth: bool,
 }
@@ -108,7 +112,7 @@ impl FromStr for Interface {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Interface, String> {
-        let wanted = || format!("{text:?} is not PORT@IFACE with a port in 0..={LAST_PORT}, e.g. 1@veth0");
+        let wanted = || format!("expected PORT@IFACE with a port in 0..={LAST_PORT}, e.g. 1@veth0, got {text:?}");
         let (port, name) = text.split_once('@').ok_or_else(wanted)?;
         let port = parse_port(port).ok_or_else(wanted)?;
         if name.is_empty() {
@@ -130,13 +134,13 @@ pub fn parse_port(text: &str) -> Option<Port> {
 pub fn check_ports(interfaces: &[Interface], cpu_port: Option<Port>, drop_port: Port) -> Result<(), String> {
     for (index, Interface { port, name }) in interfaces.iter().enumerate() {
         if Some(*port) == cpu_port || *port == drop_port {
-            return Err(format!("port {port} ({name}) is the CPU port or the drop port"));
+            return Err(format!("port {port} ({name}): reserved as CPU port or drop port"));
         }
         if interfaces[..index]
             .iter()
             .any(|other| other.port == *port || other.name == *name)
         {
-            return Err(format!("{port}@{name}: port or interface is there twice"));
+            return Err(format!("{port}@{name}: duplicate port or interface"));
         }
     }
     Ok(())
@@ -149,7 +153,7 @@ pub fn resolve(address: &str) -> Result<SocketAddr, String> {
         .map_err(|error| format!("--grpc-server-addr {address}: {error}"))?;
     found
         .next()
-        .ok_or_else(|| format!("--grpc-server-addr {address}: no such address"))
+        .ok_or_else(|| format!("--grpc-server-addr {address}: unknown address"))
 }
 
 impl TlsOptions {

@@ -39,7 +39,7 @@ pub fn run_packet(device: &mut Device, port: Port, frame: &[u8], around: &mut Su
 
 fn lose_packet_out(around: &mut Surroundings) {
     if around.lost_packet_outs == 0 {
-        note!("slotwise switch: a packet-out is lost: there is no CPU port without --cpu-port");
+        note!("slotwise switch: packet-out dropped: no CPU port (--cpu-port)");
     }
     around.lost_packet_outs += 1;
 }

@@ -17,13 +17,15 @@ const MAX_DEPTH: u64 = 1 << 20;
 /// Options of the queues.
 #[derive(clap::Args)]
 pub struct QueueOptions {
-    /// Queues of a port between ingress and egress: the program's priority chooses, the highest goes first (BMv2's: 1)
+    /// Priority queues per port between ingress and egress (BMv2: 1)
+    ///
+    /// The program selects the priority; the highest is served first.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_PRIORITIES)))]
     pub priority_queues: Option<u16>,
-    /// Packets that a queue holds (default with queues: 64): of all, of a port, or of one of its priorities
+    /// Queue size, in packets, of all queues, a port or a priority (default: 64)
     #[arg(long, value_name = "[PORT[/PRIORITY]=]PACKETS")]
     pub queue_depth: Vec<Setting>,
-    /// Packets that leave a queue a second (default: 0, as many as can)
+    /// Service rate of a queue, in packets per second (default: 0, unlimited)
     #[arg(long, value_name = "[PORT[/PRIORITY]=]PACKETS")]
     pub queue_rate: Vec<Setting>,
 }
@@ -40,7 +42,7 @@ impl FromStr for Setting {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Setting, String> {
-        let wanted = || format!("{text:?} is not [PORT[/PRIORITY]=]PACKETS, e.g. 100, 1=100 or 1/7=100");
+        let wanted = || format!("expected [PORT[/PRIORITY]=]PACKETS, e.g. 100, 1=100 or 1/7=100, got {text:?}");
         let (queue, value) = match text.split_once('=') {
             Some((queue, value)) => (Some(queue), value),
             None => (None, text),
@@ -90,13 +92,13 @@ impl QueueOptions {
         for setting in self.queue_depth.iter().chain(&self.queue_rate) {
             if let Some(priority) = setting.priority.filter(|priority| *priority >= priorities) {
                 return Err(format!(
-                    "there is no priority {priority}: --priority-queues is {priorities}"
+                    "unknown priority {priority}: --priority-queues is {priorities}"
                 ));
             }
         }
         if let Some(Setting { value, .. }) = self.queue_depth.iter().find(|it| it.value > MAX_DEPTH) {
             return Err(format!(
-                "--queue-depth {value}: a queue holds at most {MAX_DEPTH} packets"
+                "--queue-depth {value}: too large; expected at most {MAX_DEPTH} packets"
             ));
         }
         Ok(Some(QueuePlan {

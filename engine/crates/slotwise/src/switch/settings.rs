@@ -55,7 +55,9 @@ impl Args {
             (Some(_), true) if like_bmv2 => ignored.push("the program, because of --no-p4"),
             (Some(_), true) => return Err("--no-p4 and a program exclude each other".into()),
             (None, false) if like_bmv2 => {
-                return Err("there is no program: give p4c's JSON, or --no-p4 to wait for a controller's".into());
+                return Err(
+                    "missing program; expected p4c's JSON, or --no-p4 to wait for a controller's program".into(),
+                );
             }
             _ => {}
         }
@@ -65,7 +67,7 @@ impl Args {
             ref options => ignored.extend(options),
         }
         let cpu_port = match (self.cpu_port, manner) {
-            (Some(0), Manner::Bmv2) => return Err("--cpu-port 0: for BMv2 that is no port".into()),
+            (Some(0), Manner::Bmv2) => return Err("--cpu-port 0: invalid in BMv2; expected 1 to 511".into()),
             (None, Manner::Slotwise) => Some(DEFAULT_CPU_PORT),
             (port, _) => port,
         };
@@ -83,7 +85,7 @@ impl Args {
         };
         let program = self.load(&config)?;
         if like_bmv2 && let Some(directory) = self.pcap.as_ref().filter(|it| !it.is_dir()) {
-            return Err(format!("--pcap {}: there is no such directory", directory.display()));
+            return Err(format!("--pcap {}: no such directory", directory.display()));
         }
         let mut logs = Logs::default();
         if let Some(path) = &self.trace {

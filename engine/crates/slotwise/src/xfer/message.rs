@@ -13,7 +13,7 @@ pub type TransferId = [u8; 16];
 
 /// A message that is not one of ours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}: {field} is {found}, must be {expected}")]
+#[error("{message}: invalid {field}; expected {expected}, got {found}")]
 pub struct MessageError {
     message: &'static str,
     field: &'static str,
@@ -55,7 +55,7 @@ impl Offer {
         if answer_port == 0 {
             return Err(MessageError {
                 message: MESSAGE,
-                field: "answer port",
+                field: "reply port",
                 found: "0".into(),
                 expected: "1 to 65535".into(),
             });
@@ -183,11 +183,11 @@ mod tests {
             bytes
         };
         let said = |bytes| Offer::decode(&bytes).unwrap_err().to_string();
-        assert!(said(broken(3, b'A')).starts_with("offer: kind is SWXA, must be SWXO"));
+        assert!(said(broken(3, b'A')).starts_with("offer: invalid kind; expected SWXO, got SWXA"));
         assert!(said(broken(4, 2)).contains("version"));
         let mut portless = broken(6, 0);
         portless[7] = 0;
-        assert!(said(portless).contains("answer port is 0"));
+        assert!(said(portless).contains("invalid reply port; expected 1 to 65535, got 0"));
         let mut answer = [0; Answer::SIZE];
         assert!(Answer::decode(&answer).unwrap_err().to_string().contains("kind"));
         answer[..5].copy_from_slice(b"SWXA\x01");

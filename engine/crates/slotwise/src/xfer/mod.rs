@@ -39,9 +39,9 @@ use crate::run::RunError;
 
 const DEFAULT_PORT: u16 = 5253;
 
-/// Move a file over XCP (IP protocol 253) and compare it by its SHA-256 (needs root)
+/// Transfer a file over XCP (IP protocol 253) and verify its SHA-256 (needs root)
 ///
-/// Prints a report in JSON. The exit status is 0 only if the file arrived whole, and the sender knows.
+/// Prints a report in JSON. The exit status is 0 only if the file arrived intact and the sender has the confirmation.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -52,18 +52,18 @@ pub struct Args {
 enum Direction {
     /// Send FILE to a host that runs `slotwise xfer receive`
     Send(SendArgs),
-    /// Take one file and store it as FILE, which must not exist yet
+    /// Receive one file and store it as FILE, which must not exist
     Receive(ReceiveArgs),
 }
 
 #[derive(clap::Args)]
 struct SendArgs {
-    /// The file
+    /// File to send
     file: PathBuf,
-    /// Where the receiver listens
+    /// Address of the receiver
     #[arg(value_name = "ADDRESS[:PORT]")]
     to: Place,
-    /// Length of full IP packets; no longer than what every link on the way takes
+    /// Length of full-size IP packets, at most the path MTU
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..))]
     packet_bytes: u16,
     #[command(flatten)]
@@ -72,15 +72,15 @@ struct SendArgs {
 
 #[derive(clap::Args)]
 struct ReceiveArgs {
-    /// Where to listen: an IPv4 address of this host
+    /// Local IPv4 address to listen on
     #[arg(value_name = "ADDRESS[:PORT]")]
     at: Place,
-    /// Name for the file
+    /// Name of the stored file
     file: PathBuf,
-    /// Take packets from this address only
+    /// Accept packets only from this address
     #[arg(long, value_name = "ADDRESS")]
     from: Option<Ipv4Addr>,
-    /// Refuse longer files
+    /// Maximum file size
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 30)]
     max_bytes: u64,
     #[command(flatten)]
@@ -89,7 +89,9 @@ struct ReceiveArgs {
 
 #[derive(clap::Args)]
 struct CommonArgs {
-    /// Give up when nothing was heard from the peer for so long; a receiver waits for its sender without limit
+    /// Idle timeout of the peer, in seconds
+    ///
+    /// A receiver waits for its sender without a limit.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout_s: u64,
 }
@@ -108,7 +110,7 @@ impl FromStr for Place {
         match place {
             Ok(place) if place.port() > 0 => Ok(Place(place)),
             _ => Err(format!(
-                "{text:?} is no IPv4 address or ADDRESS:PORT, e.g. 10.0.0.2:{DEFAULT_PORT}"
+                "expected an IPv4 address or ADDRESS:PORT, e.g. 10.0.0.2:{DEFAULT_PORT}, got {text:?}"
             )),
         }
     }

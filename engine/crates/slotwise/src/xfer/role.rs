@@ -24,31 +24,31 @@ pub const RTO: RtoConfig = RtoConfig {
 pub enum XferError {
     #[error("interrupted")]
     Interrupted,
-    #[error("nothing heard from the peer for {0} s")]
+    #[error("no response from the peer for {0} s")]
     Silence(u64),
-    #[error("the peer ended the connection")]
+    #[error("connection closed by the peer")]
     Reset,
-    #[error("peer {peer}: {source}; it must be reachable and run `slotwise xfer receive`")]
+    #[error("peer {peer}: {source}; expected a reachable host that runs `slotwise xfer receive`")]
     Unreachable { peer: Ipv4Addr, source: io::Error },
-    #[error("packets of {0} bytes do not fit the interface; choose a smaller --packet-bytes")]
+    #[error("packets of {0} bytes exceed the interface MTU; expected a smaller --packet-bytes")]
     PacketTooLong(usize),
     #[error("{path}: {source}")]
     File { path: PathBuf, source: io::Error },
-    #[error("the file: {0}; it must not change while it is sent")]
+    #[error("file changed during the transfer: {0}")]
     Changed(String),
-    #[error("{0}: is no regular file")]
+    #[error("{0}: not a regular file")]
     NotAFile(PathBuf),
-    #[error("{0}: there is a file of that name already")]
+    #[error("{0}: file exists already")]
     Exists(PathBuf),
-    #[error("the file is {bytes} bytes long; --max-bytes allows {max_bytes}")]
+    #[error("file too large; expected at most {max_bytes} bytes (--max-bytes), got {bytes}")]
     TooLong { bytes: u64, max_bytes: u64 },
-    #[error("what arrived is not what was sent: {0}")]
+    #[error("content mismatch: {0}")]
     Differs(String),
-    #[error("the receiver refused: {0}")]
+    #[error("rejected by the receiver: {0}")]
     Refused(&'static str),
-    #[error("the peer says what it must not: {0}")]
+    #[error("protocol violation by peer: {0}")]
     Message(#[from] MessageError),
-    #[error("the peer answers for another transfer")]
+    #[error("reply of the peer is for another transfer")]
     OtherTransfer,
     #[error(transparent)]
     Config(#[from] ConfigError),

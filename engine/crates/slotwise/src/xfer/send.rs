@@ -110,8 +110,8 @@ impl SendSide {
         match answer.status {
             Status::Stored if answer.digest == self.offer.digest => Ok(()),
             Status::Stored | Status::Differs => Err(differs(self.offer.digest, answer.digest)),
-            Status::TooLong => Err(XferError::Refused("the file is longer than it takes (its --max-bytes)")),
-            Status::NotWritten => Err(XferError::Refused("it cannot write the file")),
+            Status::TooLong => Err(XferError::Refused("file exceeds its --max-bytes")),
+            Status::NotWritten => Err(XferError::Refused("file cannot be written")),
         }
     }
 }

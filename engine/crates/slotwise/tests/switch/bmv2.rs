@@ -107,7 +107,7 @@ fn surplus_words_are_named_and_ignored() {
                 .stderr(Stdio::piped()),
         );
         let errors = switch.stop_and_read_errors();
-        let note = format!("words ignored: {words}; expected one interface behind each -i, and one program");
+        let note = format!("ignored arguments: {words}; expected one interface per -i, and one program");
         assert!(errors.contains(&note), "{errors}");
         let ignores_program = errors.contains("without effect here: the program, because of --no-p4");
         assert_eq!(ignores_program, program.len() > 1, "{errors}");
@@ -165,7 +165,7 @@ fn without_a_cpu_port_there_are_no_packets_to_and_from_the_controller() {
         );
     });
     let errors = switch.stop_and_read_errors();
-    assert!(errors.contains("1 packet-outs had no CPU port"), "{errors}");
+    assert!(errors.contains("1 packet-outs dropped: no CPU port"), "{errors}");
 }
 
 /// What the queues program says of a packet.
@@ -252,5 +252,5 @@ fn a_slow_link_fills_a_queue_of_which_the_program_knows() {
     );
     let errors = switch.stop_and_read_errors();
     assert!(errors.contains("packets found their queue full"), "{errors}");
-    assert!(!errors.contains("the kernel did not take"), "{errors}");
+    assert!(!errors.contains("rejected by the kernel"), "{errors}");
 }

@@ -94,7 +94,7 @@ fn an_interface_made_anew_takes_its_place_again() {
     let mut far = Ports::open(&["far-one", "far-two"], None).unwrap();
     assert!(arrives(&mut far), "the switch looks four times a second");
     let errors = switch.stop_and_read_errors();
-    assert!(errors.contains("interface one was made anew"), "{errors}");
+    assert!(errors.contains("interface one recreated"), "{errors}");
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn an_interface_that_is_missing_at_the_start_gets_its_port_when_it_appears() {
     }
     let errors = switch.stop_and_read_errors();
     for note in [
-        "interface late of port 1 does not exist; the port waits for it",
+        "interface late of port 1 does not exist: the port waits for it",
         "interface late appeared; port 1 uses it",
-        "interface late was made anew; port 1 goes on with it",
+        "interface late recreated; port 1 uses it",
     ] {
         assert_eq!(errors.matches(note).count(), 1, "{note}: {errors}");
     }

@@ -397,8 +397,8 @@ fn check_key(key: &SessionKey, is_there: bool) -> Result<(), ConfigError> {
     if is_there {
         return Err(ConfigError {
             setting: "session",
-            found: format!("{}, which is there", key.number),
-            expected: "a new one".into(),
+            found: format!("{} (in use)", key.number),
+            expected: "an unused number".into(),
         });
     }
     Ok(())

@@ -127,7 +127,7 @@ fn check_length(
         return Err(SegmentError::Field {
             field: what,
             found: payload.len() as u32,
-            expected: "no longer than its kind is",
+            expected: "the length of its type",
         });
     }
     Ok(())
@@ -138,7 +138,7 @@ fn check_reserved(found: u32) -> Result<(), SegmentError> {
         return Ok(());
     }
     Err(SegmentError::Field {
-        field: "reserved field of a GTP message",
+        field: "reserved field of GTP message",
         found,
         expected: "0",
     })
@@ -151,7 +151,7 @@ impl<'a> Message<'a> {
     /// When it is shorter or longer than its kind, or a field has a value that means nothing.
     pub fn decode(payload: &'a [u8]) -> Result<(u32, Self), SegmentError> {
         check_length(
-            "a GTP message",
+            "GTP message",
             payload,
             CONTROL_BYTES..=DATA_HEADER_BYTES + MAX_BLOCK_BYTES,
         )?;
@@ -179,7 +179,7 @@ impl<'a> Message<'a> {
         let message = match kind {
             REQUEST => Message::request(payload, extra)?,
             GRANT => {
-                check_length("a GTP grant", payload, 32..=32)?;
+                check_length("GTP grant", payload, 32..=32)?;
                 check_reserved(half_word(payload, 12))?;
                 Message::Grant(Grant {
                     number: half_word(payload, 8),
@@ -189,14 +189,14 @@ impl<'a> Message<'a> {
             }
             LOSSES => Message::losses(payload)?,
             END => {
-                check_length("a GTP end", payload, 16..=16)?;
+                check_length("GTP end", payload, 16..=16)?;
                 Message::End {
                     received_bytes: word(payload, 8),
                 }
             }
             other => {
                 return Err(SegmentError::Field {
-                    field: "kind of a GTP message",
+                    field: "GTP message type",
                     found: other.into(),
                     expected: "1 to 4",
                 });
@@ -206,10 +206,10 @@ impl<'a> Message<'a> {
     }
 
     fn request(payload: &[u8], block_bytes: u16) -> Result<Self, SegmentError> {
-        check_length("a GTP request", payload, 32..=32)?;
+        check_length("GTP request", payload, 32..=32)?;
         if !(1..=MAX_BLOCK_BYTES).contains(&usize::from(block_bytes)) {
             return Err(SegmentError::Field {
-                field: "block of a GTP request",
+                field: "GTP request block",
                 found: block_bytes.into(),
                 expected: "1 to 8948 bytes",
             });
@@ -217,9 +217,9 @@ impl<'a> Message<'a> {
         let (offset, length) = (word(payload, 8), word(payload, 16));
         if offset.checked_add(length).is_none() {
             return Err(SegmentError::Field {
-                field: "length of a GTP request",
+                field: "GTP request length",
                 found: u32::MAX,
-                expected: "to end below 2^64",
+                expected: "an end below 2^64",
             });
         }
         Ok(Message::Request(Request {
@@ -232,7 +232,7 @@ impl<'a> Message<'a> {
 
     fn losses(payload: &'a [u8]) -> Result<Self, SegmentError> {
         const HEADER: usize = CONTROL_BYTES + 8;
-        check_length("a GTP loss list", payload, HEADER + 1..=HEADER + MAX_BITMAP_BYTES)?;
+        check_length("GTP loss list", payload, HEADER + 1..=HEADER + MAX_BITMAP_BYTES)?;
         let list = LossList {
             first: word(payload, CONTROL_BYTES),
             bitmap: &payload[HEADER..],
@@ -240,9 +240,9 @@ impl<'a> Message<'a> {
         let ends = list.first.checked_add(8 * list.bitmap.len() as u64);
         if list.bitmap[0] & 0x80 != 0 || ends.is_none() {
             return Err(SegmentError::Field {
-                field: "first block of a GTP loss list",
+                field: "GTP loss list: first block",
                 found: u32::from(list.bitmap[0]),
-                expected: "lost, and the last one below 2^64",
+                expected: "lost blocks, the last one below 2^64",
             });
         }
         Ok(Message::Losses(list))

@@ -31,7 +31,7 @@ fn pages_leave_ports_of_running_streams_alone_when_ports_come_again() {
     assert_eq!(
         ports(),
         FlowPorts::FIRST + 3,
-        "the first three run, one of them the other way"
+        "the first three run, one of them in the other direction"
     );
     for index in 0..2 {
         streams.turn(index, u64::MAX);

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Summary of a run for a person: some ten lines, the same labels for each type of network, the verdict last.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use serde_json::Value;
+use slotwise_reproduce::stats::jain;
+
+use crate::choices::By;
+use crate::compared::{Compared, compared};
+use crate::faults::FaultSummary;
+use crate::report::{FirstLight, PhaseReport, Report, Synchronization, is_of_run, scheduler_text};
+use crate::{sessions, shares, trains};
+
+/// Warnings, or failures, beyond this number are counted in the summary.
+const MOST_SHOWN: usize = 20;
+/// Drop reasons beyond this number are left out.
+const MOST_REASONS: usize = 4;
+/// Prefix of drop reasons that P4 programs count. Not all of them are losses: a line card's tick without a message is one.
+const COUNTED_BY_P4: &str = "p4:";
+
+/// A labelled line.
+pub fn line(label: &str, value: impl Display) -> String {
+    format!("  {label:<13} {value}\n")
+}
+
+/// Mb/s for a person.
+fn mbps(bps: f64) -> f64 {
+    bps / 1e6
+}
+
+fn rate_bps(bytes: u64, ns: u64) -> f64 {
+    bytes as f64 * 8e9 / ns.max(1) as f64
+}
+
+impl Report {
+    /// Returns the summary.
+    pub fn summary(&self) -> String {
+        let time = match self.command {
+            "emulate" => "emulated",
+            _ => "simulated",
+        };
+        let seconds = self.duration_ns as f64 / 1e9;
+        let mut text = format!(
+            "{} {}: {seconds:.1} s {time}, seed {}\n",
+            self.command, self.scenario, self.seed
+        );
+        text += &line("network", &self.about.network);
+        if let Some(lateness) = &self.lateness {
+            text += &lateness.summary(self.beat);
+        }
+        text += &self.throughput();
+        text += &self.fairness();
+        text += &latency(&self.phases);
+        if let (Some(wait), Some(frame)) = (&self.first_light, &self.frame) {
+            text += &wait.summary(u64::from(frame.slots) * frame.slot_ns);
+        }
+        text += &self.stars();
+        for pair in &self.hot_pairs {
+            text += &line("hotspot", pair);
+        }
+        text += &trains::summary(&self.series.trains);
+        text += &sessions::summary(&self.series.sessions, self.series.distance.as_ref());
+        text += &self.utilization();
+        text += &self.drops();
+        text += &self.control();
+        for kind in &self.faults.kinds {
+            text += &fault(kind);
+        }
+        for kind in &self.faults.absent {
+            text += &line("fault", format!("{kind}: 0 injected"));
+        }
+        text += &listed("warning", &self.verdict.notes);
+        text += &listed("FAILED", &self.verdict.failures);
+        text + &line("verdict", self.verdict_text())
+    }
+
+    /// Lines of the phases, and of flows over the whole run.
+    fn throughput(&self) -> String {
+        let has_star = self.frame.is_some();
+        let mut text = String::new();
+        for phase in &self.phases {
+            let length_ns = phase.end_ns.saturating_sub(phase.start_ns).max(1);
+            let head = format!("{:<12} {:>5.1} s", phase.name, length_ns as f64 / 1e9);
+            // Without a star the run is one phase.
+            let flows: Vec<&Value> = phase
+                .flows
+                .iter()
+                .filter(|flow| !(has_star && is_of_run(flow)))
+                .collect();
+            if flows.is_empty() && !has_star {
+                // Traffic that hosts generate themselves is not counted.
+                let why = lost(phase.lost_flows).unwrap_or_else(|| "no flows in the scenario".into());
+                text += &line("throughput", format!("{head}  {why}"));
+                continue;
+            }
+            let (delivered, between) = match has_star {
+                true => (self.delivered_bytes(phase.start_ns, phase.end_ns), "between edges"),
+                false => (bytes_of(&flows), "to hosts"),
+            };
+            let rate = mbps(rate_bps(delivered, length_ns));
+            let lost = lost(phase.lost_flows).map_or_else(String::new, |lost| format!("; {lost}"));
+            let flows = format!("{} flows{}{lost}", flows.len(), silence(&flows));
+            text += &line("throughput", format!("{head}  {rate:>7.1} Mb/s {between}, {flows}"));
+            text.extend(phase.files.iter().map(file));
+        }
+        let of_run = self.phases.iter().flat_map(|phase| &phase.flows);
+        let of_run: Vec<&Value> = of_run.filter(|flow| has_star && is_of_run(flow)).collect();
+        if !of_run.is_empty() {
+            let seconds = self.duration_ns as f64 / 1e9;
+            let rate = mbps(rate_bps(bytes_of(&of_run), self.duration_ns));
+            let flows = format!("{} flows{}", of_run.len(), silence(&of_run));
+            let whole = format!(
+                "{:<12} {seconds:>5.1} s  {rate:>7.1} Mb/s to hosts, {flows}",
+                "whole run"
+            );
+            text += &line("throughput", whole);
+        }
+        text
+    }
+
+    /// Lines on fairness: against the reference allocation where there is one, else between flows with the same demand.
+    fn fairness(&self) -> String {
+        if !self.shares.is_empty() {
+            return shares::summary(&self.shares, "RIAS");
+        }
+        if !self.about.max_min.is_empty() {
+            return shares::summary(&self.about.max_min, "max-min");
+        }
+        if !self.series.sessions.is_empty() {
+            return String::new();
+        }
+        let phases = self.phases.iter().filter_map(|phase| {
+            let Compared { rates_bps, kind } = compared(&phase.flows, &self.about.demands)?;
+            let index = jain(&rates_bps)?;
+            let least = rates_bps.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = rates_bps.iter().copied().fold(0.0, f64::max);
+            let (phase, count) = (&phase.name, rates_bps.len());
+            let range = format!("{:.1} to {:.1} Mb/s per flow", mbps(least), mbps(most));
+            Some(line(
+                "fairness",
+                format!("{phase}: Jain's index {index:.3} over {count} {kind} flows, {range}"),
+            ))
+        });
+        phases.collect()
+    }
+
+    /// Lines of overlaid stars, of clocks and of switches outside the process.
+    fn stars(&self) -> String {
+        let mut text = String::new();
+        for star in &self.stars {
+            let rate = mbps(rate_bps(star.delivered_bytes, self.duration_ns));
+            let (core, master, slots, lost) = (star.core, star.master, star.granted_slots, star.lost_packets);
+            let value = format!(
+                "core {core}, master edge {master}: {rate:.1} Mb/s, {slots} slots granted, {lost} packets lost in the core"
+            );
+            text += &line("star", value);
+        }
+        let worst = |it: &Synchronization| it.max_ns.max(-it.min_ns);
+        if let Some(clock) = self.synchronization.iter().max_by_key(|it| worst(it)) {
+            let core = match self.stars.len() {
+                0 => String::new(),
+                _ => format!(", core {}", clock.core),
+            };
+            let (edge, max_ns, mean_ns, slots) = (clock.edge, worst(clock), clock.mean_ns, clock.slots);
+            let value = format!(
+                "slot timing error at the core: max {max_ns} ns (edge {edge}{core}), mean {mean_ns:.1} ns over {slots} slots"
+            );
+            text += &line("clocks", value);
+        }
+        if let Some(s) = &self.switch_answers {
+            let us = |ns: u64| ns as f64 / 1e3;
+            let (p50, p99, max) = (us(s.p50_ns), us(s.p99_ns), us(s.max_ns));
+            let value = format!(
+                "latency p50 {p50:.0} us, p99 {p99:.0} us, max {max:.0} us; {} packets dropped",
+                s.not_taken
+            );
+            text += &line("switches", value);
+        }
+        text
+    }
+
+    /// The line of links' mean utilization; empty for a star alone, where slots take the place of links.
+    fn utilization(&self) -> String {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let links = self.series.links.iter().filter(|link| !link.utilization.is_empty());
+        let links: Vec<(f64, &str)> = links
+            .map(|link| (mean(&link.utilization), link.name.as_str()))
+            .collect();
+        let Some((most, name)) = links.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else {
+            return String::new();
+        };
+        let of_all = mean(&links.iter().map(|(mean, _)| *mean).collect::<Vec<f64>>());
+        let value = format!(
+            "links {:.1} % on average, busiest {name} {:.1} %",
+            100.0 * of_all,
+            100.0 * most
+        );
+        line("utilization", value)
+    }
+
+    /// The line of dropped packets, by reason.
+    fn drops(&self) -> String {
+        let mut by_reason: BTreeMap<&str, u64> = BTreeMap::new();
+        for drop in self.drops.iter().filter(|drop| !drop.reason.starts_with(COUNTED_BY_P4)) {
+            *by_reason.entry(&drop.reason).or_default() += drop.packets;
+        }
+        let mut reasons: Vec<(u64, &str)> = by_reason.into_iter().map(|(reason, count)| (count, reason)).collect();
+        reasons.retain(|(count, _)| *count > 0);
+        reasons.sort_by_key(|&(count, reason)| (std::cmp::Reverse(count), reason));
+        let total: u64 = reasons.iter().map(|(count, _)| count).sum();
+        if total == 0 {
+            return line("drops", "none");
+        }
+        let named = reasons.iter().take(MOST_REASONS);
+        let named: Vec<String> = named
+            .map(|(count, reason)| format!("{} {count}", reason.replace('_', " ")))
+            .collect();
+        line("drops", format!("{total} packets: {}", named.join(", ")))
+    }
+
+    /// Lines on the controller: its scheduler, paths it changed, and changes made to it.
+    fn control(&self) -> String {
+        let mut text = String::new();
+        if let Some(scheduler) = &self.scheduler {
+            text += &line("scheduler", scheduler_text(scheduler));
+        }
+        let scheduling = &self.controller["scheduling_ns"];
+        if let Some(p99) = scheduling["p99"].as_f64() {
+            let us = |key: &str| scheduling[key].as_f64().unwrap_or(f64::NAN) / 1e3;
+            let (p50, max) = (us("p50"), us("max"));
+            text += &line(
+                "scheduling",
+                format!("p50 {p50:.0} us, p99 {:.0} us, max {max:.0} us per frame", p99 / 1e3),
+            );
+        }
+        if let Some(count) = self.controller["reroutes"].as_u64().filter(|count| *count > 0) {
+            text += &line("rerouting", format!("{count} path changes"));
+        }
+        let start_ns = self.phases.first().map_or(0, |phase| phase.start_ns);
+        for change in &self.changes {
+            let at_s = change.at_ns.saturating_sub(start_ns) as f64 / 1e9;
+            let by = match change.by {
+                By::Scenario => "the scenario",
+                By::Rest => "REST",
+            };
+            text += &line("change", format!("at {at_s:.1} s: {} (by {by})", change.what.text()));
+        }
+        text
+    }
+
+    /// The outcome, and the invariants checked: those violated are counted.
+    fn verdict_text(&self) -> String {
+        let outcome = if self.verdict.ok { "ok" } else { "failed" };
+        let violated = self.invariants.called.iter().filter_map(|(name, label)| {
+            let count = *self.invariants.counts.get(name)?;
+            (count > 0).then(|| format!("{label} {count}"))
+        });
+        let violated: Vec<String> = violated.collect();
+        let checked: Vec<&str> = self.invariants.called.iter().map(|(_, label)| *label).collect();
+        let found = match violated.is_empty() {
+            true => "no invariant violated".to_owned(),
+            false => format!("invariants violated: {}", violated.join(", ")),
+        };
+        format!("{outcome}: {found} (checked: {})", checked.join(", "))
+    }
+
+    fn delivered_bytes(&self, start_ns: u64, end_ns: u64) -> u64 {
+        let (start_ms, end_ms) = (start_ns as f64 / 1e6, end_ns as f64 / 1e6);
+        let times = self.series.frame_ms.iter().enumerate();
+        let frames = times.filter(|(_, ms)| (start_ms..end_ms).contains(*ms));
+        let of_frame = |k: usize| {
+            let pairs = self.series.pairs.iter();
+            pairs
+                .map(|pair| pair.delivered_bytes.get(k).copied().unwrap_or(0))
+                .sum::<u64>()
+        };
+        frames.map(|(k, _)| of_frame(k)).sum()
+    }
+}
+
+impl FirstLight {
+    /// Returns the line of a summary; empty if no demand was new.
+    fn summary(&self, frame_ns: u64) -> String {
+        let frames = |ns: u64| ns as f64 / frame_ns as f64;
+        let mut parts = Vec::new();
+        if self.count > 0 {
+            parts.push(format!(
+                "p50 {:.2}, p99 {:.2}, max {:.2} frames of {:.1} ms ({} idle queues became busy)",
+                frames(self.p50_ns),
+                frames(self.p99_ns),
+                frames(self.max_ns),
+                frame_ns as f64 / 1e6,
+                self.count
+            ));
+        }
+        if self.unserved > 0 {
+            parts.push(format!("{} not served", self.unserved));
+        }
+        match parts.is_empty() {
+            true => String::new(),
+            false => line("grant latency", parts.join("; ")),
+        }
+    }
+}
+
+/// Returns the line of flows' delay: end-to-end where it was measured, else TCP's round trip.
+fn latency(phases: &[PhaseReport]) -> String {
+    let flows = || phases.iter().flat_map(|phase| &phase.flows);
+    let (mut packets, mut sum_ns, mut max_ns) = (0.0, 0.0, 0.0_f64);
+    for flow in flows() {
+        let delay = &flow["delay_ns"];
+        let received = flow["received_packets"].as_f64().unwrap_or(0.0);
+        if let (Some(mean), Some(max)) = (delay["mean"].as_f64(), delay["max"].as_f64()) {
+            packets += received;
+            sum_ns += received * mean;
+            max_ns = max_ns.max(max);
+        }
+    }
+    let ms = |ns: f64| ns / 1e6;
+    if packets > 0.0 {
+        let mean_ms = ms(sum_ns / packets);
+        return line(
+            "latency",
+            format!("end-to-end mean {mean_ms:.2} ms, max {:.2} ms", ms(max_ns)),
+        );
+    }
+    let round_trips = flows().filter_map(|flow| flow["stream"]["srtt_ns"].as_f64());
+    let mut round_trips: Vec<f64> = round_trips.filter(|ns| *ns > 0.0).collect();
+    round_trips.sort_by(f64::total_cmp);
+    match round_trips[..] {
+        [] => String::new(),
+        [.., max] => {
+            let median_ms = ms(round_trips[round_trips.len() / 2]);
+            let value = format!(
+                "TCP round trip at the end: median {median_ms:.1} ms, max {:.1} ms",
+                ms(max)
+            );
+            line("latency", value)
+        }
+    }
+}
+
+fn file(file: &Value) -> String {
+    let end = |key: &str| file[key].as_str().unwrap_or("?").to_owned();
+    let seconds = file["seconds"].as_f64().unwrap_or(f64::NAN);
+    let digest = if file["intact"] == true { "verified" } else { "MISMATCH" };
+    let value = format!(
+        "{} bytes {} -> {} in {seconds:.1} s, SHA-256 {digest}",
+        file["bytes"],
+        end("from"),
+        end("to")
+    );
+    line("file", value)
+}
+
+/// Returns the lines of one kind of fault.
+fn fault(kind: &FaultSummary) -> String {
+    let ms = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| format!("{:.2} ms", ns as f64 / 1e6));
+    let recovery = format!(
+        "recovery p50 {}, p99 {}, max {}",
+        ms(kind.p50_ns),
+        ms(kind.p99_ns),
+        ms(kind.max_ns)
+    );
+    let value = format!(
+        "{}: {} injected, {} messages hit; {recovery}; {} not recovered",
+        kind.kind, kind.injected, kind.messages, kind.not_recovered
+    );
+    let mut text = line("fault", value);
+    if let Some(fairness) = &kind.fairness {
+        let value = format!(
+            "deviation from RIAS after {} of them: p50 {:.1} %, max {:.1} %; Jain's index at least {:.4}",
+            fairness.measured,
+            fairness.p50_distance * 100.0,
+            fairness.max_distance * 100.0,
+            fairness.min_jain.unwrap_or(0.0)
+        );
+        text += &line("", value);
+    }
+    text
+}
+
+/// Returns a line for each of the first texts, and the number of the others.
+fn listed(label: &str, texts: &[String]) -> String {
+    let mut text: String = texts.iter().take(MOST_SHOWN).map(|each| line(label, each)).collect();
+    if texts.len() > MOST_SHOWN {
+        text += &line(label, format!("and {} more in the report", texts.len() - MOST_SHOWN));
+    }
+    text
+}
+
+fn bytes_of(flows: &[&Value]) -> u64 {
+    flows.iter().filter_map(|flow| flow["bytes"].as_u64()).sum()
+}
+
+/// Returns the number of flows that received nothing, if any; their sources may have sent nothing.
+fn silence(flows: &[&Value]) -> String {
+    match flows.iter().filter(|flow| flow["bytes"] == 0).count() {
+        0 => String::new(),
+        count => format!(", {count} received no data"),
+    }
+}
+
+/// Returns the number of flows without results, if any.
+fn lost(flows: usize) -> Option<String> {
+    (flows > 0).then(|| format!("no results from {flows} Linux flows (run ended early)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_flood_of_failures_is_counted() {
+        let failures = |count: usize| (0..count).map(|number| format!("failure {number}")).collect::<Vec<_>>();
+        assert_eq!(listed("FAILED", &failures(1)), "  FAILED        failure 0\n");
+        assert_eq!(listed("warning", &failures(MOST_SHOWN)).lines().count(), MOST_SHOWN);
+        let flood = listed("warning", &failures(5000));
+        assert_eq!(flood.lines().count(), MOST_SHOWN + 1);
+        assert!(flood.ends_with("\n  warning       and 4980 more in the report\n"));
+    }
+
+    #[test]
+    fn unserved_demand_is_shown_with_the_quantiles() {
+        let mut wait = FirstLight {
+            count: 0,
+            unserved: 0,
+            p50_ns: 1_000_000,
+            p99_ns: 2_000_000,
+            max_ns: 4_000_000,
+        };
+        assert_eq!(wait.summary(4_000_000), "");
+        wait.unserved = 3;
+        assert_eq!(wait.summary(4_000_000), "  grant latency 3 not served\n");
+        wait.count = 7;
+        assert_eq!(
+            wait.summary(4_000_000),
+            "  grant latency p50 0.25, p99 0.50, max 1.00 frames of 4.0 ms (7 idle queues became busy); 3 not served\n"
+        );
+    }
+
+    #[test]
+    fn results_lost_by_an_early_end_are_counted() {
+        assert_eq!(lost(0), None);
+        assert_eq!(lost(5).unwrap(), "no results from 5 Linux flows (run ended early)");
+    }
+
+    #[test]
+    fn flows_without_data_are_counted() {
+        assert_eq!(silence(&[&json!({"bytes": 1})]), "");
+        let flows = [json!({"bytes": 0}), json!({"bytes": 5}), json!({"bytes": 0})];
+        assert_eq!(silence(&flows.iter().collect::<Vec<_>>()), ", 2 received no data");
+    }
+
+    #[test]
+    fn latency_is_end_to_end_where_it_was_measured() {
+        let of = |flows: Value| {
+            let flows = flows.as_array().unwrap().clone();
+            latency(&[PhaseReport {
+                name: "run".into(),
+                start_ns: 0,
+                end_ns: 1,
+                flows,
+                files: Vec::new(),
+                lost_flows: 0,
+            }])
+        };
+        let slow = json!({"received_packets": 1, "delay_ns": {"mean": 4e6, "max": 5e6}});
+        let fast =
+            json!({"received_packets": 3, "delay_ns": {"mean": 2e6, "max": 3e6}, "stream": {"srtt_ns": 9_000_000}});
+        assert_eq!(
+            of(json!([slow, fast])),
+            "  latency       end-to-end mean 2.50 ms, max 5.00 ms\n"
+        );
+        let tcp = |ns: u64| json!({"delay_ns": null, "stream": {"srtt_ns": ns}});
+        assert_eq!(
+            of(json!([tcp(9_000_000), tcp(2_000_000), tcp(0), tcp(4_000_000)])),
+            "  latency       TCP round trip at the end: median 4.0 ms, max 9.0 ms\n"
+        );
+        assert_eq!(of(json!([{"bytes": 1}])), "");
+    }
+}
