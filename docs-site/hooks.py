@@ -15,7 +15,7 @@ LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds them, and whatever of the repository they and docs/ link to."""
+    """Adds them, and all files of the repository that they and docs/ link to."""
     to_do = [("README.md", "index.md"), ("CHANGELOG.md", "changelog.md")]
     to_do += [(target, _placed(target)) for page in Path(config.docs_dir).glob("*.md") for target in _targets(page)]
     while to_do:

@@ -14,7 +14,7 @@ def switch():
 
 @pytest.fixture
 def cables():
-    """The far ends of its ports, by number; what is sent before a test is not seen by it."""
+    """The far ends of its ports, by number; frames sent before a test are not seen by it."""
     ends = {port: Cable(port) for port in PORTS}
     yield ends
     for end in ends.values():

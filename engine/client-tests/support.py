@@ -16,7 +16,7 @@ ETHER_TYPE = 0x88B6
 TAGGED = 0x88B5
 """Of frames that the program parses further, once it is in the value set."""
 PATIENCE_S = 10
-"""For what comes at once unless something is broken."""
+"""Limit for an event that comes at once unless there is a defect."""
 
 
 def frame(dst: int, src: int = 99, ether_type: int = ETHER_TYPE, payload: bytes = bytes(46)) -> bytes:
@@ -57,7 +57,7 @@ class Switch:
         self.address = found[1]
 
     def stop(self) -> None:
-        """Ends it; the status says whether it went well."""
+        """Ends it; status 0 if it succeeded."""
         self.process.terminate()
         assert self.process.wait(timeout=PATIENCE_S) == 0
         self.process.stdout.close()

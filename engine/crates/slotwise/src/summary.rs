@@ -14,9 +14,9 @@ use crate::report::{FirstLight, PhaseReport, Report, Synchronization, is_of_run,
 use crate::{sessions, shares, trains};
 
 /// Warnings, or failures, beyond this number are counted in the summary.
-const MOST_SHOWN: usize = 20;
+const MAX_SHOWN: usize = 20;
 /// Drop reasons beyond this number are left out.
-const MOST_REASONS: usize = 4;
+const MAX_REASONS: usize = 4;
 /// Prefix of drop reasons that P4 programs count. Not all of them are losses: a line card's tick without a message is one.
 const COUNTED_BY_P4: &str = "p4:";
 
@@ -213,7 +213,7 @@ impl Report {
         if total == 0 {
             return line("drops", "none");
         }
-        let named = reasons.iter().take(MOST_REASONS);
+        let named = reasons.iter().take(MAX_REASONS);
         let named: Vec<String> = named
             .map(|(count, reason)| format!("{} {count}", reason.replace('_', " ")))
             .collect();
@@ -384,9 +384,9 @@ fn fault(kind: &FaultSummary) -> String {
 
 /// Returns a line for each of the first texts, and the number of the others.
 fn listed(label: &str, texts: &[String]) -> String {
-    let mut text: String = texts.iter().take(MOST_SHOWN).map(|each| line(label, each)).collect();
-    if texts.len() > MOST_SHOWN {
-        text += &line(label, format!("and {} more in the report", texts.len() - MOST_SHOWN));
+    let mut text: String = texts.iter().take(MAX_SHOWN).map(|each| line(label, each)).collect();
+    if texts.len() > MAX_SHOWN {
+        text += &line(label, format!("and {} more in the report", texts.len() - MAX_SHOWN));
     }
     text
 }
@@ -418,9 +418,9 @@ mod tests {
     fn a_flood_of_failures_is_counted() {
         let failures = |count: usize| (0..count).map(|number| format!("failure {number}")).collect::<Vec<_>>();
         assert_eq!(listed("FAILED", &failures(1)), "  FAILED        failure 0\n");
-        assert_eq!(listed("warning", &failures(MOST_SHOWN)).lines().count(), MOST_SHOWN);
+        assert_eq!(listed("warning", &failures(MAX_SHOWN)).lines().count(), MAX_SHOWN);
         let flood = listed("warning", &failures(5000));
-        assert_eq!(flood.lines().count(), MOST_SHOWN + 1);
+        assert_eq!(flood.lines().count(), MAX_SHOWN + 1);
         assert!(flood.ends_with("\n  warning       and 4980 more in the report\n"));
     }
 
