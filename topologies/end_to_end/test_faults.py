@@ -11,7 +11,7 @@ import zlib
 
 import pytest
 
-from digests import judge, of_report
+from digests import judge
 from test_runs import ROOT, slotwise
 
 
@@ -55,23 +55,24 @@ def run(scenario, path, *arguments) -> bytes:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.stem)
 def test_a_network_bears_faults_and_recovers(scenario, tmp_path):
-    path = tmp_path / "report.json"
-    report = json.loads(run(scenario, path))
+    path, columns = tmp_path / "report.json", None
+    network = scenario.stem.split("-")[0]
+    # With columns the report of a star has more in it than its digest, which is older.
+    if network in ("routers", "ring", "ops"):
+        columns = tmp_path / "columns"
+    report = json.loads(run(scenario, path, *(["--columns", columns] if columns else [])))
     checks = set(report["invariants"]) - {"first"}
     of_routers, of_stars = {"astray"}, {"collision", "guard", "ungranted", "duplicate"}
     of_rings = {"duplicate", "astray", "transit_loss", "round", "add_rate", "insertion"}
     of_ops = {"lane", "ram", "duplicate", "split", "unexplained", "label", "astray", "ingress"}
-    expected = {"routers": of_routers, "mixed": of_routers | of_stars, "ring": of_rings, "ops": of_ops}.get(
-        scenario.stem.split("-")[0], of_stars
-    )
+    of_kinds = {"routers": of_routers, "mixed": of_routers | of_stars, "ring": of_rings, "ops": of_ops}
+    expected = of_kinds.get(network, of_stars)
     assert checks == expected and not any(report["invariants"][check] for check in checks)
     assert report["verdict"]["ok"]
     for kind in report["faults"]["kinds"]:
         assert kind["injected"] >= 2 and kind["not_recovered"] == 0, kind
     assert all(row["recovery_ns"] is not None for row in report["faults"]["rows"])
-    # Digests keep what was there before a restructuring; rings and optical packet switches came afterwards.
-    if not scenario.stem.startswith(("ring-", "ops-")):
-        judge(f"faults/{scenario.stem}", report=of_report(path))
+    judge(f"faults/{scenario.stem}", report=path, columns=columns)
 
 
 @pytest.mark.parametrize("name", ["edge-restart", "messages-duplicated", "mixed-combined"])

@@ -28,10 +28,10 @@ PATIENCE_S = 120
 REST_PORT = 8181
 
 
-def slotwise(*arguments) -> subprocess.CompletedProcess:
+def slotwise(*arguments, patience_s: float = PATIENCE_S) -> subprocess.CompletedProcess:
     """A run to its end."""
     return subprocess.run(
-        [SLOTWISE, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        [SLOTWISE, *map(str, arguments)], capture_output=True, text=True, timeout=patience_s, check=False
     )
 
 
