@@ -44,7 +44,7 @@ def of_directory(directory: Path, pattern: str) -> str:
 
 
 def judge(name: str, *, report: Path | None = None, columns: Path | None = None, pcap: Path | None = None):
-    """Compares a run's files with what is kept, or keeps them if that was asked for."""
+    """Compares the files of a run with the stored digests, or with SLOTWISE_RENEW_DIGESTS stores them."""
     found, values = {}, {}
     names = Names.load(RENAMED)
     if report:
@@ -67,9 +67,9 @@ def judge(name: str, *, report: Path | None = None, columns: Path | None = None,
         for path in moved(kept_values.get(part, {}), values.get(part, {}))
     ]
     files = [part for part in sorted(found.keys() | kept.keys()) if found.get(part) != kept.get(part)]
-    message = f"{name}: results are not what they were: see the head of digests.py"
+    message = f"{name}: results changed: see the docstring of digests.py"
     assert not places, "\n  ".join([f"{message}; values that differ:", *places])
-    assert not files, f"{message}; {' and '.join(files)} in bytes alone, all values are what they were"
+    assert not files, f"{message}; {' and '.join(files)} changed in bytes only, all values are equal"
 
 
 def keep(path: Path, name: str, digests: dict):

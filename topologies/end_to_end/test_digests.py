@@ -29,7 +29,7 @@ SIMULATED = {
     "optiputer": ("topologies/optiputer.yaml", 1),
 }
 EXPERIMENT_PATIENCE_S = 600
-# Entries that are quick to repeat; aapn-xcp-cl has tests of its own.
+# Entries that are quick to repeat; aapn-xcp-cl has separate tests.
 EXPERIMENTS = {
     "aapn-control": "table-3.1",
     "agile-capacity": "queue-cubic",

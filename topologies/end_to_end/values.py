@@ -22,7 +22,7 @@ from pyarrow import parquet
 
 ANY = "*"
 LENGTH = 8
-"""Hexadecimal digits of a digest: enough for what changes by mistake, not for what is made to collide."""
+"""Hexadecimal digits of a digest: enough against accidents, not against collisions by design."""
 
 
 def encode(value: object) -> bytes:
@@ -57,12 +57,12 @@ def join(parts: tuple[str, ...]) -> str:
 
 
 def fits(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
-    """Tells whether a path is at a pattern or below it."""
-    return len(pattern) <= len(path) and all(each in (ANY, part) for each, part in zip(pattern, path))
+    """Returns true for a path at a pattern or below it."""
+    return len(pattern) <= len(path) and all(each in (ANY, part) for each, part in zip(pattern, path, strict=False))
 
 
 class Renames:
-    """New paths and what they were."""
+    """New paths and the old ones."""
 
     def __init__(self, table: dict[str, str]):
         self.entries = [(split(new), split(old)) for new, old in table.items()]
@@ -78,7 +78,7 @@ class Renames:
                 assert not fits(old, path), f"{join(path)} has its former name; expected {join(new)} by renamed.json"
             return path
         new, old = max(fitting, key=lambda entry: (len(entry[0]), -entry[0].count(ANY)))
-        parts = (part for pattern, part in zip(new, path) if pattern == ANY)
+        parts = (part for pattern, part in zip(new, path, strict=False) if pattern == ANY)
         return tuple(next(parts) if part == ANY else part for part in old) + path[len(new) :]
 
     def unknown(self, known: set[tuple[str, ...]]) -> list[str]:
@@ -112,7 +112,7 @@ class Names:
         return strings.get(value, value)
 
     def unknown(self, kept: dict[str, dict]) -> list[str]:
-        """Returns the entries of the map that are about nothing in any run that was kept."""
+        """Returns the entries of the map that match nothing in any stored run."""
 
         def paths(part: str) -> set[tuple[str, ...]]:
             return {split(path) for values in kept.values() for path in values.get(part, {})}
