@@ -13,6 +13,7 @@ to its port, so it is in a network namespace `lab-wg` that only WireGuard connec
 """
 
 import argparse
+import fcntl
 import ipaddress
 import json
 import os
@@ -21,8 +22,8 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +49,8 @@ PORTS = range(1, 1 << 16)
 MTUS = range(576, 1 << 16)
 """MTUs, from the size that each IPv4 host accepts (RFC 791)."""
 NAMESPACES = "/run/netns"
+LOCK = Path("/run/slotwise-tunnel.lock")
+"""Held while tunnels of the machine are checked and changed."""
 
 
 class TunnelError(SlotwiseError):
@@ -155,6 +158,28 @@ def up(tunnel: Tunnel, *, key: Path, peer: str, to: str | None, listen: int, mtu
     _check_key(key)
     if to:
         _check_endpoint(to)
+    with _locked():
+        _check_names(tunnel, namespaces)
+        _check_number(tunnel)
+        with ExitStack() as made:
+            _make(tunnel, made, key=key, peer=peer, to=to, listen=listen, mtu=mtu, namespaces=namespaces)
+            made.pop_all()
+
+
+@contextmanager
+def _locked() -> Iterator[None]:
+    """Keeps other tunnel commands of the machine waiting. Raises TunnelError."""
+    try:
+        lock = LOCK.open("a")
+    except OSError as error:
+        raise TunnelError(f"{LOCK}: {error.strerror}; expected to run as root") from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _check_names(tunnel: Tunnel, namespaces: bool) -> None:
+    """Refuses names of interfaces and namespaces that are in use. Raises TunnelError."""
     there = _interfaces()
     for interface in tunnel.interfaces:
         if interface in there:
@@ -169,10 +194,6 @@ def up(tunnel: Tunnel, *, key: Path, peer: str, to: str | None, listen: int, mtu
             raise TunnelError(
                 f"namespace {namespace} already exists; run `slotwise tunnel down {tunnel.name}` if it belongs to a tunnel, or use another name"
             )
-    _check_number(tunnel)
-    with ExitStack() as made:
-        _make(tunnel, made, key=key, peer=peer, to=to, listen=listen, mtu=mtu, namespaces=namespaces)
-        made.pop_all()
 
 
 def _check_number(tunnel: Tunnel) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`slotwise tunnel`: what is chosen, told and refused. end_to_end/test_tunnel.py makes tunnels."""
 
+import fcntl
 import stat
 
 import pytest
@@ -89,3 +90,30 @@ def test_a_program_that_is_not_there_is_said_with_its_package(monkeypatch, tmp_p
     assert tunnel.main(["key", str(tmp_path / "key")]) == 2
     assert "wg: command not found; on Debian: apt install wireguard-tools" in capsys.readouterr().err
     assert not (tmp_path / "key").exists()
+
+
+def test_a_tunnel_is_checked_and_made_while_no_other_one_is(monkeypatch, tmp_path):
+    key, lock = tmp_path / "key", tmp_path / "lock"
+    key.touch(mode=0o600)
+    held = []
+
+    def note(*_, **__) -> None:
+        with lock.open("a") as other:
+            try:
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                held.append(True)
+            else:
+                held.append(False)
+
+    monkeypatch.setattr(tunnel, "LOCK", lock)
+    for step in ("_interfaces", "_check_number", "_make"):
+        monkeypatch.setattr(tunnel, step, lambda *_, **__: note() or [])
+    made = tunnel.Tunnel("lab", "near", 3, tunnel.chosen(scenario.load(STAR), ["edge2"]))
+    tunnel.up(made, key=key, peer=PEER, to=None, listen=1, mtu=1420, namespaces=False)
+    assert held == [True, True, True]
+    note()
+    assert not held[-1], "the next one may go on"
+    monkeypatch.setattr(tunnel, "LOCK", tmp_path / "none" / "lock")
+    with pytest.raises(tunnel.TunnelError, match=r"lock: No such file or directory; expected to run as root"):
+        tunnel.up(made, key=key, peer=PEER, to=None, listen=1, mtu=1420, namespaces=False)
