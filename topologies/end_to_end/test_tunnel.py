@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -79,6 +80,13 @@ def tunnel(*arguments: str, within: list[str] | None = None) -> str:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT / "topologies").stdout
 
 
+def gone(name: str, within: list[str] | None = None) -> None:
+    """Takes an end away if it is still there."""
+    command = [*(within or []), sys.executable, "-m", "slotwise.tunnel", "down", name]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT / "topologies")
+    assert done.returncode == 0 or "not found" in done.stderr, done.stderr
+
+
 def test_an_edge_on_another_machine_is_reached_through_a_tunnel_that_is_measured(tmp_path):
     report, ports = tmp_path / "report.json", tmp_path / "ports.json"
     local, *_ = scenarios.hosts(scenarios.load(SCENARIO))
@@ -88,8 +96,8 @@ def test_an_edge_on_another_machine_is_reached_through_a_tunnel_that_is_measured
         far = Machine(stack)
         name = f"n{os.getpid() % 10**6}"
         common = ["--scenario", SCENARIO, "--hosts", "edge1"]
-        stack.callback(lambda: tunnel("down", name))
-        stack.callback(lambda: tunnel("down", far.name, within=far.within))
+        stack.callback(gone, name)
+        stack.callback(gone, far.name, within=far.within)
         entries = json.loads(
             tunnel("up", name, "--side", "near", *common, "--key", keys["near"], "--peer", public["far"])
         )
@@ -211,7 +219,7 @@ def test_what_is_refused_or_taken_away_leaves_other_tunnels_and_names_alone(tmp_
         subprocess.run(["ip", "netns", "delete", namespace], check=True)
 
         for each, number in ((name, 1), (longer, 2)):
-            stack.callback(lambda each=each: tunnel("down", each))
+            stack.callback(gone, each)
             done = up(each, "--number", str(number), "--listen", str(PORT + number))
             assert done.returncode == 0, done.stderr
         of_longer = {f"{longer}p", f"{longer}0"}
@@ -266,6 +274,11 @@ class Ends:
             [*command, *words, *more], check=False, capture_output=True, text=True, cwd=ROOT / "topologies"
         )
 
+    def down(self) -> subprocess.CompletedProcess:
+        """Takes the first tunnel away, or tries to."""
+        command = [sys.executable, "-m", "slotwise.tunnel", "down", self.name]
+        return subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT / "topologies")
+
     def left(self) -> set[str]:
         """Namespaces and interfaces, on both machines, whose names begin as this test's do."""
         found = {path.name for path in Path("/run/netns").glob(f"{self.name}*")}
@@ -284,7 +297,7 @@ def tunnels_of_one_machine(tmp_path):
         ends = Ends(stack, tmp_path)
         for name in (ends.name, f"{ends.name}1"):
             for within in (None, ends.far.within):
-                stack.callback(tunnel, "down", name, within=within)
+                stack.callback(gone, name, within=within)
         yield ends
 
 
@@ -315,6 +328,14 @@ def test_a_number_that_another_tunnel_of_the_machine_has_is_refused(ends):
     assert not ends.left()
 
 
+def test_of_two_tunnels_of_one_number_that_are_made_at_once_one_is_refused(ends):
+    with ThreadPoolExecutor() as pool:
+        names = (ends.name, f"{ends.name}1")
+        ups = [pool.submit(ends.up, name, "near", "--listen", str(PORT + n)) for n, name in enumerate(names)]
+        statuses = sorted(up.result().returncode for up in ups)
+    assert statuses == [0, 2]
+
+
 def test_an_end_that_is_taken_away_from_another_namespace_leaves_nothing(ends):
     made = ends.up(ends.name, "far", within=ends.far.within)
     assert made.returncode == 0, made.stderr
@@ -323,7 +344,7 @@ def test_an_end_that_is_taken_away_from_another_namespace_leaves_nothing(ends):
     assert not [each for each in ends.left() if each.startswith(f"{ends.name}-")], (
         "but for interfaces that are on their way out there is nothing"
     )
-    tunnel("down", ends.name, within=ends.far.within)
+    gone(ends.name, within=ends.far.within)
     assert not ends.left()
 
 
@@ -346,6 +367,13 @@ def test_a_namespace_of_somebody_else_is_neither_used_nor_taken_away(ends):
     subprocess.run(["ip", "netns", "add", namespace], check=True)
     refused = ends.up(ends.name, "far")
     assert refused.returncode == 2 and f"namespace {namespace} already exists" in refused.stderr
-    tunnel("down", ends.name)
+    assert f"tunnel {ends.name}: not found" in ends.down().stderr
+    assert ends.left() == {namespace}
+    subprocess.run(["ip", "netns", "delete", namespace], check=True)
+    # Not even one that is empty and has the name of a tunnel's.
+    namespace = f"{ends.name}-wg"
+    subprocess.run(["ip", "netns", "add", namespace], check=True)
+    refused = ends.down()
+    assert refused.returncode == 2 and f"namespace {namespace}: not made by" in refused.stderr, refused.stderr
     assert ends.left() == {namespace}
     subprocess.run(["ip", "netns", "delete", namespace], check=True)

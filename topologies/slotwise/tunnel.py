@@ -51,6 +51,8 @@ MTUS = range(576, 1 << 16)
 NAMESPACES = "/run/netns"
 LOCK = Path("/run/slotwise-tunnel.lock")
 """Held while tunnels of the machine are checked and changed."""
+MARK = "slotwise-tunnel"
+"""Alias of `lo` in the namespaces that have WireGuard."""
 
 
 class TunnelError(SlotwiseError):
@@ -234,7 +236,9 @@ def _make(
     tunnel: Tunnel, made: ExitStack, *, key: Path, peer: str, to: str | None, listen: int, mtu: int, namespaces: bool
 ) -> None:
     """Creates this end, and adds its removal to `made`. Raises TunnelError."""
-    _said("ip", "netns", "add", tunnel.wireguard)
+    # Marked before it has a name: `down` removes no other namespace, however early this was killed.
+    marked = f'ip link set lo alias {MARK} && exec ip netns attach "$0" $$'
+    _said("unshare", "--net", "sh", "-c", marked, tunnel.wireguard)
     made.callback(_try, "ip", "netns", "delete", tunnel.wireguard)
     _wireguard(tunnel.wireguard)
     made.callback(_try, "ip", "-n", tunnel.wireguard, "link", "delete", tunnel.wireguard)
@@ -321,28 +325,44 @@ def _join(tunnel: Tunnel, made: ExitStack, index: int, host: HostId | RoutedHost
 
 
 def down(name: str) -> None:
-    """Removes an end, complete or not. Its namespace with WireGuard is created first and deleted last, and identifies the rest by name and
-    address, since `lab10` can belong to `lab` or to `lab1`. Raises TunnelError."""
+    """Removes an end. Raises TunnelError, also if no end has that name."""
+    with _locked():
+        if not _remove(name):
+            raise TunnelError(f"tunnel {name}: not found; expected the name of a tunnel of this machine")
+
+
+def _remove(name: str) -> bool:
+    """Removes an end, complete or not. Its namespace with WireGuard is created first and deleted last, and identifies the
+    rest by name and address, since `lab10` can belong to `lab` or to `lab1`. Returns true if there was anything. Raises
+    TunnelError."""
     own, wireguard = re.compile(rf"{name}([0-9]+|p)"), f"{name}-wg"
     within, here = _interfaces(wireguard), _vxlans()
+    # A namespace that cannot be entered is left from an end that was being created.
+    is_marked = any(link.get("ifalias") == MARK for link in _links(wireguard))
+    if within and not is_marked and wireguard not in within:
+        raise TunnelError(f"namespace {wireguard}: not made by `slotwise tunnel`; expected a namespace of a tunnel")
+    found = False
     address = next(iter(_addresses(wireguard).get(wireguard, [])), None) or here.get(f"{name}p")
     announced = {link.get("ifalias") for link in _links(wireguard, "type", "vxlan")}
     for namespace in _namespaces():
         is_own = any(own.fullmatch(each) and of_each == address for each, of_each in _vxlans(namespace).items())
         if namespace.startswith(f"{name}-") and namespace != wireguard and (is_own or namespace in announced):
             _said("ip", "netns", "delete", namespace)
+            found = True
     for interface in [each for each, of_each in here.items() if own.fullmatch(each) and of_each == address]:
         _said("ip", "link", "delete", interface)
+        found = True
     # A wireguard-go behind it ends.
     if wireguard in within:
         _said("ip", "-n", wireguard, "link", "delete", wireguard)
     if wireguard in _interfaces():
         _said("ip", "link", "delete", wireguard)
-    # One in which there is something else is somebody else's. Interfaces of VXLAN that went out of it end with it, wherever they are.
-    if Path(NAMESPACES, wireguard).exists() and (
-        wireguard in within or all(each == "lo" or own.fullmatch(each) for each in within)
-    ):
+        found = True
+    # Interfaces of VXLAN that went out of it end with it, wherever they are.
+    if Path(NAMESPACES, wireguard).exists():
         _said("ip", "netns", "delete", wireguard)
+        found = True
+    return found
 
 
 def _namespaces() -> list[str]:
