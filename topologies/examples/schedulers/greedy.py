@@ -10,11 +10,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 class Greedy(BaseHTTPRequestHandler):
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        left, edges, schedule = (
-            asked["demand"],
-            range(asked["edges"]),
-            [[-1] * asked["edges"] for _ in range(asked["slots"])],
-        )
+        left, edges = asked["demand"], range(asked["edges"])
+        schedule = [[-1] * asked["edges"] for _ in range(asked["slots"])]
         for receivers in schedule:
             for wanted, sender, receiver in sorted((-left[s][r], s, r) for s in edges for r in edges):
                 if wanted < 0 and receivers[sender] < 0 and receiver not in receivers:
