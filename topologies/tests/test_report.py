@@ -107,7 +107,7 @@ def test_without_pandas_it_is_said_how_to_get_it(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(
         MissingPackage,
-        match=r"pandas is required for data frames but not installed; run `pip install '/.*/topologies/\\[frames\\]'",
+        match=r"pandas is required for data frames but not installed; run `pip install '/.*/topologies/\[frames\]'",
     ):
         report.flows()
 

@@ -227,7 +227,7 @@ mod tests {
         for term in ["signalling", "edge9-*", "", "edge0-port2", "edge0-core0.pcap"] {
             let error = CaptureFilter::parse(&format!("data,{term}"), &points()).unwrap_err();
             assert_eq!(error.term, term);
-            assert!(error.to_string().contains("such as edge0-core0"), "{error}");
+            assert!(error.to_string().contains("e.g. edge0-core0"), "{error}");
         }
         let many = vec!["data"; MOST_TERMS + 1].join(",");
         assert!(CaptureFilter::parse(&many, &points()).is_err());

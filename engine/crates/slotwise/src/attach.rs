@@ -289,7 +289,7 @@ mod tests {
         let entry = |switch, port| refusal_by(ring, &format!(r#"[{{{switch}, "port": {port}, "interface": "a"}}]"#));
         assert_eq!(entry(r#""station": 8"#, 8), "1 entries");
         assert!(entry(r#""station": 0"#, 2).ends_with("station 0 has no access port 2; expected a port from 1 to 1"));
-        assert!(entry(r#""router": 0"#, 1).ends_with("there is no router 0; expected a station from 0 to 8"));
+        assert!(entry(r#""router": 0"#, 1).ends_with("unknown router 0; expected a station from 0 to 8"));
     }
 
     #[test]
@@ -302,9 +302,9 @@ mod tests {
             "--attach: entry 0: router 0 has no access port 1; expected a port from 3 to 4"
         );
         assert!(entry(r#""router": 1"#, 3).ends_with("expected a switch with hosts"));
-        assert!(entry(r#""router": 4"#, 3).ends_with("there is no router 4; expected a router from 0 to 3"));
+        assert!(entry(r#""router": 4"#, 3).ends_with("unknown router 4; expected a router from 0 to 3"));
         assert!(entry(r#""edge": 0"#, 1).ends_with("unknown edge 0; expected a router from 0 to 3"));
-        assert!(entry(r#""station": 0"#, 1).ends_with("there is no station 0; expected a router from 0 to 3"));
+        assert!(entry(r#""station": 0"#, 1).ends_with("unknown station 0; expected a router from 0 to 3"));
         assert!(entry(r#""edge": 0, "router": 0"#, 3).contains("expected one of \"edge\", \"router\", \"station\""));
     }
 }

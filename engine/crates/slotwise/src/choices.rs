@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(choices.overdue(NS_PER_MS - 1), None);
         let overdue = choices.overdue(NS_PER_MS).unwrap();
         assert!(
-            overdue.ends_with("before the end: 1; the first was due at 1 ms"),
+            overdue.ends_with("1 scenario changes not delivered before the end, the first due at 1 ms"),
             "{overdue}"
         );
         let due = choices.take_due(NS_PER_MS).unwrap();

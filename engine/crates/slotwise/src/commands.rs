@@ -227,7 +227,7 @@ cut it
             answers[0]
                 .as_ref()
                 .unwrap_err()
-                .contains("no fibre 'edge9-core0'; expected one of edge0-core0, edge0-core1")
+                .contains("unknown fibre 'edge9-core0'; expected one of edge0-core0, edge0-core1")
         );
         assert!(
             answers[1]
@@ -245,7 +245,7 @@ cut it
         for long in [MAX_LINE_BYTES, MAX_LINE_BYTES + 1, 10 * MAX_LINE_BYTES] {
             let answers = heard(&[&vec![b'x'; long as usize], &b"\n"[..], command].concat());
             assert_eq!(answers.len(), 2, "{long}");
-            assert!(answers[0].as_ref().unwrap_err().contains("more than 4096 bytes"));
+            assert!(answers[0].as_ref().unwrap_err().contains("at most 4096 bytes"));
             assert_eq!(answers[1], Ok((of_star(0, 0), false)));
         }
         let endless = vec![b'x'; 10 * MAX_LINE_BYTES as usize];

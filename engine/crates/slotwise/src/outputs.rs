@@ -463,7 +463,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let first = captures(place.path()).unwrap();
         let second = captures(place.path()).err().unwrap().to_string();
-        assert!(second.contains("another run writes its captures there"), "{second}");
+        assert!(second.contains("in use by another run"), "{second}");
         drop(first);
         drop(captures(place.path()).unwrap());
     }

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(jar("there"), "");
         assert_eq!(
             jar("no.jar"),
-            "/schedulers/mine/jar: no file 'PLACE/no.jar'; expected a jar with a scheduler"
+            "/schedulers/mine/jar: no file 'PLACE/no.jar'; expected a jar with a scheduler class"
         );
         let asked = |words: &[&str]| found(place, command(words, ""));
         assert_eq!(

@@ -112,12 +112,15 @@ mod tests {
         assert_ne!(p4info(&programs.join(P4INFO)), Ok(P4Info::default()));
 
         let refused = |path: &Path| program(path).unwrap_err();
-        assert!(refused(&programs.join(P4INFO)).contains("a P4Info; expected p4c's JSON"));
-        assert!(refused(&file("info.json", br#"{"pkgInfo": {"arch": "v1model"}, "tables": []}"#)).contains("a P4Info"));
-        assert!(refused(&file("x.p4", b"")).contains("is P4 source"));
+        assert!(refused(&programs.join(P4INFO)).contains("P4Info; expected p4c's JSON"));
+        assert!(
+            refused(&file("info.json", br#"{"pkgInfo": {"arch": "v1model"}, "tables": []}"#))
+                .contains("P4Info; expected")
+        );
+        assert!(refused(&file("x.p4", b"")).contains("P4 source; expected"));
         assert!(refused(&directory.path().join("none")).contains("none: No such file"));
         let refused = |path: &Path| p4info(path).unwrap_err();
-        assert!(refused(&programs.join(JSON)).contains("p4c's JSON of a program; expected its P4Info"));
+        assert!(refused(&programs.join(JSON)).contains("program in p4c's JSON; expected its P4Info"));
         assert!(!refused(&file("y.txtpb", b"{")).contains("JSON"));
         // What neither is, who reads it says.
         for text in ["", "{}", "[1]", "pipelines"] {

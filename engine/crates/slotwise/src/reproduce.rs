@@ -215,7 +215,7 @@ mod tests {
         );
         let refusal = find(Path::new("no-experiment"), here).unwrap_err().to_string();
         assert!(
-            refusal.starts_with("there is no experiment 'no-experiment'; expected"),
+            refusal.starts_with("unknown experiment 'no-experiment'; expected"),
             "{refusal}"
         );
         assert!(refusal.ends_with(": one, two"), "{refusal}");

@@ -268,7 +268,7 @@ mod tests {
             ..rest(server.local_addr().unwrap())
         };
         let error = rest.set_light(1001, 3, false).unwrap_err().to_string();
-        assert!(error.starts_with("controller: light {"), "{error}");
+        assert!(error.starts_with("controller: port status {"), "{error}");
         assert!(error.ends_with(": no response in time"), "{error}");
     }
 

@@ -492,8 +492,8 @@ mod tests {
             [
                 "violations 0, lateness p99 42 us, dropped 7",
                 "busiest links  utilization %  queued bytes",
-                "b-c                     75.0           1500",
-                "a-b                     25.0           1500",
+                "b-c                     75.0          1500",
+                "a-b                     25.0          1500",
                 "busiest switches  straight  rate kB/s",
                 "ops0                     7        2.0",
             ]

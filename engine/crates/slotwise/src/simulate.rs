@@ -549,7 +549,7 @@ mod tests {
         assert!(
             check(star, false)
                 .unwrap_err()
-                .starts_with("--sample-frames: no columns")
+                .starts_with("--sample-frames: no output")
         );
         assert_eq!(check(include_bytes!("../../../../topologies/mixed.yaml"), true), Ok(()));
         let ring = include_bytes!("../../../../topologies/ring8.yaml");

@@ -10,7 +10,7 @@ fn says_what_is_wrong_and_fails() {
     let rate = ["--port", "2", "--rate-bps", "1000000"];
     let cases: [(Vec<&str>, &str); 5] = [
         (rate.to_vec(), "--control"),
-        ([&rate[..], &interfaces("a", "b", "a")].concat(), "three interfaces"),
+        ([&rate[..], &interfaces("a", "b", "a")].concat(), "three different ones"),
         (
             [&rate[..], &interfaces("no-such-if", "b", "c")].concat(),
             "interface no-such-if",
@@ -39,7 +39,7 @@ fn its_name_of_old_works_and_says_so() {
         .unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(
-        error.contains("`slotwise card fifo` now") && error.contains("three interfaces"),
+        error.contains("renamed to `slotwise card fifo`") && error.contains("three different ones"),
         "{error}"
     );
 }

@@ -30,7 +30,7 @@ fn passed_and_failed() {
     let (output, said) = stf("matching", &["passing/matching.stf", "failing/matching.stf"]);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("failing/matching.stf:6: packet 1 on port 1, made of that of line 5, differs at byte 3\n"),
+        said.contains("failing/matching.stf:6: packet 1 on port 1, caused by line 5: differs at byte 3\n"),
         "{said}"
     );
 }

@@ -90,7 +90,7 @@ fn a_file_arrives_and_what_is_there_already_stays() {
 
     let again = xfer(&["receive", HOST, stored.to_str().unwrap()]).output().unwrap();
     assert!(!again.status.success());
-    assert!(String::from_utf8_lossy(&again.stderr).contains("of that name already"));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("file exists already"));
     assert_eq!(std::fs::read(&stored).unwrap(), content);
 }
 
@@ -129,13 +129,13 @@ fn says_what_is_wrong_and_fails() {
     let nowhere = format!("{folder}/nowhere/stored");
     let cases: [(&[&str], &str); 12] = [
         (&["send", file], "ADDRESS"),
-        (&["send", file, "here"], "no IPv4 address"),
-        (&["send", file, "127.0.0.1:0"], "no IPv4 address"),
-        (&["send", file, "0.0.0.0"], "must be a unicast address"),
-        (&["send", file, "224.0.0.1"], "must be a unicast address"),
-        (&["send", file, "192.0.2.1"], "there is a route"),
+        (&["send", file, "here"], "expected an IPv4 address"),
+        (&["send", file, "127.0.0.1:0"], "expected an IPv4 address"),
+        (&["send", file, "0.0.0.0"], "unicast address"),
+        (&["send", file, "224.0.0.1"], "unicast address"),
+        (&["send", file, "192.0.2.1"], "with a route"),
         (&["send", "no-such-file", HOST], "no-such-file"),
-        (&["send", folder, HOST], "no regular file"),
+        (&["send", folder, HOST], "not a regular file"),
         (&["send", file, HOST, "--packet-bytes", "100"], "576"),
         (&["receive", "192.0.2.1", "stored"], "address of this host"),
         (&["receive", HOST, &nowhere], "nowhere"),

@@ -167,7 +167,7 @@ fn statements_that_cannot_be_executed() {
         (
             "matching",
             "add exact_table a:1 drop(value:1)",
-            "has no parameter `value`",
+            "unknown parameter `value`",
         ),
         (
             "matching",

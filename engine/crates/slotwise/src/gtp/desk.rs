@@ -527,7 +527,7 @@ mod tests {
         };
         let cases: [(Taking, Box<dyn Fn(&mut FileNode, u64, u32)>, &str); 3] = [
             (Taking::Nothing, Box::new(ask), "no such file"),
-            (Taking::Nothing, Box::new(World::offer(10)), "it takes no files"),
+            (Taking::Nothing, Box::new(World::offer(10)), "upload not allowed"),
             (
                 Taking::Files { max_bytes: 9 },
                 Box::new(World::offer(10)),

@@ -279,7 +279,7 @@ mod tests {
         drop(files.run().unwrap());
         fs::set_permissions(&files.places.record, Permissions::from_mode(0o622)).unwrap();
         let refusal = Record::put_back_left_over(&files.places).unwrap_err().to_string();
-        assert!(refusal.ends_with("may write; delete it"), "{refusal}");
+        assert!(refusal.ends_with("may write (delete it)"), "{refusal}");
         assert_eq!(files.all(), CHANGED);
         let elsewhere = files.directory.path().join("elsewhere");
         fs::rename(&files.places.record, &elsewhere).unwrap();
@@ -298,7 +298,10 @@ mod tests {
         fs::remove_file(&mask).unwrap();
         fs::create_dir(&mask).unwrap();
         let refusal = Record::put_back_left_over(&files.places).unwrap_err().to_string();
-        assert!(refusal.contains("workqueues cannot be put back"), "{refusal}");
+        assert!(
+            refusal.contains("workqueues: setting from before an earlier run cannot be restored"),
+            "{refusal}"
+        );
         assert_eq!(files.text("limit"), "950000", "the others are");
         assert!(files.run().is_err());
         assert_eq!(files.text("limit"), "950000");

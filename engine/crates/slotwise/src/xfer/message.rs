@@ -193,7 +193,7 @@ mod tests {
         answer[..5].copy_from_slice(b"SWXA\x01");
         assert!(Answer::decode(&answer).is_ok());
         answer[5] = 4;
-        assert!(Answer::decode(&answer).unwrap_err().to_string().contains("status is 4"));
+        assert!(Answer::decode(&answer).unwrap_err().to_string().contains("got 4"));
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn surplus_words_are_named_and_ignored() {
         let errors = switch.stop_and_read_errors();
         let note = format!("ignored arguments: {words}; expected one interface per -i, and one program");
         assert!(errors.contains(&note), "{errors}");
-        let ignores_program = errors.contains("without effect here: the program, because of --no-p4");
+        let ignores_program = errors.contains("options without effect: the program, because of --no-p4");
         assert_eq!(ignores_program, program.len() > 1, "{errors}");
     }
 }
@@ -251,6 +251,6 @@ fn a_slow_link_fills_a_queue_of_which_the_program_knows() {
         "the link was free"
     );
     let errors = switch.stop_and_read_errors();
-    assert!(errors.contains("packets found their queue full"), "{errors}");
+    assert!(errors.contains("packets dropped: queue full or unknown"), "{errors}");
     assert!(!errors.contains("rejected by the kernel"), "{errors}");
 }

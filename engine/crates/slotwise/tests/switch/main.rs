@@ -113,12 +113,12 @@ fn says_what_is_wrong_and_fails() {
         (&["--grpc-server-ssl"], "--grpc-server-cert"),
         (&["--grpc-server-with-client-auth"], "--grpc-server-cacert"),
         (&not_pem, "TLS"),
-        (&["--use-files", "1"], "--use-files is not there"),
-        (&["-i", "veth0"], "is not PORT@IFACE"),
-        (&["-i", "1@a", "-i", "1@b"], "port or interface is there twice"),
-        (&["-i", "510@a"], "is the CPU port"),
+        (&["--use-files", "1"], "--use-files: not supported"),
+        (&["-i", "veth0"], "expected PORT@IFACE"),
+        (&["-i", "1@a", "-i", "1@b"], "duplicate port or interface"),
+        (&["-i", "510@a"], "reserved as CPU port or drop port"),
         (&["-i", "1@a-name-of-17-bytes"], "interface a-name-of-17-bytes"),
-        (&[P4INFO], "a P4Info; expected p4c's JSON"),
+        (&[P4INFO], "P4Info; expected p4c's JSON"),
         (&[PROGRAM, "-i", "1@one", "2@two"], "unexpected argument '2@two'"),
     ];
     for (arguments, message) in cases {

@@ -190,13 +190,13 @@ fn bmv2s_manner_says_what_is_wrong_and_fails() {
     let empty = empty.to_str().unwrap();
     let by_name = || simple_switch_grpc(tempfile::tempdir_in(directory.path()).unwrap().keep().as_path());
     let cases: [(&[&str], &str); 7] = [
-        (&["-i", "1@one"], "there is no program"),
-        (&["--pcap", "no-such-directory", PROGRAM], "there is no such directory"),
+        (&["-i", "1@one"], "missing program"),
+        (&["--pcap", "no-such-directory", PROGRAM], "no such directory"),
         (&[PROGRAM, "--", "--cpu-port", "0"], "--cpu-port 0"),
-        (&[PROGRAM, "--use-files", "0"], "--use-files is not there"),
+        (&[PROGRAM, "--use-files", "0"], "--use-files: not supported"),
         (
             &[PROGRAM, "--", "--dp-grpc-server-addr", "0.0.0.0:50052"],
-            "--dp-grpc-server-addr is not there",
+            "--dp-grpc-server-addr: not supported",
         ),
         (
             &["router.p4"],
