@@ -187,7 +187,7 @@ def test_a_network_without_packets_has_a_twin_with_packets(tmp_path):
     ("wrong", "said"),
     [
         ("{paths: [[0, 1, 2]]}", "which routers do not"),
-        ("{pairs: [[1, 1]]}, demands: [[1, 5]]", "sources of flows do not"),
+        ("{pairs: [[1, 1]]}, demands: [[1, 5]]", "flow sources do not support"),
     ],
 )
 def test_what_packets_cannot_do_is_refused_with_why(tmp_path, wrong, said):
