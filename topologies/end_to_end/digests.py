@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Digests of simulation results, which stay byte-identical from one version of the engine to the next.
 
-`digests.json` has them, and `values.json` has those of the values alone, by column and pointer, which a failure names.
-The commit of a change that moves one explains the difference, and stores the new ones: `SLOTWISE_RENEW_DIGESTS=1 pytest
-end_to_end/test_digests.py end_to_end/test_faults.py`. A rename has its lines in `renamed.json` (values.py) and leaves
-`values.json` unchanged.
+`digests.json` has them, and `values.json` those of the values alone, by column and pointer, which name the differences.
+The commit of a change that moves one explains the difference, and stores the new ones:
+`SLOTWISE_RENEW_DIGESTS=1 pytest end_to_end/test_digests.py end_to_end/test_faults.py`.
+A rename adds entries to `renamed.json` (values.py) and leaves `values.json` unchanged.
 """
 
 import hashlib
@@ -12,15 +12,15 @@ import json
 import os
 from pathlib import Path
 
-from values import Names, moved, of_document, of_tables
+from values import Names, differing, of_document, of_tables
 
-KEPT = Path(__file__).with_name("digests.json")
-KEPT_VALUES = Path(__file__).with_name("values.json")
+STORED = Path(__file__).with_name("digests.json")
+STORED_VALUES = Path(__file__).with_name("values.json")
 RENAMED = Path(__file__).with_name("renamed.json")
 
 
 def read_report(path: Path) -> dict | list:
-    """Reads what a run did, or the facts of an experiment; not the versions that did it."""
+    """Reads a report without its versions, or the facts of an experiment."""
     report = json.loads(path.read_text())
     if isinstance(report, dict):
         del report["versions"]
@@ -28,7 +28,7 @@ def read_report(path: Path) -> dict | list:
 
 
 def of_report(path: Path) -> str:
-    """Digest of what a run did."""
+    """Digest of a report without its versions."""
     return hashlib.sha256(json.dumps(read_report(path), sort_keys=True).encode()).hexdigest()
 
 
@@ -44,7 +44,7 @@ def of_directory(directory: Path, pattern: str) -> str:
 
 
 def judge(name: str, *, report: Path | None = None, columns: Path | None = None, pcap: Path | None = None):
-    """Compares the files of a run with the stored digests, or with SLOTWISE_RENEW_DIGESTS stores them."""
+    """Compares the files of a run with the stored digests, or with SLOTWISE_RENEW_DIGESTS stores theirs."""
     found, values = {}, {}
     names = Names.load(RENAMED)
     if report:
@@ -56,23 +56,31 @@ def judge(name: str, *, report: Path | None = None, columns: Path | None = None,
     if pcap:
         found["pcap"] = of_directory(pcap, "*.pcap")
     if os.environ.get("SLOTWISE_RENEW_DIGESTS"):
-        keep(KEPT, name, found)
-        keep(KEPT_VALUES, name, values)
+        store(STORED, name, found)
+        store(STORED_VALUES, name, values)
         return
-    kept = json.loads(KEPT.read_text())[name]
-    kept_values = json.loads(KEPT_VALUES.read_text())[name]
+    reason = difference(load(STORED).get(name, {}), found, load(STORED_VALUES).get(name, {}), values)
+    assert not reason, f"{name}: results changed: {reason}\n(see the docstring of digests.py)"
+
+
+def difference(stored: dict, found: dict, stored_values: dict, values: dict) -> str:
+    """Names the values that differ, or the files if only bytes do; empty if nothing differs."""
     places = [
         f"{part} {path}"
-        for part in sorted(values.keys() | kept_values.keys())
-        for path in moved(kept_values.get(part, {}), values.get(part, {}))
+        for part in sorted(stored_values.keys() | values.keys())
+        for path in differing(stored_values.get(part, {}), values.get(part, {}))
     ]
-    files = [part for part in sorted(found.keys() | kept.keys()) if found.get(part) != kept.get(part)]
-    message = f"{name}: results changed: see the docstring of digests.py"
-    assert not places, "\n  ".join([f"{message}; values that differ:", *places])
-    assert not files, f"{message}; {' and '.join(files)} changed in bytes only, all values are equal"
+    if places:
+        return "\n  ".join(["values differ:", *places])
+    files = [part for part in sorted(stored.keys() | found.keys()) if stored.get(part) != found.get(part)]
+    return f"bytes of {' and '.join(files)} differ, all values are equal" if files else ""
 
 
-def keep(path: Path, name: str, digests: dict):
-    """Keeps the digests of a run."""
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    path.write_text(json.dumps({**kept, name: digests}, indent=1, sort_keys=True) + "\n")
+def load(path: Path) -> dict[str, dict]:
+    """Reads stored digests by run."""
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def store(path: Path, name: str, digests: dict):
+    """Stores the digests of a run."""
+    path.write_text(json.dumps({**load(path), name: digests}, indent=1, sort_keys=True) + "\n")

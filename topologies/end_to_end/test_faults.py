@@ -57,7 +57,7 @@ def run(scenario, path, *arguments) -> bytes:
 def test_a_network_bears_faults_and_recovers(scenario, tmp_path):
     path, columns = tmp_path / "report.json", None
     network = scenario.stem.split("-")[0]
-    # With columns the report of a star has more in it than its digest, which is older.
+    # The report of a star with columns has more series than the one whose digest is stored.
     if network in ("routers", "ring", "ops"):
         columns = tmp_path / "columns"
     report = json.loads(run(scenario, path, *(["--columns", columns] if columns else [])))
@@ -65,8 +65,8 @@ def test_a_network_bears_faults_and_recovers(scenario, tmp_path):
     of_routers, of_stars = {"astray"}, {"collision", "guard", "ungranted", "duplicate"}
     of_rings = {"duplicate", "astray", "transit_loss", "round", "add_rate", "insertion"}
     of_ops = {"lane", "ram", "duplicate", "split", "unexplained", "label", "astray", "ingress"}
-    of_kinds = {"routers": of_routers, "mixed": of_routers | of_stars, "ring": of_rings, "ops": of_ops}
-    expected = of_kinds.get(network, of_stars)
+    of_networks = {"routers": of_routers, "mixed": of_routers | of_stars, "ring": of_rings, "ops": of_ops}
+    expected = of_networks.get(network, of_stars)
     assert checks == expected and not any(report["invariants"][check] for check in checks)
     assert report["verdict"]["ok"]
     for kind in report["faults"]["kinds"]:

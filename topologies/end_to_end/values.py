@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digests of values: one for each column of a table and each pointer of a report, by the first names of both.
+"""Digests of values: one per column of a table and one per pointer of a report, under their first names.
 
-A rename changes bytes, but no value. `renamed.json` has new names with those that `values.json` knows:
+A rename changes the bytes of a report or table, but no value. `renamed.json` maps new names to those in `values.json`:
 
-- `columns`: paths `/TABLE/COLUMN`; `/TABLE` alone renames a table;
-- `report`: JSON pointers, `*` for the index of a list;
-- `values`: by JSON pointer the new strings there, with those that they were (names of tables, kinds of faults).
+- `columns`: paths `/TABLE/COLUMN`; `/TABLE` alone renames a table
+- `report`: JSON pointers, with `*` for the index of a list
+- `values`: per pointer, new strings and the former ones (names of tables, kinds of faults)
 
-A path stands for all below it, unless a longer one fits; `*` is any one part of a path, the same on both sides. So a
-rename and its line in the map leave all digests of values as they were, and a line that is wrong moves some of them.
+An entry also applies to the paths below it, unless a longer one matches. `*` matches any one part of a path, and is
+the same part in the former path. If an entry is right, a rename leaves all digests of values unchanged; if it is wrong,
+some differ.
 """
 
 import hashlib
@@ -22,11 +23,12 @@ from pyarrow import parquet
 
 ANY = "*"
 LENGTH = 8
-"""Hexadecimal digits of a digest: enough against accidents, not against collisions by design."""
+"""Hexadecimal digits per digest: enough against accidental changes, not against forgery."""
+SECTIONS = {"columns", "report", "values"}
 
 
 def encode(value: object) -> bytes:
-    """Returns the bytes of a value; those of different sequences of values differ."""
+    """Returns the bytes of a value. Different sequences of values have different bytes."""
     match value:
         case None:
             return b"n"
@@ -47,52 +49,54 @@ def encode(value: object) -> bytes:
 def split(path: str) -> tuple[str, ...]:
     """Returns the parts of a JSON pointer."""
     if not path.startswith("/"):
-        raise ValueError(f"'{path}': no path; expected '/' before each part")
+        raise ValueError(f"renamed.json: '{path}' is not a path; expected '/' before each part")
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/"))
 
 
 def join(parts: tuple[str, ...]) -> str:
-    """Returns a JSON pointer."""
+    """Returns the JSON pointer of parts."""
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
 
 
-def fits(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
-    """Returns true for a path at a pattern or below it."""
+def matches(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
+    """Returns true if a path is at a pattern or below it."""
     return len(pattern) <= len(path) and all(each in (ANY, part) for each, part in zip(pattern, path, strict=False))
 
 
 class Renames:
-    """New paths and the old ones."""
+    """Map of new paths to former ones."""
 
     def __init__(self, table: dict[str, str]):
         self.entries = [(split(new), split(old)) for new, old in table.items()]
         for new, old in self.entries:
             if new == old or new.count(ANY) != old.count(ANY):
-                raise ValueError(f"{join(new)}: {join(old)}; expected another name with as many '{ANY}'")
+                raise ValueError(
+                    f"renamed.json: {join(new)}: {join(old)}; expected a different path with as many '{ANY}'"
+                )
 
-    def old(self, path: tuple[str, ...]) -> tuple[str, ...]:
+    def former(self, path: tuple[str, ...]) -> tuple[str, ...]:
         """Returns the first name of a path."""
-        fitting = [entry for entry in self.entries if fits(entry[0], path)]
-        if not fitting:
+        matching = [entry for entry in self.entries if matches(entry[0], path)]
+        if not matching:
             for new, old in self.entries:
-                assert not fits(old, path), f"{join(path)} has its former name; expected {join(new)} by renamed.json"
+                assert not matches(old, path), f"{join(path)} has its former name; expected {join(new)} (renamed.json)"
             return path
-        new, old = max(fitting, key=lambda entry: (len(entry[0]), -entry[0].count(ANY)))
-        parts = (part for pattern, part in zip(new, path, strict=False) if pattern == ANY)
+        new, old = max(matching, key=lambda entry: (len(entry[0]), -entry[0].count(ANY)))
+        parts = (part for each, part in zip(new, path, strict=False) if each == ANY)
         return tuple(next(parts) if part == ANY else part for part in old) + path[len(new) :]
 
     def unknown(self, known: set[tuple[str, ...]]) -> list[str]:
-        """Returns the former names that nothing had."""
-        return [join(old) for _, old in self.entries if not any(fits(old, path) for path in known)]
+        """Returns the former names that match no known path."""
+        return [join(old) for _, old in self.entries if not any(matches(old, path) for path in known)]
 
 
 class Names:
-    """The map of names: `renamed.json`."""
+    """Map of names: the content of `renamed.json`."""
 
     def __init__(self, document: dict[str, dict]):
-        unknown = document.keys() - {"columns", "report", "values"}
+        unknown = document.keys() - SECTIONS
         if unknown:
-            raise ValueError(f"renamed.json: {', '.join(sorted(unknown))}; expected 'columns', 'report' and 'values'")
+            raise ValueError(f"renamed.json: {', '.join(sorted(unknown))}; expected {', '.join(sorted(SECTIONS))}")
         self.columns = Renames(document.get("columns", {}))
         self.report = Renames(document.get("report", {}))
         self.strings = {split(pointer): strings for pointer, strings in document.get("values", {}).items()}
@@ -102,30 +106,30 @@ class Names:
         """Reads a map."""
         return cls(json.loads(path.read_text()))
 
-    def string(self, pointer: tuple[str, ...], value: object) -> object:
-        """Returns what a value of a report first was."""
+    def former_value(self, pointer: tuple[str, ...], value: object) -> object:
+        """Returns the first form of a value of a report."""
         strings = self.strings.get(pointer)
         if strings is None or not isinstance(value, str):
             return value
         if value not in strings:
-            assert value not in strings.values(), f"{join(pointer)} is '{value}', a former name by renamed.json"
+            assert value not in strings.values(), f"{join(pointer)}: '{value}' is a former value (renamed.json)"
         return strings.get(value, value)
 
-    def unknown(self, kept: dict[str, dict]) -> list[str]:
-        """Returns the entries of the map that match nothing in any stored run."""
+    def unknown(self, stored: dict[str, dict]) -> list[str]:
+        """Returns the entries of the map that match nothing in the stored digests of all runs."""
 
         def paths(part: str) -> set[tuple[str, ...]]:
-            return {split(path) for values in kept.values() for path in values.get(part, {})}
+            return {split(path) for digests in stored.values() for path in digests.get(part, {})}
 
         columns, report = paths("columns"), paths("report")
-        strings = [join(pointer) for pointer in self.strings if self.report.old(pointer) not in report]
+        strings = [join(pointer) for pointer in self.strings if self.report.former(pointer) not in report]
         return self.columns.unknown(columns) + self.report.unknown(report) + strings
 
 
 def leaves(
     value: object, path: tuple[str, ...] = (), indices: tuple[int, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], tuple[int, ...], object]]:
-    """Yields what a document holds: pointer with `*` for indices, these indices, value."""
+    """Yields the values of a document: pointer with `*` for indices, the indices, value."""
     if isinstance(value, dict) and value:
         for key, each in value.items():
             yield from leaves(each, (*path, key), indices)
@@ -137,24 +141,24 @@ def leaves(
 
 
 class Digests:
-    """Digests by path that grow."""
+    """Growing digests by path."""
 
     def __init__(self, renames: Renames):
         self.renames = renames
         self.hashes = defaultdict(hashlib.sha256)
-        self.first: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self.former: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def add(self, path: tuple[str, ...], content: bytes) -> None:
-        """Adds to the digest of a path."""
-        old = self.first.get(path)
+        """Adds content to the digest of a path."""
+        old = self.former.get(path)
         if old is None:
-            old = self.renames.old(path)
-            other = next((join(each) for each, first in self.first.items() if first == old), None)
-            assert other is None, f"{join(path)} and {other} are both {join(old)} by renamed.json; expected one"
-            self.first[path] = old
+            old = self.renames.former(path)
+            other = next((join(each) for each, former in self.former.items() if former == old), None)
+            assert other is None, f"{join(path)} and {other} both map to {join(old)}; expected one (renamed.json)"
+            self.former[path] = old
         self.hashes[old].update(content)
 
-    def found(self) -> dict[str, str]:
+    def by_path(self) -> dict[str, str]:
         """Returns all digests."""
         return {join(path): digest.hexdigest()[:LENGTH] for path, digest in self.hashes.items()}
 
@@ -163,28 +167,28 @@ def of_document(document: object, names: Names) -> dict[str, str]:
     """Returns the digests of a report by pointer."""
     digests = Digests(names.report)
     for pointer, indices, value in leaves(document):
-        content = encode(names.string(pointer, value))
+        content = encode(names.former_value(pointer, value))
         digests.add(pointer, b"".join(map(encode, indices)) + content)
-    return digests.found()
+    return digests.by_path()
 
 
 def of_tables(directory: Path, names: Names) -> dict[str, str]:
-    """Returns the digests of all columns below a directory, those of one table in several runs together."""
+    """Returns the digests of all columns below a directory; tables of the same name in several runs share theirs."""
     digests = Digests(names.columns)
-    # A directory has one table of a name, so that renaming a table does not change their order.
+    # The order is that of directories alone, so that the name of a table does not matter.
     for path in sorted(directory.rglob("*.parquet"), key=lambda path: path.parent):
         table = parquet.ParquetFile(path).read()
         head = encode(str(path.parent.relative_to(directory))) + encode(table.num_rows)
         for column in table.column_names:
             values = table.column(column).to_pylist()
             digests.add((path.stem, column), head + b"".join(map(encode, values)))
-    return digests.found()
+    return digests.by_path()
 
 
-def moved(kept: dict[str, str], found: dict[str, str]) -> list[str]:
+def differing(stored: dict[str, str], found: dict[str, str]) -> list[str]:
     """Returns the paths whose digests differ."""
     return (
-        [path for path in sorted(kept.keys() & found.keys()) if kept[path] != found[path]]
-        + [f"{path} (gone)" for path in sorted(kept.keys() - found.keys())]
-        + [f"{path} (new)" for path in sorted(found.keys() - kept.keys())]
+        [path for path in sorted(stored.keys() & found.keys()) if stored[path] != found[path]]
+        + [f"{path} (missing)" for path in sorted(stored.keys() - found.keys())]
+        + [f"{path} (new)" for path in sorted(found.keys() - stored.keys())]
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instruction budgets: what `scripts/budgets` reads in callgrind's profiles, and how it judges that."""
+"""Instruction budgets: how `scripts/budgets` reads profiles of callgrind, and compares them."""
 
 import json
 import runpy
@@ -13,7 +13,7 @@ SCRIPT = home.root() / "scripts" / "budgets"
 BUDGETS = runpy.run_path(str(SCRIPT))
 COUNTS, TOLERANCE = BUDGETS["Counts"], BUDGETS["TOLERANCE"]
 FUNCTION = "fabric::Fabric::run<T=u8>"
-# As callgrind writes it: a function's own costs, then those of each call from it, with what is below.
+# As callgrind writes it: the own cost of a function, then the inclusive cost of each call from it.
 NETWORK_THREAD = f"""# callgrind format
 version: 1
 thread: 1
@@ -64,21 +64,21 @@ totals: 100
 """
 
 
-def test_a_profile_gives_all_of_a_thread_and_what_is_in_the_calls_of_a_function():
+def test_a_profile_gives_the_total_of_a_thread_and_of_the_calls_of_a_function():
     read = BUDGETS["read_profile"]
     assert read(NETWORK_THREAD.splitlines(keepends=True), FUNCTION) == (1100, 612)
     assert read(OTHER_THREAD.splitlines(keepends=True), FUNCTION) == (100, 0)
 
 
-def test_only_threads_that_run_the_network_count(tmp_path):
+def test_only_threads_of_the_network_count(tmp_path):
     for number, text in enumerate([OTHER_THREAD, NETWORK_THREAD, OTHER_THREAD, NETWORK_THREAD], 1):
         (tmp_path / f"profile-{number:02}").write_text(text)
-    # Callgrind leaves an empty file of the name that it was given.
+    # Callgrind also leaves an empty file of the given name.
     (tmp_path / "profile").touch()
     assert BUDGETS["read_profiles"](tmp_path, FUNCTION) == COUNTS(network=1224, thread=2200)
 
 
-def test_a_network_function_of_another_name_is_no_budget_of_0(tmp_path):
+def test_a_renamed_network_function_is_an_error(tmp_path):
     (tmp_path / "profile-01").write_text(OTHER_THREAD)
     with pytest.raises(
         BUDGETS["NotCountedError"], match="no call of network::Network::run in 1 threads; expected NETWORK_FUNCTION"
@@ -94,45 +94,47 @@ def test_a_run_is_judged_by_its_budget_and_the_tolerance():
         "above": COUNTS(most + 1, budget),
         "at-least": COUNTS(least, budget),
         "below": COUNTS(least - 1, budget),
-        # As its thread waits, it has no budget.
+        # A thread has no budget, as it waits.
         "waits": COUNTS(budget, 2 * budget),
     }
-    kept = {name: {"network": budget, "thread": budget} for name in counted}
-    lines, over = BUDGETS["compare"]({**counted, "new": COUNTS(1, 1)}, kept)
+    stored = {name: {"network": budget, "thread": budget} for name in counted}
+    lines, over = BUDGETS["compare"]({**counted, "new": COUNTS(1, 1)}, stored)
     assert over == [
-        "above: 1,020,001 instructions of the network, +2.00%; expected 1,000,000 and at most 2% more",
-        "new: no budget; expected one (--write)",
+        "above: 1,020,001 instructions of the network, +2.00%; expected at most 2% more than 1,000,000",
+        "new: missing budget; expected one in budgets.json (--write)",
     ]
-    assert [line.strip() for line in lines if "--write" in line] == ["below: fewer by more than 2%; --write keeps that"]
+    assert [line.strip() for line in lines if "decrease" in line] == [
+        "below: decrease by more than 2%; store it with --write"
+    ]
     shown = {tuple(line.split()[:2]): line.split()[-1] for line in lines}
     assert shown[("at", "network")] == "+2.00%" and shown[("at", "thread")] == "+0.00%"
     assert shown[("waits", "thread")] == "+100.00%" and shown[("new", "network")] == "none"
 
 
-def test_what_budgets_were_kept_with_is_said_where_it_differs():
-    kept, now = (
+def test_differing_conditions_are_printed():
+    stored, now = (
         {"rustc": "1.95.0", "libc": "glibc 2.36"},
         {"rustc": "1.96.0", "libc": "glibc 2.36", "valgrind": "3.24.0"},
     )
-    assert BUDGETS["differences"](kept, now) == [
-        "note: rustc 1.96.0; budgets are of 1.95.0",
-        "note: valgrind 3.24.0; budgets are of None",
+    assert BUDGETS["differences"](stored, now) == [
+        "note: rustc 1.96.0; baseline has 1.95.0",
+        "note: valgrind 3.24.0; baseline has None",
     ]
 
 
 def test_each_run_has_a_budget():
-    kept = json.loads(BUDGETS["BUDGETS"].read_text())
-    assert kept["runs"].keys() == BUDGETS["RUNS"].keys()
-    for counts in kept["runs"].values():
+    stored = json.loads(BUDGETS["BASELINE"].read_text())
+    assert stored["runs"].keys() == BUDGETS["RUNS"].keys()
+    for counts in stored["runs"].values():
         assert 0 < counts["network"] < counts["thread"]
 
 
 @pytest.mark.parametrize(("options", "status"), [([], 0), (["--check"], 0), (["--write"], 1)])
-def test_without_valgrind_it_says_that_nothing_was_checked(options, status, tmp_path):
+def test_a_missing_valgrind_is_reported_as_not_run(options, status, tmp_path):
     done = subprocess.run([SCRIPT, *options], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (status, "not run: budgets: valgrind not on the PATH\n")
 
 
-def test_a_run_that_is_not_there_is_refused():
+def test_an_unknown_run_is_rejected():
     done = subprocess.run([SCRIPT, "star5"], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "unknown: star5" in done.stderr
