@@ -267,8 +267,8 @@ def test_as_many_routers_as_a_file_may_have_begin():
 
 def test_what_is_of_stars_is_refused(tmp_path):
     for arguments, said in (
-        (("simulate", SCENARIO, "--scheduler", "islip"), "--scheduler: no star"),
-        (("simulate", SCENARIO, "--pcap", tmp_path, "--pcap-filter", "edge0-*"), "such as router0-port1"),
+        (("simulate", SCENARIO, "--scheduler", "islip"), "--scheduler: this scenario has no star"),
+        (("simulate", SCENARIO, "--pcap", tmp_path, "--pcap-filter", "edge0-*"), "e.g. router0-port1"),
     ):
         done = slotwise(*arguments)
         assert done.returncode == 1 and said in done.stderr, done.stderr

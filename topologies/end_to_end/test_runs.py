@@ -184,8 +184,9 @@ def test_a_recorded_start_that_does_not_fit_is_left_aside(tmp_path):
     assert json.loads(report.read_text())["controller"]["commits"]["completed"] > 0, done.stdout + done.stderr
 
 
-def test_informational_lines_of_the_controller_are_shown_if_asked_for():
-    quiet, verbose = (slotwise("simulate", SCENARIO, "--duration", "0.1", *options) for options in ([], ["-v"]))
+def test_informational_lines_of_the_controller_are_shown_if_asked_for(tmp_path):
+    scenario = with_a_small_file(tmp_path)
+    quiet, verbose = (slotwise("simulate", scenario, "--duration", "0.5", *options) for options in ([], ["-v"]))
     assert quiet.returncode == 0 and " INFO " not in quiet.stderr, quiet.stderr
     assert verbose.returncode == 0 and " INFO " in verbose.stderr, verbose.stderr
 
@@ -224,7 +225,7 @@ def test_a_simulation_that_is_interrupted_keeps_what_it_did(tmp_path):
     run = long_simulation(tmp_path, "--report", path, "--columns", columns)
     run.send_signal(signal.SIGINT)
     said, _ = run.communicate(timeout=PATIENCE_S)
-    assert run.returncode == 1 and "verdict      failed" in said
+    assert run.returncode == 1 and "verdict       failed" in said
     report = load_report(path)
     assert report["verdict"]["failures"] == ["interrupted"]
     assert [phase["name"] for phase in report["phases"]] == ["uniform"] and report["series"]["frame_ms"]
@@ -237,7 +238,7 @@ def test_a_simulation_without_its_controller_ends_at_once_with_a_report(tmp_path
     (controller,) = children(run.pid)
     os.kill(controller, signal.SIGKILL)
     said, _ = run.communicate(timeout=PATIENCE_S)
-    assert run.returncode == 1 and "verdict      failed" in said
+    assert run.returncode == 1 and "verdict       failed" in said
     (failure,) = load_report(path)["verdict"]["failures"]
     assert "controller" in failure
 

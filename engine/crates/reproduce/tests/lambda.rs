@@ -117,11 +117,11 @@ fn what_is_no_network_is_refused_with_its_place() {
         assert!(Setup::parse(twin.as_bytes(), 1).unwrap().scenario().is_some());
     }
     for (from, to, wanted) in [
-        ("[[1, 1]]", "[[0, 1]]", "a pair has node 0; expected nodes from 1"),
+        ("[[1, 1]]", "[[0, 1]]", "node 0 in a pair; expected nodes from 1"),
         (
             "name: one,",
             "name: one, capacity_mbps: 0,",
-            "fluid/cases, 'one': capacity of link 0 is 0",
+            "fluid/cases, 'one': capacity",
         ),
         (
             "name: one,",
@@ -135,12 +135,16 @@ fn what_is_no_network_is_refused_with_its_place() {
             "duration_ms: 1000, load_window_ms: 150",
             "load_window_ms",
         ),
-        ("duration_ms: 1000", "duration_ms: 1000, lost_grants: 1", "lost"),
+        (
+            "duration_ms: 1000",
+            "duration_ms: 1000, lost_grants: 1",
+            "grant loss ratio",
+        ),
         ("duration_ms: 1000", "duration_ms: 1000, rule: {crowd: all}", "all"),
         (
             "duration_ms: 1000",
             "duration_ms: 1000, packets: 2",
-            "fluid/packets: 2; expected",
+            "fluid/packets: out of range; expected",
         ),
         (
             "duration_ms: 1000",
@@ -150,12 +154,12 @@ fn what_is_no_network_is_refused_with_its_place() {
         (
             "cases: [{name: one, shape: {pairs: [[1, 1]]}",
             "packets: 0.1, cases: [{name: one, shape: {paths: [[0, 1, 2]]}",
-            "which routers do not",
+            "which routers do not support",
         ),
         (
             "cases: [{name: one,",
             "packets: 0.1, cases: [{name: one, demands: [[1, 5]],",
-            "sources of flows do not",
+            "flow sources do not support",
         ),
     ] {
         assert!(one.contains(from));

@@ -361,7 +361,7 @@ fn a_run_whose_files_are_not_those_that_it_wrote_is_made_again() {
                 fs::remove_file(&flows).unwrap();
                 fs::create_dir(&flows).unwrap();
             },
-            "flows.parquet: not a file",
+            "flows.parquet: not a regular file",
         ),
     ];
     for (damage, why) in damages {

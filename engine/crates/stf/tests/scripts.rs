@@ -172,7 +172,7 @@ fn statements_that_cannot_be_executed() {
         (
             "matching",
             "add exact_table a:0x1* drop()",
-            "key field `a`: `*` matches nothing here",
+            "key field `a`: `*` is not allowed",
         ),
         (
             "matching",
@@ -182,7 +182,7 @@ fn statements_that_cannot_be_executed() {
         (
             "matching",
             "add exact_table a:1 drop()\nadd exact_table a:1 drop()",
-            "line 2: table `TestIngress.exact_table` has this",
+            "line 2: table `TestIngress.exact_table` already has this entry",
         ),
         (
             "matching",
