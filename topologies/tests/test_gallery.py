@@ -10,6 +10,8 @@ import pytest
 
 from slotwise import home
 
+pytestmark = pytest.mark.slow
+
 GALLERY = home.root() / "topologies" / "examples" / "gallery"
 MOST_LINES = 30
 LARGEST_PICTURE = 60_000

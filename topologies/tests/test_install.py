@@ -12,6 +12,8 @@ import pytest
 
 from slotwise import CommandNotFound, HomeNotFound, home
 
+pytestmark = pytest.mark.slow
+
 ROOT = home.root()
 SAY_HOME = "from slotwise import home, Star; print(home.root()); Star(3).tcp().save('star.yaml'); print(home.slotwise_command())"
 

@@ -15,6 +15,8 @@ import yaml
 
 from slotwise import OpsMesh, builders, home
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 60
 MN_FILE = home.root() / "topologies" / "slotwise" / "mn.py"
 BRIDGE = """#!/bin/sh

@@ -11,6 +11,8 @@ from nbclient import NotebookClient
 
 from slotwise import home
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOKS = home.root() / "topologies" / "examples" / "notebooks"
 TIMEOUT_S = 300
 

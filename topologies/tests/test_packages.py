@@ -12,6 +12,8 @@ import pytest
 
 from slotwise import home
 
+pytestmark = pytest.mark.slow
+
 ROOT = home.root()
 OWN_NETWORK = ["unshare", "--net", "--", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
 README_PROGRAM = re.compile(r"(?ms)^```python\n(.+?)^```$")

@@ -8,6 +8,8 @@ from matplotlib import image
 
 from slotwise import plot
 
+pytestmark = pytest.mark.slow
+
 MS = 1_000_000
 
 

@@ -25,6 +25,8 @@ from slotwise.results import Results, ResultsError
 from slotwise.scenario import ScenarioError
 from slotwise.sweep import Sweep, SweepFailed
 
+pytestmark = pytest.mark.slow
+
 GRID = {
     "/controller/scheduler": ["fair", "islip"],
     "load": {"low": {"/edges/*/hosts": 1}, "high": {"/edges/*/hosts": 3}},
