@@ -122,7 +122,7 @@ fn window(network: &Fabric, shares: &Shares, faults: Vec<usize>) -> Option<Windo
     }
     let next_faults = network.faults().iter().map(|fault| fault.start_ns);
     let next_fault_ns = next_faults.filter(|at_ns| *at_ns > start_ns).min();
-    let next_ns = next_fault_ns.into_iter().chain(shares.next_start_ns(start_ns)).min();
+    let next_ns = next_fault_ns.into_iter().chain(shares.next_change_ns(start_ns)).min();
     // What begins then is not looked at.
     let end_ns = next_ns
         .map_or(u64::MAX, |next_ns| next_ns - 1)

@@ -31,6 +31,8 @@ struct Pair {
 struct Flow {
     pair: usize,
     start_ns: u64,
+    /// When it stops; `u64::MAX`: with the run.
+    end_ns: u64,
     /// Of its packets, what is no payload.
     header_bytes: u64,
     /// Most that it can send, bit/s: its window by the round trip; `None`: all it gets.
@@ -63,8 +65,11 @@ impl Fluid {
         let of_links = ops.links.len() * 2;
         let edges = ops.edges.len();
         let mut capacities = vec![ops.rate_bps as f64 * ops.target; of_links];
-        capacities.extend(vec![ops.rate_bps as f64; edges]);
-        capacities.extend(vec![ops.rate_bps as f64 * ops.target; edges]);
+        // Edges that share by GTP's rule share less than their wavelengths carry, as sources and as sinks.
+        let share = ops.macroflows.and_then(|macroflows| macroflows.share);
+        let shared_bps = share.map_or(f64::INFINITY, |share| share.capacity_bps as f64);
+        capacities.extend(vec![(ops.rate_bps as f64).min(shared_bps); edges]);
+        capacities.extend(vec![(ops.rate_bps as f64 * ops.target).min(shared_bps); edges]);
         let played = network.routed_flows().iter();
         let starts: BTreeMap<&str, u64> = played.map(|flow| (flow.name.as_str(), flow.start_ns)).collect();
         let mut fluid = Fluid {
@@ -96,6 +101,7 @@ impl Fluid {
                 fluid.flows.push(Flow {
                     pair,
                     start_ns: starts.get(name.as_str()).copied()?,
+                    end_ns: scenario.stop_ns(group).unwrap_or(u64::MAX),
                     header_bytes: header_bytes(group),
                     asks_bps,
                 });
@@ -105,7 +111,7 @@ impl Fluid {
     }
 
     /// What each pair had in a period of `seconds` up to `now_ns`, by (packets, payload bytes) that arrived of each flow, and what it should have had;
-    /// that is nothing before its first flow. A flow that began within the period counts from its middle on.
+    /// that is nothing before its first flow and after its last. A flow counts in a period if it was there in its middle.
     pub(crate) fn shares(&self, now_ns: u64, seconds: f64, delivered: &[(u64, u64)]) -> Vec<Share<'_>> {
         let middle_ns = now_ns.saturating_sub((seconds * 0.5e9) as u64);
         let mut bits = vec![0.0; self.pairs.len()];
@@ -113,7 +119,7 @@ impl Fluid {
         let mut begun = vec![false; self.pairs.len()];
         for (flow, (packets, payload_bytes)) in self.flows.iter().zip(delivered) {
             bits[flow.pair] += (payload_bytes + packets * flow.header_bytes) as f64 * 8.0;
-            if flow.start_ns <= middle_ns {
+            if flow.start_ns <= middle_ns && middle_ns < flow.end_ns {
                 begun[flow.pair] = true;
                 asks[flow.pair] = asks[flow.pair].and_then(|sum| Some(sum + flow.asks_bps?));
             }
@@ -265,7 +271,35 @@ impl Ways {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_fabric::{FabricOptions, HostMode};
+
     use super::*;
+
+    /// Of 90 of 100 Mb/s that edges share, a TCP flow that leaves after 10 s leaves its part to the others.
+    #[test]
+    fn a_flow_counts_from_its_start_to_its_end_and_shares_what_edges_share() {
+        let scenario = Scenario::parse(include_bytes!("../../../../topologies/edges-share.yaml")).unwrap();
+        let options = FabricOptions {
+            seed: 1,
+            host_mode: HostMode::Simulated,
+            captures: None,
+            frame_records: false,
+        };
+        let network = Fabric::new(&scenario, options);
+        let fluid = Fluid::new(&scenario, scenario.ops.as_ref().unwrap(), &network).unwrap();
+        let nothing = vec![(0, 0); fluid.flows.len()];
+        let fair_mbps = |seconds: u64| -> Vec<f64> {
+            let shares = fluid.shares(seconds * 1_000_000_000, 0.1, &nothing);
+            shares
+                .iter()
+                .map(|share| (share.fair_bps / 1e4).round() / 100.0)
+                .collect()
+        };
+        // 1-0 TCP, 2-0 UDP, 3-0 UDP of 9 Mb/s, 4-0 UDP from 5 s, 5-0 TCP to 10 s, 1-5 TCP.
+        assert_eq!(fair_mbps(4), [27.0, 27.0, 9.0, 0.0, 27.0, 63.0]);
+        assert_eq!(fair_mbps(8), [20.25, 20.25, 9.0, 20.25, 20.25, 69.75]);
+        assert_eq!(fair_mbps(15), [27.0, 27.0, 9.0, 27.0, 0.0, 63.0]);
+    }
 
     /// NSFNET of the facts: 2.385 hops between switches on average, 2 to 23 of the 182 pairs of edges on a link.
     #[test]

@@ -30,8 +30,11 @@ pub(crate) struct Demand {
     pub(crate) name: String,
     pub(crate) pair: usize,
     pub(crate) start_ns: u64,
-    /// When it has begun for sure, whoever plays it, from the start of the run.
+    /// When it stops; `u64::MAX`: with the run.
+    end_ns: u64,
+    /// When it has begun for sure, whoever plays it, and when it stops, from the start of the run.
     latest_ns: u64,
+    stop_ns: Option<u64>,
     /// Of its packets, what is no payload.
     pub(crate) header_bytes: u64,
     /// What it sends, bit/s on the ring; `None`: it takes all it gets.
@@ -55,7 +58,7 @@ pub(crate) struct Shares {
     pub(crate) flows: Vec<Demand>,
     /// Whether it is known what each flow asks for: users and files decide themselves when they want something.
     pub(crate) is_known: bool,
-    /// Flows that have begun, and what pairs should have then, bit/s.
+    /// How often flows have begun or stopped, and what pairs should have then, bit/s.
     wanted: (usize, Vec<f64>),
     /// Of [`MOST_LOOKS`]; nothing is known once they are used up.
     looks_left: u64,
@@ -126,7 +129,9 @@ impl Shares {
             name,
             pair,
             start_ns,
+            end_ns: scenario.stop_ns(group).unwrap_or(u64::MAX),
             latest_ns: (group.start_ms + group.spread_ms) * NS_PER_MS,
+            stop_ns: group.stop_ms.map(|stop_ms| stop_ms * NS_PER_MS),
             header_bytes: header_bytes(group) + RING_OVERHEAD_BYTES,
             asks_bps,
         });
@@ -145,6 +150,7 @@ impl Shares {
     pub(crate) fn begin(&mut self, now_ns: u64) {
         for flow in &mut self.flows {
             flow.start_ns = now_ns + flow.latest_ns;
+            flow.end_ns = flow.stop_ns.map_or(u64::MAX, |stop_ns| now_ns + stop_ns);
         }
         self.wanted = (0, Vec::new());
     }
@@ -186,20 +192,20 @@ impl Shares {
         pair.ringlet == ringlet && ahead(pair.from, station) < ahead(pair.from, pair.to)
     }
 
-    /// What each pair should have when all flows that have begun by `now_ns` ask for what they send, bit/s.
+    /// What each pair should have when all flows that are there at `now_ns` ask for what they send, bit/s.
     pub(crate) fn wanted(&mut self, now_ns: u64) -> &[f64] {
-        let count = self.flows.iter().filter(|flow| flow.start_ns <= now_ns).count();
+        let count = self.changes().filter(|at_ns| *at_ns <= now_ns).count();
         if self.wanted.0 != count || self.wanted.1.is_empty() {
             self.wanted = (count, self.allocated(now_ns));
         }
         &self.wanted.1
     }
 
-    /// The mean of that over a time in which flows may begin.
+    /// The mean of that over a time in which flows may begin and stop.
     pub(crate) fn wanted_over(&mut self, start_ns: u64, end_ns: u64) -> Vec<f64> {
         let mut wanted = self.wanted(start_ns).to_vec();
         let (mut since_ns, mut before) = (start_ns, wanted.clone());
-        while let Some(at_ns) = self.next_start_ns(since_ns).filter(|at_ns| *at_ns < end_ns) {
+        while let Some(at_ns) = self.next_change_ns(since_ns).filter(|at_ns| *at_ns < end_ns) {
             // What is wanted from here on, less what was before, for what is left of the time.
             let part = (end_ns - at_ns) as f64 / (end_ns - start_ns) as f64;
             let now = self.wanted(at_ns).to_vec();
@@ -219,17 +225,23 @@ impl Shares {
             .collect()
     }
 
-    /// When the next flow begins after `now_ns`.
-    pub(crate) fn next_start_ns(&self, now_ns: u64) -> Option<u64> {
-        let starts = self.flows.iter().map(|flow| flow.start_ns);
-        starts.filter(|start_ns| *start_ns > now_ns).min()
+    /// Times at which flows begin and stop.
+    fn changes(&self) -> impl Iterator<Item = u64> {
+        self.flows.iter().flat_map(|flow| [flow.start_ns, flow.end_ns])
     }
 
-    /// What the ring should give each pair if the flows that have begun by `now_ns` share it, bit/s; nothing if that is no longer known.
+    /// When the next flow begins or stops after `now_ns`.
+    pub(crate) fn next_change_ns(&self, now_ns: u64) -> Option<u64> {
+        let later = self.changes().filter(|at_ns| *at_ns > now_ns).min();
+        later.filter(|at_ns| *at_ns < u64::MAX)
+    }
+
+    /// What the ring should give each pair if the flows that are there at `now_ns` share it, bit/s; nothing if that is no longer known.
     fn allocated(&mut self, now_ns: u64) -> Vec<f64> {
         // Of each pair, whether it sends, and how much.
         let mut asked: Vec<Option<Option<f64>>> = vec![None; self.pairs.len()];
-        for flow in self.flows.iter().filter(|flow| flow.start_ns <= now_ns) {
+        let is_there = |flow: &&Demand| flow.start_ns <= now_ns && now_ns < flow.end_ns;
+        for flow in self.flows.iter().filter(is_there) {
             let sum = |before: Option<f64>| Some(before? + flow.asks_bps?);
             asked[flow.pair] = Some(asked[flow.pair].map_or(flow.asks_bps, sum));
         }

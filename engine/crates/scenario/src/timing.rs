@@ -4,6 +4,7 @@
 use slotwise_wire::{Commit, Ethernet, Optical, REQUEST_ENTRIES, Request, RequestEntry};
 
 use crate::model::{Fibre, Frame, Scenario, Signaling};
+use crate::routed::FlowGroup;
 
 /// What an IP packet grows by on a fibre: Ethernet and optical header.
 pub const WIRE_OVERHEAD_BYTES: u64 = (Ethernet::SIZE + Optical::SIZE) as u64;
@@ -75,6 +76,11 @@ impl Scenario {
     /// End of the last phase in fabric time.
     pub fn end_ns(&self) -> u64 {
         self.epoch_ns() + self.duration_ms() * NS_PER_MS
+    }
+
+    /// When flows of a group stop, in fabric time; `None` if they last until the run ends.
+    pub fn stop_ns(&self, group: &FlowGroup) -> Option<u64> {
+        group.stop_ms.map(|stop_ms| self.epoch_ns() + stop_ms * NS_PER_MS)
     }
 
     /// Slots of a frame that carry nothing but signaling: the first ones. Out of band it is light by which T_d is measured.

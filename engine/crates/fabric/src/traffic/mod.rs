@@ -290,7 +290,7 @@ impl Traffic {
                 measure: group.measure,
                 rto: rto(&group.tcp),
                 start_ns,
-                end_ns: group.stop_ms.map(|stop_ms| scenario.epoch_ns() + stop_ms * NS_PER_MS),
+                end_ns: scenario.stop_ns(group),
                 packet_bytes: group.packet_bytes as u16,
                 dscp: group.dscp,
                 window_bytes: group.window_bytes,
