@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use slotwise_scenario::{Scenario, Source};
+use slotwise_scenario::{FlowGroup, Scenario, Source};
 
 use crate::report::is_of_run;
 use crate::shares::PairShare;
@@ -60,7 +60,7 @@ impl Demand {
 pub struct Compared {
     /// Goodput of each, bit/s.
     pub rates_bps: Vec<f64>,
-    /// Protocol, e.g. `TCP`.
+    /// Name of several of them, e.g. `TCP flows`.
     pub kind: String,
 }
 
@@ -93,8 +93,8 @@ pub fn compared(flows: &[Value], demands: &[Demand]) -> Option<Compared> {
     let rates_bps: Vec<f64> = most.iter().map(|flow| rate_bps(flow)).collect();
     let is_compared = most.len() >= 2 && 2 * most.len() >= flows.len();
     let kind = match most.first()?["kind"].as_str()? {
-        "web" => "web".to_owned(),
-        kind => kind.to_uppercase(),
+        "web" => "groups of web users".to_owned(),
+        kind => format!("{} flows", kind.to_uppercase()),
     };
     is_compared.then_some(Compared { rates_bps, kind })
 }
@@ -109,18 +109,29 @@ pub fn network_text(scenario: &Scenario) -> String {
             cores => format!("{cores} stars"),
         };
         let (slots, us) = (scenario.frame.slots, scenario.frame.slot_ns as f64 / 1e3);
+        let signaling = match scenario.signaling_slots() {
+            0 => String::new(),
+            slots => format!(" ({slots} signaling)"),
+        };
         parts.push(format!(
-            "{stars}: {edges}, {}, {slots} slots of {us} us per frame",
+            "{stars}: {edges}, {}, {slots} slots of {us} us per frame{signaling}",
             counted(cores, "core")
         ));
     }
     let routed = &scenario.routed;
+    let is_gtp = |group: &&FlowGroup| matches!(group.source, Source::Gtp(_));
+    let sessions = routed.flows.iter().filter(is_gtp);
+    let sessions: usize = sessions.map(|group| scenario.flow_hosts(group).len()).sum();
     if !routed.routers.is_empty() {
         let links = counted(routed.links.len(), "unidirectional link");
-        parts.push(format!("{}, {links}", counted(routed.routers.len(), "router")));
+        let routers = format!("{}, {links}", counted(routed.routers.len(), "router"));
+        parts.push(match sessions {
+            0 => routers,
+            _ => format!("lambda network: {routers}, {}", counted(sessions, "GTP session")),
+        });
     }
     if let Some(ring) = &scenario.ring {
-        let open = if ring.half { "open ring" } else { "ring" };
+        let open = if ring.half { "open dual ring" } else { "dual ring" };
         let (stations, spans) = (ring.stations.len(), ring.spans().count());
         let rate = rate_text(ring.rate_bps);
         let mode = ring.mode_name();
@@ -140,12 +151,7 @@ pub fn network_text(scenario: &Scenario) -> String {
             "optical packet switching: {switches}{fibres}, {edges}, {wavelengths} of {rate}"
         ));
     }
-    let sessions = routed
-        .flows
-        .iter()
-        .filter(|group| matches!(group.source, Source::Gtp(_)));
-    let sessions: usize = sessions.map(|group| scenario.flow_hosts(group).len()).sum();
-    if sessions > 0 {
+    if sessions > 0 && routed.routers.is_empty() {
         parts.push(counted(sessions, "GTP session"));
     }
     parts.join("; ")
@@ -183,15 +189,15 @@ mod tests {
         for (text, expected) in [
             (
                 include_str!("../../../../topologies/star4-twin.yaml"),
-                "2 stars: 4 edges, 2 cores, 20 slots of 250 us per frame",
+                "2 stars: 4 edges, 2 cores, 20 slots of 250 us per frame (4 signaling)",
             ),
             (
                 include_str!("../../../../topologies/mixed.yaml"),
-                "star: 4 edges, 1 core, 20 slots of 250 us per frame; 3 routers, 6 unidirectional links",
+                "star: 4 edges, 1 core, 20 slots of 250 us per frame (4 signaling); 3 routers, 6 unidirectional links",
             ),
             (
                 include_str!("../../../../topologies/ring24.yaml"),
-                "open ring: 24 stations, 23 spans of 150 Mb/s, fairness mode explicit",
+                "open dual ring: 24 stations, 23 spans of 150 Mb/s, fairness mode explicit",
             ),
             (
                 include_str!("../../../../topologies/mesh5.yaml"),
@@ -199,7 +205,7 @@ mod tests {
             ),
             (
                 include_str!("../../../../topologies/optiputer.yaml"),
-                "6 routers, 12 unidirectional links; 14 GTP sessions",
+                "lambda network: 6 routers, 12 unidirectional links, 14 GTP sessions",
             ),
         ] {
             assert_eq!(line(text), expected);
@@ -211,7 +217,7 @@ mod tests {
         let mesh = Demand::all(&scenario(include_str!("../../../../topologies/mesh5.yaml")));
         let flow = |entry: usize, bps: f64| json!({"name": "f", "kind": "tcp", "entry": entry, "goodput_bps": bps});
         let found = compared(&[flow(0, 1e6), flow(1, 3e6)], &mesh).unwrap();
-        assert_eq!((found.rates_bps, found.kind.as_str()), (vec![1e6, 3e6], "TCP"));
+        assert_eq!((found.rates_bps, found.kind.as_str()), (vec![1e6, 3e6], "TCP flows"));
         assert_eq!(compared(&[flow(0, 1e6)], &mesh), None, "one alone");
         let of_phase = |kind: &str, offered_bps: Value, bps: f64| json!({"kind": kind, "transport": null, "offered_bps": offered_bps, "goodput_bps": bps});
         let udp = |bps| of_phase("udp", json!(1e6), bps);

@@ -51,6 +51,7 @@ impl fmt::Display for HotPair {
             self.from, self.to
         )?;
         match self.frames_to_share {
+            Some(0) => f.write_str("90 % in its first frame")?,
             Some(1) => f.write_str("90 % within 1 frame")?,
             Some(frames) => write!(f, "90 % within {frames} frames")?,
             None => f.write_str("never 90 %")?,
@@ -58,7 +59,7 @@ impl fmt::Display for HotPair {
         if self.goodput_bps > 0.0 {
             write!(
                 f,
-                "; TCP goodput {:.1} Mb/s ({:.0} % of slot payload)",
+                "; TCP goodput {:.1} Mb/s ({:.0} % of the TCP payload that fits into its slots)",
                 self.goodput_bps / 1e6,
                 100.0 * self.slot_use()
             )?;

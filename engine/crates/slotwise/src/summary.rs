@@ -17,8 +17,10 @@ use crate::{sessions, shares, trains};
 const MAX_SHOWN: usize = 20;
 /// Drop reasons beyond this number are left out.
 const MAX_REASONS: usize = 4;
-/// Prefix of drop reasons that P4 programs count. Not all of them are losses: a line card's tick without a message is one.
+/// Prefix of drop reasons that P4 programs count.
 const COUNTED_BY_P4: &str = "p4:";
+/// The one of them that is no loss: a tick for which a line card has no message to send.
+const NO_LOSS: &str = "p4:NoSignaling";
 
 /// A labelled line.
 pub fn line(label: &str, value: impl Display) -> String {
@@ -137,10 +139,10 @@ impl Report {
             let least = rates_bps.iter().copied().fold(f64::INFINITY, f64::min);
             let most = rates_bps.iter().copied().fold(0.0, f64::max);
             let (phase, count) = (&phase.name, rates_bps.len());
-            let range = format!("{:.1} to {:.1} Mb/s per flow", mbps(least), mbps(most));
+            let range = format!("{:.1} to {:.1} Mb/s each", mbps(least), mbps(most));
             Some(line(
                 "fairness",
-                format!("{phase}: Jain's index {index:.3} over {count} {kind} flows, {range}"),
+                format!("{phase}: Jain's index {index:.3} over {count} {kind}, {range}"),
             ))
         });
         phases.collect()
@@ -200,23 +202,21 @@ impl Report {
         line("utilization", value)
     }
 
-    /// The line of dropped packets, by reason.
+    /// The line of dropped packets, by reason: those of queues and links, and those that P4 programs count.
     fn drops(&self) -> String {
-        let mut by_reason: BTreeMap<&str, u64> = BTreeMap::new();
-        for drop in self.drops.iter().filter(|drop| !drop.reason.starts_with(COUNTED_BY_P4)) {
-            *by_reason.entry(&drop.reason).or_default() += drop.packets;
+        let mut by_reason: BTreeMap<String, u64> = BTreeMap::new();
+        for drop in self.drops.iter().filter(|drop| drop.reason != NO_LOSS) {
+            *by_reason.entry(reason_text(&drop.reason)).or_default() += drop.packets;
         }
-        let mut reasons: Vec<(u64, &str)> = by_reason.into_iter().map(|(reason, count)| (count, reason)).collect();
+        let mut reasons: Vec<(u64, String)> = by_reason.into_iter().map(|(reason, count)| (count, reason)).collect();
         reasons.retain(|(count, _)| *count > 0);
-        reasons.sort_by_key(|&(count, reason)| (std::cmp::Reverse(count), reason));
+        reasons.sort_by(|(count, reason), (other, of_other)| other.cmp(count).then(reason.cmp(of_other)));
         let total: u64 = reasons.iter().map(|(count, _)| count).sum();
         if total == 0 {
             return line("drops", "none");
         }
         let named = reasons.iter().take(MAX_REASONS);
-        let named: Vec<String> = named
-            .map(|(count, reason)| format!("{} {count}", reason.replace('_', " ")))
-            .collect();
+        let named: Vec<String> = named.map(|(count, reason)| format!("{reason} {count}")).collect();
         line("drops", format!("{total} packets: {}", named.join(", ")))
     }
 
@@ -296,7 +296,7 @@ impl FirstLight {
             ));
         }
         if self.unserved > 0 {
-            parts.push(format!("{} not served", self.unserved));
+            parts.push(format!("{} still waiting or dropped", self.unserved));
         }
         match parts.is_empty() {
             true => String::new(),
@@ -323,7 +323,7 @@ fn latency(phases: &[PhaseReport]) -> String {
         let mean_ms = ms(sum_ns / packets);
         return line(
             "latency",
-            format!("end-to-end mean {mean_ms:.2} ms, max {:.2} ms", ms(max_ns)),
+            format!("one-way delay: mean {mean_ms:.2} ms, max {:.2} ms", ms(max_ns)),
         );
     }
     let round_trips = flows().filter_map(|flow| flow["stream"]["srtt_ns"].as_f64());
@@ -334,7 +334,7 @@ fn latency(phases: &[PhaseReport]) -> String {
         [.., max] => {
             let median_ms = ms(round_trips[round_trips.len() / 2]);
             let value = format!(
-                "TCP round trip at the end: median {median_ms:.1} ms, max {:.1} ms",
+                "TCP round-trip time (smoothed, at the end of each flow): median {median_ms:.1} ms, max {:.1} ms",
                 ms(max)
             );
             line("latency", value)
@@ -353,6 +353,21 @@ fn file(file: &Value) -> String {
         end("to")
     );
     line("file", value)
+}
+
+/// Returns a drop reason in words: `queue_full` and `p4:NoRoute` become "queue full" and "no route".
+fn reason_text(reason: &str) -> String {
+    let Some(name) = reason.strip_prefix(COUNTED_BY_P4) else {
+        return reason.replace('_', " ");
+    };
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
 }
 
 /// Returns the lines of one kind of fault.
@@ -425,6 +440,13 @@ mod tests {
     }
 
     #[test]
+    fn drop_reasons_are_words() {
+        assert_eq!(reason_text("queue_full"), "queue full");
+        assert_eq!(reason_text("p4:Contention"), "contention");
+        assert_eq!(reason_text("p4:NotAMember"), "not a member");
+    }
+
+    #[test]
     fn unserved_demand_is_shown_with_the_quantiles() {
         let mut wait = FirstLight {
             count: 0,
@@ -435,11 +457,11 @@ mod tests {
         };
         assert_eq!(wait.summary(4_000_000), "");
         wait.unserved = 3;
-        assert_eq!(wait.summary(4_000_000), "  grant latency 3 not served\n");
+        assert_eq!(wait.summary(4_000_000), "  grant latency 3 still waiting or dropped\n");
         wait.count = 7;
         assert_eq!(
             wait.summary(4_000_000),
-            "  grant latency p50 0.25, p99 0.50, max 1.00 frames of 4.0 ms (7 idle queues became busy); 3 not served\n"
+            "  grant latency p50 0.25, p99 0.50, max 1.00 frames of 4.0 ms (7 idle queues became busy); 3 still waiting or dropped\n"
         );
     }
 
@@ -474,12 +496,12 @@ mod tests {
             json!({"received_packets": 3, "delay_ns": {"mean": 2e6, "max": 3e6}, "stream": {"srtt_ns": 9_000_000}});
         assert_eq!(
             of(json!([slow, fast])),
-            "  latency       end-to-end mean 2.50 ms, max 5.00 ms\n"
+            "  latency       one-way delay: mean 2.50 ms, max 5.00 ms\n"
         );
         let tcp = |ns: u64| json!({"delay_ns": null, "stream": {"srtt_ns": ns}});
         assert_eq!(
             of(json!([tcp(9_000_000), tcp(2_000_000), tcp(0), tcp(4_000_000)])),
-            "  latency       TCP round trip at the end: median 4.0 ms, max 9.0 ms\n"
+            "  latency       TCP round-trip time (smoothed, at the end of each flow): median 4.0 ms, max 9.0 ms\n"
         );
         assert_eq!(of(json!([{"bytes": 1}])), "");
     }

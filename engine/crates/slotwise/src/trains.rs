@@ -65,14 +65,14 @@ pub fn summary(switches: &[SwitchTrains]) -> String {
         Some(worst) => {
             let percent = 100.0 * blocked as f64 / all as f64;
             format!(
-                "{blocked} blocked ({percent:.2} %; {}: {})",
+                "{blocked} blocked (lost; {percent:.2} %; {}: {})",
                 worst.switch,
                 blocked_at(worst)
             )
         }
         None => "0 blocked".to_owned(),
     });
-    line("bursts", format!("{all} switched: {}", counts.join(", ")))
+    line("bursts", format!("{all} at switches: {}", counts.join(", ")))
 }
 
 #[cfg(test)]
@@ -93,11 +93,11 @@ mod tests {
         let switches = [switch("s0", 10, 2), switch("s1", 20, 5)];
         assert_eq!(
             summary(&switches),
-            "  bursts        39 switched: 32 forwarded, 7 blocked (17.95 %; s1: 5)\n"
+            "  bursts        39 at switches: 32 forwarded, 7 blocked (lost; 17.95 %; s1: 5)\n"
         );
         assert_eq!(
             summary(&[switch("s0", 10, 0)]),
-            "  bursts        11 switched: 11 forwarded, 0 blocked\n"
+            "  bursts        11 at switches: 11 forwarded, 0 blocked\n"
         );
         assert_eq!(summary(&[]), "", "without optical packet switches");
     }
