@@ -42,7 +42,7 @@ pub const MAX_FIBRES: u16 = 240;
 /// Overlaid stars, each with a core of its own.
 pub const MAX_CORES: u32 = 8;
 /// Of what belongs to no star.
-pub const NO_CORE: u32 = 0xFFFFFFFF;
+pub const NO_CORE: u32 = 0xFFFF_FFFF;
 /// Ticks and reports in, flow control out.
 pub const PORT_LINECARD: u16 = 500;
 /// Master edge <-> core, electrical and co-located.
@@ -66,11 +66,11 @@ pub const ANSWER_SLOT: u16 = 0xFFFF;
 /// Bit of invitation_t.flags.
 pub const INVITATION_ANSWER: u16 = 1;
 /// Longest time from an invitation to its answer.
-pub const MAX_ANSWER_NS: u32 = 1000000000;
+pub const MAX_ANSWER_NS: u32 = 1_000_000_000;
 /// Longest slot that a configuration may name.
-pub const MAX_SLOT_NS: u32 = 1000000000;
+pub const MAX_SLOT_NS: u32 = 1_000_000_000;
 /// Largest T_d, either sign.
-pub const MAX_PHASE_NS: u64 = 1000000000;
+pub const MAX_PHASE_NS: u64 = 1_000_000_000;
 /// Edges that a master measures.
 pub const MAX_MEMBERS: u32 = 240;
 /// That an edge goes unmeasured beyond what is on its way: of hold_frames, in a configuration.
@@ -84,7 +84,7 @@ pub const ORDER_WINDOW: u32 = 65536;
 /// Frames that the first_frame that it wants may be ahead of the master's.
 pub const MAX_COMMIT_LEAD: u32 = 256;
 /// TIMER_RETRY_NS.
-pub const TIMER_RETRY_NS: u32 = 100000000;
+pub const TIMER_RETRY_NS: u32 = 100_000_000;
 /// SHARES.
 pub const SHARES: u8 = 16;
 /// Ringlet 0 out, ringlet 1 in.
@@ -100,13 +100,13 @@ pub const FAIRNESS_ENTRIES: u8 = 4;
 /// Stations of one report; block b holds 16*b .. 16*b+15.
 pub const REPORT_SOURCES: u16 = 16;
 /// Of a rate that is not limited, or not known yet.
-pub const NO_LIMIT: u32 = 0xFFFFFFFF;
+pub const NO_LIMIT: u32 = 0xFFFF_FFFF;
 /// Of a choice of fibres that is not there.
 pub const NO_FIBRE: u8 = 0xFF;
 /// Next fibres to a destination, the best one first.
 pub const FIBRE_CHOICES: u8 = 4;
 /// Of probe_t.feedback: no switch has written any yet.
-pub const NO_FEEDBACK: u32 = 0x7FFFFFFF;
+pub const NO_FEEDBACK: u32 = 0x7FFF_FFFF;
 /// Bit of probe_t.flags: its macroflow has no use for more.
 pub const PROBE_SATISFIED: u16 = 1;
 /// Of an edge.
@@ -120,7 +120,7 @@ pub const TRAIN_REFUSED: u16 = 1;
 /// Bit of train_sent_t.flags: no train begins.
 pub const OUTPUT_IDLE: u8 = 1;
 /// That links count.
-pub const MAX_TRAIN_BYTES: u32 = 0xFFFFFF;
+pub const MAX_TRAIN_BYTES: u32 = 0xFF_FFFF;
 /// Size of the `trains` counter.
 pub const MAX_TRAIN_FATES: u32 = 8;
 /// Size of the `xcp_headers` counter.

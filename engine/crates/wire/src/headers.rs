@@ -22,8 +22,8 @@ impl Ethernet {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
-            dst: get(b, 0, 48) as u64,
-            src: get(b, 48, 48) as u64,
+            dst: get(b, 0, 48),
+            src: get(b, 48, 48),
             ether_type: get(b, 96, 16) as u16,
         })
     }
@@ -258,8 +258,8 @@ impl Stamp {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
-            sent_ns: get(b, 0, 64) as u64,
-            received_ns: get(b, 64, 64) as u64,
+            sent_ns: get(b, 0, 64),
+            received_ns: get(b, 64, 64),
         })
     }
 
@@ -294,7 +294,7 @@ impl Invitation {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
             nonce: get(b, 0, 32) as u32,
-            mac: get(b, 32, 48) as u64,
+            mac: get(b, 32, 48),
             flags: get(b, 80, 16) as u16,
             answer_ns: get(b, 96, 32) as u32,
         })
@@ -341,7 +341,7 @@ impl Configuration {
             guard_ns: get(b, 64, 32) as u32,
             slots: get(b, 96, 16) as u16,
             hold_frames: get(b, 112, 16) as u16,
-            phase_ns: get(b, 128, 64) as u64,
+            phase_ns: get(b, 128, 64),
         })
     }
 
@@ -381,8 +381,8 @@ impl Sync {
         Some(Self {
             session: get(b, 0, 32) as u32,
             frame: get(b, 32, 32) as u32,
-            edge_ns: get(b, 64, 64) as u64,
-            phase_ns: get(b, 128, 64) as u64,
+            edge_ns: get(b, 64, 64),
+            phase_ns: get(b, 128, 64),
         })
     }
 
@@ -629,7 +629,7 @@ impl RingReport {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
-            local_ns: get(b, 0, 64) as u64,
+            local_ns: get(b, 0, 64),
             link_rate: get(b, 64, 32) as u32,
             added_rate: get(b, 96, 32) as u32,
             told_rate: get(b, 128, 32) as u32,
@@ -779,7 +779,7 @@ impl Probe {
             feedback: get(b, 64, 32) as u32,
             flags: get(b, 96, 16) as u16,
             queue: get(b, 112, 16) as u16,
-            sent_ns: get(b, 128, 64) as u64,
+            sent_ns: get(b, 128, 64),
         })
     }
 
@@ -855,7 +855,7 @@ impl SlotTick {
             frame: get(b, 0, 32) as u32,
             slot: get(b, 32, 16) as u16,
             repeat: get(b, 48, 16) as u16,
-            local_ns: get(b, 64, 64) as u64,
+            local_ns: get(b, 64, 64),
         })
     }
 
@@ -891,7 +891,7 @@ impl IntervalTick {
         Some(Self {
             timer: get(b, 0, 8) as u8,
             least_backlog_bytes: get(b, 32, 32) as u32,
-            local_ns: get(b, 64, 64) as u64,
+            local_ns: get(b, 64, 64),
         })
     }
 
@@ -973,9 +973,9 @@ impl FlowControl {
         Some(Self {
             queue: get(b, 0, 16) as u16,
             op: get(b, 16, 8) as u8,
-            open_ns: get(b, 32, 64) as u64,
-            close_ns: get(b, 96, 64) as u64,
-            value: get(b, 160, 64) as u64,
+            open_ns: get(b, 32, 64),
+            close_ns: get(b, 96, 64),
+            value: get(b, 160, 64),
         })
     }
 
@@ -1018,7 +1018,7 @@ impl RingTick {
             hol_delay_ns: get(b, 32, 32) as u32,
             added_bytes: get(b, 64, 32) as u32,
             committed_bytes: get(b, 96, 32) as u32,
-            local_ns: get(b, 128, 64) as u64,
+            local_ns: get(b, 128, 64),
         })
     }
 
@@ -1126,7 +1126,7 @@ impl TrainTick {
             bytes: get(b, 32, 32) as u32,
             first_bytes: get(b, 64, 32) as u32,
             lost_bytes: get(b, 96, 32) as u32,
-            local_ns: get(b, 128, 64) as u64,
+            local_ns: get(b, 128, 64),
         })
     }
 
@@ -1170,7 +1170,7 @@ impl TrainLabel {
             packets: get(b, 16, 16) as u16,
             flags: get(b, 32, 16) as u16,
             traffic_class: get(b, 48, 8) as u8,
-            tag: get(b, 64, 64) as u64,
+            tag: get(b, 64, 64),
         })
     }
 
@@ -1207,7 +1207,7 @@ impl TrainSent {
         Some(Self {
             traffic_class: get(b, 0, 8) as u8,
             flags: get(b, 8, 8) as u8,
-            tag: get(b, 64, 64) as u64,
+            tag: get(b, 64, 64),
         })
     }
 
@@ -1449,9 +1449,9 @@ impl ArpIpv4 {
             hw_len: get(b, 32, 8) as u8,
             proto_len: get(b, 40, 8) as u8,
             opcode: get(b, 48, 16) as u16,
-            sender_mac: get(b, 64, 48) as u64,
+            sender_mac: get(b, 64, 48),
             sender_ip: get(b, 112, 32) as u32,
-            target_mac: get(b, 144, 48) as u64,
+            target_mac: get(b, 144, 48),
             target_ip: get(b, 192, 32) as u32,
         })
     }
