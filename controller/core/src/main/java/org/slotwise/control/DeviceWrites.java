@@ -152,7 +152,7 @@ public final class DeviceWrites {
         } catch (RuntimeException e) {
             answer = CompletableFuture.failedFuture(e);
         }
-        answer.whenComplete((result, error) -> thread.execute(() -> {
+        CompletableFuture<T> unused = answer.whenComplete((result, error) -> thread.execute(() -> {
             if (error == null) {
                 onDone.accept(result);
             } else {

@@ -265,7 +265,7 @@ class LambdaAppTest {
             for (int k = 0; k < 24; k++) {
                 int source = random.nextInt(4);
                 int sink = (source + 1 + random.nextInt(3)) % 4;
-                slotted.onEvent(0, random.nextInt(2) == 0 ? demand("s" + k, source, sink, random.nextInt(2) * (1 + random.nextInt(16_000_000)))
+                slotted.onEvent(0, random.nextInt(2) == 0 ? demand("s" + k, source, sink, random.nextInt(2) * (1L + random.nextInt(16_000_000)))
                         : inTime("s" + k, source, sink, random.nextInt(3) == 0 ? 1 : 1 + random.nextInt(700_000), 1000));
             }
             Grants grants = slotted.view().grants();
@@ -306,7 +306,7 @@ class LambdaAppTest {
             LambdaApp slotted = new LambdaApp(star(8, 128, 1_000_000), List.of());
             for (int k = 1 + random.nextInt(40); k > 0; k--) {
                 int source = random.nextInt(8);
-                slotted.onEvent(0, demand("s" + k, source, (source + 1 + random.nextInt(7)) % 8, random.nextInt(2) * (1 + random.nextInt(128_000_000))));
+                slotted.onEvent(0, demand("s" + k, source, (source + 1 + random.nextInt(7)) % 8, random.nextInt(2) * (1L + random.nextInt(128_000_000))));
             }
             Grants grants = slotted.view().grants();
             assertEquals(Optional.empty(), grants.refuted());

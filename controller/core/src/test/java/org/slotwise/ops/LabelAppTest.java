@@ -126,7 +126,7 @@ class LabelAppTest {
         // 0.4 us a byte.
         assertEquals("4001 MODIFY ops_params[] -> set_ops_params{converts=1, fibre_shift=1, framing_bytes=0, guard=6, longest_bytes=1500,"
                 + " ram=3599, time_per_byte_q16=26214, wavelengths=2}",
-                written().get(0).split("; ")[0]);
+                written().get(0).split("; ", 2)[0]);
         assertTrue(switches.values().stream().allMatch(tables -> tables.entries(entry -> entry.table().equals("agent")).isEmpty()));
         assertEquals(List.of(), notices());
     }

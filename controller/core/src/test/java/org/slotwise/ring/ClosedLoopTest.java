@@ -107,7 +107,7 @@ class ClosedLoopTest {
             own.phase = RingPhase.QUIET;
         }
         if (own.phase == RingPhase.RISING) {
-            own.toldByItself = Math.min(link.capacity(), own.toldByItself + link.capacity() / 64.0);
+            own.toldByItself = Math.min((double) link.capacity(), own.toldByItself + link.capacity() / 64.0);
         }
     }
 
@@ -131,7 +131,7 @@ class ClosedLoopTest {
         example = given;
         long[] bps = new long[example.stations()];
         for (int link = 0; link < bps.length; link++) {
-            bps[link] = (long) example.capacity(link) * UNIT_BPS;
+            bps[link] = ((long) example.capacity(link)) * UNIT_BPS;
         }
         Rings rings = Rings.ofLinks(bps).mode(RingMode.CONTROLLER).threshold(1).bucketBytes(64);
         for (int station = 0; station < bps.length; station++) {

@@ -157,7 +157,7 @@ class FailingSchedulerTest {
             private static final long serialVersionUID = 1L;
 
             @Override
-            public String toString() {
+            public String getMessage() {
                 throw new IllegalStateException("again");
             }
         }

@@ -47,7 +47,7 @@ final class SlowTwins extends TwinModel {
         if (ordered) {
             lines.write(write);
         } else {
-            switches.write(write.device(), write.updates()).whenComplete((done, error) -> {
+            CompletableFuture<Void> unused = switches.write(write.device(), write.updates()).whenComplete((done, error) -> {
                 if (error == null) {
                     answers.onWritten(write);
                 } else {
@@ -62,7 +62,7 @@ final class SlowTwins extends TwinModel {
         if (ordered) {
             lines.read(device);
         } else {
-            switches.read(device).thenAccept(entries -> answers.onRead(device, entries));
+            CompletableFuture<Void> unused = switches.read(device).thenAccept(entries -> answers.onRead(device, entries));
         }
     }
 

@@ -271,7 +271,7 @@ final class StarModel {
     }
 
     private long corePort(Edge edge) {
-        return WireConstants.PORT_OPTICAL_BASE + edge.corePort(network.core().id());
+        return (long) WireConstants.PORT_OPTICAL_BASE + edge.corePort(network.core().id());
     }
 
     private long granted(int slot, int edge) {

@@ -39,7 +39,7 @@ class ControlMessageTest {
             // The kind's own four bits may make it one that is too short for its kind, or unknown: not judged here.
             for (int bit = 8 * (EthernetHeader.SIZE + 1); bit < 8 * whole.length; bit++) {
                 byte[] wrong = whole.clone();
-                wrong[bit / 8] ^= 0x80 >> bit % 8;
+                wrong[bit / 8] ^= (byte) (0x80 >> bit % 8);
                 assertTrue(ControlMessage.isCorrupted(wrong), kind + " bit " + bit);
             }
         });
@@ -53,7 +53,7 @@ class ControlMessageTest {
                 byte[] wrong = whole.clone();
                 for (int bits = random.nextInt(WRONG_BITS); bits >= 0; bits--) {
                     int byteAt = EthernetHeader.SIZE + 1 + random.nextInt(whole.length - EthernetHeader.SIZE - 1);
-                    wrong[byteAt] ^= 1 << random.nextInt(8);
+                    wrong[byteAt] ^= (byte) (1 << random.nextInt(8));
                 }
                 assertEquals(!Arrays.equals(whole, wrong), ControlMessage.isCorrupted(wrong));
             }

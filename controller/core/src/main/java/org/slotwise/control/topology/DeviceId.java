@@ -14,7 +14,7 @@ public final class DeviceId implements Comparable<DeviceId> {
 
     /** Returns the identifier; throws IllegalArgumentException outside 1 .. {@link #MAX}. */
     public static DeviceId of(long value) {
-        if (value < 1 || value > MAX) {
+        if (value < 1) {
             throw new IllegalArgumentException("device id: expected 1 .. " + MAX + ", got " + value);
         }
         return new DeviceId(value);

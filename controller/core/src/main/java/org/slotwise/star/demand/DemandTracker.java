@@ -127,7 +127,7 @@ public final class DemandTracker {
         for (int i = 0; i < pairs.length; i++) {
             for (int j = 0; j < pairs.length; j++) {
                 Pair pair = pairs[i][j];
-                long served = LEAD_FRAMES * service[i][j] * payloadBytes[i];
+                long served = (long) LEAD_FRAMES * service[i][j] * payloadBytes[i];
                 long waiting = Math.max(0, pair.backlogBytes + pair.expectedBefore() - served);
                 demand[i][j] = slots(waiting, pair.expectedThen(), payloadBytes[i]);
                 if (demand[i][j] == 0 && pair.framesToStand > 0) {

@@ -114,7 +114,7 @@ public final class Membership {
         try {
             MemberMessage message = MemberMessage.read(network, device, port, frame);
             if (message.kind() == OpticalKind.INVITATION) {
-                onAnswer(nowNs, message);
+                onAnswer(message);
             } else if (message.kind() == OpticalKind.SYNC) {
                 onSync(nowNs, message);
             } else {
@@ -125,7 +125,7 @@ public final class Membership {
         }
     }
 
-    private void onAnswer(long nowNs, MemberMessage message) throws MemberMessage.Refused {
+    private void onAnswer(MemberMessage message) throws MemberMessage.Refused {
         Record record = records[message.edge()];
         if (record.state != MemberState.INVITED || record.session != message.session()) {
             throw new MemberMessage.Refused(MemberRefusal.WRONG_SESSION);

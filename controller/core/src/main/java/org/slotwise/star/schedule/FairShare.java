@@ -200,7 +200,7 @@ final class FairShare {
             request[first + i] = 0;
             columnSum[i] -= toItself;
             columnIdle[i] -= isIdle;
-            rowRequest[i] = sum - toItself;
+            rowRequest[i] = (long) sum - toItself;
             rowIdle[i] = idle - isIdle;
         }
         for (int j = 0; j < edges; j++) {

@@ -118,10 +118,10 @@ class MembershipTest {
             assertFalse(orders().contains("slot=1]"), orders());
             waits[round] = membership.deadlineNs().orElseThrow() - nowNs;
             nowNs += waits[round];
-            membership.masterAt(nowNs, MASTER_FRAME + 50 * (round + 1));
+            membership.masterAt(nowNs, MASTER_FRAME + 50L * (round + 1));
             membership.onTime(nowNs);
             membership.ordersInForce(nowNs);
-            assertEquals(MASTER_FRAME + 50 * (round + 1) + 1, member().session());
+            assertEquals(MASTER_FRAME + 50L * (round + 1) + 1, member().session());
         }
         assertEquals(List.of(2 * FRAME_NS, 4 * FRAME_NS, 8 * FRAME_NS), List.of(waits[0], waits[1], waits[2]));
     }
