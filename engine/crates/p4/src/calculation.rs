@@ -18,7 +18,6 @@ pub(crate) fn compute(ir: &Ir, calculation: &Calculation, packet: &mut Packet, p
                 };
                 bits.push(width, &packet.words[start..]);
             }
-            CalculationInput::Field(_) => {}
             CalculationInput::Constant { value, width } => bits.push(*width, value),
             CalculationInput::Header(header) if packet.is_valid(ir, *header) => {
                 let instance = &ir.layout.headers[*header];
@@ -26,7 +25,7 @@ pub(crate) fn compute(ir: &Ir, calculation: &Calculation, packet: &mut Packet, p
                     .codec
                     .emit(&packet.words[instance.base..], bits.whole_bytes());
             }
-            CalculationInput::Header(_) => {}
+            CalculationInput::Field(_) | CalculationInput::Header(_) => {}
             CalculationInput::Payload => bits.whole_bytes().extend_from_slice(payload),
         }
     }

@@ -173,7 +173,7 @@ impl Codec {
 
 /// How many of the fields make the longest run of whole bytes, at most 64 bits, from a byte boundary.
 fn aligned_run(at_bit: usize, fields: &[&Field]) -> usize {
-    if at_bit % 8 != 0 {
+    if !at_bit.is_multiple_of(8) {
         return 0;
     }
     let (mut bits, mut run) = (0, 0);

@@ -41,7 +41,7 @@ pub(crate) fn run(pipeline: &Pipeline, tables: &mut [LiveTable], profiles: &[Pro
         at = match &pipeline.nodes[node] {
             Node::Table(table) => {
                 if machine.persistent.trace.is_some() {
-                    trace::lookup(&pipeline.sources[node], *table, &tables[*table], machine);
+                    trace::lookup(pipeline.sources[node].as_ref(), *table, &tables[*table], machine);
                 }
                 apply(&machine.ir.tables[*table], &mut tables[*table], profiles, machine)
             }
@@ -49,14 +49,14 @@ pub(crate) fn run(pipeline: &Pipeline, tables: &mut [LiveTable], profiles: &[Pro
                 let taken = machine.eval(condition, &[]) != 0;
                 machine
                     .persistent
-                    .note(|| trace::branch(&pipeline.sources[node], taken));
+                    .note(|| trace::branch(pipeline.sources[node].as_ref(), taken));
                 if taken { *yes } else { *no }
             }
             Node::Action { action, args, next } => {
                 let called = &machine.ir.actions[*action];
                 machine
                     .persistent
-                    .note(|| trace::statements(&pipeline.sources[node], called));
+                    .note(|| trace::statements(pipeline.sources[node].as_ref(), called));
                 machine.run(called, args);
                 *next
             }

@@ -133,6 +133,7 @@ impl Program {
     /// For differential tests: packets start with arbitrary values in the headers instead of zeros, so what differs then
     /// depends on fields of headers that are not valid, which P4 leaves undefined. What an earlier packet would have left in
     /// temporaries is arbitrary, too; nothing may depend on it.
+    #[must_use]
     pub fn with_undefined_headers(mut self, seed: u64) -> Program {
         use rand::{Rng, SeedableRng};
         let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed);

@@ -190,7 +190,7 @@ impl ParserRun<'_, '_> {
             }
             ParserOp::Advance { bits } => {
                 let bits = self.machine.eval(bits, &[]);
-                if bits % 8 != 0 {
+                if !bits.is_multiple_of(8) {
                     return Err(ir.errors.parser_invalid_argument);
                 }
                 if bits / 8 > (self.frame.len() - self.at) as u64 {
@@ -217,7 +217,7 @@ impl ParserRun<'_, '_> {
         let ir = self.machine.ir;
         let instance = &ir.layout.headers[header];
         let codec = &ir.layout.types[instance.header_type].codec;
-        if variable_bits % 8 != 0 {
+        if !variable_bits.is_multiple_of(8) {
             return Err(ir.errors.parser_invalid_argument);
         }
         let ahead = &self.frame[self.at..];

@@ -558,30 +558,30 @@ impl Pipeline {
             self.give_up();
             return;
         }
-        if let Some((session, list)) = clone {
-            if let Some((id, session)) = self.take_session(session) {
-                self.note_copies("clone session", id, session.replicas.len());
-                let mut copy = self.idle.take();
-                copy.packet.words.clear();
-                copy.packet.words.extend_from_slice(&packet.words);
-                copy.packet.length = packet.length;
-                copy.packet.ingress_length = packet.ingress_length;
-                reset_metadata(ir, &mut copy.packet);
-                copy.packet.copy_fields(Self::field_list(ir, list), &packet.words);
-                if !self.bmv2_compatible {
-                    copy.packet.set(standard.ingress_port, u64::from(ingress_port));
-                }
-                copy.packet.set(standard.instance_type, instance::EGRESS_CLONE);
-                copy.packet.requests = Requests {
-                    truncate: session.max_bytes.or(truncate),
-                    ..Requests::default()
-                };
-                for &replica in &session.replicas {
-                    self.copy_to(ir, &copy.packet, (ingress_port, frame, payload_at), replica);
-                }
-                self.idle.put(copy);
-                self.clone_sessions.insert(id, session);
+        if let Some((session, list)) = clone
+            && let Some((id, session)) = self.take_session(session)
+        {
+            self.note_copies("clone session", id, session.replicas.len());
+            let mut copy = self.idle.take();
+            copy.packet.words.clear();
+            copy.packet.words.extend_from_slice(&packet.words);
+            copy.packet.length = packet.length;
+            copy.packet.ingress_length = packet.ingress_length;
+            reset_metadata(ir, &mut copy.packet);
+            copy.packet.copy_fields(Self::field_list(ir, list), &packet.words);
+            if !self.bmv2_compatible {
+                copy.packet.set(standard.ingress_port, u64::from(ingress_port));
             }
+            copy.packet.set(standard.instance_type, instance::EGRESS_CLONE);
+            copy.packet.requests = Requests {
+                truncate: session.max_bytes.or(truncate),
+                ..Requests::default()
+            };
+            for &replica in &session.replicas {
+                self.copy_to(ir, &copy.packet, (ingress_port, frame, payload_at), replica);
+            }
+            self.idle.put(copy);
+            self.clone_sessions.insert(id, session);
         }
         if packet.get(standard.egress_spec) == drop_port {
             self.persistent.note(|| TraceEvent::Dropped {

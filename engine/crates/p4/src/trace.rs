@@ -158,24 +158,21 @@ impl Pipeline {
     }
 }
 
-pub(crate) fn branch(source: &Option<SourceLocation>, taken: bool) -> TraceEvent {
+pub(crate) fn branch(source: Option<&SourceLocation>, taken: bool) -> TraceEvent {
     TraceEvent::Branch {
-        source: source.clone(),
+        source: source.cloned(),
         taken,
     }
 }
 
 /// An action that p4c made of statements.
-pub(crate) fn statements(source: &Option<SourceLocation>, action: &Action) -> TraceEvent {
+pub(crate) fn statements(source: Option<&SourceLocation>, action: &Action) -> TraceEvent {
     // p4c's place of the node is the right one, but often begins in the middle of the statement.
-    let same_line = |first: &&SourceLocation| {
-        source
-            .as_ref()
-            .is_none_or(|node| node.file == first.file && node.line == first.line)
-    };
+    let same_line =
+        |first: &&SourceLocation| source.is_none_or(|node| node.file == first.file && node.line == first.line);
     TraceEvent::Statements {
         name: action.name.clone(),
-        source: action.source.as_ref().filter(same_line).or(source.as_ref()).cloned(),
+        source: action.source.as_ref().filter(same_line).or(source).cloned(),
     }
 }
 
@@ -194,7 +191,7 @@ pub(crate) fn action(action: &Action, args: &[u64]) -> TraceEvent {
 
 /// Notes what a table is about to find.
 #[cold]
-pub(crate) fn lookup(source: &Option<SourceLocation>, table: TableId, live: &LiveTable, machine: &mut Machine) {
+pub(crate) fn lookup(source: Option<&SourceLocation>, table: TableId, live: &LiveTable, machine: &mut Machine) {
     let ir = machine.ir;
     let table = &ir.tables[table];
     let mut key = vec![0; table.key_words];
@@ -222,7 +219,7 @@ pub(crate) fn lookup(source: &Option<SourceLocation>, table: TableId, live: &Liv
         .collect();
     let found = Lookup {
         table: table.name.clone(),
-        source: source.clone(),
+        source: source.cloned(),
         key,
         entry,
     };
@@ -236,15 +233,18 @@ impl fmt::Display for SourceLocation {
 }
 
 /// The place of a step, if known, and a blank.
-fn at(source: &Option<SourceLocation>) -> String {
-    source.as_ref().map_or(String::new(), |source| format!("{source} "))
+fn at(source: Option<&SourceLocation>) -> String {
+    source.map_or(String::new(), |source| format!("{source} "))
 }
 
 struct Hex<'a>(&'a [u8]);
 
 impl fmt::Display for Hex<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let digits: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = self
+            .0
+            .iter()
+            .fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"));
         let digits = digits.trim_start_matches('0');
         write!(f, "0x{}", if digits.is_empty() { "0" } else { digits })
     }
@@ -269,7 +269,13 @@ impl fmt::Display for Lookup {
             .iter()
             .map(|(name, value)| format!("{name}={}", Hex(value)))
             .collect();
-        write!(f, "{}table {} ({}): ", at(&self.source), self.table, key.join(", "))?;
+        write!(
+            f,
+            "{}table {} ({}): ",
+            at(self.source.as_ref()),
+            self.table,
+            key.join(", ")
+        )?;
         let Some(entry) = &self.entry else {
             return write!(f, "miss");
         };
@@ -308,19 +314,19 @@ impl fmt::Display for TraceEvent {
             TraceEvent::Egress { port, instance_type } => write!(f, "egress to port {port}{}", instance(instance_type)),
             TraceEvent::Branch { source, taken } => {
                 let fragment = source.as_ref().map_or("?", |source| source.fragment.as_str());
-                write!(f, "{}if ({fragment}): {taken}", at(source))
+                write!(f, "{}if ({fragment}): {taken}", at(source.as_ref()))
             }
             TraceEvent::Table(lookup) => lookup.fmt(f),
             TraceEvent::Statements { name, source } => {
                 let fragment = source.as_ref().map_or(name, |source| &source.fragment);
-                write!(f, "{}{{ {fragment} }}", at(source))
+                write!(f, "{}{{ {fragment} }}", at(source.as_ref()))
             }
             TraceEvent::Action { name, args, source } => {
                 let args: Vec<String> = args
                     .iter()
                     .map(|(name, value)| format!("{name}={}", Hex(value)))
                     .collect();
-                write!(f, "{}action {name}({})", at(source), args.join(", "))
+                write!(f, "{}action {name}({})", at(source.as_ref()), args.join(", "))
             }
             TraceEvent::Sent { port, bytes } => write!(f, "leaves by port {port}, {bytes} bytes"),
             TraceEvent::Dropped { reason } => write!(f, "dropped: {reason}"),

@@ -90,7 +90,9 @@ pub(super) fn clamp(limbs: &mut [u64], bits: u32, signed: bool) {
         limbs.fill(u64::MAX);
         value::truncate(limbs, magnitude_bits);
         if negative {
-            limbs.iter_mut().for_each(|limb| *limb = !*limb);
+            for limb in limbs.iter_mut() {
+                *limb = !*limb;
+            }
         }
     }
 }

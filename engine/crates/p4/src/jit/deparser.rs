@@ -17,11 +17,7 @@ const SLACK: usize = 8;
 /// Room that the deparser needs at its output.
 pub(super) fn room(ir: &Ir) -> Result<usize> {
     let bytes = |&header: &HeaderId| ir.layout.types[ir.layout.headers[header].header_type].codec.max_bytes();
-    let most = ir
-        .deparser
-        .iter()
-        .map(bytes)
-        .try_fold(SLACK, |sum, bytes| sum.checked_add(bytes));
+    let most = ir.deparser.iter().map(bytes).try_fold(SLACK, usize::checked_add);
     most.filter(|&most| most <= MAX_HEADER_BYTES)
         .ok_or_else(|| Unsupported::new("the deparser emits very long headers"))
 }
@@ -35,7 +31,7 @@ fn whole_words(codec: &Codec) -> bool {
         })
 }
 
-impl<'ir> Emitter<'_, 'ir> {
+impl Emitter<'_, '_> {
     /// Updates checksums, then writes the valid headers; how many bytes.
     pub fn deparser(&mut self) -> Result<Value> {
         self.update_checksums()?;

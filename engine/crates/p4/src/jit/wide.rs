@@ -17,8 +17,11 @@ fn compiled(wide: &WideExpr) -> bool {
     (1..=MAX_LIMBS).contains(&wide.limbs)
         && match &wide.op {
             WideOp::Const(_) | WideOp::Field { .. } | WideOp::Arg { .. } | WideOp::Extend { .. } => true,
-            WideOp::Resize(inner) | WideOp::Not(inner) | WideOp::SignExtend(inner, _) => compiled(inner),
-            WideOp::Shl(inner, Expr::Const(_)) | WideOp::Shr(inner, Expr::Const(_)) => compiled(inner),
+            WideOp::Resize(inner)
+            | WideOp::Not(inner)
+            | WideOp::SignExtend(inner, _)
+            | WideOp::Shl(inner, Expr::Const(_))
+            | WideOp::Shr(inner, Expr::Const(_)) => compiled(inner),
             WideOp::Binary(_, sides) | WideOp::Select(_, sides) => compiled(&sides.0) && compiled(&sides.1),
             _ => false,
         }

@@ -68,10 +68,10 @@ fn load_type(name: &str, place: &Place, max_bytes: usize) -> Load<HeaderType> {
             return field.error("expected [name, width] or [name, width, signed]");
         };
         let signed = parts.get(2).map_or(Ok(false), Place::boolean)?;
-        if let Some(saturating) = parts.get(3) {
-            if saturating.boolean()? {
-                return saturating.error("saturating fields (P4_14) are not supported");
-            }
+        if let Some(saturating) = parts.get(3)
+            && saturating.boolean()?
+        {
+            return saturating.error("saturating fields (P4_14) are not supported");
         }
         if width.is_string() {
             if width.text()? != "*" {
@@ -96,7 +96,7 @@ fn load_type(name: &str, place: &Place, max_bytes: usize) -> Load<HeaderType> {
     }
     let (mut fields, words) = lay_out_fields(shapes);
     for (field, (name, signed)) in fields.iter_mut().zip(described) {
-        field.name = name.to_owned();
+        name.clone_into(&mut field.name);
         // All that a field of no bits can be is 0.
         field.signed = signed && field.width > 0;
     }

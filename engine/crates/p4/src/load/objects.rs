@@ -89,10 +89,10 @@ impl Objects {
             (true, None) => return place.error("a direct meter has a `result_target`"),
             (false, _) => None,
         };
-        if let Some(rates) = place.get("rate_count")? {
-            if rates.size(usize::MAX)? != 2 {
-                return rates.error("v1model's meters have 2 rates");
-            }
+        if let Some(rates) = place.get("rate_count")?
+            && rates.size(usize::MAX)? != 2
+        {
+            return rates.error("v1model's meters have 2 rates");
         }
         // The cells of a direct meter are in the entries of its table.
         let size = match direct_target {

@@ -153,7 +153,7 @@ fn load_state(
                 if total != declared {
                     return name.error(format!("the key has {total} bits, the value set {declared}"));
                 }
-                sets[set].widths = widths.clone();
+                sets[set].widths.clone_from(&widths);
                 let mask = match transition.get("mask")? {
                     Some(mask) => parts(&mask, &widths)?,
                     None => ones(&widths),
