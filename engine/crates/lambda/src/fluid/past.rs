@@ -50,6 +50,7 @@ impl Past {
     /// Changes the rate at a time that is not before the last change.
     pub(super) fn change(&mut self, at_ns: i64, rate: f64) {
         let last = *self.last();
+        #[expect(clippy::float_cmp, reason = "another rate is one with other bits")]
         if rate != last.rate {
             self.pieces.push_back(Piece {
                 from_ns: at_ns,
