@@ -122,6 +122,7 @@ impl FlowKey {
     }
 
     /// The same flow seen from the other end.
+    #[must_use]
     pub fn reversed(self) -> Self {
         Self {
             source: self.destination,

@@ -282,6 +282,7 @@ impl Segment {
 
 /// Checks the IPv4 header of `packet` and gives it with the bytes after it.
 pub(crate) fn decode_ip(packet: &[u8]) -> Result<(Ipv4, &[u8]), SegmentError> {
+    const MORE_FRAGMENTS: u8 = 1;
     let truncated = |needed| SegmentError::Truncated {
         what: "IPv4 packet",
         needed,
@@ -310,7 +311,6 @@ pub(crate) fn decode_ip(packet: &[u8]) -> Result<(Ipv4, &[u8]), SegmentError> {
     if checksum::internet(&whole[..header]) != 0 {
         return Err(SegmentError::Checksum("IPv4"));
     }
-    const MORE_FRAGMENTS: u8 = 1;
     if ip.flags & MORE_FRAGMENTS != 0 || ip.frag_offset != 0 {
         return field("IP fragment offset", ip.frag_offset, "no fragment");
     }

@@ -37,6 +37,7 @@ impl Xcp {
 
     /// The same with a window of at most `limit_bytes`, at least a segment: a sender that never uses more tells routers no more, or they would take what
     /// it leaves for given to it.
+    #[must_use]
     pub fn within(mut self, limit_bytes: u64) -> Self {
         self.limit = limit_bytes.max(self.mss);
         self.window = self.window.min(self.limit);

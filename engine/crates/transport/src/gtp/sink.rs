@@ -267,8 +267,8 @@ impl<K: Sink> SinkSession<K> {
         self.listed.clear();
         self.lists.clear();
         for block in missing.into_iter().flatten() {
-            let has_room = |(first, _): &&mut (u64, Vec<u8>)| block - first < LIST_BLOCKS;
-            if self.lists.back_mut().filter(has_room).is_none() {
+            let is_full = |(first, _): &(u64, Vec<u8>)| block - first >= LIST_BLOCKS;
+            if self.lists.back().is_none_or(is_full) {
                 if self.lists.len() == MAX_LISTS {
                     break;
                 }

@@ -125,10 +125,9 @@ impl<S: Source> Sender<S> {
         let full = self.nxt + self.mss;
         match self.fin {
             None if self.written.is_some_and(|written| full > written) => self.nxt,
-            None => full,
             Some(fin) if self.nxt > fin => self.nxt,
             Some(fin) if full >= fin => fin + 1,
-            Some(_) => full,
+            None | Some(_) => full,
         }
     }
 
