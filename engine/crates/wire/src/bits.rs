@@ -2,7 +2,10 @@
 //! Big-endian bit fields in byte slices. A field lies within eight bytes: the generator sees to it.
 
 /// Reads `width` (1..=64) bits at bit `offset` of `bytes`.
-#[expect(clippy::inline_always, reason = "with constant places, which the callers have, it is a few instructions")]
+#[expect(
+    clippy::inline_always,
+    reason = "with constant places, which the callers have, it is a few instructions"
+)]
 #[inline(always)]
 pub(crate) fn get(bytes: &[u8], offset: usize, width: usize) -> u64 {
     let end = offset + width - 1;
@@ -13,7 +16,10 @@ pub(crate) fn get(bytes: &[u8], offset: usize, width: usize) -> u64 {
 }
 
 /// Writes the low `width` (1..=64) bits of `value` at bit `offset` of `bytes`; the other bits stay.
-#[expect(clippy::inline_always, reason = "with constant places, which the callers have, it is a few instructions")]
+#[expect(
+    clippy::inline_always,
+    reason = "with constant places, which the callers have, it is a few instructions"
+)]
 #[inline(always)]
 pub(crate) fn put(bytes: &mut [u8], offset: usize, width: usize, value: u64) {
     let end = offset + width - 1;

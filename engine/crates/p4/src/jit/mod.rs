@@ -32,7 +32,7 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::FuncId;
 pub(crate) use emitter::Unsupported;
-use emitter::{Compiler, Emitter, Result};
+use emitter::{Compiler, Result};
 use memory::Module;
 use runtime::Context;
 use std::cell::Cell;
@@ -100,14 +100,14 @@ impl Code {
         let deparse_room = deparser::room(ir)?;
         let mut compiler = Compiler::new(ir, Module::new(module()?), has_decided)?;
         compiler.actions()?;
-        let parse = compiler.pass("parse", Emitter::parser)?;
+        let parse = compiler.pass("parse", |emitter| emitter.parser())?;
         let verify = match ir.verify_checksums.as_slice() {
             [] => None,
-            _ => Some(compiler.pass("verify", Emitter::verify_checksums)?),
+            _ => Some(compiler.pass("verify", |emitter| emitter.verify_checksums())?),
         };
         let ingress = compiler.pass("ingress", |emitter| emitter.control(&ir.ingress))?;
         let egress = compiler.pass("egress", |emitter| emitter.control(&ir.egress))?;
-        let deparse = compiler.pass("deparse", Emitter::deparser)?;
+        let deparse = compiler.pass("deparse", |emitter| emitter.deparser())?;
         let module = compiler.finish()?;
         let pass = |id: FuncId| {
             let address = module.get_finalized_function(id);

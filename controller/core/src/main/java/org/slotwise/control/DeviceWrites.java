@@ -152,7 +152,7 @@ public final class DeviceWrites {
         } catch (RuntimeException e) {
             answer = CompletableFuture.failedFuture(e);
         }
-        CompletableFuture<T> unused = answer.whenComplete((result, error) -> thread.execute(() -> {
+        answer.whenComplete((result, error) -> thread.execute(() -> {
             if (error == null) {
                 onDone.accept(result);
             } else {

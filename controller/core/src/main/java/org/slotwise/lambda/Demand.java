@@ -150,7 +150,7 @@ public final class Demand extends Event.Order {
 
     /** As a session over these links that has no less than {@code least} b/s, which may be more than it wants. */
     LambdaSession over(List<Integer> links, double least) {
-        return new LambdaSession(links, wantedBps.isPresent() ? OptionalDouble.of(Math.max((double) wantedBps.getAsLong(), least)) : OptionalDouble.empty(), weight, least);
+        return new LambdaSession(links, wantedBps.isPresent() ? OptionalDouble.of(Math.max(wantedBps.getAsLong(), least)) : OptionalDouble.empty(), weight, least);
     }
 
     private List<Object> values() {

@@ -64,8 +64,8 @@ public final class LambdaWeb {
                 throw new InvalidNetworkException("nodes[" + i + "]", lambdas.isEmpty() ? "'site' requires 'lambdas'"
                         : "missing 'site'; required with 'lambdas'");
             }
-            addLink(node.name() + " up", (double) node.upBps());
-            addLink(node.name() + " down", (double) node.downBps());
+            addLink(node.name() + " up", node.upBps());
+            addLink(node.name() + " down", node.downBps());
         }
         for (int i = 0; i < lambdas.size(); i++) {
             Lambda lambda = lambdas.get(i);
@@ -73,7 +73,7 @@ public final class LambdaWeb {
                 throw new InvalidNetworkException("lambdas[" + i + "].to", "source and destination are '" + lambda.from() + "'; expected two sites");
             }
             toward.computeIfAbsent(lambda.to(), any -> new LinkedHashMap<>())
-                    .put(addLink(lambda.from() + " to " + lambda.to(), (double) lambda.rateBps()), lambda);
+                    .put(addLink(lambda.from() + " to " + lambda.to(), lambda.rateBps()), lambda);
         }
         for (LambdaNode node : nodes) {
             node.site().ifPresent(site -> ways.computeIfAbsent(site, this::waysTo));

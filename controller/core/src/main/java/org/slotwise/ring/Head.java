@@ -166,9 +166,9 @@ final class Head {
             satisfied.remove(largest);
             weights = largest.weight();
         }
-        double level = weights == 0 ? (double) link.capacity()
+        double level = weights == 0 ? link.capacity()
                 : Fill.share(Math.max(0, network.target(link) - committed), weights, satisfied) / weights;
-        return Math.max(1, Math.max(link.capacity() / LEAST_PART, (long) Math.min(level, (double) link.capacity())));
+        return Math.max(1, Math.max(link.capacity() / LEAST_PART, (long) Math.min(level, link.capacity())));
     }
 
     /** The least that was told while what is reported now was measured, and had come to the stations; endless if that was nothing. */

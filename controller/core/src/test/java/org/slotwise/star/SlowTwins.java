@@ -47,7 +47,7 @@ final class SlowTwins extends TwinModel {
         if (ordered) {
             lines.write(write);
         } else {
-            CompletableFuture<Void> unused = switches.write(write.device(), write.updates()).whenComplete((done, error) -> {
+            switches.write(write.device(), write.updates()).whenComplete((done, error) -> {
                 if (error == null) {
                     answers.onWritten(write);
                 } else {
@@ -62,7 +62,7 @@ final class SlowTwins extends TwinModel {
         if (ordered) {
             lines.read(device);
         } else {
-            CompletableFuture<Void> unused = switches.read(device).thenAccept(entries -> answers.onRead(device, entries));
+            switches.read(device).thenAccept(entries -> answers.onRead(device, entries));
         }
     }
 

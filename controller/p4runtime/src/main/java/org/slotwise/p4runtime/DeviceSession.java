@@ -322,10 +322,12 @@ final class DeviceSession {
                 .setDeviceId(device.value())
                 .setResponseType(GetForwardingPipelineConfigRequest.ResponseType.COOKIE_ONLY).build();
         return toFuture(within(calls, patience.call()).getForwardingPipelineConfig(request))
-                .thenApply(this::hasCookie)
-                .exceptionallyCompose(error -> Status.fromThrowable(error).getCode() == Status.Code.FAILED_PRECONDITION
-                        ? CompletableFuture.completedFuture(false)
-                        : CompletableFuture.failedFuture(error));
+                .handle((response, error) -> error == null
+                        ? CompletableFuture.completedFuture(hasCookie(response))
+                        : Status.fromThrowable(error).getCode() == Status.Code.FAILED_PRECONDITION
+                                ? CompletableFuture.completedFuture(false)
+                                : CompletableFuture.<Boolean>failedFuture(error))
+                .thenCompose(answer -> answer);
     }
 
     private boolean hasCookie(GetForwardingPipelineConfigResponse response) {

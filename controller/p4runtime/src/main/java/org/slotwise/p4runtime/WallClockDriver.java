@@ -2,7 +2,6 @@
 package org.slotwise.p4runtime;
 
 import com.google.protobuf.Any;
-import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,8 +16,8 @@ public final class WallClockDriver extends Driver {
     public WallClockDriver(Setup setup) {
         super(setup, false, thread -> new WallClock(thread, System::nanoTime));
         long periodMs = Math.max(1, setup.patience().silence().toMillis() / CHECKS_A_SILENCE);
-        Runnable check = () -> loop().guarded(() -> sessions().values().forEach(DeviceSession::check));
-        ScheduledFuture<?> unused = executor().scheduleWithFixedDelay(check, periodMs, periodMs, TimeUnit.MILLISECONDS);
+        executor().scheduleWithFixedDelay(() -> loop().guarded(() -> sessions().values().forEach(DeviceSession::check)),
+                periodMs, periodMs, TimeUnit.MILLISECONDS);
     }
 
     @Override
