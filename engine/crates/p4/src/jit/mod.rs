@@ -93,6 +93,10 @@ impl Code {
     }
 
     /// Compares with entries that the program gives, and notes it, or looks all up.
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "a path to the method is not general enough in its lifetimes"
+    )]
     fn with(ir: &Arc<Ir>, has_decided: Option<&Cell<bool>>) -> Result<Code> {
         if cfg!(not(all(target_pointer_width = "64", target_endian = "little"))) {
             return Err(Unsupported::new("the host is not a 64-bit little-endian machine"));
