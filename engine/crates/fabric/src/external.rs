@@ -117,6 +117,7 @@ impl External {
 
 impl Fabric {
     /// The same fabric with all switches outside, and without the checks that cannot be made of those. They get nothing until [`Fabric::set_switches_running`].
+    #[must_use]
     pub fn with_external_switches(mut self) -> Fabric {
         self.external = Some(External::default());
         let inside = KINDS.iter().flat_map(|kind| kind.checks_inside);

@@ -147,7 +147,7 @@ impl Fabric {
     pub fn take_flow_delays(&mut self) -> Vec<(Flow, DelayUse)> {
         self.traffic
             .as_mut()
-            .map_or_else(Vec::new, |traffic| traffic.take_delays())
+            .map_or_else(Vec::new, super::traffic::Traffic::take_delays)
     }
 }
 

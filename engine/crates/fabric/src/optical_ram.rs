@@ -27,7 +27,7 @@ impl ByteTime {
 
     /// Time that so many bytes take, rounded down.
     pub(crate) fn ns(self, bytes: u64) -> u64 {
-        (u128::from(bytes) * u128::from(self.0) >> ByteTime::SHIFT) as u64
+        ((u128::from(bytes) * u128::from(self.0)) >> ByteTime::SHIFT) as u64
     }
 
     /// Bytes that so much time takes, rounded down.

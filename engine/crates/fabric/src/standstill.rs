@@ -84,8 +84,11 @@ impl Fabric {
         let of_card = |of, card| {
             let at = CardAt { of, card };
             let ports = self.nodes.iter();
-            let port = ports.filter_map(|node| Some(format!("{}/port{}", node.device, node.port_of(at)?)));
-            format!("line card {at:?} of {}", port.last().unwrap_or_else(|| "a host".into()))
+            let mut port = ports.filter_map(|node| Some(format!("{}/port{}", node.device, node.port_of(at)?)));
+            format!(
+                "line card {at:?} of {}",
+                port.next_back().unwrap_or_else(|| "a host".into())
+            )
         };
         match event {
             Event::Timer { of, card } | Event::Wake { of, card } => format!("{event:?}, {}", of_card(of, card)),

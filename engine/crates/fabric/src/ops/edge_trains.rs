@@ -459,7 +459,11 @@ impl Fabric {
             trains.tick_ns = Some(at_ns);
             self.events.schedule(at_ns.max(now_ns), Event::timer(card));
         }
-        let release_ns = trains.card.macroflows.as_ref().and_then(|all| all.next_ns());
+        let release_ns = trains
+            .card
+            .macroflows
+            .as_ref()
+            .and_then(super::macroflows::Macroflows::next_ns);
         if let Some(at_ns) = release_ns
             && is_sooner(at_ns, trains.release_ns)
         {

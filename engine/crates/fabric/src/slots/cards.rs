@@ -43,7 +43,7 @@ pub(super) fn output(core: u16, port: usize) -> CardAt {
 
 /// Ends of links between masters and their cores: by core, to it and from it.
 pub(super) static CONTROL: Discipline = Discipline::new("control link", |fabric, link, frame, _| {
-    fabric.send_by_control(link, frame)
+    fabric.send_by_control(link, frame);
 });
 /// Ends of such a link.
 pub(super) const CONTROL_ENDS: usize = 2;

@@ -16,7 +16,7 @@ impl Fabric {
     pub(crate) fn core_tick(&mut self, core: u16, slot: u64) {
         let next_ns = self.star.slots.epoch_ns + (slot + 1) * self.star.slots.slot_ns;
         self.events.schedule(next_ns, Event::CoreTick { core, slot: slot + 1 });
-        if slot % self.star.slots.count == 0 {
+        if slot.is_multiple_of(self.star.slots.count) {
             // A card without slots is in the core's frame.
             let without: Vec<usize> = (0..self.star.cards.len())
                 .filter(|card| self.star.cards[*card].core == core && self.star.cards[*card].time_difference.is_none())
