@@ -36,7 +36,12 @@ impl WallClock {
         };
         // SAFETY: the pointer is to a live local; what is left is not asked for.
         unsafe {
-            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, std::ptr::null_mut());
+            libc::clock_nanosleep(
+                libc::CLOCK_MONOTONIC,
+                libc::TIMER_ABSTIME,
+                &raw const time,
+                std::ptr::null_mut(),
+            );
         }
     }
 }

@@ -25,7 +25,7 @@ fn schedule(policy: libc::c_int, priority: i32) -> io::Result<()> {
         sched_priority: priority,
     };
     // SAFETY: the pointer is to a live local; 0 is the calling thread.
-    match unsafe { libc::sched_setscheduler(0, policy, &parameters) } {
+    match unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
@@ -35,7 +35,7 @@ fn schedule(policy: libc::c_int, priority: i32) -> io::Result<()> {
 pub fn be_ordinary() {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: as above. Giving a priority up cannot be refused.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &parameters) };
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) };
 }
 
 /// What the kernel says a thread has used.

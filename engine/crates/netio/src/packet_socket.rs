@@ -115,7 +115,7 @@ impl PacketSocket {
                 self.raw(),
                 level,
                 option,
-                (value as *const T).cast(),
+                std::ptr::from_ref::<T>(value).cast(),
                 mem::size_of::<T>() as libc::socklen_t,
             )
         })?;

@@ -243,6 +243,7 @@ pub struct Ports {
     /// By port: what was received, while not all of it has been handed over.
     received: Vec<Option<Box<Receiver>>>,
     /// Receivers that nothing waits in.
+    #[expect(clippy::vec_box, reason = "they move between here and the ports")]
     idle: Vec<Box<Receiver>>,
     unreadable: u64,
     waker: Waker,

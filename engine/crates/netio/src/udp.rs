@@ -98,10 +98,10 @@ impl UdpPort {
         ] {
             match is_receive {
                 true if bytes < SOCKET_BUFFER_BYTES => {
-                    state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER_BYTES)?
+                    state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER_BYTES)?;
                 }
                 false if bytes < SOCKET_BUFFER_BYTES => {
-                    state.set_send_buffer_size((&socket).into(), SOCKET_BUFFER_BYTES)?
+                    state.set_send_buffer_size((&socket).into(), SOCKET_BUFFER_BYTES)?;
                 }
                 _ => {}
             }
