@@ -58,9 +58,9 @@ impl Display for Number {
             f.write_str("0x")?;
             for (value, mask) in values.iter().zip(&masks) {
                 if *mask == 0 {
-                    f.write_char('*')?
+                    f.write_char('*')?;
                 } else {
-                    write!(f, "{value:x}")?
+                    write!(f, "{value:x}")?;
                 }
             }
             return Ok(());

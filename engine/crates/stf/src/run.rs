@@ -315,7 +315,9 @@ impl<'a> Runner<'a> {
             .pipeline
             .register_read(name, cell.index as usize)
             .map_err(|error| error.to_string())?;
-        let digits: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = value
+            .iter()
+            .fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"));
         let digits = digits.trim_start_matches('0');
         Ok(format!(
             "{name}[{}] = 0x{}",
