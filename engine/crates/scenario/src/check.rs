@@ -44,7 +44,9 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
         classes(scenario, r);
     }
     let is_sound = r.problems.is_empty();
-    SECTIONS.iter().for_each(|section| (section.check)(scenario, r));
+    for section in SECTIONS {
+        (section.check)(scenario, r);
+    }
     if scenario.has_groups() {
         routed::cross_check(scenario, r);
     }
@@ -87,6 +89,8 @@ fn routes(scenario: &Scenario, r: &mut Reader) {
 }
 
 fn timing(scenario: &Scenario, r: &mut Reader) {
+    // The crossbar of a core has as many connections in each of its two banks.
+    const CONNECTIONS: u64 = 262_144;
     let frame = &scenario.frame;
     if frame.guard_ns >= frame.slot_ns {
         let reason = format!(
@@ -103,8 +107,6 @@ fn timing(scenario: &Scenario, r: &mut Reader) {
         );
         r.report("/frame/slots".into(), reason, format!("more than {edges}"));
     }
-    // The crossbar of a core has as many connections in each of its two banks.
-    const CONNECTIONS: u64 = 262_144;
     let (slots, cores) = (u64::from(frame.slots), scenario.cores.len() as u64);
     let most = (SLOTS.end() / cores).min(CONNECTIONS / edges as u64);
     if slots > most {

@@ -79,7 +79,8 @@ fn walk(yaml: &[u8], mut on: impl FnMut(&str, u64)) {
         match open.last_mut() {
             Some((Open::Sequence(next), length)) => {
                 place.truncate(*length);
-                place.push_str(&format!("/{next}"));
+                place.push('/');
+                place.push_str(&next.to_string());
                 *next += 1;
                 on(&place, event.line);
             }

@@ -13,7 +13,10 @@ use crate::clocks::clocks;
 use crate::depth::check_structure;
 use crate::faults::faults;
 use crate::lines::{locate, twice};
-use crate::model::*;
+use crate::model::{
+    Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, Phase, Queues, Scenario, Signaling, Traffic, TrafficKind,
+    Transport,
+};
 use crate::optics::{ATTENUATION_MDB, optics};
 use crate::own::{SECTIONS, Section};
 use crate::own_scheduler::OwnScheduler;

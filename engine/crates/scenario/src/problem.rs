@@ -83,6 +83,7 @@ pub enum ScenarioError {
 
 impl ScenarioError {
     /// The same, with the line of every problem in `yaml`, the text that was read.
+    #[must_use]
     pub fn located(mut self, yaml: &[u8]) -> ScenarioError {
         if let ScenarioError::Invalid(problems) = &mut self {
             locate(yaml, problems);

@@ -202,6 +202,7 @@ fn check_classes(ops: &Ops, r: &mut Reader) {
     let (mut numbers, mut matched): (BTreeSet<u8>, Vec<OpsMatch>) = (BTreeSet::new(), Vec::new());
     for (index, class) in ops.classes.iter().enumerate() {
         let place = |key: &str| format!("/ops/classes/{index}/{key}");
+        #[expect(clippy::float_cmp, reason = "the default is exact")]
         if class.weight != 1.0 && !ops.ingress.fair {
             r.report(
                 place("weight"),
