@@ -37,7 +37,9 @@ impl Compiler {
         let place = self.place.clone().acquire_owned().await;
         let (programs, prepare) = (self.programs.clone(), self.prepare);
         let verified = tokio::task::spawn_blocking(move || {
-            prepare.into_iter().for_each(|prepare| prepare());
+            if let Some(prepare) = prepare {
+                prepare();
+            }
             let verified = Installed::verify(config, &pipeline_config, &programs);
             drop(place);
             verified

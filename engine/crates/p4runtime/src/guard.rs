@@ -91,7 +91,9 @@ pub(crate) struct Guard<S> {
 impl Policy {
     fn admits(&self, headers: &http::HeaderMap) -> bool {
         let Some(token) = &self.token else { return true };
-        let shown = headers.get(http::header::AUTHORIZATION).map(|value| value.as_bytes());
+        let shown = headers
+            .get(http::header::AUTHORIZATION)
+            .map(http::HeaderValue::as_bytes);
         let Some(shown) = shown.and_then(|shown| shown.strip_prefix(b"Bearer ")) else {
             return false;
         };

@@ -160,13 +160,13 @@ impl Link {
         access: Access,
         client: &Client,
     ) -> Result<(), ApiError> {
-        if !self.roles.contains_key(role_name) {
-            if role_name.len() > MAX_ROLE_NAME || self.roles.len() >= MAX_ROLES && !self.forget_a_role() {
-                let limits = format!(
-                    "role limit exceeded; expected at most {MAX_ROLES} roles with names of at most {MAX_ROLE_NAME} bytes"
-                );
-                return Err(ApiError::exhausted(limits));
-            }
+        if !self.roles.contains_key(role_name)
+            && (role_name.len() > MAX_ROLE_NAME || self.roles.len() >= MAX_ROLES && !self.forget_a_role())
+        {
+            let limits = format!(
+                "role limit exceeded; expected at most {MAX_ROLES} roles with names of at most {MAX_ROLE_NAME} bytes"
+            );
+            return Err(ApiError::exhausted(limits));
         }
         let role = self.roles.entry(role_name.to_owned());
         let role = role.or_insert_with(|| Role::new(role_name, self.info.clone()));
@@ -238,7 +238,11 @@ impl Link {
     pub fn tell_ports(&mut self) -> bool {
         let Link { roles, ports, .. } = self;
         let primaries = roles.values_mut().filter_map(Role::primary_mut);
-        primaries.fold(true, |all, primary| primary.tell_ports(ports) && all)
+        let mut all = true;
+        for primary in primaries {
+            all &= primary.tell_ports(ports);
+        }
+        all
     }
 
     /// Whether there is anything of ports that who becomes primary has to hear.

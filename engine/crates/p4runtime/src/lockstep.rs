@@ -146,6 +146,7 @@ impl LockstepLink {
     }
 
     /// The same; while nothing is heard, `give_up` is asked now and then.
+    #[must_use]
     pub fn unless(mut self, give_up: GiveUp) -> LockstepLink {
         self.give_up = give_up;
         self

@@ -85,7 +85,8 @@ enum Charge {
     /// Of what the outbox may hold free.
     Free(usize),
     Permit {
-        _permit: OwnedSemaphorePermit,
+        #[expect(dead_code, reason = "it gives back when it is dropped")]
+        permit: OwnedSemaphorePermit,
     },
 }
 
@@ -151,8 +152,8 @@ impl<T: Message> Outbox<T> {
             Some(free) => free,
             None => {
                 let permit = shared.budget.0.clone().try_acquire_many_owned(permits(cost));
-                let _permit = permit.map_err(|_| Refused::Full)?;
-                Charge::Permit { _permit }
+                let permit = permit.map_err(|_| Refused::Full)?;
+                Charge::Permit { permit }
             }
         };
         state.push(message, bytes, charge);
@@ -176,7 +177,7 @@ impl<T: Message> Outbox<T> {
                     && (state.queue.is_empty() || state.bytes + bytes <= shared.bounds.bytes);
                 if has_room {
                     let charge = match permit.take() {
-                        Some(_permit) => Some(Charge::Permit { _permit }),
+                        Some(permit) => Some(Charge::Permit { permit }),
                         None => state.take_free(cost, FREE_BYTES),
                     };
                     if let Some(charge) = charge {

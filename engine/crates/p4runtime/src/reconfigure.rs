@@ -54,8 +54,8 @@ pub(crate) fn check(from: &P4Info, to: &P4Info) -> Result<(), ApiError> {
     )?;
     for profile in old.profiles.values() {
         // Action sets are kept as they were written, with the ids of their actions.
-        let same_actions = |new: &&Profile| action_ids(from, profile) == action_ids(to, new);
-        if named_profile(to, &profile.name).filter(same_actions).is_none() {
+        let other_actions = |new: &Profile| action_ids(from, profile) != action_ids(to, new);
+        if named_profile(to, &profile.name).is_none_or(other_actions) {
             return Err(lost(format_args!(
                 "action profile {} with the same actions",
                 profile.name

@@ -88,7 +88,9 @@ impl Holding {
     pub fn grow(&self, amount: usize) -> Result<(), Full> {
         let mut ended = Vec::new();
         let outcome = self.room.state().grow(self.id, amount, &self.room, &mut ended);
-        ended.iter().for_each(|end| end());
+        for end in &ended {
+            end();
+        }
         outcome
     }
 

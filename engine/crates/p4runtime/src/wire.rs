@@ -75,6 +75,7 @@ struct Varint {
 }
 
 /// Whom a call is from, for what.
+#[expect(clippy::large_enum_variant, reason = "there is one per call, never a collection")]
 #[derive(Debug, PartialEq)]
 pub(crate) enum Head {
     Write(v1::WriteRequest),

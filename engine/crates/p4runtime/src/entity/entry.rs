@@ -312,7 +312,9 @@ impl WriteEntry {
             .resources
             .write(state.pipeline, &table.name, &self.key, self.priority);
         if let Err(error) = written {
-            undo.into_iter().for_each(|undo| undo(state));
+            if let Some(undo) = undo {
+                undo(state);
+            }
             return Err(error);
         }
         // Without a note the entry's timer goes on.
@@ -368,12 +370,14 @@ impl Operation for WriteDefault {
 
 impl WriteDefault {
     /// Does it, but for the note.
-    fn write(self: Box<Self>, state: &mut State<'_>) -> Result<(), ApiError> {
+    fn write(self, state: &mut State<'_>) -> Result<(), ApiError> {
         let undo = (self.resources != Resources::default()).then(|| self.undo(state));
         let name = &state.info.tables[&self.table].name;
         state.pipeline.table_set_default(name, self.action)?;
         if let Err(error) = self.resources.write_default(state.pipeline, name) {
-            undo.into_iter().for_each(|undo| undo(state));
+            if let Some(undo) = undo {
+                undo(state);
+            }
             return Err(error);
         }
         Ok(())

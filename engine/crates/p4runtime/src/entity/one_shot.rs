@@ -133,12 +133,10 @@ pub(super) fn refuse_mix(state: &State<'_>, table: &Table, with_sets: bool) -> R
     let Some(profile) = table.profile else { return Ok(()) };
     let has_sets = state.books.has_one_shots(profile);
     let name = &state.info.profile(profile)?.name;
-    if with_sets && !has_sets {
-        if state.pipeline.has_members(name)? {
-            return Err(ApiError::invalid(
-                "action sets are not accepted: the selector already uses members and groups",
-            ));
-        }
+    if with_sets && !has_sets && state.pipeline.has_members(name)? {
+        return Err(ApiError::invalid(
+            "action sets are not accepted: the selector already uses members and groups",
+        ));
     }
     if !with_sets && has_sets {
         return Err(ApiError::invalid(

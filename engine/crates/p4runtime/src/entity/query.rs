@@ -401,7 +401,7 @@ impl Selection {
                     .take(SLICE)
                     .map(|(id, entry)| (*id, entry));
                 give_slice(ids, slice, |entry| {
-                    give_replication(Replication::MulticastGroupEntry(entry.clone()))
+                    give_replication(Replication::MulticastGroupEntry(entry.clone()));
                 })
             }
             Selection::Clones { ids } => {
@@ -411,7 +411,7 @@ impl Selection {
                     .take(SLICE)
                     .map(|(id, entry)| (*id, entry));
                 give_slice(ids, slice, |entry| {
-                    give_replication(Replication::CloneSessionEntry(entry.clone()))
+                    give_replication(Replication::CloneSessionEntry(entry.clone()));
                 })
             }
             Selection::Digest { id } => {

@@ -122,7 +122,7 @@ impl P4Info {
             let kind = meter
                 .spec
                 .as_ref()
-                .map_or(MeterKind::TwoRateThreeColor, |spec| spec.r#type());
+                .map_or(MeterKind::TwoRateThreeColor, config::MeterSpec::r#type);
             direct
                 .meters
                 .insert(ids.take("direct meter", meter.preamble.as_ref())?.0, kind);
@@ -203,6 +203,7 @@ fn too_deep(text: &str) -> Option<usize> {
     while let Some(byte) = bytes.next() {
         match byte {
             b'\n' => line += 1,
+            #[expect(clippy::collapsible_match, reason = "a guard that reads on is hard to see")]
             b'#' => {
                 // A comment, up to the end of its line.
                 if bytes.any(|byte| byte == b'\n') {

@@ -102,7 +102,7 @@ impl Objects {
             let kind = meter
                 .spec
                 .as_ref()
-                .map_or(MeterKind::TwoRateThreeColor, |spec| spec.r#type());
+                .map_or(MeterKind::TwoRateThreeColor, config::MeterSpec::r#type);
             objects.meters.insert(array.id, Meter { array, kind });
         }
         for register in &info.registers {
