@@ -107,7 +107,7 @@ class ClosedLoopTest {
             own.phase = RingPhase.QUIET;
         }
         if (own.phase == RingPhase.RISING) {
-            own.toldByItself = Math.min((double) link.capacity(), own.toldByItself + link.capacity() / 64.0);
+            own.toldByItself = Math.min(link.capacity(), own.toldByItself + link.capacity() / 64.0);
         }
     }
 
