@@ -18,6 +18,7 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.math.BigInteger;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -55,6 +56,8 @@ import p4.v1.P4RuntimeOuterClass.WriteRequest;
 import p4.v1.P4RuntimeOuterClass.WriteResponse;
 
 /** P4Runtime server with many switches that hold tables and forward nothing; strict about what it is asked. */
+// Who interrupts a test ends it.
+@SuppressWarnings("try")
 public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase implements AutoCloseable {
     private static final int INGRESS_PORT_ID = 1;
     private static final long TIMEOUT_S = 20;
@@ -109,7 +112,7 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
         for (long id : deviceIds) {
             devices.put(id, new Device());
         }
-        server = NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0)).directExecutor()
+        server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)).directExecutor()
                 .sslContext(tls).addService(this).intercept(new ServerInterceptor() {
                     @Override
                     public <Q, A> ServerCall.Listener<Q> interceptCall(ServerCall<Q, A> call, Metadata headers,
@@ -233,7 +236,7 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
 
     void awaitLog(String entry) throws InterruptedException {
         while (!await(log).equals(entry)) {
-            continue;
+            // Another one, from before.
         }
     }
 
