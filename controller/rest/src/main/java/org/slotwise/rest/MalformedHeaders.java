@@ -21,7 +21,7 @@ public final class MalformedHeaders implements ContainerRequestFilter {
 
     private static void check(ContainerRequestContext request, String name, Supplier<?> reader) {
         try {
-            reader.get();
+            Object unused = reader.get();
         } catch (ProcessingException | IllegalArgumentException e) {
             throw new ProblemException(400, "header " + name + " is malformed; expected a media type such as application/json, got '"
                     + request.getHeaderString(name) + "'");

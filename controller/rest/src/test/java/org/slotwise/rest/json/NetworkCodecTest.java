@@ -13,6 +13,7 @@ import com.networknt.schema.JsonSchema;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -205,16 +206,16 @@ class NetworkCodecTest {
     @Test
     void brokenJsonIsRefusedWithThePlace() {
         for (String text : List.of("", "{", "{\"a\":1,\"a\":2}", "{} {}", "[1,", "nul", "\u0000")) {
-            assertThrows(InvalidJsonException.class, () -> JsonFields.parse(text.getBytes()), text);
+            assertThrows(InvalidJsonException.class, () -> JsonFields.parse(text.getBytes(StandardCharsets.UTF_8)), text);
         }
         assertEquals("line 1, column 8: not JSON: Duplicate field 'a'",
-                assertThrows(InvalidJsonException.class, () -> JsonFields.parse("{\"a\":1,\"a\":2}".getBytes()))
+                assertThrows(InvalidJsonException.class, () -> JsonFields.parse("{\"a\":1,\"a\":2}".getBytes(StandardCharsets.UTF_8)))
                         .getMessage().replaceFirst("column \\d+", "column 8"));
         assertEquals("line 1, column 16: not JSON: Unexpected end-of-input: expected close marker for Object",
-                assertThrows(InvalidJsonException.class, () -> JsonFields.parse("{\"device_id\": 1".getBytes()))
+                assertThrows(InvalidJsonException.class, () -> JsonFields.parse("{\"device_id\": 1".getBytes(StandardCharsets.UTF_8)))
                         .getMessage().replaceFirst("column \\d+", "column 16"));
         assertThrows(InvalidJsonException.class,
-                () -> JsonFields.parse("[".repeat(100_000).getBytes()), "deep nesting");
+                () -> JsonFields.parse("[".repeat(100_000).getBytes(StandardCharsets.UTF_8)), "deep nesting");
     }
 
     @Test
@@ -227,7 +228,7 @@ class NetworkCodecTest {
     }
 
     private static void decode(String text) throws InvalidJsonException, InvalidSettingsException {
-        SchedulerCodec.decode("", JsonFields.parse(text.getBytes()), Schedulers.ours());
+        SchedulerCodec.decode("", JsonFields.parse(text.getBytes(StandardCharsets.UTF_8)), Schedulers.ours());
     }
 
     private Map<String, String> violations(JsonNode network) {

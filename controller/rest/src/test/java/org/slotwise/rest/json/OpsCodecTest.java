@@ -229,7 +229,7 @@ class OpsCodecTest {
                 "targets {\"device_id\":4001,\"port\":256,\"target\":0}", "targets {\"device_id\":4001,\"port\":256,\"target\":1.1}",
                 "ports {\"device_id\":4001,\"port\":259,\"up\":true}", "ports {\"device_id\":9,\"port\":256,\"up\":true}",
                 "ports {\"device_id\":4001,\"port\":256,\"up\":1}")) {
-            String[] parts = wrong.split(" ");
+            String[] parts = wrong.split(" ", -1);
             JsonNode body = JSON.readTree(parts[1]);
             assertThrows(InvalidJsonException.class, () -> ops.changes().get(parts[0]).apply(body), wrong);
         }
