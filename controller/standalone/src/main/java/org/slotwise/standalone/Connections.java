@@ -38,7 +38,7 @@ final class Connections extends AbstractLifeCycle implements Connection.Listener
     private final Scheduler scheduler;
     private final Map<SocketAddress, Open> open = new HashMap<>();
     /** The same ones: a connection that is closed does not know its caller any more. */
-    private final Map<EndPoint, Open> byEnd = new IdentityHashMap<>();
+    private final IdentityHashMap<EndPoint, Open> byEnd = new IdentityHashMap<>();
 
     /**
      * How long a caller is waited for.

@@ -99,7 +99,6 @@ final class PemFiles {
                 return KeyFactory.getInstance(type).generatePrivate(encoded);
             } catch (GeneralSecurityException e) {
                 // Another type, perhaps.
-                continue;
             }
         }
         throw new IOException(file + ": unsupported key type; expected one of " + String.join(", ", KEY_TYPES));
