@@ -70,6 +70,12 @@ def test_findings_are_named_and_fail(lint, monkeypatch, capsys):
     assert ended(lint, monkeypatch, capsys, linters, "clean")[0] == 0
 
 
+def test_a_linter_that_is_left_out_does_not_run(lint, monkeypatch, capsys):
+    linters = [lint.Linter("clean", ["true"]), lint.Linter("dirty", ["false"])]
+    status, lines = ended(lint, monkeypatch, capsys, linters, "--without", "dirty")
+    assert (status, lines[-1]) == (0, "1 linters without findings, 0 with, 0 not run")
+
+
 @pytest.mark.parametrize("says_itself", [False, True])
 def test_a_missing_tool_is_not_run_and_fails_if_named(lint, monkeypatch, capsys, says_itself):
     line = f"not run: tool: {WHY}"
@@ -81,9 +87,10 @@ def test_a_missing_tool_is_not_run_and_fails_if_named(lint, monkeypatch, capsys,
     assert (status, lines[-1]) == (1, "0 linters without findings, 1 with: tool, 0 not run")
 
 
-def test_an_unknown_name_is_refused_with_those_there_are(lint, monkeypatch, capsys):
+@pytest.mark.parametrize("words", [["klean"], ["--without", "klean"]])
+def test_an_unknown_name_is_refused_with_those_there_are(lint, monkeypatch, capsys, words):
     monkeypatch.setattr(lint, "linters", lambda: [lint.Linter("clean", ["true"])])
-    monkeypatch.setattr(sys, "argv", ["lint", "klean"])
+    monkeypatch.setattr(sys, "argv", ["lint", *words])
     with pytest.raises(SystemExit) as end:
         lint.main()
     assert end.value.code == 2
