@@ -75,7 +75,7 @@ final class LeaderTerms {
     }
 
     private static long mandate(String text) {
-        return number(text) << Integer.SIZE | Integer.toUnsignedLong(text.split(BETWEEN)[1].hashCode());
+        return number(text) << Integer.SIZE | Integer.toUnsignedLong(text.split(BETWEEN, -1)[1].hashCode());
     }
 
     /**
@@ -99,6 +99,6 @@ final class LeaderTerms {
     }
 
     private static long number(String text) {
-        return Long.parseLong(text.split(BETWEEN)[0]);
+        return Long.parseLong(text.split(BETWEEN, -1)[0]);
     }
 }

@@ -22,6 +22,8 @@ public class SlotwiseConfig extends Config<ApplicationId> {
     /** Key below the application. */
     public static final String KEY = "network";
     /** ONOS knows keys by classes of their own, which are given out to applications in their order; more than there are. */
+    // A reference to a constructor initializes no class.
+    @SuppressWarnings("ClassInitializationDeadlock")
     static final List<Supplier<? extends SlotwiseConfig>> OF_APPLICATIONS = List.of(
             Star::new, Routes::new, Ring::new, Ops::new, Lambda::new, Sixth::new, Seventh::new, Eighth::new);
 

@@ -12,7 +12,7 @@ final class TextSerializer implements Serializer {
     }
 
     @Override
-    @SuppressWarnings("unchecked")
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
     public <T> T decode(byte[] bytes) {
         return (T) new String(bytes, StandardCharsets.UTF_8);
     }
