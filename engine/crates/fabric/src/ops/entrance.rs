@@ -304,7 +304,7 @@ impl Fabric {
             return self.give_to_edge(device, port, packet);
         };
         let read = message::read(&packet.frame);
-        let (Some(InLight::First(_, optical) | InLight::Behind(optical))) = read else {
+        let Some(InLight::First(_, optical) | InLight::Behind(optical)) = read else {
             return self.give_to_edge(device, port, packet);
         };
         let waits = is_tcp(&packet.frame, matches!(read, Some(InLight::First(..))));
