@@ -53,7 +53,7 @@ public final class Order {
     }
 
     /** The same rule, ordered under a mandate. */
-    // Read again by instances of the same version.
+    // The place in Kind is what is read back above.
     @SuppressWarnings("EnumOrdinal")
     public static FlowRule order(FlowRule rule, ApplicationId app, long mandate, Kind kind) {
         return withTreatment(rule, app, treatment(rule).writeMetadata(mandate, kind.ordinal()));
