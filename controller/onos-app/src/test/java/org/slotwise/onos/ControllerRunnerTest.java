@@ -115,7 +115,7 @@ class ControllerRunnerTest {
             });
             runner.submit("app", new RecordingApp.Ask());
             long heard = app.events.stream().filter(event -> event instanceof Event.PacketIn).count();
-            assertEquals(round * ControllerRunner.MOST_WAITING, heard);
+            assertEquals((long) round * ControllerRunner.MOST_WAITING, heard);
         }
         assertEquals(List.of(), failures);
     }

@@ -143,7 +143,7 @@ class BundleIT {
         assertFalse(imports.contains("java."), "Karaf never starts a bundle that imports java.*");
         assertEquals("/onos/slotwise", app.getHeaders().get("Web-ContextPath"));
         assertEquals("org.slotwise.onos.cli", app.getHeaders().get("Karaf-Commands"));
-        for (String component : app.getHeaders().get("Service-Component").split(",")) {
+        for (String component : app.getHeaders().get("Service-Component").split(",", -1)) {
             assertNotNull(app.getEntry(component), component);
         }
         assertNotNull(app.getEntry("org/slotwise/onos/SlotwiseManager.cfgdef"));
@@ -154,7 +154,7 @@ class BundleIT {
     /** Karaf's web container reads all classes of a bundle with a web.xml, and fails at one without a superclass. */
     @Test
     void noArchiveOfTheClassPathHasAModuleInfo() throws IOException {
-        for (String path : app.getHeaders().get(Constants.BUNDLE_CLASSPATH).split(",")) {
+        for (String path : app.getHeaders().get(Constants.BUNDLE_CLASSPATH).split(",", -1)) {
             try (InputStream stream = path.equals(".") ? Files.newInputStream(Bundles.file().toPath())
                     : app.getEntry(path).openStream(); JarInputStream archive = new JarInputStream(stream)) {
                 for (JarEntry entry = archive.getNextJarEntry(); entry != null; entry = archive.getNextJarEntry()) {
@@ -186,7 +186,7 @@ class BundleIT {
     @Test
     void theArchiveHasTheBundleAndNamesWhatItNeeds() throws IOException {
         try (ZipFile archive = new ZipFile(Bundles.file().getPath().replace(".jar", ".oar"))) {
-            String description = new String(archive.getInputStream(archive.getEntry("app.xml")).readAllBytes());
+            String description = new String(archive.getInputStream(archive.getEntry("app.xml")).readAllBytes(), StandardCharsets.UTF_8);
             assertTrue(description.contains("name=\"org.slotwise.app\""));
             assertTrue(description.contains("org.onosproject.drivers.p4runtime"));
             assertTrue(description.contains("url=\"/onos/slotwise/page/\""), description);

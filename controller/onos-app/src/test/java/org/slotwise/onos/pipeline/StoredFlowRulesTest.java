@@ -138,7 +138,7 @@ class StoredFlowRulesTest {
             constructor.setAccessible(true);
             return constructor.newInstance(0L, entry);
         } catch (ReflectiveOperationException e) {
-            throw new AssertionError(e);
+            throw new LinkageError(e.getMessage(), e);
         }
     }
 

@@ -96,7 +96,7 @@ class OnosWebApplicationTest {
 
     @Test
     void theResourcesAreBelowTheContextPath() throws Exception {
-        assertTrue(call(200, "GET", "v1/status", "").contains("WAITING_FOR_DEVICES".toLowerCase())
+        assertTrue(call(200, "GET", "v1/status", "").contains("waiting_for_devices")
                 || call(200, "GET", "v1/status", "").contains("WAITING_FOR_DEVICES"));
         for (String path : List.of("topology", "nodes", "demand", "schedule", "statistics", "scheduler")) {
             assertTrue(call(200, "GET", "v1/" + path, "").startsWith("{"), path);
