@@ -3,7 +3,6 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, HostId};
-use slotwise_wire::PORT_LINECARD;
 
 use crate::api::HostFrame;
 use crate::dispatch::Origin;
@@ -15,6 +14,7 @@ use crate::kind::{CardAt, Discipline};
 use crate::lane::Flying;
 use crate::message::{self, ToCard};
 use crate::packet::{Frame, Packet, UNBORN};
+use crate::pump::Step;
 use crate::traffic::Traffic;
 
 /// A host, by the port of the switch to which it is linked.
@@ -113,13 +113,15 @@ impl Fabric {
     }
 
     /// Interval timers of a card with one queue, whose number is the port's.
-    fn fifo_timer(&mut self, card: usize) {
+    pub(crate) fn fifo_timer(&mut self, card: usize) {
         let Some((device, port)) = self.fifos[card].port else {
             return;
         };
-        while let Some((tick, state)) = self.fifos[card].queue.tick(self.now_ns) {
+        if let Some((tick, state)) = self.fifos[card].queue.tick(self.now_ns) {
             let tick = message::interval_tick(port, &tick, port, &state);
-            self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
+            self.notify_p4(device, &tick, Origin::Local);
+            // The answer may set the timer again.
+            return self.then(Step::FifoTimer { card: card as u32 });
         }
         if let Some(at_ns) = self.fifos[card].queue.next_tick_ns() {
             let at_ns = at_ns.max(self.now_ns + 1);

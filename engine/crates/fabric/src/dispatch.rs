@@ -15,9 +15,9 @@ use crate::invariants::Invariant;
 use crate::kind::CardAt;
 use crate::lane::{Flying, LaneEnd};
 use crate::message::ToCard;
-use crate::node::Came;
 use crate::packet::{Frame, Packet, UNBORN};
 use crate::parcel::Parcel;
+use crate::pump::{Ask, Work};
 
 /// What a packet was before it entered a pipeline, as far as its way out depends on it.
 #[derive(Clone, Copy)]
@@ -83,6 +83,7 @@ impl Fabric {
                 self.drain_hosts();
             }
         }
+        self.pump();
         self.events.settle();
     }
 
@@ -103,18 +104,17 @@ impl Fabric {
 
     /// A packet has come to a port of a switch.
     pub(crate) fn packet_arrives(&mut self, device: Device, port: Port, flying: Flying) {
-        let Packet { mut frame, born_ns } = flying.packet;
-        self.run_p4_given(device, port, &mut frame, Origin::Lane { born_ns });
-        self.pool.give_back(frame);
+        let Packet { frame, born_ns } = flying.packet;
+        self.ask(device, port, frame, Origin::Lane { born_ns });
     }
 
     fn parcel(&mut self, number: u32) {
         match self.parcels.take(number) {
             Some(Parcel::PacketOut { device, mut frame }) => {
-                if self.passes_faults(Way::Out(device), &mut frame) {
-                    self.run_p4(device, PORT_CPU, &frame, Origin::Local);
+                match self.passes_faults(Way::Out(device), &mut frame) {
+                    true => self.ask(device, PORT_CPU, frame, Origin::Local),
+                    false => self.pool.give_back(frame),
                 }
-                self.pool.give_back(frame);
             }
             Some(Parcel::Late { way, frame }) => self.late_message(way, frame),
             Some(Parcel::FromSwitch {
@@ -156,44 +156,74 @@ impl Fabric {
     /// Runs a packet through a device and sends on what comes out; says how many packets that were. One outside answers later.
     pub(crate) fn run_p4(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
         // Frames in light are given.
-        self.beside_light(device, |fabric| fabric.pass(device, port, Came::Lent(frame), origin))
+        self.beside_light(device, |fabric| {
+            let mut frame = fabric.pool.copy_of(frame);
+            let outputs = fabric.run_p4_given(device, port, &mut frame, origin);
+            fabric.pool.give_back(frame);
+            outputs
+        })
     }
 
     /// As [`Fabric::run_p4`], of a frame that may go on itself: what is in it afterwards is memory, unless nothing came out.
     pub(crate) fn run_p4_given(&mut self, device: Device, port: Port, frame: &mut Frame, origin: Origin) -> usize {
-        self.pass(device, port, Came::Given(frame), origin)
+        let outer = self.stack.nest();
+        let outputs = self.pass(device, port, frame, origin);
+        self.pump_nested(outer.floor);
+        self.stack.unnest(outer);
+        outputs
     }
 
-    fn pass(&mut self, device: Device, port: Port, frame: Came, origin: Origin) -> usize {
+    pub(crate) fn pass_owned(&mut self, ask: Ask) {
+        let Ask {
+            device,
+            port,
+            mut frame,
+            origin,
+        } = ask;
+        self.beside_light(device, |fabric| fabric.pass(device, port, &mut frame, origin));
+        self.pool.give_back(frame);
+    }
+
+    /// Runs a packet through P4 of a device, and adds what comes out to the work. Returns the number of packets that come out.
+    pub(crate) fn pass(&mut self, device: Device, port: Port, frame: &mut Frame, origin: Origin) -> usize {
         if !is_fibre(device, port) {
-            self.capture_port(device, port, frame.bytes());
+            self.capture_port(device, port, frame);
         }
         if self.external.is_some() {
-            self.give_external(device, port, frame.bytes(), origin);
+            self.give_external(device, port, std::mem::take(frame), origin);
             return 0;
         }
         let node = self.node(device);
         let Some(pipeline) = &mut self.nodes[node].pipeline else {
-            let bytes = frame.bytes().len();
-            self.drops.add(Place::Device(device), DropCause::NoPipeline, bytes);
+            self.drops
+                .add(Place::Device(device), DropCause::NoPipeline, frame.len());
             return 0;
         };
         self.p4_passes += 1;
-        let mut outbox = std::mem::take(&mut self.outbox);
-        outbox.run(&mut self.pool, pipeline, self.now_ns, (port, frame));
-        let count = outbox.packets.len();
-        for (port, frame) in outbox.packets.drain(..) {
+        self.outbox.run(&mut self.pool, pipeline, (self.now_ns, port), frame);
+        let outputs = self.outbox.packets.len();
+        if let (1, true) = (outputs, self.outbox.digests.is_empty())
+            && let Some((port, frame)) = self.outbox.packets.pop()
+        {
             self.send(device, port, frame, origin);
+            return outputs;
         }
-        for (name, fields) in outbox.digests.drain(..) {
-            self.tell(device, ControlMessage::Digest { name, fields });
+        for (port, frame) in self.outbox.packets.drain(..) {
+            self.stack.add(Work::Output {
+                device,
+                port,
+                frame,
+                origin,
+            });
         }
-        self.outbox = outbox;
-        count
+        for (name, fields) in self.outbox.digests.drain(..) {
+            self.stack.add(Work::Digest { device, name, fields });
+        }
+        outputs
     }
 
     /// A packet leaves a device by a port.
-    fn send(&mut self, device: Device, port: Port, frame: Frame, origin: Origin) {
+    pub(crate) fn send(&mut self, device: Device, port: Port, frame: Frame, origin: Origin) {
         if !is_fibre(device, port) {
             self.capture_port(device, port, &frame);
         }

@@ -201,8 +201,7 @@ impl Fabric {
         }
     }
 
-    pub(crate) fn give_external(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) {
-        let frame = self.pool.copy_of(frame);
+    pub(crate) fn give_external(&mut self, device: Device, port: Port, frame: Frame, origin: Origin) {
         let now_ns = self.now_ns;
         if !device.kind().is_slotted {
             // A packet that it drops is never heard of again.
@@ -210,11 +209,7 @@ impl Fabric {
         }
         match &mut self.external {
             Some(external) if external.running => external.give(now_ns, device, port, frame, origin),
-            _ => {
-                self.drops
-                    .add(Place::Device(device), DropCause::NoPipeline, frame.len());
-                self.pool.give_back(frame);
-            }
+            _ => self.drop(Place::Device(device), DropCause::NoPipeline, frame),
         }
     }
 }

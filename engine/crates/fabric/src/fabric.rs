@@ -23,6 +23,7 @@ use crate::node::{self, Node, Outbox};
 use crate::ops::Ops;
 use crate::packet::{Frame, FramePool};
 use crate::parcel::{Parcel, Parcels};
+use crate::pump::{Stack, Work};
 use crate::ring::Ring;
 use crate::routed::Routed;
 use crate::slots::Star;
@@ -56,6 +57,8 @@ pub struct Fabric {
     pub(crate) parcels: Parcels,
     pub(crate) pool: FramePool,
     pub(crate) outbox: Outbox,
+    /// Empty between events.
+    pub(crate) stack: Stack<Work>,
     /// By kind of devices, in the order in which they were added.
     pub(crate) nodes: Vec<Node>,
     /// Where those of a kind begin.
@@ -94,6 +97,7 @@ impl Fabric {
             parcels: Parcels::default(),
             pool: FramePool::default(),
             outbox: Outbox::default(),
+            stack: Stack::default(),
             nodes: Vec::new(),
             first_nodes: [0; Device::KINDS],
             external: None,

@@ -39,6 +39,7 @@ mod pacing;
 mod packet;
 mod parcel;
 mod port_card;
+mod pump;
 mod random;
 mod ring;
 mod routed;

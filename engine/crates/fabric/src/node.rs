@@ -87,22 +87,6 @@ impl Node {
     }
 }
 
-/// A frame that comes to a pipeline.
-pub(crate) enum Came<'a> {
-    Lent(&'a [u8]),
-    /// Nobody needs it afterwards: it may go on itself, and then there is another one's memory in its place.
-    Given(&'a mut Frame),
-}
-
-impl Came<'_> {
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            Came::Lent(frame) => frame,
-            Came::Given(frame) => frame,
-        }
-    }
-}
-
 /// What one pass of a pipeline put out. Its memory is used again.
 #[derive(Default)]
 pub(crate) struct Outbox {
@@ -113,20 +97,17 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Runs one packet through a pipeline.
+    /// Runs one packet through a pipeline. Its frame may go on: then another one's memory is in its place.
     pub(crate) fn run(
         &mut self,
         pool: &mut FramePool,
         pipeline: &mut Pipeline,
-        now_ns: u64,
-        (port, frame): (Port, Came),
+        (now_ns, port): (u64, Port),
+        frame: &mut Frame,
     ) {
         // What is put out is written into the pool's frames, and nothing is copied after that.
         std::mem::swap(&mut self.pool, pool);
-        match frame {
-            Came::Lent(frame) => pipeline.process(now_ns, port, frame, self),
-            Came::Given(frame) => pipeline.process_given(now_ns, port, frame, self),
-        }
+        pipeline.process_given(now_ns, port, frame, self);
         std::mem::swap(&mut self.pool, pool);
     }
 }

@@ -104,10 +104,7 @@ impl Fabric {
         match way {
             Way::Light { way, number } => (way.arrive)(self, number as usize, frame),
             Way::In(device) => self.send_packet_in(device, frame),
-            Way::Out(device) => {
-                self.run_p4(device, PORT_CPU, &frame, Origin::Local);
-                self.pool.give_back(frame);
-            }
+            Way::Out(device) => self.ask(device, PORT_CPU, frame, Origin::Local),
         }
     }
 
