@@ -17,7 +17,7 @@ use crate::lane::{Flying, LaneEnd};
 use crate::message::ToCard;
 use crate::packet::{Frame, Packet, UNBORN};
 use crate::parcel::Parcel;
-use crate::pump::{Ask, Work};
+use crate::pump::{Ask, Pass, Passed, Work};
 
 /// What a packet was before it entered a pipeline, as far as its way out depends on it.
 #[derive(Clone, Copy)]
@@ -179,9 +179,19 @@ impl Fabric {
             port,
             mut frame,
             origin,
+            then,
         } = ask;
-        self.beside_light(device, |fabric| fabric.pass(device, port, &mut frame, origin));
+        let outputs = self.beside_light(device, |fabric| fabric.pass(device, port, &mut frame, origin));
         self.pool.give_back(frame);
+        let pass = match self.external {
+            Some(_) => Pass::Later,
+            None => Pass::Done { outputs },
+        };
+        match (then, self.stack.has_added()) {
+            (Passed::Nothing, _) => {}
+            (then, true) => self.stack.add(Work::Passed(then, pass)),
+            (then, false) => self.passed(then, pass),
+        }
     }
 
     /// Runs a packet through P4 of a device, and adds what comes out to the work. Returns the number of packets that come out.

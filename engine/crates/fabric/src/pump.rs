@@ -19,6 +19,7 @@ use crate::api::ControlMessage;
 use crate::dispatch::Origin;
 use crate::fabric::Fabric;
 use crate::packet::Frame;
+use crate::ring;
 
 /// Work in the order of nested calls.
 pub(crate) struct Stack<W> {
@@ -81,6 +82,24 @@ pub(crate) struct Ask {
     pub(crate) port: Port,
     pub(crate) frame: Frame,
     pub(crate) origin: Origin,
+    pub(crate) then: Passed,
+}
+
+/// Outcome of a pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pass {
+    /// So many packets came out.
+    Done { outputs: usize },
+    /// The switch is outside: packets will come out, or will not.
+    Later,
+}
+
+/// Continuation after a pass and everything that came out of it.
+pub(crate) enum Passed {
+    /// None.
+    Nothing,
+    /// Checks of data on a ring.
+    OnRing(ring::Arrival),
 }
 
 /// An item of work.
@@ -100,6 +119,8 @@ pub(crate) enum Work {
         name: String,
         fields: Vec<Bits>,
     },
+    /// A pass is complete.
+    Passed(Passed, Pass),
     /// An activation goes on.
     Step(Step),
 }
@@ -108,17 +129,25 @@ pub(crate) enum Work {
 pub(crate) enum Step {
     /// The next interval timer of a card with one queue.
     FifoTimer { card: u32 },
+    /// The ticks of a card of a ring.
+    RingTicks { card: u32 },
 }
 
 impl Fabric {
     /// Sends a packet through P4 of a device, after the work that this activation has added. What comes out is complete before
     /// anything that this activation adds later.
     pub(crate) fn ask(&mut self, device: Device, port: Port, frame: Frame, origin: Origin) {
+        self.ask_and_go_on((device, port), frame, origin, Passed::Nothing);
+    }
+
+    /// As [`Fabric::ask`], with a continuation that depends on what came out.
+    pub(crate) fn ask_and_go_on(&mut self, (device, port): (Device, Port), frame: Frame, origin: Origin, then: Passed) {
         let ask = Ask {
             device,
             port,
             frame,
             origin,
+            then,
         };
         self.stack.add(Work::Ask(ask));
     }
@@ -134,9 +163,26 @@ impl Fabric {
         self.stack.add(Work::Step(step));
     }
 
+    /// As [`Fabric::then`], but at once if this activation has added nothing.
+    pub(crate) fn go_on(&mut self, step: Step) {
+        match self.stack.has_added() {
+            true => self.then(step),
+            false => self.step(step),
+        }
+    }
+
+    /// Continues after a pass and what came out of it.
+    pub(crate) fn passed(&mut self, passed: Passed, pass: Pass) {
+        match passed {
+            Passed::Nothing => {}
+            Passed::OnRing(arrival) => self.watch_arrival(&arrival, pass),
+        }
+    }
+
     fn step(&mut self, step: Step) {
         match step {
             Step::FifoTimer { card } => self.fifo_timer(card as usize),
+            Step::RingTicks { card } => self.ring_ticks_done(card as usize),
         }
     }
 
@@ -158,6 +204,7 @@ impl Fabric {
                     origin,
                 } => self.send(device, port, frame, origin),
                 Work::Digest { device, name, fields } => self.tell(device, ControlMessage::Digest { name, fields }),
+                Work::Passed(passed, pass) => self.passed(passed, pass),
                 Work::Step(step) => self.step(step),
             }
         }

@@ -3,7 +3,7 @@
 
 use slotwise_p4::{Port, RegisterCell};
 use slotwise_scenario::Device;
-use slotwise_wire::{MAX_STATIONS, PORT_LINECARD, REPORT_SOURCES, RINGLETS, Ring, RingData, RingTick, TIMER_RETRY_NS};
+use slotwise_wire::{MAX_STATIONS, REPORT_SOURCES, RINGLETS, Ring, RingData, RingTick, TIMER_RETRY_NS};
 
 use super::measure::Meters;
 use super::message;
@@ -19,6 +19,7 @@ use crate::kind::{CardAt, Discipline, End};
 use crate::lane::{Flying, LaneEnd};
 use crate::message::ToCard;
 use crate::packet::{Frame, Packet, UNBORN};
+use crate::pump::{Pass, Passed, Step};
 use crate::transit_first::{self, Added, Next, Settings, TransitFirst};
 
 /// Shortest interval: whatever it is told, a card leaves time for packets.
@@ -44,11 +45,35 @@ pub(crate) struct Card {
     ticks: u16,
     /// The tick that has had no answer yet: only the first one may ask for ticks.
     unanswered: Option<RingTick>,
-    /// Whether the card is telling its ticks now.
-    is_ticking: bool,
+    doing: Doing,
     pub(super) is_dark: bool,
     /// Where its program keeps the link's phase, once that was looked up.
     pub(super) phase_cell: Option<RegisterCell>,
+}
+
+/// An interval that has ended.
+struct Ended {
+    interval_ns: u64,
+    hol_delay_ns: u64,
+}
+
+/// Question to P4 after which a card goes on.
+enum Doing {
+    /// None.
+    Nothing,
+    /// The first tick at the end of an interval.
+    FirstTick(RingTick, Ended),
+    /// The ticks that P4 has asked for: at the end of an interval, or later, from a switch outside.
+    Ticks(Option<Ended>),
+}
+
+/// Data that has arrived at a station, for the checks after its pass.
+pub(crate) struct Arrival {
+    station: u16,
+    ringlet: u8,
+    ring: Ring,
+    data: RingData,
+    bytes: u64,
 }
 
 impl Card {
@@ -126,7 +151,7 @@ impl Fabric {
             due_ns: 0,
             ticks: 0,
             unanswered: None,
-            is_ticking: false,
+            doing: Doing::Nothing,
             is_dark: false,
             phase_cell: None,
         });
@@ -160,12 +185,34 @@ impl Fabric {
                 local_ns: now_ns,
             };
             let card = &mut self.ring.cards[index];
-            (card.unanswered, card.is_ticking) = (Some(tick), true);
+            card.unanswered = Some(tick);
+            let ended = Ended {
+                interval_ns,
+                hol_delay_ns: report.hol_delay_ns,
+            };
+            card.doing = Doing::FirstTick(tick, ended);
             self.tick_station(index, tick);
-            self.tick_again(index, tick);
-            self.ring.cards[index].is_ticking = false;
-            self.note_phase(index, interval_ns, report.hol_delay_ns);
+            return self.then(Step::RingTicks { card: index as u32 });
         }
+        self.begin_interval(index);
+    }
+
+    /// P4 has had the ticks that were asked: the card goes on.
+    pub(crate) fn ring_ticks_done(&mut self, index: usize) {
+        match std::mem::replace(&mut self.ring.cards[index].doing, Doing::Nothing) {
+            Doing::FirstTick(first, ended) => self.tick_again(index, first, Some(ended)),
+            Doing::Ticks(Some(ended)) => {
+                self.note_phase(index, &ended);
+                self.begin_interval(index);
+            }
+            Doing::Ticks(None) => self.drain_ring(index),
+            Doing::Nothing => {}
+        }
+    }
+
+    /// The interval ends when P4 has said, or without an answer when the card tries again.
+    fn begin_interval(&mut self, index: usize) {
+        let now_ns = self.now_ns;
         if self.ring.cards[index].due_ns == now_ns + u64::from(TIMER_RETRY_NS) {
             // There was no answer, with which it would have been done.
             self.drain_ring(index);
@@ -176,27 +223,32 @@ impl Fabric {
     }
 
     /// Writes down whether a station is the head of a congested span.
-    fn note_phase(&mut self, index: usize, interval_ns: u64, hol_delay_ns: u64) {
+    fn note_phase(&mut self, index: usize, ended: &Ended) {
         if let Some(phase) = self.ring_phase(index) {
-            let is_held_back = hol_delay_ns > self.ring.hol_timer_ns;
-            self.ring.cards[index].meters.phase(phase, interval_ns, is_held_back);
+            let is_held_back = ended.hol_delay_ns > self.ring.hol_timer_ns;
+            self.ring.cards[index]
+                .meters
+                .phase(phase, ended.interval_ns, is_held_back);
         }
     }
 
     fn tick_station(&mut self, index: usize, tick: RingTick) {
         let (device, port) = (self.ring.cards[index].device(), self.ring.cards[index].port());
         let tick = message::ring_tick(port, &tick);
-        self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
+        self.notify_p4(device, &tick, Origin::Local);
     }
 
     /// The ticks that P4 has asked for, each for a message.
-    fn tick_again(&mut self, index: usize, first: RingTick) {
-        for repeat in 1..=std::mem::take(&mut self.ring.cards[index].ticks) {
+    fn tick_again(&mut self, index: usize, first: RingTick, ended: Option<Ended>) {
+        let card = &mut self.ring.cards[index];
+        card.doing = Doing::Ticks(ended);
+        for repeat in 1..=std::mem::take(&mut card.ticks) {
             self.tick_station(index, RingTick { repeat, ..first });
         }
+        self.go_on(Step::RingTicks { card: index as u32 });
     }
 
-    /// Obeys P4's answer to a tick, which comes while the card tells it, or later from a switch outside.
+    /// Obeys P4's answer to a tick, which comes before the card goes on, or later from a switch outside.
     fn set_ring_limits(&mut self, index: usize, message: &ToCard) {
         let now_ns = self.now_ns;
         let card = &mut self.ring.cards[index];
@@ -211,13 +263,11 @@ impl Fabric {
         card.ticks = answer.ticks;
         card.queues.set_limits(now_ns, &answer.limits);
         card.allowances.set(now_ns, &answer.limits);
-        if !card.is_ticking {
+        if let Doing::Nothing = card.doing {
             self.events
                 .schedule(card.due_ns, Event::timer(CardAt::new(&TRANSIT_FIRST, index)));
             if let Some(first) = first {
-                self.ring.cards[index].is_ticking = true;
-                self.tick_again(index, first);
-                self.ring.cards[index].is_ticking = false;
+                return self.tick_again(index, first, None);
             }
         }
         self.drain_ring(index);
@@ -325,26 +375,38 @@ impl Fabric {
             return;
         };
         let (station, ringlet) = station_at(end);
-        let outputs = self.run_p4(device(station), port_in(ringlet), &frame, Origin::Lane { born_ns });
-        self.watch_arrival((station, ringlet), (&ring, &data, frame.len() as u64), outputs);
-        self.pool.give_back(frame);
+        let arrival = Arrival {
+            station,
+            ringlet,
+            ring,
+            data,
+            bytes: frame.len() as u64,
+        };
+        let (device, port) = (device(station), port_in(ringlet));
+        self.ask_and_go_on(
+            (device, port),
+            frame,
+            Origin::Lane { born_ns },
+            Passed::OnRing(arrival),
+        );
     }
 
     /// What is no data reaches a station's program.
     fn message_at_station(&mut self, end: usize, frame: Frame) {
         let (station, ringlet) = station_at(end);
         let origin = Origin::Lane { born_ns: UNBORN };
-        self.run_p4(device(station), port_in(ringlet), &frame, origin);
-        self.pool.give_back(frame);
+        self.ask(device(station), port_in(ringlet), frame, origin);
     }
 
-    /// Data of so many bytes has arrived at a station, of which its program made so many packets.
-    fn watch_arrival(
-        &mut self,
-        (station, ringlet): (u16, u8),
-        (ring, data, bytes): (&Ring, &RingData, u64),
-        outputs: usize,
-    ) {
+    /// Data has passed the program of a station.
+    pub(crate) fn watch_arrival(&mut self, arrival: &Arrival, pass: Pass) {
+        let &Arrival {
+            station,
+            ringlet,
+            ref ring,
+            ref data,
+            bytes,
+        } = arrival;
         let place = Place::Port {
             device: device(station),
             port: port_in(ringlet),
@@ -352,15 +414,14 @@ impl Fabric {
         if !self.ring.watch.is_on_its_way(ring, station, ringlet) {
             self.invariants.violated(Invariant::ROUND, self.now_ns, place, None);
         }
-        // A switch outside answers later.
         let is_over = ring.destination == station || ring.source == station;
-        if self.external.is_some() && !is_over {
+        if pass == Pass::Later && !is_over {
             return;
         }
         if !self.runs(device(station)) {
             return self.ring.watch.forget(ring, data);
         }
-        if !is_over && outputs > 0 {
+        if !is_over && pass != (Pass::Done { outputs: 0 }) {
             return;
         }
         let (broken, times) = match self.ring.watch.leaves(ring, data) {

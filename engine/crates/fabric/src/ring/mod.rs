@@ -11,7 +11,7 @@ use slotwise_p4::Port;
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{PORT_RING_EAST, PORT_RING_WEST};
 
-pub(crate) use cards::Card;
+pub(crate) use cards::{Arrival, Card};
 pub use measure::{RingLinkState, RingLinkUse};
 use watch::Watch;
 
