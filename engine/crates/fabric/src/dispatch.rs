@@ -155,25 +155,23 @@ impl Fabric {
 
     /// Runs a packet through a device and sends on what comes out; says how many packets that were. One outside answers later.
     pub(crate) fn run_p4(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
-        // Frames in light are given.
-        self.beside_light(device, |fabric| {
-            let mut frame = fabric.pool.copy_of(frame);
-            let outputs = fabric.run_p4_given(device, port, &mut frame, origin);
-            fabric.pool.give_back(frame);
-            outputs
-        })
+        let mut frame = self.pool.copy_of(frame);
+        let outputs = self.run_p4_given(device, port, &mut frame, origin);
+        self.pool.give_back(frame);
+        outputs
     }
 
     /// As [`Fabric::run_p4`], of a frame that may go on itself: what is in it afterwards is memory, unless nothing came out.
     pub(crate) fn run_p4_given(&mut self, device: Device, port: Port, frame: &mut Frame, origin: Origin) -> usize {
         let outer = self.stack.nest();
-        let outputs = self.pass(device, port, frame, origin);
+        let outputs = self.process(device, port, frame, origin);
         self.pump_nested(outer.floor);
         self.stack.unnest(outer);
         outputs
     }
 
-    pub(crate) fn pass_owned(&mut self, ask: Ask) {
+    /// Runs a packet through P4 of a device, and adds what comes out and the continuation to the work.
+    pub(crate) fn pass(&mut self, ask: Ask) {
         let Ask {
             device,
             port,
@@ -181,21 +179,20 @@ impl Fabric {
             origin,
             then,
         } = ask;
-        let outputs = self.beside_light(device, |fabric| fabric.pass(device, port, &mut frame, origin));
+        let outputs = self.process(device, port, &mut frame, origin);
         self.pool.give_back(frame);
         let pass = match self.external {
             Some(_) => Pass::Later,
             None => Pass::Done { outputs },
         };
-        match (then, self.stack.has_added()) {
+        match (then, self.has_asked()) {
             (Passed::Nothing, _) => {}
             (then, true) => self.stack.add(Work::Passed(then, pass)),
             (then, false) => self.passed(then, pass),
         }
     }
 
-    /// Runs a packet through P4 of a device, and adds what comes out to the work. Returns the number of packets that come out.
-    pub(crate) fn pass(&mut self, device: Device, port: Port, frame: &mut Frame, origin: Origin) -> usize {
+    fn process(&mut self, device: Device, port: Port, frame: &mut Frame, origin: Origin) -> usize {
         if !is_fibre(device, port) {
             self.capture_port(device, port, frame);
         }
@@ -204,6 +201,7 @@ impl Fabric {
             return 0;
         }
         let node = self.node(device);
+        let dropped_before = self.dropped_beside_light(device, origin);
         let Some(pipeline) = &mut self.nodes[node].pipeline else {
             self.drops
                 .add(Place::Device(device), DropCause::NoPipeline, frame.len());
@@ -211,6 +209,9 @@ impl Fabric {
         };
         self.p4_passes += 1;
         self.outbox.run(&mut self.pool, pipeline, (self.now_ns, port), frame);
+        if let Some(before) = dropped_before {
+            self.note_beside_light(device, before);
+        }
         let outputs = self.outbox.packets.len();
         if let (1, true) = (outputs, self.outbox.digests.is_empty())
             && let Some((port, frame)) = self.outbox.packets.pop()

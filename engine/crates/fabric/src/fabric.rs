@@ -266,6 +266,7 @@ impl Fabric {
         *self.pipeline_slot(device) = Some(pipeline);
         let starts = self.nodes[self.node(device)].kind.starts;
         starts(self, device);
+        self.pump();
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use crate::api::ControlMessage;
 use crate::dispatch::Origin;
 use crate::fabric::Fabric;
 use crate::packet::Frame;
-use crate::ring;
+use crate::{ops, ring};
 
 /// Work in the order of nested calls.
 pub(crate) struct Stack<W> {
@@ -100,6 +100,8 @@ pub(crate) enum Passed {
     Nothing,
     /// Checks of data on a ring.
     OnRing(ring::Arrival),
+    /// In networks of optical packet switches.
+    Ops(ops::Passed),
 }
 
 /// An item of work.
@@ -131,6 +133,12 @@ pub(crate) enum Step {
     FifoTimer { card: u32 },
     /// The ticks of a card of a ring.
     RingTicks { card: u32 },
+    /// In networks of optical packet switches.
+    Ops(ops::Step),
+    /// The next card of a span that carries packets from now on or not.
+    SetDark { span: usize, first: usize },
+    /// A switch that has stopped has no program.
+    DeviceDown { device: Device },
 }
 
 impl Fabric {
@@ -176,13 +184,22 @@ impl Fabric {
         match passed {
             Passed::Nothing => {}
             Passed::OnRing(arrival) => self.watch_arrival(&arrival, pass),
+            Passed::Ops(passed) => self.ops_passed(passed, pass),
         }
+    }
+
+    /// True if this activation has added work: whatever follows it must be a continuation.
+    pub(crate) fn has_asked(&self) -> bool {
+        self.stack.has_added()
     }
 
     fn step(&mut self, step: Step) {
         match step {
             Step::FifoTimer { card } => self.fifo_timer(card as usize),
             Step::RingTicks { card } => self.ring_ticks_done(card as usize),
+            Step::Ops(step) => self.ops_step(step),
+            Step::SetDark { span, first } => self.set_cards_of_span_dark(span, first),
+            Step::DeviceDown { device } => self.remove_program(device),
         }
     }
 
@@ -196,7 +213,7 @@ impl Fabric {
             && let Some(work) = self.stack.next()
         {
             match work {
-                Work::Ask(ask) => self.pass_owned(ask),
+                Work::Ask(ask) => self.pass(ask),
                 Work::Output {
                     device,
                     port,

@@ -7,6 +7,7 @@ use slotwise_scenario::Device;
 use crate::api::ControlMessage;
 use crate::fabric::Fabric;
 use crate::kind::CardAt;
+use crate::pump::Step;
 
 /// Links between two ports, or of all wavelengths of a fibre.
 pub(crate) struct Span {
@@ -54,6 +55,7 @@ impl Fabric {
         // Such a network stands alone: all spans are its own, in its order.
         if self.routed.get().is_none() && span < self.spans.len() {
             self.set_span_up(span, is_up);
+            self.pump();
         }
     }
 
@@ -79,14 +81,21 @@ impl Fabric {
         if is_up == was_light {
             return;
         }
-        let (cards, ends, ports) = (
-            self.spans[span].cards.clone(),
-            self.spans[span].ends,
-            self.spans[span].ports,
-        );
-        for card in cards {
+        self.set_cards_of_span_dark(span, 0);
+    }
+
+    /// Cards of a span from one on carry packets or not, and the switches are told.
+    pub(crate) fn set_cards_of_span_dark(&mut self, span: usize, first: usize) {
+        let is_up = self.spans[span].is_light();
+        for number in first..self.spans[span].cards.len() {
+            let card = self.spans[span].cards[number];
             (card.of.set_dark)(self, card.card as usize, !is_up);
+            if self.has_asked() {
+                let first = number + 1;
+                return self.then(Step::SetDark { span, first });
+            }
         }
+        let (ends, ports) = (self.spans[span].ends, self.spans[span].ports);
         for (device, first) in ends {
             for port in first..first + ports {
                 self.tell(device, ControlMessage::Link { port, is_up });

@@ -6,6 +6,7 @@ use slotwise_scenario::{Device, FaultKind};
 use super::FaultRecord;
 use crate::api::ControlMessage;
 use crate::fabric::Fabric;
+use crate::pump::Step;
 
 impl Fabric {
     /// All faults of the run, those to come included; without simulated hosts there are none.
@@ -69,9 +70,13 @@ impl Fabric {
         }
         let stops = self.nodes[self.node(device)].kind.stops;
         stops(self, device);
+        self.go_on(Step::DeviceDown { device });
+        true
+    }
+
+    pub(crate) fn remove_program(&mut self, device: Device) {
         *self.pipeline_slot(device) = None;
         self.tell(device, ControlMessage::Device { is_up: false });
-        true
     }
 
     fn device_up(&mut self, device: Device) {

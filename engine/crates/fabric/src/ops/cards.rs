@@ -3,13 +3,14 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
-use slotwise_wire::{IntervalTick, IntervalTimer, PORT_LINECARD};
+use slotwise_wire::{IntervalTick, IntervalTimer, Label};
 
 use super::direct::DirectLane;
 use super::edge_card::EDGE_QUEUE;
 use super::edge_trains::TRAIN_OUTPUT;
 use super::entrance::Entrance;
 use super::message::{self, InLight};
+use super::steps::Step;
 use super::switch_card::OPTICAL_RAM;
 use super::switch_number;
 use super::train_queue::TrainQueue;
@@ -125,12 +126,14 @@ impl Fabric {
     pub(super) fn output_timer(&mut self, index: usize) {
         let FibreEnd { device, port } = self.ops.cards[index].from;
         let now_ns = self.now_ns;
-        while let Some((tick, state)) = self.ops.cards[index].before.tick(now_ns) {
+        if let Some((tick, state)) = self.ops.cards[index].before.tick(now_ns) {
             if tick.timer == u8::from(IntervalTimer::Control) {
                 self.agents_interval_ends(index);
             }
             let tick = interval_tick(port, &tick, port, &state);
-            self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
+            self.notify_p4(device, &tick, Origin::Local);
+            // The answer may set the timer again.
+            return self.ops_then(Step::OutputTimer { card: index });
         }
         let before = &self.ops.cards[index].before;
         if let Some(at_ns) = before.next_tick_ns() {
@@ -155,9 +158,14 @@ impl Fabric {
     /// A train is not on its way any more.
     pub(super) fn lose_train(&mut self, frame: &[u8], program: u32) {
         if let Some(InLight::First(label, _)) = message::read(frame) {
-            let is_deflected = self.ops.is_deflected(&label);
-            self.ops.watch.lost(TrainId::of(&label, program), is_deflected);
+            self.lose_labelled_train(&label, program);
         }
+    }
+
+    /// The same of the train of a label.
+    pub(super) fn lose_labelled_train(&mut self, label: &Label, program: u32) {
+        let is_deflected = self.ops.is_deflected(label);
+        self.ops.watch.lost(TrainId::of(label, program), is_deflected);
     }
 
     /// Lets a wavelength carry frames or not: what has not begun to leave is lost.
@@ -184,6 +192,12 @@ impl Fabric {
             }
             Before::Trains(_) => self.lose_waiting_at_output(index, cause),
         }
+        self.ops_go_on(Step::LoseInLane { card: index, cause });
+    }
+
+    /// Loses what has not begun to leave by the wavelength behind a card.
+    pub(super) fn lose_in_lane(&mut self, index: usize, cause: DropCause) {
+        let now_ns = self.now_ns;
         let (card, place) = (&self.ops.cards[index], self.ops.cards[index].from.place());
         let has_not_begun = |at_ns: u64, flying: &Flying| at_ns > card.arrival_ns(now_ns, flying.duration_ns);
         let entrance = card.entrance;
@@ -216,9 +230,19 @@ impl Fabric {
 
     /// What waits in the cards of a node is gone.
     pub(super) fn reset_ops_node(&mut self, device: Device) {
-        for index in 0..self.ops.cards.len() {
-            if self.ops.cards[index].from.device == device {
-                self.lose_waiting_trains(index, DropCause::PipelineReplaced);
+        self.reset_ops_cards(device, 0);
+    }
+
+    /// The same of the cards from one on, and of what the node itself has.
+    pub(super) fn reset_ops_cards(&mut self, device: Device, first: usize) {
+        for index in first..self.ops.cards.len() {
+            if self.ops.cards[index].from.device != device {
+                continue;
+            }
+            self.lose_waiting_trains(index, DropCause::PipelineReplaced);
+            if self.has_asked() {
+                let first = index + 1;
+                return self.ops_then(Step::Reset { device, first });
             }
         }
         let ops = &mut *self.ops;

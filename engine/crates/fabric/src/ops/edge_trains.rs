@@ -15,6 +15,7 @@ use super::aggregation::Closed;
 use super::cards::{Before, FibreEnd};
 use super::macroflows::Held;
 use super::message::{self, InLight};
+use super::steps::{Passed, Step};
 use super::train::{self, Train};
 use super::train_card::{Answer, TrainCard};
 use super::train_queue::Labelled;
@@ -28,6 +29,7 @@ use crate::kind::{CardAt, Discipline};
 use crate::lane::Flying;
 use crate::message::{ToCard, interval_tick};
 use crate::packet::{Frame, Packet};
+use crate::pump::{self, Pass};
 
 /// Outputs of edges, each a [`super::cards::Card`].
 pub(super) static TRAIN_OUTPUT: Discipline = Discipline {
@@ -42,7 +44,7 @@ pub(super) static TRAIN_OUTPUT: Discipline = Discipline {
 /// What an edge holds before its outputs, by the edge's number: no port is behind it.
 static TRAIN_CARD: Discipline = Discipline {
     timer: Fabric::train_card_ticks,
-    wake: Fabric::release_macroflows,
+    wake: |fabric, edge| fabric.release_macroflows(edge as u16),
     ..Discipline::new("burst line card", |_, _, _, _| {})
 };
 
@@ -117,8 +119,20 @@ impl Fabric {
         };
         let is_first = optical.train == u8::from(TrainPart::First);
         if let Some(closed) = trains.card.close_before(now_ns, queue, is_first) {
-            self.ask_for_label(device, closed);
+            self.ask_for_label(edge, closed);
         }
+        self.ops_go_on(Step::Join {
+            card: index,
+            queue,
+            packet,
+        });
+    }
+
+    /// A packet joins the open train of its queue, or opens one.
+    pub(super) fn join_open_train(&mut self, index: usize, queue: u16, packet: Packet) {
+        let now_ns = self.now_ns;
+        let FibreEnd { device, .. } = self.ops.cards[index].from;
+        let (edge, place) = (device.number(), self.ops.cards[index].from.place());
         let bytes = (
             self.ops.counted_bytes(&packet.frame),
             train::payload_bytes(&packet.frame),
@@ -131,23 +145,26 @@ impl Fabric {
     }
 
     /// Asks P4 for the label of a train that is closed.
-    fn ask_for_label(&mut self, device: Device, closed: Closed) {
+    fn ask_for_label(&mut self, edge: u16, closed: Closed) {
         let now_ns = self.now_ns;
-        let Some(trains) = self.edge_trains(device.number()) else {
-            return;
-        };
+        let Some(trains) = self.edge_trains(edge) else { return };
         let tick = trains.card.ask(now_ns, closed);
         let tick = message::train_tick(PORT_OPTICAL_BASE, &tick);
-        self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
-        if self.external.is_some() {
-            // It answers later.
+        let frame = self.pool.copy_of(&tick);
+        let then = pump::Passed::Ops(Passed::Label { edge });
+        self.ask_and_go_on((Device::OpsEdge(edge), PORT_LINECARD), frame, Origin::Local, then);
+    }
+
+    /// P4 has answered with a label, or drops the train by its silence.
+    pub(super) fn refuse_unanswered(&mut self, edge: u16, pass: Pass) {
+        if pass == Pass::Later {
             return;
         }
         let unanswered = self
-            .edge_trains(device.number())
+            .edge_trains(edge)
             .and_then(|trains| trains.card.take_unanswered());
         if let Some(train) = unanswered {
-            self.drop_train(Place::Device(device), DropCause::Refused, train);
+            self.drop_train(Place::Device(Device::OpsEdge(edge)), DropCause::Refused, train);
         }
     }
 
@@ -227,25 +244,33 @@ impl Fabric {
         match macroflows.filter(|macroflows| macroflows.has(queue)) {
             Some(macroflows) => {
                 macroflows.put(now_ns, queue, Held { labelled, card: index });
-                self.release_macroflows(usize::from(edge));
+                self.release_macroflows(edge);
             }
             None => self.train_to_output(index, labelled),
         }
     }
 
     /// Lets out what macroflows may send now.
-    fn release_macroflows(&mut self, edge: usize) {
+    fn release_macroflows(&mut self, edge: u16) {
         let now_ns = self.now_ns;
-        let edge = edge as u16;
         if let Some(trains) = self.edge_trains(edge) {
             trains.release_ns = trains.release_ns.filter(|at_ns| *at_ns > now_ns);
         }
+        self.release_trains(edge);
+    }
+
+    /// Sends the trains of macroflows whose time has come before their outputs.
+    pub(super) fn release_trains(&mut self, edge: u16) {
+        let now_ns = self.now_ns;
         loop {
             let macroflows = self.edge_trains(edge).and_then(|edge| edge.card.macroflows.as_mut());
             let Some(held) = macroflows.and_then(|macroflows| macroflows.release(now_ns)) else {
                 break;
             };
             self.train_to_output(held.card, held.labelled);
+            if self.has_asked() {
+                return self.ops_then(Step::Release { edge });
+            }
         }
         self.schedule_train_card(edge);
     }
@@ -358,7 +383,7 @@ impl Fabric {
             .is_some_and(|edge| edge.trains.is_some());
         if counts && self.runs(device) {
             let sent = message::train_sent(port, begins);
-            self.run_p4(device, PORT_LINECARD, &sent, Origin::Local);
+            self.notify_p4(device, &sent, Origin::Local);
         }
     }
 
@@ -387,12 +412,23 @@ impl Fabric {
 
     /// Loses the trains that wait for an output; P4 is told of each if it still has its program.
     pub(super) fn lose_waiting_at_output(&mut self, index: usize, cause: DropCause) {
-        let device = self.ops.cards[index].from.device;
         let Before::Trains(output) = &mut self.ops.cards[index].before else {
             return;
         };
         let (lost, is_busy) = (output.take_waiting(), output.is_busy());
-        for Labelled { train, class, tag } in lost {
+        self.lose_at_output(index, cause, is_busy, lost.into_iter());
+    }
+
+    /// Loses these trains.
+    pub(super) fn lose_at_output(
+        &mut self,
+        index: usize,
+        cause: DropCause,
+        is_busy: bool,
+        mut lost: std::vec::IntoIter<Labelled>,
+    ) {
+        let device = self.ops.cards[index].from.device;
+        while let Some(Labelled { train, class, tag }) = lost.next() {
             let bytes = train.bytes;
             if let Some(trains) = self.edge_trains(device.number()) {
                 trains.card.let_go(bytes);
@@ -400,6 +436,14 @@ impl Fabric {
             self.lose_frames(index, train, cause);
             if cause == DropCause::LinkDown {
                 self.tell_sent(index, is_busy.then_some((class, tag)));
+            }
+            if self.has_asked() {
+                return self.ops_then(Step::LoseAtOutput {
+                    card: index,
+                    cause,
+                    is_busy,
+                    lost,
+                });
             }
         }
     }
@@ -429,18 +473,33 @@ impl Fabric {
     /// Trains that are due are closed, and macroflows tick.
     fn train_card_ticks(&mut self, edge: usize) {
         let (now_ns, edge) = (self.now_ns, edge as u16);
-        let device = Device::OpsEdge(edge);
         if let Some(trains) = self.edge_trains(edge) {
             trains.tick_ns = trains.tick_ns.filter(|at_ns| *at_ns > now_ns);
         }
-        while let Some(closed) = self.edge_trains(edge).and_then(|edge| edge.card.close_due(now_ns)) {
-            self.ask_for_label(device, closed);
+        self.close_due_trains_of_edge(edge);
+    }
+
+    /// Closes the trains that are due, one after P4's answer to the other; then macroflows tick.
+    pub(super) fn close_due_trains_of_edge(&mut self, edge: u16) {
+        let now_ns = self.now_ns;
+        match self.edge_trains(edge).and_then(|edge| edge.card.close_due(now_ns)) {
+            Some(closed) => {
+                self.ask_for_label(edge, closed);
+                self.ops_then(Step::CloseDue { edge });
+            }
+            None => self.tick_macroflows(edge),
         }
-        while let Some(trains) = self.edge_trains(edge)
+    }
+
+    /// Macroflows tick, one after P4's answer to the other.
+    pub(super) fn tick_macroflows(&mut self, edge: u16) {
+        let now_ns = self.now_ns;
+        if let Some(trains) = self.edge_trains(edge)
             && let Some((queue, tick, state)) = trains.card.macroflows.as_mut().and_then(|all| all.tick(now_ns))
         {
             let tick = interval_tick(trains.probe_port, &tick, queue, &state);
-            self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
+            self.notify_p4(Device::OpsEdge(edge), &tick, Origin::Local);
+            return self.ops_then(Step::TickMacroflows { edge });
         }
         self.schedule_train_card(edge);
     }

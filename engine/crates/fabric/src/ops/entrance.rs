@@ -9,6 +9,7 @@ use super::cards::FibreEnd;
 use super::direct::DirectLane;
 use super::message::{self, InLight};
 use super::resequencer::Resequencer;
+use super::steps::{Passed, Step};
 use super::switch_number;
 use super::train::{self, is_tcp};
 use super::watch::TrainId;
@@ -21,6 +22,7 @@ use crate::invariants::Invariant;
 use crate::kind::{CardAt, Discipline, End};
 use crate::lane::{Flying, LaneEnd};
 use crate::packet::Packet;
+use crate::pump::{self, Pass};
 
 /// A train of which the label has come.
 #[derive(Clone, Copy)]
@@ -172,11 +174,25 @@ impl Fabric {
         if let Some(switch) = switch_number(device) {
             return self.light_enters_switch((switch, device, port), in_light, flying);
         }
-        if let Some(InLight::First(label, _)) = &in_light {
+        if let Some(InLight::First(..)) = &in_light {
             self.deliver_what_came(number);
+            if self.has_asked() {
+                return self.ops_then(Step::Enter {
+                    entrance: number,
+                    flying,
+                });
+            }
+        }
+        self.light_enters_edge(number, in_light.as_ref(), flying);
+    }
+
+    /// The tail of a frame is at an edge, and no frame of another train is before it.
+    pub(super) fn light_enters_edge(&mut self, number: usize, in_light: Option<&InLight>, flying: Flying) {
+        if let Some(InLight::First(label, _)) = in_light {
             self.train_arrives(number, label, flying.program);
         }
         let entrance = &mut self.ops.entrances[number];
+        let port = entrance.at.port;
         let Flying { packet, program, .. } = flying;
         let has_label = matches!(in_light, Some(InLight::First(..)));
         let is_lost = entrance.losing > 0;
@@ -205,15 +221,16 @@ impl Fabric {
         flying: Flying,
     ) {
         let Flying {
-            packet: Packet { mut frame, born_ns },
+            packet: Packet { frame, born_ns },
             duration_ns,
             program,
         } = flying;
-        // One outside answers later, perhaps after the next label has come.
-        self.ops.looked_at = match in_light {
-            Some(InLight::First(label, _)) if self.external.is_none() => Some(label),
+        let label = match in_light {
+            Some(InLight::First(label, _)) => Some(label),
             _ => None,
         };
+        // One outside answers later, perhaps after the next label has come.
+        self.ops.looked_at = label.filter(|_| self.external.is_none());
         let origin = Origin::Light {
             arrived_ns: self.now_ns,
             duration_ns,
@@ -221,14 +238,21 @@ impl Fabric {
             born_ns,
             input: port,
         };
-        let outputs = self.run_p4_given(device, port, &mut frame, origin);
-        if outputs == 0 && self.external.is_none() {
-            if self.runs(device) {
-                self.ops.switches[switch].lost += 1;
-            }
-            self.lose_train(&frame, program);
+        let then = Passed::AtSwitch { switch, label, program };
+        self.ask_and_go_on((device, port), frame, origin, pump::Passed::Ops(then));
+    }
+
+    /// Light has passed a switch, or was dropped by it.
+    pub(super) fn light_left_switch(&mut self, switch: usize, label: Option<&Label>, program: u32, pass: Pass) {
+        if pass != (Pass::Done { outputs: 0 }) {
+            return;
         }
-        self.pool.give_back(frame);
+        if self.runs(Device::Switch(switch as u16)) {
+            self.ops.switches[switch].lost += 1;
+        }
+        if let Some(label) = label {
+            self.lose_labelled_train(label, program);
+        }
     }
 
     /// A switch outside has not sent a train on: it is lost there.
@@ -332,9 +356,13 @@ impl Fabric {
             && resequencer.at_ns.is_none()
         {
             resequencer.at_ns = Some(at_ns);
-            self.events
-                .schedule(at_ns, Event::timer(CardAt::new(&RESEQUENCER, number)));
+            self.ops_go_on(Step::Resequence { edge: number, at_ns });
         }
+    }
+
+    pub(super) fn schedule_resequencer(&mut self, edge: usize, at_ns: u64) {
+        self.events
+            .schedule(at_ns, Event::timer(CardAt::new(&RESEQUENCER, edge)));
     }
 
     /// Something has waited long enough at an edge.
@@ -360,8 +388,7 @@ impl Fabric {
 
     fn give_to_edge(&mut self, device: Device, port: Port, packet: Packet) {
         let Packet { frame, born_ns } = packet;
-        self.run_p4(device, port, &frame, Origin::Lane { born_ns });
-        self.pool.give_back(frame);
+        self.ask(device, port, frame, Origin::Lane { born_ns });
     }
 }
 

@@ -14,6 +14,7 @@ use super::switch_number;
 use super::train_card::TrainCard;
 use super::train_queue::TrainUse;
 use super::watch::OpsTrains;
+use crate::dispatch::Origin;
 use crate::drops::Place;
 use crate::fabric::Fabric;
 use crate::fifo::FifoUse;
@@ -186,17 +187,16 @@ impl Fabric {
         }
     }
 
-    /// Notes what a switch counts as dropped while it is given something that does not come in light.
-    pub(crate) fn beside_light(&mut self, device: Device, give: impl FnOnce(&mut Fabric) -> usize) -> usize {
-        let Some(switch) = switch_number(device) else {
-            return give(self);
-        };
-        let dropped = |fabric: &Fabric| fabric.counted_by(device).drops.values().sum::<u64>();
-        let before = dropped(self);
-        let outputs = give(self);
-        let counted = dropped(self).saturating_sub(before);
-        self.ops.switches[switch].beside_light += counted;
-        outputs
+    /// Drops that the program of a switch has counted before it is given something that does not come in light; `None` of anything else.
+    pub(crate) fn dropped_beside_light(&self, device: Device, origin: Origin) -> Option<u64> {
+        let is_beside = switch_number(device).is_some() && !matches!(origin, Origin::Light { .. });
+        is_beside.then(|| self.counted_by(device).drops.values().sum())
+    }
+
+    /// Notes what a switch has counted as dropped since, of something that did not come in light.
+    pub(crate) fn note_beside_light(&mut self, device: Device, before: u64) {
+        let dropped: u64 = self.counted_by(device).drops.values().sum();
+        self.ops.switches[usize::from(device.number())].beside_light += dropped.saturating_sub(before);
     }
 
     /// A switch stops, and its counters will be gone.

@@ -13,6 +13,7 @@ mod measure;
 pub(crate) mod message;
 mod probes;
 mod resequencer;
+mod steps;
 mod switch_card;
 pub(crate) mod train;
 pub(crate) mod train_card;
@@ -25,6 +26,7 @@ use cards::{Card, FibreEnd};
 use edge_trains::EdgeTrains;
 use entrance::{EdgeResequencer, Entrance};
 use measure::SwitchMeter;
+pub(crate) use steps::{Passed, Step};
 pub use measure::{OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse};
 pub use train_queue::TrainUse;
 use watch::Watch;
@@ -67,7 +69,7 @@ static SWITCH: NodeKind = NodeKind {
 static EDGE: NodeKind = NodeKind {
     starts: |fabric, device| {
         fabric.reset_ops_node(device);
-        fabric.ops.watch.restarts(device.number());
+        fabric.ops_go_on(Step::Renumber { edge: device.number() });
     },
     stops: Fabric::reset_ops_node,
     ..NodeKind::PLAIN

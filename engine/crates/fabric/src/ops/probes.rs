@@ -46,7 +46,6 @@ impl Fabric {
 
     fn take_probe(&mut self, end: usize, frame: Frame) {
         let FibreEnd { device, port } = self.ops.probe_ends[end];
-        self.run_p4(device, port, &frame, Origin::Lane { born_ns: UNBORN });
-        self.pool.give_back(frame);
+        self.ask(device, port, frame, Origin::Lane { born_ns: UNBORN });
     }
 }

@@ -132,6 +132,7 @@ impl Fabric {
         let span = card.and_then(|card| self.span_of(CardAt::new(&FIFO, *card)));
         if let Some(span) = span {
             self.set_span_up(span, is_up);
+            self.pump();
         }
     }
 
