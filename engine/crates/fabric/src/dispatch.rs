@@ -110,12 +110,10 @@ impl Fabric {
 
     fn parcel(&mut self, number: u32) {
         match self.parcels.take(number) {
-            Some(Parcel::PacketOut { device, mut frame }) => {
-                match self.passes_faults(Way::Out(device), &mut frame) {
-                    true => self.ask(device, PORT_CPU, frame, Origin::Local),
-                    false => self.pool.give_back(frame),
-                }
-            }
+            Some(Parcel::PacketOut { device, mut frame }) => match self.passes_faults(Way::Out(device), &mut frame) {
+                true => self.ask(device, PORT_CPU, frame, Origin::Local),
+                false => self.pool.give_back(frame),
+            },
             Some(Parcel::Late { way, frame }) => self.late_message(way, frame),
             Some(Parcel::FromSwitch {
                 device,
@@ -153,24 +151,7 @@ impl Fabric {
         });
     }
 
-    /// Runs a packet through a device and sends on what comes out; says how many packets that were. One outside answers later.
-    pub(crate) fn run_p4(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
-        let mut frame = self.pool.copy_of(frame);
-        let outputs = self.run_p4_given(device, port, &mut frame, origin);
-        self.pool.give_back(frame);
-        outputs
-    }
-
-    /// As [`Fabric::run_p4`], of a frame that may go on itself: what is in it afterwards is memory, unless nothing came out.
-    pub(crate) fn run_p4_given(&mut self, device: Device, port: Port, frame: &mut Frame, origin: Origin) -> usize {
-        let outer = self.stack.nest();
-        let outputs = self.process(device, port, frame, origin);
-        self.pump_nested(outer.floor);
-        self.stack.unnest(outer);
-        outputs
-    }
-
-    /// Runs a packet through P4 of a device, and adds what comes out and the continuation to the work.
+    /// Runs a packet through P4 of a device. What comes out becomes work: packets, digests, then the continuation.
     pub(crate) fn pass(&mut self, ask: Ask) {
         let Ask {
             device,
@@ -179,43 +160,41 @@ impl Fabric {
             origin,
             then,
         } = ask;
-        let outputs = self.process(device, port, &mut frame, origin);
-        self.pool.give_back(frame);
-        let pass = match self.external {
-            Some(_) => Pass::Later,
-            None => Pass::Done { outputs },
-        };
-        match (then, self.has_asked()) {
-            (Passed::Nothing, _) => {}
-            (then, true) => self.stack.add(Work::Passed(then, pass)),
-            (then, false) => self.passed(then, pass),
-        }
-    }
-
-    fn process(&mut self, device: Device, port: Port, frame: &mut Frame, origin: Origin) -> usize {
         if !is_fibre(device, port) {
-            self.capture_port(device, port, frame);
+            self.capture_port(device, port, &frame);
         }
         if self.external.is_some() {
-            self.give_external(device, port, std::mem::take(frame), origin);
-            return 0;
+            self.give_external(device, port, frame, origin);
+            return self.passed(then, Pass::Later);
         }
         let node = self.node(device);
         let dropped_before = self.dropped_beside_light(device, origin);
         let Some(pipeline) = &mut self.nodes[node].pipeline else {
-            self.drops
-                .add(Place::Device(device), DropCause::NoPipeline, frame.len());
-            return 0;
+            self.drop(Place::Device(device), DropCause::NoPipeline, frame);
+            return self.passed(then, Pass::Done { outputs: 0 });
         };
         self.p4_passes += 1;
-        self.outbox.run(&mut self.pool, pipeline, (self.now_ns, port), frame);
+        self.outbox
+            .run(&mut self.pool, pipeline, (self.now_ns, port), &mut frame);
+        self.pool.give_back(frame);
         if let Some(before) = dropped_before {
             self.note_beside_light(device, before);
         }
+        let outputs = self.add_outputs(device, origin);
+        match (then, self.has_asked()) {
+            (Passed::Nothing, _) => {}
+            (then, true) => self.stack.add(Work::Passed(then, Pass::Done { outputs })),
+            (then, false) => self.passed(then, Pass::Done { outputs }),
+        }
+    }
+
+    /// Makes work of what P4 has put out. Returns the number of packets.
+    fn add_outputs(&mut self, device: Device, origin: Origin) -> usize {
         let outputs = self.outbox.packets.len();
         if let (1, true) = (outputs, self.outbox.digests.is_empty())
             && let Some((port, frame)) = self.outbox.packets.pop()
         {
+            // It is the next item in any case.
             self.send(device, port, frame, origin);
             return outputs;
         }

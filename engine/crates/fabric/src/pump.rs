@@ -19,7 +19,7 @@ use crate::api::ControlMessage;
 use crate::dispatch::Origin;
 use crate::fabric::Fabric;
 use crate::packet::Frame;
-use crate::{ops, ring};
+use crate::{ops, ring, slots};
 
 /// Work in the order of nested calls.
 pub(crate) struct Stack<W> {
@@ -58,24 +58,6 @@ impl<W> Stack<W> {
     }
 }
 
-/// State of an activation that is nested in another one.
-pub(crate) struct Outer {
-    pub(crate) floor: usize,
-    base: usize,
-}
-
-impl<W> Stack<W> {
-    pub(crate) fn nest(&mut self) -> Outer {
-        let (floor, base) = (self.work.len(), self.base);
-        self.base = floor;
-        Outer { floor, base }
-    }
-
-    pub(crate) fn unnest(&mut self, outer: Outer) {
-        self.base = outer.base;
-    }
-}
-
 /// A packet that enters P4 of a device.
 pub(crate) struct Ask {
     pub(crate) device: Device,
@@ -98,6 +80,8 @@ pub(crate) enum Pass {
 pub(crate) enum Passed {
     /// None.
     Nothing,
+    /// In stars.
+    Star(slots::Passed),
     /// Checks of data on a ring.
     OnRing(ring::Arrival),
     /// In networks of optical packet switches.
@@ -131,6 +115,8 @@ pub(crate) enum Work {
 pub(crate) enum Step {
     /// The next interval timer of a card with one queue.
     FifoTimer { card: u32 },
+    /// In stars.
+    Star(slots::Step),
     /// The ticks of a card of a ring.
     RingTicks { card: u32 },
     /// In networks of optical packet switches.
@@ -183,6 +169,7 @@ impl Fabric {
     pub(crate) fn passed(&mut self, passed: Passed, pass: Pass) {
         match passed {
             Passed::Nothing => {}
+            Passed::Star(passed) => self.star_passed(passed, pass),
             Passed::OnRing(arrival) => self.watch_arrival(&arrival, pass),
             Passed::Ops(passed) => self.ops_passed(passed, pass),
         }
@@ -196,6 +183,7 @@ impl Fabric {
     fn step(&mut self, step: Step) {
         match step {
             Step::FifoTimer { card } => self.fifo_timer(card as usize),
+            Step::Star(step) => self.star_step(step),
             Step::RingTicks { card } => self.ring_ticks_done(card as usize),
             Step::Ops(step) => self.ops_step(step),
             Step::SetDark { span, first } => self.set_cards_of_span_dark(span, first),
@@ -205,13 +193,7 @@ impl Fabric {
 
     /// Completes the work of an event.
     pub(crate) fn pump(&mut self) {
-        self.pump_nested(0);
-    }
-
-    pub(crate) fn pump_nested(&mut self, floor: usize) {
-        while self.stack.work.len() > floor
-            && let Some(work) = self.stack.next()
-        {
+        while let Some(work) = self.stack.next() {
             match work {
                 Work::Ask(ask) => self.pass(ask),
                 Work::Output {

@@ -160,9 +160,7 @@ impl Fabric {
         if pass == Pass::Later {
             return;
         }
-        let unanswered = self
-            .edge_trains(edge)
-            .and_then(|trains| trains.card.take_unanswered());
+        let unanswered = self.edge_trains(edge).and_then(|trains| trains.card.take_unanswered());
         if let Some(train) = unanswered {
             self.drop_train(Place::Device(Device::OpsEdge(edge)), DropCause::Refused, train);
         }

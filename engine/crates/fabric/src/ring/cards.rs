@@ -383,12 +383,7 @@ impl Fabric {
             bytes: frame.len() as u64,
         };
         let (device, port) = (device(station), port_in(ringlet));
-        self.ask_and_go_on(
-            (device, port),
-            frame,
-            Origin::Lane { born_ns },
-            Passed::OnRing(arrival),
-        );
+        self.ask_and_go_on((device, port), frame, Origin::Lane { born_ns }, Passed::OnRing(arrival));
     }
 
     /// What is no data reaches a station's program.

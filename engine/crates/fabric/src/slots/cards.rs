@@ -20,10 +20,7 @@ pub(super) static LINE_CARD: Discipline = Discipline {
         }
         None => fabric.take_train_answer(card, message),
     },
-    timer: |fabric, card| {
-        fabric.card_timer(card);
-        fabric.close_due_trains(card);
-    },
+    timer: Fabric::card_timer,
     wake: Fabric::card_wakes,
     ..Discipline::new("line card", Fabric::enqueue)
 };

@@ -5,6 +5,7 @@ use slotwise_scenario::{Device, optical_port};
 use slotwise_wire::{FaultCode, Optical, OpticalKind};
 
 use super::Edge;
+use super::steps::Passed;
 use crate::api::ControlMessage;
 use crate::capture::CapturePoint;
 use crate::dispatch::Origin;
@@ -17,6 +18,7 @@ use crate::lane::Flying;
 use crate::link::{LightChange, Passage, transmission_ns};
 use crate::message;
 use crate::packet::{Frame, Packet, UNBORN};
+use crate::pump::{self, Pass};
 
 /// Control messages that an edge's line card takes, by fibre.
 static TO_EDGE: LightWay = LightWay {
@@ -28,10 +30,18 @@ static TO_EDGE: LightWay = LightWay {
             optical: message::optical(&frame),
             born_ns: UNBORN,
         };
-        fabric.run_p4(Device::Edge(edge), optical_port(core), &frame, origin);
-        fabric.pool.give_back(frame);
+        fabric.ask(Device::Edge(edge), optical_port(core), frame, origin);
     },
 };
+
+/// Light that has passed the program of a core, for the checks after its pass.
+pub(crate) struct AtCore {
+    core: u16,
+    in_slot: bool,
+    optical: Option<Optical>,
+    /// Until when the output that it is for carried a packet as it came.
+    wanted_until_ns: Option<u64>,
+}
 
 /// The latest program of the edge that a packet comes from; 0 if there is none.
 fn program_of(edges: &[Edge], packet: Option<Optical>) -> u32 {
@@ -167,14 +177,13 @@ impl Fabric {
     /// The head of a packet reaches a core. Slot and guard are judged by the fabric's own clock.
     pub(crate) fn light_at_core(&mut self, fibre: usize, flying: Flying) {
         let Flying {
-            packet: Packet { mut frame, born_ns },
+            packet: Packet { frame, born_ns },
             duration_ns,
             program,
         } = flying;
         let (core, port) = (self.star.fibres[fibre].core, self.star.fibres[fibre].port);
         let optical = message::optical(&frame);
         let place = Place::Device(Device::Core(core));
-        let has_pipeline = self.nodes[self.node(Device::Core(core))].pipeline.is_some();
         let in_slot = self.is_in_slot(self.now_ns, duration_ns);
         if !in_slot {
             self.invariants.violated(Invariant::GUARD, self.now_ns, place, optical);
@@ -186,31 +195,43 @@ impl Fabric {
         }
         // Before the pass, as the pass makes outputs busy.
         let wanted_until_ns = optical.and_then(|optical| self.output_busy_until_ns(core, optical.dst_edge));
-        let outputs = self.run_p4_given(
-            Device::Core(core),
-            optical_port(port),
-            &mut frame,
-            Origin::Light {
-                arrived_ns: self.now_ns,
-                duration_ns,
-                program,
-                born_ns,
-                input: optical_port(port),
-            },
-        );
-        if outputs == 0 && has_pipeline {
-            self.star.cores[usize::from(core)].lost += 1;
-            // What comes between a program's start and its first tick is lost and breaks no rule.
-            let knows_slot = self.star.cores[usize::from(core)].knows_slot;
-            if knows_slot && wanted_until_ns.is_some_and(|until_ns| until_ns > self.now_ns) {
-                self.invariants
-                    .violated(Invariant::COLLISION, self.now_ns, place, optical);
-            } else if knows_slot && in_slot {
-                self.invariants
-                    .violated(Invariant::UNGRANTED, self.now_ns, place, optical);
-            }
+        let then = Passed::AtCore(AtCore {
+            core,
+            in_slot,
+            optical,
+            wanted_until_ns,
+        });
+        let origin = Origin::Light {
+            arrived_ns: self.now_ns,
+            duration_ns,
+            program,
+            born_ns,
+            input: optical_port(port),
+        };
+        let to = (Device::Core(core), optical_port(port));
+        self.ask_and_go_on(to, frame, origin, pump::Passed::Star(then));
+    }
+
+    /// Light has passed a core, or was dropped by it.
+    pub(super) fn light_left_core(&mut self, light: &AtCore, pass: Pass) {
+        let &AtCore { core, in_slot, .. } = light;
+        let device = Device::Core(core);
+        if pass != (Pass::Done { outputs: 0 }) || !self.runs(device) {
+            return;
         }
-        self.pool.give_back(frame);
+        let (place, core) = (Place::Device(device), &mut self.star.cores[usize::from(core)]);
+        core.lost += 1;
+        // What comes between a program's start and its first tick is lost and breaks no rule.
+        if !core.knows_slot {
+            return;
+        }
+        let meets_other = light.wanted_until_ns.is_some_and(|until_ns| until_ns > self.now_ns);
+        let broken = match (meets_other, in_slot) {
+            (true, _) => Invariant::COLLISION,
+            (false, true) => Invariant::UNGRANTED,
+            (false, false) => return,
+        };
+        self.invariants.violated(broken, self.now_ns, place, light.optical);
     }
 
     /// Light enters a core's port: whether light of another fibre is entering there.
@@ -283,18 +304,14 @@ impl Fabric {
             }
         }
         let is_control = optical.is_some_and(|packet| packet.kind != u8::from(OpticalKind::Data));
-        if !is_control || self.passes_faults(Way::light(&TO_EDGE, fibre), &mut frame) {
-            self.run_p4(
-                Device::Edge(edge),
-                optical_port(core),
-                &frame,
-                Origin::Fibre {
-                    card: fibre,
-                    optical,
-                    born_ns,
-                },
-            );
+        if is_control && !self.passes_faults(Way::light(&TO_EDGE, fibre), &mut frame) {
+            return self.pool.give_back(frame);
         }
-        self.pool.give_back(frame);
+        let origin = Origin::Fibre {
+            card: fibre,
+            optical,
+            born_ns,
+        };
+        self.ask(Device::Edge(edge), optical_port(core), frame, origin);
     }
 }

@@ -3,8 +3,7 @@
 
 use slotwise_scenario::{Device, optical_port};
 use slotwise_wire::{
-    ANSWER_SLOT, Ethernet, FaultCode, FlowControl, FlowOp, MAX_PHASE_NS, Optical, OpticalKind, PORT_LINECARD, SlotTick,
-    Stamp,
+    ANSWER_SLOT, Ethernet, FaultCode, FlowControl, FlowOp, MAX_PHASE_NS, Optical, OpticalKind, SlotTick, Stamp,
 };
 
 use super::{Card, Clock};
@@ -202,7 +201,7 @@ impl Fabric {
     pub(crate) fn card_alarm(&mut self, card: usize, code: FaultCode, over: bool) {
         let (edge, core) = (self.star.cards[card].edge, self.star.cards[card].core);
         let alarm = message::alarm(optical_port(core), code, over);
-        self.run_p4(Device::Edge(edge), PORT_LINECARD, &alarm, Origin::Local);
+        self.notify_p4(Device::Edge(edge), &alarm, Origin::Local);
     }
 
     /// P4 asked for a tick at a time; the gate is open then.
@@ -222,7 +221,7 @@ impl Fabric {
             local_ns: self.local_ns(card),
         };
         let tick = message::slot_tick(optical_port(core), &tick);
-        self.run_p4(Device::Edge(edge), PORT_LINECARD, &tick, Origin::Local);
+        self.notify_p4(Device::Edge(edge), &tick, Origin::Local);
     }
 
     /// Writes when the first bit left, or came, where a message has a place for it.

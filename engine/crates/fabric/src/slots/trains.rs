@@ -10,6 +10,7 @@ use slotwise_scenario::{Device, Fibre, Scenario, optical_port};
 use slotwise_wire::{OpticalKind, PORT_LINECARD, SIGNALING_QUEUE, TrainPart};
 
 use super::cards::LINE_CARD;
+use super::steps::{Passed, Step};
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
@@ -22,6 +23,7 @@ use crate::ops::message::{train_label, train_tick};
 use crate::ops::train::{Train, payload_bytes};
 use crate::ops::train_card::TrainCard;
 use crate::packet::{Frame, Packet};
+use crate::pump::{self, Pass};
 
 /// Bytes of a train that P4 believes a tick of.
 const MOST_BYTES: u128 = 0xff_ffff;
@@ -105,15 +107,22 @@ impl Fabric {
         if let Some(closed) = trains.card.close_before(now_ns, optical.queue, is_first || is_over) {
             self.ask_for_voq(card, closed);
         }
-        let carried = payload_bytes(&packet.frame);
+        let queue = optical.queue;
+        self.star_go_on(Step::Join { card, queue, packet });
+        None
+    }
+
+    /// A packet joins the open train of its queue, or opens one.
+    pub(super) fn join_open_star_train(&mut self, card: usize, queue: u16, packet: Packet) {
+        let (now_ns, place) = (self.now_ns, self.star.cards[card].place());
+        let (bytes, carried) = (packet.frame.len() as u64, payload_bytes(&packet.frame));
         let joined = self
             .star_trains(card)
-            .map(|trains| trains.card.join(now_ns, optical.queue, packet, (bytes, carried)));
+            .map(|trains| trains.card.join(now_ns, queue, packet, (bytes, carried)));
         if let Some(Err((cause, packet))) = joined {
             self.drop(place, cause, packet.frame);
         }
         self.schedule_star_trains(card);
-        None
     }
 
     /// Asks P4 in which VOQ a train that is closed waits.
@@ -121,14 +130,19 @@ impl Fabric {
         let (edge, core, now_ns) = (self.star.cards[card].edge, self.star.cards[card].core, self.now_ns);
         let Some(trains) = self.star_trains(card) else { return };
         let tick = train_tick(optical_port(core), &trains.card.ask(now_ns, closed));
-        self.run_p4(Device::Edge(edge), PORT_LINECARD, &tick, Origin::Local);
-        if self.external.is_some() {
-            // It answers later.
+        let frame = self.pool.copy_of(&tick);
+        let then = pump::Passed::Star(Passed::Voq { card });
+        self.ask_and_go_on((Device::Edge(edge), PORT_LINECARD), frame, Origin::Local, then);
+    }
+
+    /// P4 has answered with a VOQ, or drops the train by its silence.
+    pub(super) fn drop_unanswered_star_train(&mut self, card: usize, pass: Pass) {
+        if pass == Pass::Later {
             return;
         }
         let unanswered = self.star_trains(card).and_then(|trains| trains.card.take_unanswered());
         if let Some(train) = unanswered {
-            let place = Place::Device(Device::Edge(edge));
+            let place = Place::Device(Device::Edge(self.star.cards[card].edge));
             self.drop_star_train(place, DropCause::Refused, train.frames);
         }
     }
@@ -162,10 +176,19 @@ impl Fabric {
         if let Some(trains) = self.star_trains(card) {
             trains.tick_ns = trains.tick_ns.filter(|at_ns| *at_ns > now_ns);
         }
-        while let Some(closed) = self.star_trains(card).and_then(|trains| trains.card.close_due(now_ns)) {
-            self.ask_for_voq(card, closed);
+        self.close_next_star_train(card);
+    }
+
+    /// Closes a train that is due, and the next one after P4's answer.
+    pub(super) fn close_next_star_train(&mut self, card: usize) {
+        let now_ns = self.now_ns;
+        match self.star_trains(card).and_then(|trains| trains.card.close_due(now_ns)) {
+            Some(closed) => {
+                self.ask_for_voq(card, closed);
+                self.star_then(Step::CloseDue { card });
+            }
+            None => self.schedule_star_trains(card),
         }
-        self.schedule_star_trains(card);
     }
 
     /// One event for the train that is due first.
