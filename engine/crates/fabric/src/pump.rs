@@ -49,6 +49,12 @@ impl<W> Stack<W> {
         self.work.len() > self.base
     }
 
+    /// Gives up all work.
+    pub(crate) fn clear(&mut self) {
+        self.work.clear();
+        self.base = 0;
+    }
+
     /// Ends the activation in progress and begins the next one.
     pub(crate) fn next(&mut self) -> Option<W> {
         self.work[self.base..].reverse();
@@ -195,7 +201,10 @@ impl Fabric {
     pub(crate) fn pump(&mut self) {
         while let Some(work) = self.stack.next() {
             match work {
-                Work::Ask(ask) => self.pass(ask),
+                Work::Ask(ask) => match self.may_pass(ask.device, ask.port) {
+                    true => self.pass(ask),
+                    false => self.stack.clear(),
+                },
                 Work::Output {
                     device,
                     port,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Time that does not go on: events that schedule each other at one instant, without an end.
 
+use slotwise_p4::Port;
+use slotwise_scenario::Device;
+
 use crate::event::{Event, Order};
 use crate::fabric::Fabric;
 use crate::kind::CardAt;
@@ -58,18 +61,28 @@ impl Fabric {
         self.at_once.count += 1;
         if self.at_once.count > self.at_once.most {
             self.events.settle();
-            self.stand_still(event);
+            self.stand_still(self.describe(event));
             return None;
         }
         Some((order, event))
     }
 
+    /// Counts a packet that enters P4 like an event: a program and a card may answer each other without an end. False at a standstill.
+    pub(crate) fn may_pass(&mut self, device: Device, port: Port) -> bool {
+        self.at_once.count += 1;
+        let may_pass = self.at_once.count <= self.at_once.most;
+        if !may_pass {
+            self.stand_still(format!("packet for P4 of {device}/port{port}"));
+        }
+        may_pass
+    }
+
     #[cold]
-    fn stand_still(&mut self, event: Event) {
+    fn stand_still(&mut self, last: String) {
         self.at_once.found = Some(Standstill {
             at_ns: self.now_ns,
             events: self.at_once.most,
-            last: self.describe(event),
+            last,
         });
     }
 
@@ -108,11 +121,11 @@ impl Fabric {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_scenario::Device;
-
     use super::*;
     use crate::api::ControlEvent;
     use crate::api::{FabricOptions, HostMode};
+    use crate::dispatch::Origin;
+    use crate::drops::{DropCause, Place};
     use crate::kind::{Discipline, NodeKind};
     use crate::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Served};
     use std::convert::Infallible;
@@ -194,6 +207,34 @@ mod tests {
             (fabric.now(), fabric.standstill()),
             (7000, Some(&found)),
             "it is as it was"
+        );
+    }
+
+    /// Asks so often at once.
+    static TALKATIVE: Discipline = Discipline {
+        wake: |fabric, count| (0..count).for_each(|_| fabric.ask(Device::Router(0), 7, Vec::new(), Origin::Local)),
+        ..Discipline::new("talkative", |_, _, _, _| {})
+    };
+
+    #[test]
+    fn packets_for_p4_without_end_at_one_time_are_a_standstill() {
+        let asked = |count: usize| {
+            let mut fabric = fabric();
+            fabric.events.schedule(5, Event::wake(CardAt::new(&TALKATIVE, count)));
+            fabric.run_until(6);
+            let lost = fabric
+                .drops()
+                .get(Place::Device(Device::Router(0)), DropCause::NoPipeline);
+            (fabric.standstill().cloned(), lost.packets)
+        };
+        // The event is one.
+        assert_eq!(asked(999), (None, 999));
+        let (found, lost) = asked(1000);
+        assert_eq!(lost, 999, "the rest of the work is given up");
+        let found = found.expect("a standstill");
+        assert_eq!(
+            (found.at_ns, found.last.as_str()),
+            (5, "packet for P4 of router0/port7")
         );
     }
 
