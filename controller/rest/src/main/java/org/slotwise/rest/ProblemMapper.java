@@ -3,7 +3,6 @@ package org.slotwise.rest;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import javax.ws.rs.HttpMethod;
@@ -20,8 +19,6 @@ import org.slotwise.apps.AppResources;
 public final class ProblemMapper implements ExceptionMapper<Throwable> {
     /** Media type of the answers. */
     static final String PROBLEM_JSON = "application/problem+json";
-    /** Titles of statuses that JAX-RS 2.1 does not know. */
-    private static final Map<Integer, String> UNNAMED = Map.of(422, "Unprocessable Content", 507, "Insufficient Storage");
     /** RFC 4918; JAX-RS has no name for it. */
     private static final int INSUFFICIENT_STORAGE = 507;
     private static final Logger LOG = LoggerFactory.getLogger(ProblemMapper.class);
@@ -83,10 +80,9 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
     }
 
     private static Response answer(Response.ResponseBuilder builder, int status, String detail) {
-        Response.Status known = Response.Status.fromStatusCode(status);
         ObjectNode problem = JsonNodeFactory.instance.objectNode()
                 .put("type", "about:blank")
-                .put("title", known == null ? UNNAMED.get(status) : known.getReasonPhrase())
+                .put("title", ProblemTitle.of(status))
                 .put("status", status)
                 .put("detail", detail);
         return builder.entity(problem).type(PROBLEM_JSON).build();

@@ -11,13 +11,13 @@ import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.server.handler.ErrorHandler;
 import org.eclipse.jetty.util.Callback;
 import org.slotwise.page.PageHeaders;
+import org.slotwise.rest.ProblemTitle;
 
 /** Answers with a problem document (RFC 9457) what is refused before any resource sees it. */
 final class ProblemAnswer implements Request.Handler {
     /** Answers a request. */
     static void send(Request request, Response response, Callback callback, int status, String detail) {
-        String title = HttpStatus.getMessage(status);
-        byte[] body = JsonNodeFactory.instance.objectNode().put("type", "about:blank").put("title", title)
+        byte[] body = JsonNodeFactory.instance.objectNode().put("type", "about:blank").put("title", ProblemTitle.of(status))
                 .put("status", status).put("detail", detail).toString().getBytes(StandardCharsets.UTF_8);
         response.setStatus(status);
         // The live page's addresses may be among what is refused, and a problem needs nothing that these forbid.

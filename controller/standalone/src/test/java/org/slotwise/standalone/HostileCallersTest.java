@@ -31,6 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.slotwise.apps.AppResources;
+import org.slotwise.rest.ProblemTitle;
 
 /** Callers that send half of a request, or a wrong one, or are sent by a web page of someone else. */
 class HostileCallersTest {
@@ -92,6 +93,7 @@ class HostileCallersTest {
         assertTrue(answer.contains("application/problem+json"), answer);
         JsonNode problem = new ObjectMapper().readTree(answer.substring(answer.indexOf("\r\n\r\n")));
         assertEquals(status, problem.get("status").intValue());
+        assertEquals(ProblemTitle.of(status), problem.get("title").textValue());
     }
 
     private static String get(String headers) {

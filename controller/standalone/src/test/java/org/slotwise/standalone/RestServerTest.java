@@ -19,6 +19,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,6 +41,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slotwise.apps.AppResources;
 import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.ProblemTitle;
 import org.slotwise.rest.SlotwiseApplication;
 import org.slotwise.star.Networks;
 import org.slotwise.star.network.Network;
@@ -354,6 +356,7 @@ class RestServerTest {
         assertEquals("application/problem+json", response.headers().firstValue("Content-Type").orElse("none"));
         JsonNode problem = JSON.readTree(response.body());
         assertEquals(status, problem.get("status").intValue());
+        assertEquals(ProblemTitle.of(status), problem.get("title").textValue());
         assertTrue(problem.get("detail").textValue().contains(detail), response::body);
         assertFalse(response.body().contains("Exception"), response::body);
         assertFalse(response.body().contains("\tat "), response::body);
@@ -416,6 +419,44 @@ class RestServerTest {
             checkProblem(400, "Accept", send(request("GET", BASE + resource, null).header("Accept", type)));
             checkProblem(400, "Accept", send(request("PUT", BASE + resource, "{}").header("Accept", type)));
         }
+    }
+
+    @Test
+    void typesOfQualityZeroAreNotAcceptable() throws Exception {
+        String body = "{\"name\": \"islip\"}";
+        for (String refusing : List.of("application/json;q=0", "application/json; q=0.000", "*/*;q=0", "application/*;q=0, text/html",
+                "*/*, application/json;q=0", "application/json;q=0, application/*;q=1")) {
+            checkProblem(406, "expected application/json", send(request("GET", BASE + "status", null).header("Accept", refusing)));
+            checkProblem(406, "expected application/json", send(request("GET", BASE + "openapi.json", null).header("Accept", refusing)));
+            HttpResponse<String> put = send(request("PUT", BASE + "scheduler", body).header("Content-Type", "application/json").header("Accept", refusing));
+            checkProblem(406, "expected application/json", put);
+        }
+        assertEquals("fair", get("scheduler").get("name").textValue(), "what is not acceptable changes nothing");
+        for (String accepting : List.of("application/json;q=0.001", "*/*;q=0, application/json", "application/*;q=0, application/json;q=0.5", "text/html;q=0, */*")) {
+            assertEquals(200, send(request("GET", BASE + "status", null).header("Accept", accepting)).statusCode(), accepting);
+        }
+        checkProblem(406, "expected application/yaml", send(request("GET", BASE + "openapi.yaml", null).header("Accept", "application/yaml;q=0, */*")));
+        assertEquals(200, send(request("GET", BASE + "openapi.yaml", null).header("Accept", "application/json;q=0, */*")).statusCode());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"UTF-16", "UTF-16LE", "UTF-16BE", "UTF-32", "UTF-32LE", "UTF-32BE"})
+    void aBodyInAnotherEncodingIsNoJson(String charset) throws Exception {
+        byte[] body = "{\"name\": \"islip\"}".getBytes(charset);
+        checkProblem(400, "not JSON", send(putBytes(body)));
+        byte[] marked = ("\uFEFF" + "{\"name\": \"islip\"}").getBytes(charset);
+        checkProblem(400, "not JSON", send(putBytes(marked)));
+        assertEquals("fair", get("scheduler").get("name").textValue());
+    }
+
+    private HttpRequest.Builder putBytes(byte[] body) {
+        return request("PUT", BASE + "scheduler", null).header("Content-Type", "application/json").method("PUT", BodyPublishers.ofByteArray(body));
+    }
+
+    @Test
+    void aByteOrderMarkOfUtf8IsIgnored() throws Exception {
+        byte[] body = "\uFEFF{\"name\": \"islip\"}".getBytes(StandardCharsets.UTF_8);
+        assertEquals(200, send(putBytes(body)).statusCode());
     }
 
     @Test

@@ -8,8 +8,10 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import java.io.IOException;
 import java.math.BigDecimal;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -29,6 +31,7 @@ public final class JsonFields {
             .build();
     private static final Pattern NAME = Pattern.compile("[!-~]{1,128}");
     private static final Pattern SOURCE = Pattern.compile("\\s*\\((?:[^()]*? )?\\[Source: [^\\]]*\\]\\)|\\s*\\[Source: [^\\]]*\\]");
+    private static final String BYTE_ORDER_MARK = "\uFEFF";
     /** More edits than this make another word, not a slip. */
     private static final int LARGEST_SLIP = 3;
 
@@ -40,10 +43,13 @@ public final class JsonFields {
         this.object = object;
     }
 
-    /** Parses one JSON value; throws {@link InvalidJsonException} with line and column if it is none. */
+    /**
+     * Parses one JSON value in UTF-8, also after a byte order mark; throws {@link InvalidJsonException} with line and column if it is none.
+     * The parser itself would guess other encodings from the bytes (RFC 8259, 8.1 allows none).
+     */
     public static JsonNode parse(byte[] text) throws InvalidJsonException {
         try {
-            JsonNode node = MAPPER.readTree(text);
+            JsonNode node = MAPPER.readTree(utf8(text));
             if (node == null || node.isMissingNode()) {
                 throw new InvalidJsonException("", "expected a JSON object, got nothing");
             }
@@ -52,8 +58,15 @@ public final class JsonFields {
             String place = e.getLocation() == null ? "" : "line " + e.getLocation().getLineNr()
                     + ", column " + e.getLocation().getColumnNr();
             throw new InvalidJsonException(place, "not JSON: " + reason(e));
-        } catch (IOException e) {
-            throw new InvalidJsonException("", "not JSON: " + e.getMessage());
+        }
+    }
+
+    private static String utf8(byte[] text) throws InvalidJsonException {
+        try {
+            String decoded = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(text)).toString();
+            return decoded.startsWith(BYTE_ORDER_MARK) ? decoded.substring(BYTE_ORDER_MARK.length()) : decoded;
+        } catch (CharacterCodingException e) {
+            throw new InvalidJsonException("", "not JSON: invalid bytes; expected UTF-8");
         }
     }
 
