@@ -21,7 +21,7 @@ mod wait;
 
 pub use clock::WallClock;
 pub use cpu::{CpuPlan, ThreadUse, be_ordinary, be_realtime, fix_fabric_cpu, keep_off, lost_shares};
-pub use ports::{Opened, Opener, PortError, Ports, Renewal, Senders, Waker, WhenFull};
+pub use ports::{Opened, Opener, PortError, Ports, Renewal, Senders, Waker, WhenFull, is_interface_name};
 pub use raw_ip::{RawIpError, RawIpSocket, Sent};
 pub use udp::{Batch, UdpPort};
 

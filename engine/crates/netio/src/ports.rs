@@ -178,6 +178,14 @@ impl Senders {
     }
 }
 
+/// Looks whether an interface can have a name: the rule of Linux (`dev_valid_name`).
+pub fn is_interface_name(name: &str) -> bool {
+    // The kernel counts Latin-1's space that does not break among spaces, also as a part of UTF-8.
+    let is_refused = |byte: u8| matches!(byte, b'/' | b':' | b' ' | b'\t'..=b'\r' | 0xa0);
+    let is_short = (1..libc::IFNAMSIZ).contains(&name.len());
+    is_short && name != "." && name != ".." && !name.bytes().any(is_refused)
+}
+
 /// What [`Opener::look`] found.
 #[derive(Debug)]
 pub enum Renewal {
@@ -284,7 +292,7 @@ impl Ports {
         when_full: WhenFull,
     ) -> Result<(Ports, Vec<usize>), PortError> {
         let open = |interface: &str| match Port::open(interface, None, when_full) {
-            Err(error) if error.raw_os_error() == Some(libc::ENODEV) && interface.len() < libc::IFNAMSIZ => {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) && is_interface_name(interface) => {
                 let socket = Arc::new(PacketSocket::unbound()?);
                 Ok(Port::new(interface.to_owned(), socket, when_full))
             }

@@ -62,6 +62,8 @@ impl Interface {
                 let said = format!("interface {name} recreated; {port} uses it");
                 (Some(opened), Some(said))
             }
+            // It was renamed meanwhile, or the kernel did not answer.
+            Ok(Renewal::Same) if !was_there => (None, Some(format!("interface {name} of {port} returned"))),
             Ok(Renewal::Gone) if was_there => (None, Some(format!("interface {name} of {port} disappeared"))),
             // It may go again while it is opened; the next look says more.
             Err(error) if was_there => (None, Some(format!("interface {name} of {port}: {error}"))),

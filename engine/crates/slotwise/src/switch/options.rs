@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use slotwise_netio::is_interface_name;
 use slotwise_p4::Port;
 use slotwise_p4runtime::Tls;
 
@@ -118,6 +119,11 @@ impl FromStr for Interface {
         if name.is_empty() {
             return Err(wanted());
         }
+        if !is_interface_name(name) {
+            return Err(format!(
+                "{name:?}: no interface can have this name; expected 1 to 15 bytes without '/', ':' and spaces, not '.' or '..'"
+            ));
+        }
         Ok(Interface {
             port,
             name: name.to_owned(),
@@ -204,6 +210,14 @@ mod tests {
                 name: "veth0".to_owned()
             })
         );
+        for wrong in ["1@a/b", "1@.", "1@..", "1@a b", "1@a:b", "1@a\t", "1@0123456789abcdef"] {
+            let refusal = wrong.parse::<Interface>().unwrap_err();
+            assert!(
+                refusal.contains("no interface can have this name"),
+                "{wrong}: {refusal}"
+            );
+        }
+        assert!("1@0123456789abcde".parse::<Interface>().is_ok());
         for wrong in ["veth0", "512@veth0", "-1@veth0", "1@", "x@veth0"] {
             assert!(wrong.parse::<Interface>().is_err(), "{wrong}");
         }

@@ -74,6 +74,8 @@ pub struct Switch {
     pub output: BufReader<ChildStdout>,
     /// Of its P4Runtime server.
     pub address: String,
+    /// Standard error that has been read.
+    errors: String,
 }
 
 impl Switch {
@@ -93,6 +95,25 @@ impl Switch {
             process,
             output,
             address,
+            errors: String::new(),
+        }
+    }
+
+    /// Waits for a line with `text` on a standard error that is a pipe.
+    pub fn await_error(&mut self, text: &str) {
+        let stderr = self.process.stderr.as_mut().unwrap();
+        loop {
+            let mut line = Vec::new();
+            while line.last() != Some(&b'\n') {
+                let mut byte = [0];
+                assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{}", self.errors);
+                line.push(byte[0]);
+            }
+            let line = String::from_utf8(line).unwrap();
+            self.errors += &line;
+            if line.contains(text) {
+                return;
+            }
         }
     }
 
@@ -111,7 +132,7 @@ impl Switch {
     /// As [`Switch::stop`], and gives what it wrote to a standard error that is a pipe.
     pub fn stop_and_read_errors(&mut self) -> String {
         self.stop();
-        let mut errors = String::new();
+        let mut errors = std::mem::take(&mut self.errors);
         self.process.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
         errors
     }

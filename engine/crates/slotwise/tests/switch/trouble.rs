@@ -98,6 +98,26 @@ fn an_interface_made_anew_takes_its_place_again() {
 }
 
 #[test]
+fn an_interface_that_is_renamed_and_gets_its_name_back_is_reported_as_such() {
+    if !in_new_namespace() {
+        return;
+    }
+    let mut switch = Switch::start(
+        slotwise()
+            .args(["switch", "-i", "1@one", "-i", "2@two", PROGRAM, "--p4info", P4INFO])
+            .args(["--grpc-server-addr", "127.0.0.1:0"])
+            .stderr(Stdio::piped()),
+    );
+    ip("link set one down");
+    ip("link set one name other");
+    switch.await_error("interface one of port 1 disappeared");
+    ip("link set other name one");
+    switch.await_error("interface one of port 1 returned");
+    let errors = switch.stop_and_read_errors();
+    assert!(!errors.contains("recreated"), "{errors}");
+}
+
+#[test]
 fn an_interface_that_is_missing_at_the_start_gets_its_port_when_it_appears() {
     if !in_new_namespace() {
         return;
