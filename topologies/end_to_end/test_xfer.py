@@ -98,7 +98,7 @@ def test_a_sender_that_is_killed_ends_the_receiver_and_leaves_nothing(chain, sen
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_receiver_leaves_nothing(chain, sent, tmp_path, number):
     with ExitStack() as stack:
         receiver = chain.receive(stack, tmp_path / "stored")

@@ -20,7 +20,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use slotwise_fabric::FrameRecord;
 use slotwise_netio::CpuPlan;
@@ -35,7 +34,7 @@ use crate::commands::{self, CommandError, FibreCommand};
 use crate::controller::{self, Addresses, ControllerError, ControllerPlan};
 use crate::events::Events;
 use crate::home::Home;
-use crate::interrupts::when_input_ends;
+use crate::interrupts::{end_signals, when_input_ends};
 use crate::isolate;
 use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
@@ -262,7 +261,7 @@ pub fn outside(args: &EmulateArgs) -> Result<ExitCode, RunError> {
 }
 
 fn listen_to_signals(sender: Sender<Heard>) -> Result<(), RunError> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let mut signals = Signals::new(end_signals())?;
     thread::spawn(move || {
         for _ in signals.forever() {
             if sender.send(Heard::Signal).is_err() {

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::libc;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
@@ -15,7 +16,25 @@ use slotwise_netio::Waker;
 /// Time that work under way has to end after the first interrupt.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Counter of SIGINT, SIGTERM and SIGHUP. The default hears none.
+/// Signals that ask a command to end: SIGINT, SIGTERM and SIGHUP, which a command started by `nohup` ignores.
+pub fn end_signals() -> Vec<i32> {
+    let mut signals = vec![SIGINT, SIGTERM];
+    if !is_ignored(SIGHUP) {
+        signals.push(SIGHUP);
+    }
+    signals
+}
+
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: all bytes 0 are an action, which the call replaces; it changes no action of the process.
+    let (status, action) = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        (libc::sigaction(signal, std::ptr::null(), &mut action), action)
+    };
+    status == 0 && action.sa_sigaction == libc::SIG_IGN
+}
+
+/// Counter of the signals that ask a command to end. The default receives none.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts(Arc<Heard>);
 
@@ -33,7 +52,7 @@ impl Interrupts {
     pub fn listen() -> io::Result<Interrupts> {
         let interrupts = Interrupts::default();
         let counter = interrupts.clone();
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let mut signals = Signals::new(end_signals())?;
         thread::spawn(move || {
             for _ in signals.forever() {
                 counter.add();
@@ -83,7 +102,7 @@ pub fn when_input_ends(end: impl FnOnce() + Send + 'static) -> io::Result<()> {
 /// How long a loop may take to hear that it is to end. A packet may be under way, or nobody reads its log.
 const HEARING_PATIENCE: Duration = Duration::from_millis(900);
 
-/// Ends a loop at SIGINT or SIGTERM. The process ends by the signal if the loop does not hear it within 900 ms, or when a second
+/// Ends a loop at a signal that asks for it. The process ends by the signal if the loop does not notice it within 900 ms, or when a second
 /// one comes.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<StopFlags>);
@@ -101,7 +120,7 @@ impl Stop {
     /// What the system says against it.
     pub fn listen(waker: Waker) -> io::Result<Stop> {
         let stop = Stop::default();
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let mut signals = Signals::new(end_signals())?;
         let flags = stop.0.clone();
         thread::Builder::new().name("signals".into()).spawn(move || {
             let Some(signal) = signals.forever().next() else { return };
@@ -134,6 +153,30 @@ impl Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hangup_that_is_ignored_stays_ignored() {
+        const IGNORING: &str = "SLOTWISE_TEST_IGNORES_SIGHUP";
+        let is_ignoring = std::env::var_os(IGNORING).is_some();
+        assert_eq!(is_ignored(SIGHUP), is_ignoring);
+        assert_eq!(end_signals().contains(&SIGHUP), !is_ignoring);
+        if is_ignoring {
+            return;
+        }
+        // Actions of this process are those of other tests, too.
+        let this = std::env::current_exe().unwrap();
+        let mut again = std::process::Command::new("sh");
+        again
+            .args([
+                "-c",
+                "trap '' HUP; exec \"$0\" --exact interrupts::tests::a_hangup_that_is_ignored_stays_ignored",
+            ])
+            .arg(this)
+            .env(IGNORING, "");
+        let done = again.output().unwrap();
+        let printed = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && printed.contains("1 passed"), "{printed}");
+    }
 
     #[test]
     fn the_second_interrupt_or_the_end_of_the_grace_is_pressing() {

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use slotwise_fabric::{CardConfig, CardOutput, GateCard, core_tick};
 use slotwise_netio::{Ports, WallClock, be_realtime};
 use slotwise_scenario::{WIRE_OVERHEAD_BYTES, request_blocks};
 
+use crate::interrupts::end_signals;
 use crate::notes::{note, say};
 use crate::run::RunError;
 
@@ -26,7 +26,7 @@ const FIBRE: usize = 2;
 
 /// Run a TDMA line card: a queue and gate per VOQ before a fibre (needs root)
 ///
-/// Runs until SIGINT or SIGTERM: sends slot ticks, queues frames and opens the gates that P4 opens; then prints its
+/// Runs until SIGINT, SIGTERM or SIGHUP: sends slot ticks, queues frames and opens the gates that P4 opens; then prints its
 /// counters. Without --optical and --fibre it is the control unit of a core, which only sends ticks.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
@@ -156,7 +156,7 @@ fn signaling_ticks(core: u16, edges: u16) -> u16 {
 fn stop_on_signals(ports: &Ports) -> Result<Arc<AtomicBool>, RunError> {
     let stop = Arc::new(AtomicBool::new(false));
     let (flag, waker) = (stop.clone(), ports.waker());
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let mut signals = Signals::new(end_signals())?;
     std::thread::spawn(move || {
         for _ in signals.forever() {
             flag.store(true, Ordering::Relaxed);

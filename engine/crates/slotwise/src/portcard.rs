@@ -27,7 +27,7 @@ const MAX_DELAY_US: u64 = 1_000_000;
 /// Run a FIFO line card of a router port: queue, link, XCP timers (needs root)
 ///
 /// Connects a switch that runs router.p4 (`slotwise switch` or simple_switch_grpc) to a link. Frames from the link
-/// are passed to the switch at once. Stops at SIGINT or SIGTERM and prints its counters in JSON.
+/// are passed to the switch at once. Stops at SIGINT, SIGTERM or SIGHUP and prints its counters in JSON.
 #[derive(clap::Args)]
 pub struct Args {
     /// Port number of the switch, and of its queue in xcp_output
@@ -81,7 +81,7 @@ struct Report {
     refused_frames: u64,
 }
 
-/// Runs the card until SIGINT or SIGTERM.
+/// Runs the card until SIGINT, SIGTERM or SIGHUP.
 pub fn run(args: &Args) -> Result<(), RunError> {
     let names = [&args.control, &args.switch, &args.link];
     if names.iter().enumerate().any(|(at, name)| names[..at].contains(name)) {

@@ -32,7 +32,7 @@ use crate::links::{Interface, Links};
 use crate::notes::{note, printable, say};
 use crate::run::RunError;
 
-/// Runs the switch until SIGINT or SIGTERM.
+/// Runs the switch until SIGINT, SIGTERM or SIGHUP.
 pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
     let Settings {
         interfaces,

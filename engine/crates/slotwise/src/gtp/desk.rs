@@ -10,7 +10,7 @@ use slotwise_gtp::{Digest, Ended, Event, Node, Reason, Said, TransferId, Transfe
 
 use super::disk::{DiskSink, DiskSource};
 use super::hasher::Hasher;
-use super::report::{Counts, Outcome, Report};
+use super::report::{Counts, Outcome, Report, Role};
 use super::store::{Directory, Part};
 
 /// Bytes that come between two notes of how many are here.
@@ -54,6 +54,7 @@ enum Content {
 }
 
 struct Entry {
+    role: Role,
     name: String,
     peer: String,
     content: Content,
@@ -123,8 +124,9 @@ impl Desk {
         }
     }
 
-    fn entry(name: &str, peer: &str, now_ns: u64, content: Content) -> Entry {
+    fn entry(role: Role, (name, peer): (&str, &str), now_ns: u64, content: Content) -> Entry {
         Entry {
+            role,
             name: name.into(),
             peer: peer.into(),
             content,
@@ -138,12 +140,13 @@ impl Desk {
 
     /// This end asks for a file.
     pub fn asked(&mut self, now_ns: u64, id: TransferId, (name, peer): (&str, &str)) {
-        self.entries.insert(id, Desk::entry(name, peer, now_ns, Content::Asked));
+        self.entries
+            .insert(id, Desk::entry(Role::Receive, (name, peer), now_ns, Content::Asked));
     }
 
     /// This end sends a file, which is hashed.
     pub fn sends(&mut self, now_ns: u64, id: TransferId, (name, peer): (&str, &str), (bytes, digest): (u64, Digest)) {
-        let entry = Desk::entry(name, peer, now_ns, Content::Sending(digest));
+        let entry = Desk::entry(Role::Send, (name, peer), now_ns, Content::Sending(digest));
         self.entries.insert(id, Entry { bytes, ..entry });
     }
 
@@ -222,7 +225,7 @@ impl Desk {
             true => self.directory.read(name),
             false => Err(Reason::Missing),
         };
-        let entry = Desk::entry(name, &Desk::peer(node, id), now_ns, Content::Asked);
+        let entry = Desk::entry(Role::Send, (name, &Desk::peer(node, id)), now_ns, Content::Asked);
         self.entries.insert(id, entry);
         match file {
             Ok((file, bytes)) => {
@@ -247,7 +250,7 @@ impl Desk {
         let is_asked = self.entries.contains_key(&id);
         let peer = Desk::peer(node, id);
         let entry = self.entries.entry(id);
-        let entry = entry.or_insert_with(|| Desk::entry(name, &peer, now_ns, Content::Asked));
+        let entry = entry.or_insert_with(|| Desk::entry(Role::Receive, (name, &peer), now_ns, Content::Asked));
         entry.bytes = bytes;
         let place = match (is_asked, &self.wanted, &self.taking) {
             (true, Some(wanted), _) => wanted.as_os_str(),
@@ -359,6 +362,7 @@ impl Desk {
             _ => None,
         };
         let counts = Counts {
+            role: entry.role,
             name: entry.name,
             peer: entry.peer,
             bytes: entry.bytes,
@@ -525,16 +529,22 @@ mod tests {
         let ask: fn(&mut FileNode, u64, u32) = |node, now_ns, channel| {
             node.get(now_ns, channel, "file").unwrap();
         };
-        let cases: [(Taking, Box<dyn Fn(&mut FileNode, u64, u32)>, &str); 3] = [
-            (Taking::Nothing, Box::new(ask), "no such file"),
-            (Taking::Nothing, Box::new(World::offer(10)), "upload not allowed"),
+        let cases: [(Taking, Box<dyn Fn(&mut FileNode, u64, u32)>, &str, &str); 3] = [
+            (Taking::Nothing, Box::new(ask), "no such file", "send"),
+            (
+                Taking::Nothing,
+                Box::new(World::offer(10)),
+                "upload not allowed",
+                "receive",
+            ),
             (
                 Taking::Files { max_bytes: 9 },
                 Box::new(World::offer(10)),
                 "file exceeds the size limit of the receiver (--max-bytes)",
+                "receive",
             ),
         ];
-        for (taking, ask, reason) in cases {
+        for (taking, ask, reason, role) in cases {
             let mut world = World::new(taking);
             while world.news.is_empty() {
                 world.step(&ask);
@@ -543,7 +553,7 @@ mod tests {
             let [report] = &reports[..] else { panic!("{reports:?}") };
             let said = report["error"].as_str().unwrap();
             assert!(said.starts_with(&format!("rejected: {reason}")), "{said}");
-            assert!(report["role"] == "none" && report["file"] == "file" && report["peer"] == "10.0.0.2:1");
+            assert!(report["role"] == role && report["file"] == "file" && report["peer"] == "10.0.0.2:1");
             assert_eq!(report["goodput_bps"], 0);
         }
     }

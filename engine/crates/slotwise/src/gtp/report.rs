@@ -13,8 +13,17 @@ pub enum Outcome {
     Interrupted,
 }
 
+/// Role of this end in a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    Send,
+    Receive,
+}
+
 /// What is known of a transfer at its end.
 pub struct Counts {
+    pub role: Role,
     pub name: String,
     pub peer: String,
     /// Of the whole file.
@@ -29,7 +38,7 @@ pub struct Counts {
 /// One end's report. docs/gtp.md has the meaning of each field.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    role: &'static str,
+    role: Role,
     pub ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -87,7 +96,7 @@ impl Report {
             (None, None) => 0,
         };
         let goodput = u128::from(moved) * 8_000_000_000 / u128::from(counts.duration_ns.max(1));
-        let (role, packets, end) = match (source, sink) {
+        let (packets, end) = match (source, sink) {
             (_, Some(sink)) => {
                 let sent = sink.packets + sink.lost_packets - sink.late_packets.min(sink.lost_packets);
                 let lost = sink.lost_packets - sink.late_packets.min(sink.lost_packets);
@@ -98,19 +107,19 @@ impl Report {
                     loss_lists: sink.lists,
                     rtt_ns: sink.rtt_ns,
                 };
-                ("receive", sink.packets, end)
+                (sink.packets, end)
             }
             (Some(source), None) => {
                 let end = End::Source {
                     retransmitted: source.retransmissions,
                     expired_grants: source.expired,
                 };
-                ("send", source.packets, end)
+                (source.packets, end)
             }
-            (None, None) => ("none", 0, End::Neither {}),
+            (None, None) => (0, End::Neither {}),
         };
         Report {
-            role,
+            role: counts.role,
             ok: error.is_none(),
             error,
             file: counts.name.clone(),
@@ -146,6 +155,7 @@ mod tests {
 
     fn goodput_bps(stats: TransferStats, resumed_bytes: u64, ended: Ended) -> u64 {
         let counts = Counts {
+            role: Role::Receive,
             name: "f".into(),
             peer: "10.0.0.1:5254".into(),
             bytes: 100_000_000_000,
@@ -155,6 +165,26 @@ mod tests {
             stats,
         };
         Report::new(&counts, Outcome::Over(ended)).goodput_bps
+    }
+
+    #[test]
+    fn a_transfer_without_packets_has_the_role_of_this_end() {
+        let json = |role| {
+            let counts = Counts {
+                role,
+                name: "empty".into(),
+                peer: "10.0.0.1:5254".into(),
+                bytes: 0,
+                resumed_bytes: 0,
+                duration_ns: 0,
+                digest: None,
+                stats: TransferStats::default(),
+            };
+            let report = Report::new(&counts, Outcome::Over(Ended::Done(Verdict::Whole)));
+            serde_json::to_value(report).unwrap()["role"].clone()
+        };
+        assert_eq!(json(Role::Receive), "receive");
+        assert_eq!(json(Role::Send), "send");
     }
 
     #[test]

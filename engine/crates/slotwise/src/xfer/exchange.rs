@@ -8,17 +8,17 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use slotwise_netio::{RawIpSocket, Sent, WallClock};
 use slotwise_wire::Ipv4;
 
 use super::role::{Role, Step, XferError};
+use crate::interrupts::end_signals;
 
 /// Packets sent or received before the other direction gets its turn.
 const BURST: usize = 64;
 const LONGEST_PACKET: usize = u16::MAX as usize;
 
-/// Becomes readable at SIGINT or SIGTERM.
+/// Becomes readable at a signal that asks the command to end.
 pub struct Stop(UnixStream);
 
 impl Stop {
@@ -27,8 +27,9 @@ impl Stop {
     pub fn on_signal() -> io::Result<Stop> {
         let (stop, signal) = UnixStream::pair()?;
         stop.set_nonblocking(true)?;
-        signal_hook::low_level::pipe::register(SIGINT, signal.try_clone()?)?;
-        signal_hook::low_level::pipe::register(SIGTERM, signal)?;
+        for number in end_signals() {
+            signal_hook::low_level::pipe::register(number, signal.try_clone()?)?;
+        }
         Ok(Stop(stop))
     }
 
