@@ -3,14 +3,15 @@
 
 It builds the scenario's hosts with Mininet and runs phases on command. JSON lines on standard input:
 
-    {"command": "phase", "index": 0, "duration_ms": 6000, "by_engine": [2], "run_ms": 9000, "flows_by_engine": [0]}
+    {"command": "phase", "index": 0, "duration_ms": 6000, "patience_ms": 60000, "by_engine": [2], "run_ms": 9000}
     {"command": "quit"}                                      (so does the end of the input)
 
-`by_engine`: indices of traffic entries that the engine generates; `flows_by_engine`: those of the file's `flows`. These last for the
-whole run of `run_ms` (default: `duration_ms` of the phase): they start with phase 0, whose command has these keys, and the last phase
-waits for them. On standard output: `ready` (pid, ports), `phase_started`, `flow`, `file`, `phase_done`, `error`, `vanished`. Flows run
-for `duration_ms` rounded up to seconds, iperf3's unit; a phase ends when its time is over and its files have arrived. A flow that fails
-is an `error` with its phase; the phase goes on. A host that ends is `vanished`: others would wait for it, so the agent ends too.
+A phase that is not over after `patience_ms` is given up. `by_engine`: indices of traffic entries that the engine generates;
+`flows_by_engine`: those of the file's `flows`. These last for the whole run of `run_ms` (default: `duration_ms` of the phase): they
+start with phase 0, whose command has these keys, and the last phase waits for them. On standard output: `ready` (pid, ports),
+`phase_started`, `flow`, `file`, `phase_done`, `error`, `vanished`. Flows run for `duration_ms` rounded up to seconds, iperf3's unit; a
+phase ends when its time is over and its files have arrived. A flow that fails is an `error` with its phase; the phase goes on. A host
+that ends is `vanished`: others would wait for it, so the agent ends too.
 """
 
 import argparse
@@ -36,9 +37,7 @@ from slotwise.traffic import Flow, flows, phase_count, run_flows
 FIRST_PORT = 5201
 LAST_PORT = 65535
 MAX_DURATION_MS = 86_400_000
-# A phase that has taken this many times its duration (and not less than the least time) is given up.
-PATIENCE = 10
-LEAST_PATIENCE_S = 30
+MAX_PATIENCE_MS = 10 * MAX_DURATION_MS
 WATCH_PERIOD_S = 0.2
 # Flows that a message names.
 MOST_NAMED = 3
@@ -127,7 +126,7 @@ class Agent:
         return True
 
     async def _run_phase(self, index: int, duration_ms: int, command: dict) -> None:
-        patience_s = max(PATIENCE * duration_ms / 1000, LEAST_PATIENCE_S)
+        patience_s = command["patience_ms"] / 1000
         run_ms = command.get("run_ms", duration_ms)
         waited_for: list[FlowRun] = []
         try:
@@ -146,7 +145,7 @@ class Agent:
                     waited_for = self.of_run
                     await self.whole
         except TimeoutError:
-            self._tell_of({"phase": index, "message": f"timed out after {patience_s:.0f} s{still_there(waited_for)}"})
+            self._tell_of({"phase": index, "message": f"timed out after {patience_s:g} s{still_there(waited_for)}"})
         except ProcessError as error:
             self._tell_of({"phase": index, "message": str(error)})
         emit({"event": "phase_done", "phase": index})
@@ -214,7 +213,12 @@ def parse_command(line: bytes, phases: int) -> dict:
         return command
     if not isinstance(command, dict) or command.get("command") != "phase":
         raise CommandError('expected {"command": "phase", "index": N, "duration_ms": N} or {"command": "quit"}')
-    bounds = {"index": (0, phases - 1), "duration_ms": (1, MAX_DURATION_MS), "run_ms": (1, phases * MAX_DURATION_MS)}
+    bounds = {
+        "index": (0, phases - 1),
+        "duration_ms": (1, MAX_DURATION_MS),
+        "patience_ms": (1, MAX_PATIENCE_MS),
+        "run_ms": (1, phases * MAX_DURATION_MS),
+    }
     for key, (low, high) in bounds.items():
         value = command.get(key, 1 if key == "run_ms" else None)
         if type(value) is not int or not low <= value <= high:

@@ -109,7 +109,7 @@ def test_phases_run_on_command(agent, tmp_path):
         {"edge": 1, "port": 1, "interface": "e1-eth1"},
     ]
     agent.bridge(ready["ports"])
-    agent.tell({"command": "phase", "index": 0, "duration_ms": 300})
+    agent.tell({"command": "phase", "index": 0, "duration_ms": 300, "patience_ms": 30_000})
     events = agent.hear_until("phase_done")
     assert events[0] == {"event": "phase_started", "phase": 0}
     flows = {(event["kind"], event["from"], event["to"]): event for event in events if event["event"] == "flow"}
@@ -121,7 +121,7 @@ def test_phases_run_on_command(agent, tmp_path):
     assert flows["udp", "h0_0", "h1_0"]["lost_packets"] >= 0
     (file,) = [event for event in events if event["event"] == "file"]
     assert (file["bytes"], file["intact"], len(file["sha256_sent"])) == (FILE_BYTES, True, 64)
-    agent.tell({"command": "phase", "index": 1, "duration_ms": 1})
+    agent.tell({"command": "phase", "index": 1, "duration_ms": 1, "patience_ms": 30_000})
     assert [event["event"] for event in agent.hear_until("phase_done")] == ["phase_started", "phase_done"]
     agent.tell({"command": "quit"})
     assert agent.process.wait() == 0
@@ -159,11 +159,29 @@ def test_hosts_have_the_scenarios_addresses_and_plain_packets(agent):
 
 def test_flows_over_the_run_start_in_their_time_and_are_waited_for_after_the_last_phase(mixed_agent):
     mixed_agent.bridge(mixed_agent.hear()["ports"])
-    mixed_agent.tell({"command": "phase", "index": 0, "duration_ms": 300, "run_ms": 600, "flows_by_engine": [0, 1]})
+    mixed_agent.tell(
+        {
+            "command": "phase",
+            "index": 0,
+            "duration_ms": 300,
+            "patience_ms": 30_000,
+            "run_ms": 600,
+            "flows_by_engine": [0, 1],
+        }
+    )
     assert [event["event"] for event in mixed_agent.hear_until("phase_done")] == ["phase_started", "phase_done"], (
         "it lasts no longer"
     )
-    mixed_agent.tell({"command": "phase", "index": 1, "duration_ms": 300, "run_ms": 600, "flows_by_engine": [0, 1]})
+    mixed_agent.tell(
+        {
+            "command": "phase",
+            "index": 1,
+            "duration_ms": 300,
+            "patience_ms": 30_000,
+            "run_ms": 600,
+            "flows_by_engine": [0, 1],
+        }
+    )
     events = mixed_agent.hear_until("phase_done")
     assert events[0] == {"event": "phase_started", "phase": 1}
     flows = sorted(events[1:-1], key=lambda flow: flow["from"])
@@ -182,7 +200,16 @@ def test_hosts_of_routers_have_packets_of_the_routers(mixed_agent):
 
 def test_the_end_of_the_input_ends_flows_over_the_run(mixed_agent):
     mixed_agent.bridge(mixed_agent.hear()["ports"])
-    mixed_agent.tell({"command": "phase", "index": 0, "duration_ms": 1, "run_ms": 60_000, "flows_by_engine": [0, 1]})
+    mixed_agent.tell(
+        {
+            "command": "phase",
+            "index": 0,
+            "duration_ms": 1,
+            "patience_ms": 30_000,
+            "run_ms": 60_000,
+            "flows_by_engine": [0, 1],
+        }
+    )
     mixed_agent.hear_until("phase_done")
     mixed_agent.process.stdin.close()
     assert mixed_agent.process.wait() == 0
@@ -190,9 +217,9 @@ def test_the_end_of_the_input_ends_flows_over_the_run(mixed_agent):
 
 def test_a_flow_that_fails_is_told_and_the_agent_lives(agent):
     agent.hear()  # without a bridge no host reaches another
-    agent.tell({"command": "phase", "index": 0, "duration_ms": 10})
+    agent.tell({"command": "phase", "index": 0, "duration_ms": 10, "patience_ms": 30_000})
     assert agent.hear()["event"] == "phase_started"
-    agent.tell({"command": "phase", "index": 1, "duration_ms": 10})
+    agent.tell({"command": "phase", "index": 1, "duration_ms": 10, "patience_ms": 30_000})
     assert "still running" in agent.hear()["message"]
     events = agent.hear_until("phase_done")
     errors = [event for event in events if event["event"] == "error"]
@@ -206,10 +233,17 @@ def test_a_flow_that_fails_is_told_and_the_agent_lives(agent):
 
 def test_the_end_of_the_input_ends_a_phase(agent):
     agent.bridge(agent.hear()["ports"])
-    agent.tell({"command": "phase", "index": 0, "duration_ms": 60_000})
+    agent.tell({"command": "phase", "index": 0, "duration_ms": 60_000, "patience_ms": 30_000})
     assert agent.hear()["event"] == "phase_started"
     agent.process.stdin.close()
     assert agent.process.wait() == 0
+
+
+def test_a_phase_is_given_up_after_its_patience(agent):
+    agent.bridge(agent.hear()["ports"])
+    agent.tell({"command": "phase", "index": 0, "duration_ms": 60_000, "patience_ms": 1})
+    (error,) = [event for event in agent.hear_until("phase_done") if event["event"] == "error"]
+    assert error["message"].startswith("timed out after 0.001 s")
 
 
 def test_a_phase_that_is_given_up_names_the_flows_that_it_waits_for(scenario):
@@ -235,9 +269,13 @@ def test_a_phase_that_is_given_up_names_the_flows_that_it_waits_for(scenario):
         ('{"command": "phase", "index": 0}', "duration_ms"),
         ('{"command": "phase", "index": 0, "duration_ms": 1e3}', "duration_ms"),
         ('{"command": "phase", "index": 0, "duration_ms": 0}', "duration_ms: expected an integer from 1"),
-        ('{"command": "phase", "index": 0, "duration_ms": 1, "run_ms": 0}', "run_ms: expected an integer from 1"),
         (
-            '{"command": "phase", "index": 0, "duration_ms": 1, "flows_by_engine": [-1]}',
+            '{"command": "phase", "index": 0, "duration_ms": 1, "patience_ms": 1, "run_ms": 0}',
+            "run_ms: expected an integer from 1",
+        ),
+        ('{"command": "phase", "index": 0, "duration_ms": 1}', "patience_ms: expected an integer from 1"),
+        (
+            '{"command": "phase", "index": 0, "duration_ms": 1, "patience_ms": 1, "flows_by_engine": [-1]}',
             "flows_by_engine: expected a list",
         ),
     ],
@@ -314,7 +352,7 @@ def test_a_signal_while_it_ends_does_not_keep_the_agent_from_it(scenario, tmp_pa
 
 def test_a_host_that_vanishes_is_told_and_ends_its_agent(agent):
     agent.bridge(agent.hear()["ports"])
-    agent.tell({"command": "phase", "index": 0, "duration_ms": 60_000})
+    agent.tell({"command": "phase", "index": 0, "duration_ms": 60_000, "patience_ms": 30_000})
     assert agent.hear()["event"] == "phase_started"
     shells = subprocess.run(
         ["pgrep", "--full", "--parent", str(agent.process.pid), "mininet:h0_0"], check=True, capture_output=True

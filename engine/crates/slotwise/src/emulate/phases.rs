@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The phases of a scenario with hosts, one after the other, and the view of them.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -13,18 +13,45 @@ use crate::run::RunError;
 use crate::web::Watch;
 
 const NS_PER_MS: u64 = 1_000_000;
+/// The host agent gives up a phase that takes this many times its duration, and not less than the least time.
+const PATIENCE: u32 = 10;
+const LEAST_PATIENCE: Duration = Duration::from_secs(30);
+/// Time for the agent to report a phase that it gave up.
+const REPORT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Time after which the host agent gives up a phase.
+fn patience(duration_ms: u64) -> Duration {
+    Duration::from_millis(duration_ms)
+        .saturating_mul(PATIENCE)
+        .max(LEAST_PATIENCE)
+}
+
+/// Error for a phase sent to the host agent at `sent` whose end it has not reported in time by `now`.
+fn overdue(phase: &str, duration_ms: u64, sent: Instant, now: Instant) -> Result<(), String> {
+    let patience = patience(duration_ms) + REPORT_PATIENCE;
+    match now.saturating_duration_since(sent) > patience {
+        false => Ok(()),
+        true => Err(format!(
+            "hosts: no answer in time: phase '{phase}' of {:.1} s not over after {} s",
+            duration_ms as f64 / 1e3,
+            patience.as_secs()
+        )),
+    }
+}
 
 impl Emulation<'_> {
     pub(super) fn run_phases(&mut self, running: &mut Running) -> Result<(), RunError> {
         let mut view = LiveView::new();
         let mut progress = Progress::new(&self.network.scenario);
         let mut next_view = Instant::now() + VIEW_PERIOD;
-        for (index, (_, duration_ms)) in self.network.phases().into_iter().enumerate() {
+        for (index, (name, duration_ms)) in self.network.phases().into_iter().enumerate() {
+            let sent = Instant::now();
             if let Some(hosts) = &mut running.hosts {
                 hosts.send(&json!({
                     "command": "phase",
                     "index": index,
                     "duration_ms": duration_ms,
+                    "patience_ms": patience(duration_ms).as_millis() as u64,
                     "by_engine": self.network.entries_by_engine(index),
                     "run_ms": self.network.scenario.duration_ms(),
                     "flows_by_engine": self.network.flows_by_engine(),
@@ -56,6 +83,7 @@ impl Emulation<'_> {
                 if over {
                     break;
                 }
+                overdue(&name, duration_ms, sent, Instant::now())?;
             }
         }
         Ok(())
@@ -117,6 +145,25 @@ fn schedule_ns(planned_ns: &[u64], started_ns: &[u64], now_ns: u64) -> (u64, u64
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_agent_that_does_not_answer_has_a_bound_by_the_phase() {
+        let sent = Instant::now();
+        let after = |s| sent + Duration::from_secs(s);
+        assert_eq!(patience(1), Duration::from_secs(30));
+        assert_eq!(
+            overdue("short", 1, sent, after(40)),
+            Ok(()),
+            "the agent itself gives up"
+        );
+        assert_eq!(
+            overdue("short", 1, sent, after(41)).unwrap_err(),
+            "hosts: no answer in time: phase 'short' of 0.0 s not over after 40 s"
+        );
+        assert_eq!(overdue("long", 60_000, sent, after(610)), Ok(()));
+        assert!(overdue("long", 60_000, sent, after(611)).is_err());
+        assert!(overdue("endless", u64::MAX, sent, after(1 << 30)).is_ok());
+    }
 
     #[test]
     fn a_run_never_lasts_longer_than_it_is_said_to() {

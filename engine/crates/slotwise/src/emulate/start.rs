@@ -209,13 +209,14 @@ impl Emulation<'_> {
     pub(super) fn await_event(&mut self, who: &str, wanted: &str) -> Result<Value, RunError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let heard = match self.heard.recv_timeout(VIEW_PERIOD) {
-                Ok(heard) => heard,
-                Err(_) if Instant::now() < deadline => {
-                    self.check_switches()?;
-                    continue;
-                }
-                Err(_) => return Err(format!("{who}: not ready after {} s", PATIENCE.as_secs()).into()),
+            let heard = self.heard.recv_timeout(VIEW_PERIOD);
+            // Others may send events all the time.
+            if Instant::now() >= deadline {
+                return Err(format!("{who}: not ready after {} s", PATIENCE.as_secs()).into());
+            }
+            let Ok(heard) = heard else {
+                self.check_switches()?;
+                continue;
             };
             let event = match (heard, who) {
                 (Heard::Signal, _) => return Err("interrupted".into()),
