@@ -24,6 +24,27 @@ impl FaultReport {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
+
+    /// Notes of faults without recovery and of kinds without faults; the run began at `start_ns`.
+    pub fn notes(&self, start_ns: u64) -> Vec<String> {
+        let lasting = |kind: &FaultSummary| {
+            let mut rows = self.rows.iter().filter(|row| row.kind == kind.kind);
+            let first = rows.find(|row| row.recovery_ns.is_none())?;
+            let at_s = first.start_ns.saturating_sub(start_ns) as f64 / 1e9;
+            let (count, injected) = (kind.not_recovered, kind.injected);
+            let what = fault_text(first.kind, (first.edge, first.core), &first.routers);
+            Some(format!(
+                "faults: {}: {count} of {injected} without recovery by the end of the run (first: {what}, {at_s:.3} s)",
+                kind.kind
+            ))
+        };
+        let lasting = self.kinds.iter().filter_map(lasting);
+        let absent = self
+            .absent
+            .iter()
+            .map(|kind| format!("faults: {kind}: none injected before the end of the run"));
+        lasting.chain(absent).collect()
+    }
 }
 
 /// Faults of one kind. Times are from a fault's end until the network was well again; null if it never was.
@@ -240,6 +261,44 @@ mod tests {
         let downs = summary("core-down", &rows);
         assert_eq!((downs.not_recovered, downs.p50_ns, downs.max_ns), (1, None, None));
         assert_eq!(downs.fairness, None, "nothing was measured");
+    }
+
+    #[test]
+    fn faults_without_recovery_and_kinds_without_faults_are_noted() {
+        let row = |kind, start_ns, recovery_ns| FaultRow {
+            kind,
+            edge: Some(2),
+            core: Some(0),
+            routers: Vec::new(),
+            start_ns,
+            end_ns: start_ns,
+            step_ns: 0,
+            in_turn: false,
+            messages: 0,
+            recovery_ns,
+            fairness: None,
+        };
+        const S: u64 = 1_000_000_000;
+        let rows = vec![
+            row("core-down", 2 * S, Some(5)),
+            row("link-cut", 3 * S, Some(5)),
+            row("link-cut", 4 * S, None),
+            row("link-cut", 5 * S, None),
+        ];
+        let kinds = ["core-down", "link-cut"].map(|kind| summary(kind, &rows));
+        let report = FaultReport {
+            kinds: kinds.into(),
+            rows,
+            absent: vec!["edge-restart"],
+        };
+        assert_eq!(
+            report.notes(S),
+            [
+                "faults: link-cut: 2 of 3 without recovery by the end of the run (first: link-cut at edge 2 and core 0, 3.000 s)",
+                "faults: edge-restart: none injected before the end of the run"
+            ]
+        );
+        assert_eq!(FaultReport::default().notes(0), [""; 0]);
     }
 
     #[test]

@@ -169,6 +169,8 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
     }
     notes.extend(uncounted(fabric));
     notes.extend(scenario.notes(&[]).iter().map(ToString::to_string));
+    let faults = fault_report(fabric, &scenario.faults, &after_faults);
+    notes.extend(faults.notes(phases.first().map_or(0, |phase| phase.start_ns)));
     let hot_pairs = hot_pairs(scenario, &series, &phases);
     let phases: Vec<PhaseReport> = scenario
         .phases
@@ -218,7 +220,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         hot_pairs,
         controller,
         controller_restarts,
-        faults: fault_report(fabric, &scenario.faults, &after_faults),
+        faults,
         drops: drops(fabric),
         series,
         about: about(scenario, recording),
