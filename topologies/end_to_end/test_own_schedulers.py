@@ -36,6 +36,25 @@ def simulate(place, name: str, source: dict) -> dict:
     return json.loads(report.read_text())
 
 
+def test_failures_of_a_killed_controller_count(tmp_path):
+    scenario = yaml.safe_load((ROOT / "topologies" / "star4.yaml").read_text())
+    command = [sys.executable, "-c", "import sys; sys.exit('no such scheduler')"]
+    scenario["schedulers"] = {"broken": {"command": command}}
+    scenario["controller"]["scheduler"] = "broken"
+    scenario["scheduler_changes"] = [{"at_ms": 100, "scheduler": "fair"}]
+    scenario["faults"] = [{"kind": "controller-restart", "every_ms": 300, "for_ms": 40}]
+    file, report = tmp_path / "broken.yaml", tmp_path / "report.json"
+    scenario["phases"] = [{**scenario["phases"][0], "duration_ms": 1000}]
+    file.write_text(yaml.safe_dump(scenario, sort_keys=False))
+    done = slotwise("simulate", file, "--report", report)
+    assert done.returncode == 1, done.stdout + done.stderr
+    report = json.loads(report.read_text())
+    assert any(row["kind"] == "controller-restart" for row in report["faults"]["rows"])
+    assert "failed_schedulers" not in report["controller"], "the last process never called it"
+    (failure,) = report["verdict"]["failures"]
+    assert failure.startswith("scheduler 'broken': no schedule in any of its "), failure
+
+
 def what_happened(report: dict) -> dict:
     return {key: report[key] for key in ("phases", "series", "controller", "invariants")}
 

@@ -12,6 +12,7 @@ import select
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -443,6 +444,8 @@ def test_traffic_outlives_its_controller(tmp_path):
         assert run.finish() == 0, run.output
     report = load_report(path)
     assert report["controller_restarts"] == 1
+    (note,) = [note for note in report["verdict"]["notes"] if note.startswith("controller: exited at ")]
+    assert re.fullmatch(r"controller: exited at \d+\.\d s; statistics known up to \d+\.\d s", note)
     assert [report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate")] == [0, 0, 0, 0]
     # The second controller has taken over: it learned what was in force and committed schedules of its own.
     assert report["controller"]["commits"]["completed"] > 0
@@ -460,6 +463,39 @@ def test_a_controller_that_does_not_answer_at_the_end_fails_an_emulation(tmp_pat
     verdict = load_report(path)["verdict"]
     assert "controller: statistics: no response in time" in verdict["failures"]
     assert "controller: killed: did not exit in time" in verdict["notes"]
+    assert any(re.fullmatch(r"controller: no answer for \d+\.\d s at .*", note) for note in verdict["notes"])
+
+
+@pytest.mark.nightly
+def test_a_controller_that_stands_still_for_a_while_is_noted(tmp_path):
+    path = tmp_path / "report.json"
+    with Emulation("--duration", "10", "--report", path) as run:
+        run.read_until("1/2 uniform")
+        (controller,) = [pid for pid in below(run.inside()) if command_name(pid) == "java"]
+        os.kill(controller, signal.SIGSTOP)
+        time.sleep(3)
+        os.kill(controller, signal.SIGCONT)
+        assert run.finish() == 0, run.output
+    (note,) = [note for note in load_report(path)["verdict"]["notes"] if "no answer" in note]
+    assert float(re.fullmatch(r"controller: no answer for (\S+) s at \S+ s \(longest wait\)", note)[1]) > 1
+
+
+@pytest.mark.nightly
+def test_a_host_agent_that_hangs_fails_the_run_in_a_bounded_time(tmp_path):
+    path = tmp_path / "report.json"
+    with Emulation("--duration", "2", "--report", path) as run:
+        run.read_until("1/2 uniform")
+        (agent,) = [pid for pid in below(run.inside()) if "slotwise.hosts" in command_line(pid)]
+        os.kill(agent, signal.SIGSTOP)
+        descendants = run.descendants()
+        assert run.finish() == 1, run.output
+    assert_nothing_is_left(descendants)
+    verdict = load_report(path)["verdict"]
+    assert any(
+        re.fullmatch(r"hosts: no answer in time: phase 'uniform' .* after 40 s", failure)
+        for failure in verdict["failures"]
+    )
+    assert "hosts: killed: did not exit in time" in verdict["notes"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -43,6 +43,7 @@ use crate::news::Newsroom;
 use crate::notes::say;
 use crate::parts::PeriodNow;
 use crate::port_news::{PortBoard, PortNews};
+use crate::processes::{Earlier, Poll};
 use crate::python::{self, PYTHON};
 use crate::realtime::{Access, Realtime};
 use crate::report::Moment;
@@ -118,6 +119,8 @@ enum Heard {
     Page(FibreCommand),
     Port(PortNews),
     Called(Called),
+    /// Answer to a periodic request for the statistics of the controller process with this number.
+    Polled(u64, Result<Value, ControllerError>),
     Signal,
 }
 
@@ -225,6 +228,8 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         failures: Vec::new(),
         notes: shared.into_iter().collect(),
         restarts: 0,
+        earlier: Earlier::default(),
+        poll: Poll::default(),
         interrupted: false,
         view,
         neighbours: None,
@@ -302,6 +307,9 @@ struct Emulation<'a> {
     failures: Vec<String>,
     notes: Vec<String>,
     restarts: u32,
+    /// Controller processes that exited, and requests to the current one.
+    earlier: Earlier,
+    poll: Poll,
     interrupted: bool,
     /// The machine's processes, for the first look at them.
     view: Option<File>,

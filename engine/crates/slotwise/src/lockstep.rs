@@ -27,6 +27,7 @@ use crate::controller::{self, Addresses, Clock, ControllerPlan};
 use crate::devices;
 use crate::home::Home;
 use crate::interrupts::Interrupts;
+use crate::processes::Earlier;
 use crate::rest::{PATIENCE_OF_VIRTUAL_TIME, Rest};
 use crate::run::RunError;
 use crate::run_directory::RunDirectory;
@@ -287,6 +288,8 @@ pub struct Session {
     is_out: bool,
     home: Home,
     plan: ControllerPlan,
+    /// Controller processes that faults have killed.
+    earlier: Earlier,
     /// Times of choices count from here.
     start_ns: u64,
     interrupts: Interrupts,
@@ -397,6 +400,7 @@ impl Session {
             process,
             home: home.clone(),
             plan,
+            earlier: Earlier::default(),
             start_ns,
             interrupts: interrupts.clone(),
             _server: server,
@@ -489,14 +493,34 @@ impl Session {
     /// An outage begins or ends.
     fn outage_turns(&mut self, outage: Outage) -> Result<(), RunError> {
         if self.is_out {
+            self.read_before_kill()?;
             self.restart_controller()?;
             self.outages.pop_front();
         } else {
+            if !outage.in_turn {
+                // A request over REST that is not finished would delay all others.
+                self.answer()?;
+                self.read_before_kill()?;
+            }
             self.lockstep.detach(outage.in_turn);
-            // Killed in its next turn, it is kept until then.
+            // One killed in its next turn stays until the outage ends.
             self.child.take_if(|_| !outage.in_turn);
         }
         self.is_out = !self.is_out;
+        Ok(())
+    }
+
+    /// Reads the statistics of a process that is to be killed, unless it has been killed already. Statistics that cannot be read are
+    /// noted; an error is an interrupt.
+    fn read_before_kill(&mut self) -> Result<(), RunError> {
+        if self.child.is_none() {
+            return Ok(());
+        }
+        self.listen();
+        let resource = self.plan.statistics;
+        let statistics = self.ask(move |rest| rest.statistics(resource))?;
+        let statistics = statistics.map_err(|error| error.to_string());
+        self.earlier.add(self.fabric.now(), statistics);
         Ok(())
     }
 
@@ -519,16 +543,22 @@ impl Session {
         run.map_err(cause)
     }
 
-    /// Reads what the controller has to say of itself; `None` if a fault has it killed just now.
+    /// Reads the controller's statistics; `None` if a fault has it killed just now: they are with those of earlier processes.
     ///
     /// # Errors
     /// When it does not answer, or the run is interrupted meanwhile.
-    pub fn statistics(&self) -> Result<Option<Value>, RunError> {
+    pub fn statistics(&mut self) -> Result<Option<Value>, RunError> {
         if self.is_out {
+            self.read_before_kill()?;
             return Ok(None);
         }
         let resource = self.plan.statistics;
         Ok(Some(self.ask(move |rest| rest.statistics(resource))??))
+    }
+
+    /// Takes the controller processes killed by faults.
+    pub fn take_earlier(&mut self) -> Earlier {
+        std::mem::take(&mut self.earlier)
     }
 
     /// Writes down what has happened to a star.

@@ -20,6 +20,7 @@ use crate::interrupts::Interrupts;
 use crate::lockstep::{RunPlan, Session, wrong_bytes};
 use crate::measured::Recorders;
 use crate::run::RunError;
+use crate::schedulers::unscheduled;
 use crate::simulate::strange_bytes;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -85,13 +86,18 @@ impl Networks {
             recorders.run_until(&mut session, at_ns)?;
             progress((at_ns - scenario.epoch_ns()) / NS_PER_MS);
         }
+        let last = session.statistics()?;
+        let earlier = session.take_earlier();
+        let unscheduled = unscheduled(earlier.statistics().chain(&last));
         // A controller that had to be killed had said all by then.
         let (fabric, _) = session.stop();
         let strange = recorders.routed.as_ref().and_then(strange_bytes);
         let mut failures = violations(&fabric)
             .into_iter()
             .chain(wrong_bytes(&fabric))
-            .chain(strange);
+            .chain(strange)
+            .chain(unscheduled.failures)
+            .chain(earlier.notes);
         match failures.next() {
             Some(failure) => Err(failure.into()),
             None => Ok(recorders.finish()),

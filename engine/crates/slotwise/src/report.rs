@@ -74,8 +74,11 @@ pub struct Report {
     pub shares: Vec<PairShare>,
     /// How fast the schedule followed each edge pair that asked for most of the capacity.
     pub hot_pairs: Vec<HotPair>,
-    /// The controller's statistics resource, as it answered at the end.
+    /// Statistics resource of the controller process at the end, or as it was last known.
     pub controller: Value,
+    /// Path changes of controller processes before it, for the summary.
+    #[serde(skip)]
+    pub earlier_reroutes: u64,
     /// Times the controller ended by itself and was started again.
     pub controller_restarts: u32,
     /// Faults on purpose, if there were any.

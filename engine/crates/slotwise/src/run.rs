@@ -19,10 +19,12 @@ use crate::faults::fault_report;
 use crate::lateness::{Beat, Lateness};
 use crate::parts;
 use crate::per_star::{per_star, voqs_between};
+use crate::processes::Earlier;
 use crate::report::{
     DropCount, FirstLight, FrameShape, Invariants, Moment, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
     SwitchAnswers, Synchronization, Verdict, Versions, is_of_run,
 };
+use crate::schedulers::unscheduled;
 use crate::stream::NetworkShape;
 use crate::tunnels::Tunnel;
 use crate::unfinished::unfinished;
@@ -64,8 +66,10 @@ pub struct Gathered {
     pub choices: Choices,
     /// Digests of the programs that it gave the switches.
     pub programs: BTreeMap<&'static str, String>,
-    /// The controller's statistics.
+    /// Statistics of the controller process at the end.
     pub controller: Value,
+    /// Statistics of the controller processes before it, and notes of those that are unknown.
+    pub earlier: Earlier,
     /// Times that it was started again.
     pub controller_restarts: u32,
     /// How fair a ring was after faults.
@@ -76,26 +80,12 @@ pub struct Gathered {
     pub notes: Vec<String>,
 }
 
-/// Returns how often schedulers failed, by the controller's statistics; `None` if they never did. An error if one of them never gave a
-/// schedule.
-fn unscheduled(controller: &Value) -> Result<Option<String>, String> {
-    let Some(failures) = controller["scheduler_failures"].as_u64().filter(|&count| count > 0) else {
-        return Ok(None);
-    };
-    let failed = controller["failed_schedulers"].as_array().into_iter().flatten();
-    let mut useless = failed.filter(|scheduler| scheduler["failures"] == scheduler["frames"]);
-    if let Some(scheduler) = useless.next() {
-        let name = scheduler["name"].as_str().unwrap_or_default();
-        let reason = scheduler["last_failure"].as_str().unwrap_or_default();
-        return Err(format!(
-            "scheduler '{name}': no schedule in any of its {} frames: {reason}",
-            scheduler["frames"]
-        ));
+/// Removes from a controller's statistics the frames of schedulers that never failed, which only the verdict needs.
+fn for_report(mut statistics: Value) -> Value {
+    if let Some(fields) = statistics.as_object_mut() {
+        fields.remove("schedulers");
     }
-    let frames = controller["frames_scheduled"].as_u64().unwrap_or_default();
-    Ok(Some(format!(
-        "scheduler: no schedule in {failures} of {frames} frames, the last one stayed active; see the controller's log"
-    )))
+    statistics
 }
 
 /// Names switches of which it is not known what their programs dropped.
@@ -124,6 +114,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         choices,
         programs,
         controller,
+        mut earlier,
         controller_restarts,
         after_faults,
         mut failures,
@@ -163,10 +154,10 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
             .flat_map(|lateness| &lateness.tunnels)
             .filter_map(Tunnel::note),
     );
-    match unscheduled(&controller) {
-        Ok(note) => notes.extend(note),
-        Err(failure) => failures.push(failure),
-    }
+    let unscheduled = unscheduled(earlier.statistics().chain([&controller]));
+    failures.extend(unscheduled.failures);
+    notes.extend(unscheduled.notes);
+    notes.extend(std::mem::take(&mut earlier.notes));
     notes.extend(uncounted(fabric));
     notes.extend(scenario.notes(&[]).iter().map(ToString::to_string));
     let faults = fault_report(fabric, &scenario.faults, &after_faults);
@@ -218,7 +209,11 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
             .as_ref()
             .map_or_else(Vec::new, |_| shares::of(&recording.fairness)),
         hot_pairs,
-        controller,
+        controller: for_report(controller),
+        earlier_reroutes: earlier
+            .statistics()
+            .filter_map(|statistics| statistics["reroutes"].as_u64())
+            .sum(),
         controller_restarts,
         faults,
         drops: drops(fabric),
@@ -434,8 +429,6 @@ fn is_between(flow: &Value, from: u16, to: u16) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::network::Network;
 
@@ -445,26 +438,5 @@ mod tests {
         assert!(of(include_bytes!("../../../../topologies/star4.yaml")));
         assert!(of(include_bytes!("../../../../topologies/mixed.yaml")));
         assert!(!of(include_bytes!("../../../../topologies/ring8.yaml")));
-    }
-
-    #[test]
-    fn frames_without_a_schedule_are_told_of() {
-        let of = |failures: u64| unscheduled(&json!({"frames_scheduled": 17, "scheduler_failures": failures}));
-        assert_eq!(
-            unscheduled(&Value::Null),
-            Ok(None),
-            "the controller was somebody else's"
-        );
-        assert_eq!(of(0), Ok(None));
-        let told = of(16).unwrap().unwrap();
-        assert!(told.starts_with("scheduler: no schedule in 16 of 17 frames"), "{told}");
-        let one_of_two = json!({"frames_scheduled": 17, "scheduler_failures": 9, "failed_schedulers": [
-            {"name": "late", "frames": 9, "failures": 2, "last_failure": "too late"},
-            {"name": "mine", "frames": 7, "failures": 7, "last_failure": "no class"},
-        ]});
-        assert_eq!(
-            unscheduled(&one_of_two).unwrap_err(),
-            "scheduler 'mine': no schedule in any of its 7 frames: no class"
-        );
     }
 }

@@ -29,6 +29,7 @@ use crate::news::Newsroom;
 use crate::notes::say;
 use crate::outputs;
 use crate::parts::{self, PeriodNow};
+use crate::processes::Earlier;
 use crate::progress::Progress;
 use crate::report::{Moment, Report};
 use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, drops, first_light, invariants, report};
@@ -146,8 +147,10 @@ type Programs = BTreeMap<&'static str, String>;
 struct Ended {
     fabric: Fabric,
     choices: Choices,
-    /// The controller's statistics.
+    /// Statistics of the controller process at the end.
     controller: Value,
+    /// Statistics of the processes before it.
+    earlier: Earlier,
     failures: Vec<String>,
     notes: Vec<String>,
 }
@@ -162,11 +165,13 @@ fn conclude(run: &RunArgs, mut session: Session, ended: Result<bool, RunError>) 
         failures.extend((!is_whole).then(|| "interrupted".to_owned()));
         session.statistics()
     });
+    let mut earlier = session.take_earlier();
     let (controller, fabric) = match statistics {
         Ok(statistics) => {
-            if statistics.is_none() {
-                notes.push("controller: down at the end of the run because of a fault: no statistics".to_owned());
-            }
+            let statistics = statistics.or_else(|| {
+                notes.push("controller: down at the end of the run because of a fault".to_owned());
+                earlier.take_last()
+            });
             let (fabric, not_ended) = session.stop();
             notes.extend(not_ended);
             (statistics.map_or(Value::Null, deterministic), fabric)
@@ -181,6 +186,7 @@ fn conclude(run: &RunArgs, mut session: Session, ended: Result<bool, RunError>) 
         fabric,
         choices,
         controller,
+        earlier,
         failures,
         notes,
     }
@@ -224,6 +230,7 @@ fn run_network(
         fabric,
         choices,
         controller,
+        earlier,
         mut failures,
         notes,
     } = conclude(&args.run, session, ended);
@@ -253,6 +260,7 @@ fn run_network(
         choices,
         programs,
         controller,
+        earlier,
         controller_restarts: 0,
         after_faults,
         failures,

@@ -235,7 +235,8 @@ impl Report {
                 format!("p50 {p50:.0} us, p99 {:.0} us, max {max:.0} us per frame", p99 / 1e3),
             );
         }
-        if let Some(count) = self.controller["reroutes"].as_u64().filter(|count| *count > 0) {
+        let reroutes = self.earlier_reroutes + self.controller["reroutes"].as_u64().unwrap_or_default();
+        if let Some(count) = Some(reroutes).filter(|count| *count > 0) {
             text += &line("rerouting", format!("{count} path changes"));
         }
         let start_ns = self.phases.first().map_or(0, |phase| phase.start_ns);

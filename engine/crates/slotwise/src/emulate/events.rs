@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 use std::sync::mpsc::RecvTimeoutError;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -21,6 +22,7 @@ const MAX_RESTARTS: u32 = 5;
 impl Emulation<'_> {
     /// Handles what is heard until `patience` is over. True when the running phase has ended.
     pub(super) fn listen(&mut self, running: &mut Running, patience: Duration) -> Result<bool, RunError> {
+        self.poll_controller(running.fabric.now_ns())?;
         let until_choice = self.tell_choices(running);
         let heard = self
             .heard
@@ -69,6 +71,11 @@ impl Emulation<'_> {
                 self.called(running.fabric.now_ns(), called);
                 Ok(false)
             }
+            Ok(Heard::Polled(process, answer)) => {
+                let now = (Instant::now(), running.fabric.now_ns());
+                self.poll.answered(process, now, answer);
+                Ok(false)
+            }
             Ok(Heard::Controller(ChildEvent::Line(event))) => {
                 self.controller_event(running.fabric.now_ns(), &event)?;
                 Ok(false)
@@ -83,6 +90,21 @@ impl Emulation<'_> {
             Ok(Heard::Hosts(ChildEvent::Line(event))) => Ok(self.host_event(running, &event)),
             Ok(Heard::Hosts(ChildEvent::Closed)) => Err("hosts: agent ended".into()),
         }
+    }
+
+    /// Requests the controller's statistics if that is due, on a separate thread.
+    fn poll_controller(&mut self, now_ns: u64) -> Result<(), RunError> {
+        let (Some(rest), Some(plan)) = (self.calls.rest(), &self.controller_plan) else {
+            return Ok(());
+        };
+        let Some(process) = self.poll.due(Instant::now(), now_ns) else {
+            return Ok(());
+        };
+        let (rest, resource, sender) = (rest.clone(), plan.statistics, self.sender.clone());
+        // The receiver is gone if the run has ended.
+        let ask = move || drop(sender.send(Heard::Polled(process, rest.statistics(resource))));
+        thread::Builder::new().name("statistics".into()).spawn(ask)?;
+        Ok(())
     }
 
     /// Tells the controller which scheduler or capacity is due; gives the time until the next one is. That of one that has not been
@@ -160,13 +182,15 @@ impl Emulation<'_> {
     /// The controller has ended although nobody asked it to: traffic goes on with the last schedule, and a new one takes over.
     fn restart_controller(&mut self, running: &mut Running) -> Result<(), RunError> {
         self.restarts += 1;
+        let (statistics, known) = self.poll.gone();
+        self.earlier.exited(statistics);
+        self.notes.push(format!(
+            "controller: exited at {:.1} s; {known}",
+            running.fabric.now_ns() as f64 / 1e9
+        ));
         if self.restarts > MAX_RESTARTS {
             return Err(format!("controller: exited {} times", self.restarts).into());
         }
-        self.notes.push(format!(
-            "controller: exited at {:.1} s: restarted",
-            running.fabric.now_ns() as f64 / 1e9
-        ));
         self.calls.reach(None);
         self.untold = None;
         running.controller = Some(self.spawn_controller()?);
@@ -182,6 +206,7 @@ impl Emulation<'_> {
         if event["event"] == "ready" {
             self.calls
                 .reach(Some(Rest::new(event, self.directory, PATIENCE_OF_LIVE_RUNS)?));
+            self.poll.ready(Instant::now());
             for news in self.ports.dark() {
                 self.calls.call(Call::Light(news));
             }

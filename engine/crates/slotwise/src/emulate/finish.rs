@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The end of a run: everything stops in order, and what it did becomes a report.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use slotwise_netio::CpuPlan;
@@ -51,10 +51,22 @@ impl Emulation<'_> {
         self.notes
             .extend(self.choices.overdue(now_ns.saturating_sub(running.start_ns())));
         self.failures.extend(self.untold.take().map(|error| error.to_string()));
-        let statistics = self.statistics().unwrap_or_else(|failure| {
-            self.failures.push(failure);
-            Value::Null
-        });
+        let process = self.poll.ask(Instant::now(), now_ns);
+        let statistics = match self.statistics() {
+            Ok(statistics) => {
+                let now = (Instant::now(), now_ns);
+                self.poll.answered(process, now, Ok(statistics.clone()));
+                statistics
+            }
+            Err(failure) => {
+                self.failures.push(failure);
+                self.poll.waited(Instant::now());
+                let (statistics, known) = self.poll.gone();
+                self.notes.push(format!("controller: {known}"));
+                statistics.unwrap_or(Value::Null)
+            }
+        };
+        self.notes.extend(self.poll.note());
         let tunnels = std::mem::take(&mut self.tunnels).finish();
         let seen = self.neighbours.as_ref().map(Neighbours::since);
         let hosts = running.hosts.as_mut().map(|hosts| hosts.finish(STOP_PATIENCE));
@@ -140,6 +152,7 @@ impl Emulation<'_> {
             choices: std::mem::take(&mut self.choices),
             programs: std::mem::take(&mut self.programs),
             controller: statistics,
+            earlier: std::mem::take(&mut self.earlier),
             controller_restarts: self.restarts,
             after_faults: Vec::new(),
             failures: std::mem::take(&mut self.failures),

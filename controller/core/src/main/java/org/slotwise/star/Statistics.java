@@ -14,6 +14,7 @@ public final class Statistics {
     private final Map<RequestRefusal, Long> refusals;
     private final Map<Duration, Summary> durations;
     private final Map<String, Failures> failures;
+    private final Map<String, Long> schedulerFrames;
 
     /** Things that are counted. */
     public enum Counter {
@@ -95,15 +96,17 @@ public final class Statistics {
         }
     }
 
-    /** A scheduler that failed: how often, in how many frames, and why the last time. Immutable. */
+    /** A scheduler that failed: how often, in how many frames, and why the first and the last time. Immutable. */
     public static final class Failures {
         private final long frames;
         private final long count;
+        private final String first;
         private final String last;
 
-        private Failures(long frames, long count, String last) {
+        private Failures(long frames, long count, String first, String last) {
             this.frames = frames;
             this.count = count;
+            this.first = first;
             this.last = last;
         }
 
@@ -115,6 +118,11 @@ public final class Statistics {
         /** Frames for which it gave none. */
         public long count() {
             return count;
+        }
+
+        /** Reason of the first failure, one line: later ones may only be its consequences. */
+        public String first() {
+            return first;
         }
 
         /** Reason of the last failure, one line. */
@@ -129,8 +137,9 @@ public final class Statistics {
         this.durations = new EnumMap<>(Duration.class);
         recorder.durations.forEach((duration, histogram) -> durations.put(duration, new Summary(histogram)));
         this.failures = new TreeMap<>();
-        recorder.lastFailures.forEach((scheduler, last) ->
-                failures.put(scheduler, new Failures(recorder.scheduled.get(scheduler), recorder.failed.get(scheduler), last)));
+        recorder.lastFailures.forEach((scheduler, last) -> failures.put(scheduler, new Failures(
+                recorder.scheduled.get(scheduler), recorder.failed.get(scheduler), recorder.firstFailures.get(scheduler), last)));
+        this.schedulerFrames = Collections.unmodifiableMap(new TreeMap<>(recorder.scheduled));
     }
 
     /** Collects. */
@@ -138,9 +147,10 @@ public final class Statistics {
         private final Map<Counter, Long> counters = new EnumMap<>(Counter.class);
         private final Map<RequestRefusal, Long> refusals = new EnumMap<>(RequestRefusal.class);
         private final Map<Duration, Histogram> durations = new EnumMap<>(Duration.class);
-        /** By scheduler: frames, those of them without a schedule, and why the last one. */
+        /** By scheduler: frames, those of them without a schedule, and why the first and the last one. */
         private final Map<String, Long> scheduled = new HashMap<>();
         private final Map<String, Long> failed = new HashMap<>();
+        private final Map<String, String> firstFailures = new HashMap<>();
         private final Map<String, String> lastFailures = new HashMap<>();
 
         Recorder() {
@@ -179,6 +189,7 @@ public final class Statistics {
         /** A scheduler that was asked gave none; returns how often that is so. */
         long failed(String scheduler, String reason) {
             count(Counter.SCHEDULER_FAILURES);
+            firstFailures.putIfAbsent(scheduler, reason);
             lastFailures.put(scheduler, reason);
             return failed.merge(scheduler, 1L, Long::sum);
         }
@@ -196,6 +207,11 @@ public final class Statistics {
     /** Schedulers that failed, by name. */
     public Map<String, Failures> schedulerFailures() {
         return Collections.unmodifiableMap(failures);
+    }
+
+    /** Frames of each scheduler called, by name, with or without failures. */
+    public Map<String, Long> schedulerFrames() {
+        return schedulerFrames;
     }
 
     /** Packets that were no acceptable request, or beacon to hand on, by reason. */

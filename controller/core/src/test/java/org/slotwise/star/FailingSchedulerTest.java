@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -110,6 +111,34 @@ class FailingSchedulerTest {
         assertEquals(first, failures.get("first").frames());
         assertEquals("one", failures.get("first").last());
         assertEquals(1, failures.get("second").count());
+    }
+
+    /** The first failure is the cause; later ones may be consequences. */
+    @Test
+    void theFirstFailureStaysBesideTheLast() throws InvalidSettingsException {
+        AtomicInteger asked = new AtomicInteger();
+        StarController controller = new StarController(star.network, broken(() -> (demand, current) -> {
+            throw new Scheduler.FailedException(asked.incrementAndGet() == 1 ? "no such module" : "has ended");
+        }), () -> 0);
+        star.attach(controller);
+        star.runFrames(12);
+        Statistics.Failures failures = controller.snapshot().statistics().schedulerFailures().get("broken");
+        assertEquals("no such module", failures.first());
+        assertEquals("has ended", failures.last());
+    }
+
+    @Test
+    void framesOfSchedulersThatNeverFailAreCountedToo() throws InvalidSettingsException {
+        StarController controller = new StarController(star.network, broken("broken", "always"), () -> 0);
+        star.attach(controller);
+        star.runFrames(12);
+        star.deliver(Networks.scheduler(Kinds.FAIR));
+        star.runFrames(5);
+        Statistics statistics = controller.snapshot().statistics();
+        assertEquals(Set.of("broken"), statistics.schedulerFailures().keySet());
+        assertEquals(List.of("broken", Kinds.FAIR.title()), List.copyOf(statistics.schedulerFrames().keySet()));
+        long frames = statistics.schedulerFrames().values().stream().mapToLong(Long::longValue).sum();
+        assertEquals(statistics.get(Counter.FRAMES_SCHEDULED), frames);
     }
 
     @Test

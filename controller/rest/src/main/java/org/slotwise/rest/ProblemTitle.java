@@ -4,7 +4,7 @@ package org.slotwise.rest;
 import java.util.Map;
 import javax.ws.rs.core.Response;
 
-/** Titles of problem documents: the names of statuses in RFC 9110, whoever refuses a request. */
+/** Titles of problem documents: the names of statuses in RFC 9110, for resources and server alike. */
 public final class ProblemTitle {
     /** Statuses that JAX-RS 2.1 does not know, or calls by an older name. */
     private static final Map<Integer, String> NAMES = Map.of(

@@ -273,8 +273,11 @@ public final class SnapshotCodec {
             node.put("scheduler_failures", statistics.get(Counter.SCHEDULER_FAILURES));
             ArrayNode failed = node.putArray("failed_schedulers");
             statistics.schedulerFailures().forEach((name, failures) -> failed.addObject().put("name", name)
-                    .put("frames", failures.frames()).put("failures", failures.count()).put("last_failure", failures.last()));
+                    .put("frames", failures.frames()).put("failures", failures.count())
+                    .put("first_failure", failures.first()).put("last_failure", failures.last()));
         }
+        ArrayNode schedulers = node.putArray("schedulers");
+        statistics.schedulerFrames().forEach((name, frames) -> schedulers.addObject().put("name", name).put("frames", frames));
         for (Statistics.Duration duration : Statistics.Duration.values()) {
             Statistics.Summary summary = statistics.get(duration);
             node.putObject(duration.name().toLowerCase(Locale.ROOT)).put("count", summary.count())
