@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rates, and the time that data takes at a rate: all transmission times are computed here.
+
+use crate::{Bytes, Duration};
+
+const NS_PER_S: u128 = 1_000_000_000;
+
+/// A rate of data, bit/s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// The rate of what never sends.
+    pub const ZERO: Rate = Rate(0);
+
+    /// Makes a rate of bits per second.
+    #[inline]
+    pub const fn from_bps(bps: u64) -> Rate {
+        Rate(bps)
+    }
+
+    /// Returns the bits per second.
+    #[inline]
+    pub const fn bps(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the time that data takes, rounded up; the rate is over 0. At most [`Duration::MAX`].
+    #[inline]
+    pub fn time(self, bytes: Bytes) -> Duration {
+        saturated((bytes.bits() * NS_PER_S).div_ceil(u128::from(self.0)))
+    }
+
+    /// Returns the time that data takes, rounded down; the rate is over 0. At most [`Duration::MAX`]. For times that are counted
+    /// from one moment on, so that rounding does not add up.
+    #[inline]
+    pub fn time_rounded_down(self, bytes: Bytes) -> Duration {
+        saturated(bytes.bits() * NS_PER_S / u128::from(self.0))
+    }
+
+    /// Returns the whole bytes that a duration has room for. At most [`Bytes::MAX`].
+    #[inline]
+    pub fn bytes_in(self, duration: Duration) -> Bytes {
+        let bytes = u128::from(self.0) * u128::from(duration.ns()) / (8 * NS_PER_S);
+        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+}
+
+fn saturated(ns: u128) -> Duration {
+    Duration::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+}
+
+impl std::fmt::Display for Rate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bit/s", self.0)
+    }
+}
+
+/// The time of a byte in 2^-16 ns, rounded down: the arithmetic of switch programs, which multiply and shift but do not divide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteTime(u64);
+
+impl ByteTime {
+    const SHIFT: u32 = 16;
+
+    /// Returns the time of a byte at a rate over 0.
+    pub const fn of(rate: Rate) -> ByteTime {
+        ByteTime((8_000_000_000 << ByteTime::SHIFT) / rate.0)
+    }
+
+    /// Returns the time that data takes, rounded down.
+    #[inline]
+    pub fn time(self, bytes: Bytes) -> Duration {
+        Duration::from_ns((u128::from(bytes.get()) * u128::from(self.0) >> ByteTime::SHIFT) as u64)
+    }
+
+    /// Returns the whole bytes that a duration has room for.
+    #[inline]
+    pub fn bytes_in(self, duration: Duration) -> Bytes {
+        Bytes::new(((u128::from(duration.ns()) << ByteTime::SHIFT) / u128::from(self.0)) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_time_is_rounded_up_to_whole_nanoseconds() {
+        let rate = Rate::from_bps(10_000_000_000);
+        assert_eq!(rate.time(Bytes::new(1500)), Duration::from_ns(1200));
+        assert_eq!(rate.time(Bytes::new(1)), Duration::from_ns(1));
+        assert_eq!(rate.time_rounded_down(Bytes::new(1)), Duration::ZERO);
+        assert_eq!(Rate::from_bps(1).time(Bytes::MAX), Duration::MAX);
+    }
+
+    #[test]
+    fn a_program_reckons_within_its_shift() {
+        let byte_time = ByteTime::of(Rate::from_bps(1_000_000_000));
+        assert_eq!(byte_time.time(Bytes::new(970)), Duration::from_ns(7760));
+        assert_eq!(byte_time.bytes_in(Duration::from_ns(7760)), Bytes::new(970));
+    }
+
+    proptest! {
+        #[test]
+        fn what_takes_a_time_has_room_in_it(bps in 1..=1_000_000_000_000u64, bytes in 0..=1_000_000_000u64) {
+            let (rate, bytes) = (Rate::from_bps(bps), Bytes::new(bytes));
+            let time = rate.time(bytes);
+            prop_assert!(rate.bytes_in(time) >= bytes);
+            prop_assert!(time.is_zero() || rate.bytes_in(time - Duration::from_ns(1)) <= bytes);
+            prop_assert!(time - rate.time_rounded_down(bytes) <= Duration::from_ns(1));
+        }
+    }
+}
