@@ -12,10 +12,12 @@
 //! assert_eq!(arrives, Instant::from_ns(60_000));
 //! ```
 
+mod fine;
 mod quantity;
 mod rate;
 mod time;
 
+pub use fine::FineInstant;
 pub use quantity::Bytes;
 pub use rate::{ByteTime, Rate};
 pub use time::{Duration, Instant};

@@ -12,6 +12,8 @@ pub struct Rate(u64);
 impl Rate {
     /// The rate of what never sends.
     pub const ZERO: Rate = Rate(0);
+    /// The highest rate; stands for "no limit".
+    pub const MAX: Rate = Rate(u64::MAX);
 
     /// Makes a rate of bits per second.
     #[inline]
