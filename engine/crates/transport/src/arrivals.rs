@@ -2,33 +2,32 @@
 //! When a source that does not listen to the network sends.
 
 use rand_pcg::Pcg64;
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 
 use crate::endpoint::ConfigError;
 use crate::random::{Pareto, exponential};
-
-const NS_PER_SECOND: u128 = 1_000_000_000;
 
 /// When packets leave. Rates count what a packet's owner calls its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// Evenly spaced.
     Constant {
-        /// bit/s.
-        rate_bps: u64,
+        /// The rate.
+        rate: Rate,
     },
     /// A Poisson process.
     Poisson {
-        /// Mean, bit/s.
-        rate_bps: u64,
+        /// Mean.
+        rate: Rate,
     },
     /// Bursts at a constant rate; bursts and silences have Pareto lengths. Many together are self-similar.
     OnOffPareto {
-        /// In a burst, bit/s.
-        peak_bps: u64,
-        /// Mean length of a burst, ns.
-        mean_on_ns: u64,
-        /// Mean length of a silence, ns.
-        mean_off_ns: u64,
+        /// In a burst.
+        peak: Rate,
+        /// Mean length of a burst.
+        mean_on: Duration,
+        /// Mean length of a silence.
+        mean_off: Duration,
         /// Of both distributions, over 1; 1.5 is usual.
         shape: f64,
     },
@@ -36,22 +35,22 @@ pub enum Arrivals {
 
 impl Arrivals {
     fn check(&self) -> Result<(), ConfigError> {
-        const HOUR_NS: u64 = 3_600_000_000_000;
-        let rate_bps = match *self {
-            Arrivals::Constant { rate_bps } | Arrivals::Poisson { rate_bps } => rate_bps,
+        const HOUR_NS: u64 = Duration::from_s(3_600).ns();
+        let rate = match *self {
+            Arrivals::Constant { rate } | Arrivals::Poisson { rate } => rate,
             Arrivals::OnOffPareto {
-                peak_bps,
-                mean_on_ns,
-                mean_off_ns,
+                peak,
+                mean_on,
+                mean_off,
                 shape,
             } => {
-                ConfigError::check("mean_on_ns", mean_on_ns, 1..=HOUR_NS)?;
-                ConfigError::check("mean_off_ns", mean_off_ns, 1..=HOUR_NS)?;
+                ConfigError::check("mean_on_ns", mean_on.ns(), 1..=HOUR_NS)?;
+                ConfigError::check("mean_off_ns", mean_off.ns(), 1..=HOUR_NS)?;
                 ConfigError::check_shape(shape)?;
-                peak_bps
+                peak
             }
         };
-        ConfigError::check("rate_bps", rate_bps, 1..=u64::MAX)
+        ConfigError::check("rate_bps", rate.bps(), 1..=u64::MAX)
     }
 }
 
@@ -59,19 +58,18 @@ impl Arrivals {
 /// up.
 #[derive(Clone, Copy, Debug)]
 struct Train {
-    start_ns: u64,
+    start: Instant,
     sent: u64,
-    rate_bps: u64,
-    packet_bits: u64,
+    rate: Rate,
+    packet: Bytes,
 }
 
 impl Train {
     /// When the next packet leaves.
-    fn advance(&mut self) -> u64 {
+    fn advance(&mut self) -> Instant {
         self.sent += 1;
-        let bits = u128::from(self.packet_bits) * u128::from(self.sent);
-        let since_ns = bits * NS_PER_SECOND / u128::from(self.rate_bps);
-        u64::try_from(u128::from(self.start_ns) + since_ns).unwrap_or(u64::MAX)
+        let sent = self.packet.saturating_mul(self.sent);
+        self.start.saturating_add(self.rate.time_rounded_down(sent))
     }
 }
 
@@ -86,7 +84,7 @@ enum Process {
     },
     OnOff {
         burst: Train,
-        burst_end_ns: u64,
+        burst_end: Instant,
         on: Pareto,
         off: Pareto,
     },
@@ -97,81 +95,81 @@ enum Process {
 pub struct Departures {
     rng: Pcg64,
     process: Process,
-    next_ns: u64,
+    next: Instant,
 }
 
 impl Departures {
-    /// Packets of `packet_bytes`; the process begins at `start_ns` and draws from `rng`.
+    /// Packets of `packet_bytes`; the process begins at `start` and draws from `rng`.
     ///
     /// # Errors
     /// When the process cannot work.
-    pub fn new(arrivals: Arrivals, packet_bytes: u16, start_ns: u64, mut rng: Pcg64) -> Result<Self, ConfigError> {
+    pub fn new(arrivals: Arrivals, packet_bytes: u16, start: Instant, mut rng: Pcg64) -> Result<Self, ConfigError> {
         arrivals.check()?;
-        let packet_bits = u64::from(packet_bytes) * 8;
-        let train = |rate_bps| Train {
-            start_ns,
+        let packet = Bytes::new(packet_bytes.into());
+        let train = |rate| Train {
+            start,
             sent: 0,
-            rate_bps,
-            packet_bits,
+            rate,
+            packet,
         };
-        let mut next_ns = start_ns;
+        let mut next = start;
         let process = match arrivals {
-            Arrivals::Constant { rate_bps } => Process::Constant { train: train(rate_bps) },
-            Arrivals::Poisson { rate_bps } => {
-                let mean_gap_ns = packet_bits as f64 * NS_PER_SECOND as f64 / rate_bps as f64;
-                next_ns = next_ns.saturating_add(exponential(&mut rng, mean_gap_ns));
+            Arrivals::Constant { rate } => Process::Constant { train: train(rate) },
+            Arrivals::Poisson { rate } => {
+                let mean_gap_ns = packet.bits() as f64 * 1e9 / rate.bps() as f64;
+                next = next.saturating_add(Duration::from_ns(exponential(&mut rng, mean_gap_ns)));
                 Process::Poisson { mean_gap_ns }
             }
             Arrivals::OnOffPareto {
-                peak_bps,
-                mean_on_ns,
-                mean_off_ns,
+                peak,
+                mean_on,
+                mean_off,
                 shape,
             } => {
-                let on = Pareto::new(mean_on_ns, shape);
+                let on = Pareto::new(mean_on.ns(), shape);
                 Process::OnOff {
-                    burst: train(peak_bps),
-                    burst_end_ns: next_ns.saturating_add(on.draw(&mut rng)),
+                    burst: train(peak),
+                    burst_end: next.saturating_add(Duration::from_ns(on.draw(&mut rng))),
                     on,
-                    off: Pareto::new(mean_off_ns, shape),
+                    off: Pareto::new(mean_off.ns(), shape),
                 }
             }
         };
-        Ok(Self { rng, process, next_ns })
+        Ok(Self { rng, process, next })
     }
 
     /// When the next packet leaves.
-    pub fn next_ns(&self) -> u64 {
-        self.next_ns
+    pub fn next(&self) -> Instant {
+        self.next
     }
 
     /// It has left: draws when the one after it does.
     pub fn advance(&mut self) {
-        self.next_ns = match &mut self.process {
+        self.next = match &mut self.process {
             Process::Constant { train } => train.advance(),
             Process::Poisson { mean_gap_ns } => {
-                let gap_ns = exponential(&mut self.rng, *mean_gap_ns);
-                self.next_ns.saturating_add(gap_ns)
+                let gap = exponential(&mut self.rng, *mean_gap_ns);
+                self.next.saturating_add(Duration::from_ns(gap))
             }
             Process::OnOff {
                 burst,
-                burst_end_ns,
+                burst_end,
                 on,
                 off,
             } => {
-                let next_ns = burst.advance();
-                if next_ns < *burst_end_ns {
-                    next_ns
+                let next = burst.advance();
+                if next < *burst_end {
+                    next
                 } else {
                     // A silence shorter than what is left of the packet's own time does not compress it.
-                    let start_ns = next_ns.max(burst_end_ns.saturating_add(off.draw(&mut self.rng)));
-                    *burst_end_ns = start_ns.saturating_add(on.draw(&mut self.rng));
+                    let start = next.max(burst_end.saturating_add(Duration::from_ns(off.draw(&mut self.rng))));
+                    *burst_end = start.saturating_add(Duration::from_ns(on.draw(&mut self.rng)));
                     *burst = Train {
-                        start_ns,
+                        start,
                         sent: 0,
                         ..*burst
                     };
-                    start_ns
+                    start
                 }
             }
         };

@@ -2,6 +2,8 @@
 //! What a transfer carries: bytes by offset, so that a retransmission needs no buffer and a receiver can
 //! check what it gets in any order.
 
+use slotwise_units::Bytes;
+
 /// Where a sender takes its bytes from. `read` of one offset always gives the same byte.
 pub trait Source {
     /// Fills `out` with the stream's bytes from `offset` on.
@@ -85,8 +87,8 @@ impl Source for Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PatternCheck {
     pattern: Pattern,
-    bytes: u64,
-    wrong_bytes: u64,
+    bytes: Bytes,
+    wrong: Bytes,
 }
 
 impl PatternCheck {
@@ -94,30 +96,30 @@ impl PatternCheck {
     pub fn new(pattern: Pattern) -> Self {
         Self {
             pattern,
-            bytes: 0,
-            wrong_bytes: 0,
+            bytes: Bytes::ZERO,
+            wrong: Bytes::ZERO,
         }
     }
 
-    /// Bytes compared so far.
-    pub fn bytes(&self) -> u64 {
+    /// Compared so far.
+    pub fn bytes(&self) -> Bytes {
         self.bytes
     }
 
-    fn count_wrong(&self, offset: u64, bytes: &[u8]) -> u64 {
+    fn count_wrong(&self, offset: u64, bytes: &[u8]) -> Bytes {
         let expected = (offset..).map(|at| self.pattern.byte(at));
-        bytes.iter().zip(expected).filter(|(a, b)| *a != b).count() as u64
+        Bytes::of(bytes.iter().zip(expected).filter(|(a, b)| *a != b).count())
     }
 
-    /// Bytes that were not what the pattern says; more than 0 is a broken network or transport.
-    pub fn wrong_bytes(&self) -> u64 {
-        self.wrong_bytes
+    /// What was not as the pattern says; more than 0 is a broken network or transport.
+    pub fn wrong(&self) -> Bytes {
+        self.wrong
     }
 }
 
 impl Sink for PatternCheck {
     fn write(&mut self, offset: u64, bytes: &[u8]) {
-        self.bytes += bytes.len() as u64;
+        self.bytes += Bytes::of(bytes.len());
         let (head, body) = bytes.split_at(Pattern::head(offset, bytes.len()));
         let (words, tail) = body.split_at(body.len() / 8 * 8);
         let first_word = offset.div_ceil(8);
@@ -128,11 +130,11 @@ impl Sink for PatternCheck {
                 .map_or(u64::MAX, |word| u64::from_ne_bytes(word) ^ expected)
         });
         let words_agree = differences.fold(0, |all, difference| all | difference) == 0;
-        self.wrong_bytes += self.count_wrong(offset, head);
+        self.wrong += self.count_wrong(offset, head);
         if !words_agree {
-            self.wrong_bytes += self.count_wrong(first_word * 8, words);
+            self.wrong += self.count_wrong(first_word * 8, words);
         }
-        self.wrong_bytes += self.count_wrong(first_word * 8 + words.len() as u64, tail);
+        self.wrong += self.count_wrong(first_word * 8 + words.len() as u64, tail);
     }
 }
 
@@ -152,12 +154,15 @@ mod tests {
         }
         let mut check = PatternCheck::new(pattern);
         check.write(1000, &whole);
-        assert_eq!((check.bytes(), check.wrong_bytes()), (100, 0));
+        assert_eq!((check.bytes(), check.wrong()), (Bytes::new(100), Bytes::ZERO));
         whole[57] ^= 1;
         check.write(1000, &whole);
-        assert_eq!(check.wrong_bytes(), 1);
+        assert_eq!(check.wrong(), Bytes::new(1));
         check.write(1008, &whole[0..50]);
-        assert!(check.wrong_bytes() > 40, "a moved stream is wrong almost everywhere");
+        assert!(
+            check.wrong() > Bytes::new(40),
+            "a moved stream is wrong almost everywhere"
+        );
     }
 
     #[test]

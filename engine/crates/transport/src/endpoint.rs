@@ -3,6 +3,7 @@
 
 use std::net::SocketAddrV4;
 
+use slotwise_units::Instant;
 pub use slotwise_wire::IP_PROTOCOL_UDP as PROTOCOL_UDP;
 
 use crate::segment::{self, PROTOCOL_TCP, SegmentError};
@@ -16,36 +17,36 @@ use crate::xcp;
 pub trait Endpoint {
     /// Takes an IPv4 packet that arrived. One that is malformed or for someone else is counted and changes
     /// nothing.
-    fn handle_segment(&mut self, now_ns: u64, packet: &[u8]);
+    fn handle_segment(&mut self, now: Instant, packet: &[u8]);
 
     /// Writes the next packet to send, from the IPv4 header on, into `out`, which it clears; gives its length.
-    fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize>;
+    fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize>;
 
-    /// When `handle_timeout` wants to be called, ns; maybe in the past.
-    fn poll_timeout(&self) -> Option<u64>;
+    /// When `handle_timeout` wants to be called; maybe in the past.
+    fn poll_timeout(&self) -> Option<Instant>;
 
-    /// Does what is due at `now_ns`; nothing if nothing is.
-    fn handle_timeout(&mut self, now_ns: u64);
+    /// Does what is due at `now`; nothing if nothing is.
+    fn handle_timeout(&mut self, now: Instant);
 
     /// What happened since the last call, oldest first.
     fn poll_event(&mut self) -> Option<Event>;
 }
 
 impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
-    fn handle_segment(&mut self, now_ns: u64, packet: &[u8]) {
-        (**self).handle_segment(now_ns, packet);
+    fn handle_segment(&mut self, now: Instant, packet: &[u8]) {
+        (**self).handle_segment(now, packet);
     }
 
-    fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
-        (**self).poll_transmit(now_ns, out)
+    fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
+        (**self).poll_transmit(now, out)
     }
 
-    fn poll_timeout(&self) -> Option<u64> {
+    fn poll_timeout(&self) -> Option<Instant> {
         (**self).poll_timeout()
     }
 
-    fn handle_timeout(&mut self, now_ns: u64) {
-        (**self).handle_timeout(now_ns);
+    fn handle_timeout(&mut self, now: Instant) {
+        (**self).handle_timeout(now);
     }
 
     fn poll_event(&mut self) -> Option<Event> {

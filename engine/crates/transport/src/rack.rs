@@ -5,6 +5,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use slotwise_units::{Duration, Instant};
+
 /// RFC 8985 section 6.2 step 4: DupThresh.
 const DUP_THRESH: usize = 3;
 /// Step 4: recoveries without a DSACK after which the window is a quarter of the round trip again.
@@ -15,7 +17,7 @@ const REO_WND_PERSIST: u32 = 16;
 struct Sent {
     range: Range<u64>,
     /// When it was sent last.
-    sent_ns: u64,
+    sent_at: Instant,
     resent: bool,
     lost: bool,
     sacked: bool,
@@ -31,16 +33,16 @@ impl Sent {
         !self.lost && !self.sacked
     }
 
-    /// RACK_sent_after(other, self): whether `(sent_ns, end)` was sent after this.
-    fn is_before(&self, (sent_ns, end): (u64, u64)) -> bool {
-        (self.sent_ns, self.range.end) < (sent_ns, end)
+    /// RACK_sent_after(other, self): whether `(sent_at, end)` was sent after this.
+    fn is_before(&self, (sent_at, end): (Instant, u64)) -> bool {
+        (self.sent_at, self.range.end) < (sent_at, end)
     }
 }
 
 /// How an acknowledgment left the sender, for the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation {
-    pub(crate) now_ns: u64,
+    pub(crate) now: Instant,
     pub(crate) una: u64,
     pub(crate) nxt: u64,
     /// It told of a segment that came twice (RFC 2883).
@@ -48,7 +50,7 @@ pub(crate) struct Situation {
     pub(crate) is_recovering: bool,
     /// A recovery ended with it.
     pub(crate) has_recovered: bool,
-    pub(crate) srtt_ns: Option<u64>,
+    pub(crate) srtt: Option<Duration>,
 }
 
 /// What [`Rack::detect`] found.
@@ -57,7 +59,7 @@ pub(crate) struct Verdict {
     /// Segments newly thought lost.
     pub(crate) lost_segments: usize,
     /// When to look again.
-    pub(crate) again_ns: Option<u64>,
+    pub(crate) again: Option<Instant>,
 }
 
 /// What is outstanding, segment by segment, and RACK's variables of section 6.1.
@@ -69,10 +71,10 @@ pub(crate) struct Rack {
     out_bytes: u64,
     lost: usize,
     sacked: usize,
-    min_rtt_ns: Option<u64>,
+    min_rtt: Option<Duration>,
     /// RACK.rtt, RACK.xmit_ts and RACK.end_seq of the segment that was sent last of those delivered.
-    rtt_ns: u64,
-    latest: (u64, u64),
+    rtt: Duration,
+    latest: (Instant, u64),
     /// RACK.fack: the furthest number delivered.
     fack: u64,
     reordering_seen: bool,
@@ -80,7 +82,7 @@ pub(crate) struct Rack {
     reo_wnd_mult: u64,
     reo_wnd_persist: u32,
     /// Newly delivered by the acknowledgment at hand: end, time, whether sent again.
-    delivered: Vec<(u64, u64, bool)>,
+    delivered: Vec<(u64, Instant, bool)>,
 }
 
 impl Rack {
@@ -105,20 +107,20 @@ impl Rack {
     }
 
     /// Section 6.2 step 1 of data, new or again.
-    pub(crate) fn transmitted(&mut self, range: Range<u64>, now_ns: u64) {
+    pub(crate) fn transmitted(&mut self, range: Range<u64>, now: Instant) {
         let at = self.sent.partition_point(|sent| sent.range.end <= range.start);
         let Some(sent) = self.sent.get_mut(at) else {
             self.out_bytes += range.end - range.start;
             self.sent.push_back(Sent {
                 range,
-                sent_ns: now_ns,
+                sent_at: now,
                 resent: false,
                 lost: false,
                 sacked: false,
             });
             return;
         };
-        sent.sent_ns = now_ns;
+        sent.sent_at = now;
         sent.resent = true;
         if sent.lost {
             sent.lost = false;
@@ -144,7 +146,7 @@ impl Rack {
             if first.sacked {
                 self.sacked -= 1;
             } else {
-                self.delivered.push((first.range.end, first.sent_ns, first.resent));
+                self.delivered.push((first.range.end, first.sent_at, first.resent));
             }
             self.sent.pop_front();
         }
@@ -167,59 +169,59 @@ impl Rack {
             self.lost -= usize::from(std::mem::take(&mut sent.lost));
             sent.sacked = true;
             self.sacked += 1;
-            self.delivered.push((sent.range.end, sent.sent_ns, sent.resent));
+            self.delivered.push((sent.range.end, sent.sent_at, sent.resent));
         }
     }
 
     /// Section 6.2 steps 1 to 3 for what the acknowledgment at hand delivered.
-    pub(crate) fn take_delivered(&mut self, now_ns: u64) {
+    pub(crate) fn take_delivered(&mut self, now: Instant) {
         self.delivered.sort_unstable();
-        for (end, sent_ns, resent) in std::mem::take(&mut self.delivered) {
-            let rtt_ns = now_ns.saturating_sub(sent_ns);
+        for (end, sent_at, resent) in std::mem::take(&mut self.delivered) {
+            let rtt = now.saturating_since(sent_at);
             if end > self.fack {
                 self.fack = end;
             } else if end < self.fack && !resent {
                 self.reordering_seen = true;
             }
             // Step 2: an answer this early is to an earlier transmission.
-            if resent && self.min_rtt_ns.is_some_and(|min_ns| rtt_ns < min_ns) {
+            if resent && self.min_rtt.is_some_and(|min| rtt < min) {
                 continue;
             }
             if !resent {
-                self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |min_ns| min_ns.min(rtt_ns)));
+                self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
             }
-            if (sent_ns, end) > self.latest {
-                self.latest = (sent_ns, end);
-                self.rtt_ns = rtt_ns;
+            if (sent_at, end) > self.latest {
+                self.latest = (sent_at, end);
+                self.rtt = rtt;
             }
         }
     }
 
     /// Section 6.2 step 4, RACK_update_reo_wnd().
-    fn reordering_window_ns(&mut self, now: &Situation) -> u64 {
-        if self.dsack_round.is_some_and(|round| now.una >= round) {
+    fn reordering_window(&mut self, situation: &Situation) -> Duration {
+        if self.dsack_round.is_some_and(|round| situation.una >= round) {
             self.dsack_round = None;
         }
-        if self.dsack_round.is_none() && now.has_dsack {
-            self.dsack_round = Some(now.nxt);
+        if self.dsack_round.is_none() && situation.has_dsack {
+            self.dsack_round = Some(situation.nxt);
             self.reo_wnd_mult += 1;
             self.reo_wnd_persist = REO_WND_PERSIST;
-        } else if now.has_recovered {
+        } else if situation.has_recovered {
             self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
             if self.reo_wnd_persist == 0 {
                 self.reo_wnd_mult = 1;
             }
         }
-        if !self.reordering_seen && (now.is_recovering || self.sacked >= DUP_THRESH) {
-            return 0;
+        if !self.reordering_seen && (situation.is_recovering || self.sacked >= DUP_THRESH) {
+            return Duration::ZERO;
         }
-        let window_ns = self.reo_wnd_mult * self.min_rtt_ns.unwrap_or(0) / 4;
-        now.srtt_ns.map_or(window_ns, |srtt_ns| window_ns.min(srtt_ns))
+        let window = self.reo_wnd_mult * self.min_rtt.unwrap_or_default() / 4;
+        situation.srtt.map_or(window, |srtt| window.min(srtt))
     }
 
     /// Section 6.2 step 5, RACK_detect_loss().
-    pub(crate) fn detect(&mut self, now: &Situation) -> Verdict {
-        let window_ns = self.reordering_window_ns(now);
+    pub(crate) fn detect(&mut self, situation: &Situation) -> Verdict {
+        let window = self.reordering_window(situation);
         let mut verdict = Verdict::default();
         for sent in &mut self.sent {
             if !sent.is_before(self.latest) {
@@ -232,25 +234,25 @@ impl Rack {
             if !sent.is_out() {
                 continue;
             }
-            let until_ns = sent.sent_ns + self.rtt_ns + window_ns;
-            if until_ns <= now.now_ns {
+            let until = sent.sent_at + self.rtt + window;
+            if until <= situation.now {
                 sent.lost = true;
                 self.lost += 1;
                 self.out_bytes -= sent.bytes();
                 verdict.lost_segments += 1;
             } else {
-                verdict.again_ns = verdict.again_ns.max(Some(until_ns));
+                verdict.again = verdict.again.max(Some(until));
             }
         }
         verdict
     }
 
     /// Section 6.3, RACK_mark_losses_on_RTO().
-    pub(crate) fn timed_out(&mut self, now: &Situation) {
-        let window_ns = self.reordering_window_ns(now);
+    pub(crate) fn timed_out(&mut self, situation: &Situation) {
+        let window = self.reordering_window(situation);
         let mut is_first = true;
         for sent in self.sent.iter_mut().filter(|sent| !sent.sacked) {
-            let is_late = sent.sent_ns + self.rtt_ns + window_ns <= now.now_ns;
+            let is_late = sent.sent_at + self.rtt + window <= situation.now;
             if (std::mem::take(&mut is_first) || is_late) && !sent.lost {
                 sent.lost = true;
                 self.lost += 1;
@@ -281,7 +283,11 @@ mod tests {
     use super::*;
 
     const MSS: u64 = 100;
-    const MS: u64 = 1_000_000;
+    const MS: Duration = Duration::from_ms(1);
+
+    fn at(since: Duration) -> Instant {
+        Instant::ZERO + since
+    }
 
     /// The acknowledgment of the segments `una` of which every one before has arrived, with blocks of whole segments.
     struct Bench {
@@ -296,7 +302,7 @@ mod tests {
         fn new(n: u64) -> Bench {
             let mut rack = Rack::new();
             for i in 0..n {
-                rack.transmitted(i * MSS..(i + 1) * MSS, i * MS);
+                rack.transmitted(i * MSS..(i + 1) * MSS, at(i * MS));
             }
             let high = n * MSS;
             Bench {
@@ -307,26 +313,26 @@ mod tests {
             }
         }
 
-        fn now(&self, now_ns: u64, has_dsack: bool, has_recovered: bool) -> Situation {
+        fn now(&self, since: Duration, has_dsack: bool, has_recovered: bool) -> Situation {
             Situation {
-                now_ns,
+                now: at(since),
                 una: self.una,
                 nxt: self.high,
                 has_dsack,
                 is_recovering: self.recovering,
                 has_recovered,
-                srtt_ns: Some(100 * MS),
+                srtt: Some(100 * MS),
             }
         }
 
-        fn ack(&mut self, now_ns: u64, una: u64, sacked: &[u64]) -> Verdict {
+        fn ack(&mut self, since: Duration, una: u64, sacked: &[u64]) -> Verdict {
             self.una = una * MSS;
             self.rack.acknowledged(self.una);
             for i in sacked {
                 self.rack.sacked(i * MSS..(i + 1) * MSS, None);
             }
-            self.rack.take_delivered(now_ns);
-            let now = self.now(now_ns, false, false);
+            self.rack.take_delivered(at(since));
+            let now = self.now(since, false, false);
             self.rack.detect(&now)
         }
 
@@ -345,7 +351,7 @@ mod tests {
             verdict,
             Verdict {
                 lost_segments: 0,
-                again_ns: Some(125 * MS)
+                again: Some(at(125 * MS))
             }
         );
         bench.ack(102 * MS, 0, &[2]);
@@ -355,7 +361,7 @@ mod tests {
             bench.rack.detect(&now),
             Verdict {
                 lost_segments: 1,
-                again_ns: None
+                again: None
             }
         );
         assert_eq!(bench.lost(), [0], "3 was sent after all that arrived");
@@ -390,9 +396,9 @@ mod tests {
         let mut bench = Bench::new(5);
         assert_eq!(bench.ack(104 * MS, 0, &[1, 2, 3]).lost_segments, 1);
         bench.recovering = true;
-        bench.rack.transmitted(0..MSS, 104 * MS);
+        bench.rack.transmitted(0..MSS, at(104 * MS));
         assert!(!bench.rack.has_lost());
-        bench.rack.transmitted(5 * MSS..6 * MSS, 105 * MS);
+        bench.rack.transmitted(5 * MSS..6 * MSS, at(105 * MS));
         assert_eq!(
             bench.ack(105 * MS, 0, &[4]).lost_segments,
             0,
@@ -406,9 +412,13 @@ mod tests {
     fn an_answer_earlier_than_any_round_trip_is_of_the_first_transmission() {
         let mut bench = Bench::new(3);
         bench.ack(100 * MS, 1, &[]);
-        bench.rack.transmitted(MSS..2 * MSS, 150 * MS);
+        bench.rack.transmitted(MSS..2 * MSS, at(150 * MS));
         bench.ack(160 * MS, 2, &[]);
-        assert_eq!(bench.rack.latest.0, 0, "10 ms after the retransmission: ambiguous");
+        assert_eq!(
+            bench.rack.latest.0,
+            Instant::ZERO,
+            "10 ms after the retransmission: ambiguous"
+        );
     }
 
     #[test]
@@ -418,7 +428,7 @@ mod tests {
         bench.ack(100 * MS, 1, &[]);
         let window = |bench: &mut Bench, dsack, recovered| {
             let now = bench.now(200 * MS, dsack, recovered);
-            bench.rack.reordering_window_ns(&now)
+            bench.rack.reordering_window(&now)
         };
         assert_eq!(window(&mut bench, false, false), 25 * MS);
         assert_eq!(window(&mut bench, true, false), 50 * MS);
@@ -445,7 +455,7 @@ mod tests {
     fn a_timeout_takes_the_first_and_what_is_late_for_lost() {
         let mut bench = Bench::new(3);
         bench.ack(101 * MS, 0, &[1]);
-        bench.rack.transmitted(3 * MSS..4 * MSS, 1000 * MS);
+        bench.rack.transmitted(3 * MSS..4 * MSS, at(1000 * MS));
         let now = bench.now(1050 * MS, false, false);
         bench.rack.timed_out(&now);
         assert_eq!(bench.lost(), [0, 2], "1 is SACKed, 3 too young");
@@ -455,13 +465,13 @@ mod tests {
     #[test]
     fn the_last_bytes_are_sacked_with_the_fin_that_they_came_with_and_a_lone_fin_is_not() {
         let mut rack = Rack::new();
-        rack.transmitted(0..100, 0);
-        rack.transmitted(100..201, 1);
+        rack.transmitted(0..100, Instant::ZERO);
+        rack.transmitted(100..201, Instant::from_ns(1));
         rack.sacked(100..200, Some(200));
         assert_eq!(rack.out_bytes(), 100);
         let mut rack = Rack::new();
-        rack.transmitted(0..200, 0);
-        rack.transmitted(200..201, 1);
+        rack.transmitted(0..200, Instant::ZERO);
+        rack.transmitted(200..201, Instant::from_ns(1));
         rack.sacked(100..200, Some(200));
         assert_eq!(rack.out_bytes(), 201);
     }
@@ -471,7 +481,7 @@ mod tests {
         let mut bench = Bench::new(2);
         bench.rack.acknowledged(50);
         assert_eq!(bench.rack.out_bytes(), 150);
-        bench.rack.transmitted(50..100, 5 * MS);
+        bench.rack.transmitted(50..100, at(5 * MS));
         assert_eq!(bench.rack.out_bytes(), 150);
         bench.rack.acknowledged(200);
         assert_eq!((bench.rack.out_bytes(), bench.rack.last()), (0, None));

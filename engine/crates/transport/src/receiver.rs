@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 use std::ops::Range;
 
+use slotwise_units::{Bytes, Duration, Instant};
+
 use crate::content::Sink;
 use crate::endpoint::{AbortReason, ConfigError, Endpoint, Event};
 use crate::ranges::RangeSet;
@@ -17,7 +19,7 @@ use crate::sequence;
 use crate::xcp;
 
 /// RFC 5681 section 4.2: an acknowledgment waits at most this long.
-const MAX_ACK_DELAY_NS: u64 = 500_000_000;
+const MAX_ACK_DELAY: Duration = Duration::from_ms(500);
 /// RFC 7323 section 2.3.
 const MAX_WINDOW_SHIFT: u8 = 14;
 
@@ -34,9 +36,9 @@ pub struct ReceiverConfig {
     pub sack: bool,
     /// Tell of segments that came twice (RFC 2883); a part of SACK.
     pub dsack: bool,
-    /// Acknowledge every second segment, a single one after this many ns (at most 500 ms, RFC 5681 section 4.2);
+    /// Acknowledge every second segment, a single one after this time (at most 500 ms, RFC 5681 section 4.2);
     /// `None`: acknowledge each.
-    pub delayed_ack_ns: Option<u64>,
+    pub delayed_ack: Option<Duration>,
     /// Receive window, 1 to 65535 << 14 bytes; rounded down to what the scale can say.
     pub window_bytes: u32,
     /// Largest payload of a segment that it names to the peer, bytes.
@@ -58,7 +60,7 @@ impl ReceiverConfig {
             xcp: false,
             sack: true,
             dsack: false,
-            delayed_ack_ns: None,
+            delayed_ack: None,
             window_bytes: 16 << 20,
             mss_bytes: 65_495,
             initial_sequence: 0,
@@ -79,15 +81,15 @@ enum Phase {
     Aborted,
 }
 
-/// Counters. Bytes are payload.
+/// Counters. Data is payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverStats {
     /// Received without a gap.
-    pub in_order_bytes: u64,
+    pub in_order: Bytes,
     /// Received once, in order or not.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Received again.
-    pub duplicate_bytes: u64,
+    pub duplicated: Bytes,
     /// Data segments received.
     pub segments: u64,
     /// Of them, those that did not continue the stream.
@@ -119,13 +121,13 @@ pub struct Receiver<S> {
     sack: bool,
     ack_due: bool,
     unacked_segments: u32,
-    ack_timer_ns: Option<u64>,
+    ack_timer: Option<Instant>,
     /// Reverse feedback gathered since the last acknowledgment, 1/16 byte/s.
     feedback: i32,
     rtt: RttEstimator,
     /// SYN or FIN is to be sent.
     control_due: bool,
-    control_timer_ns: Option<u64>,
+    control_timer: Option<Instant>,
     timeouts: u32,
     events: VecDeque<Event>,
     stats: ReceiverStats,
@@ -145,8 +147,8 @@ impl<S: Sink> Receiver<S> {
         ConfigError::check("mss_bytes", config.mss_bytes.into(), 1..=u16::MAX.into())?;
         ConfigError::check(
             "delayed_ack_ns",
-            config.delayed_ack_ns.unwrap_or(1),
-            1..=MAX_ACK_DELAY_NS,
+            config.delayed_ack.map_or(1, Duration::ns),
+            1..=MAX_ACK_DELAY.ns(),
         )?;
         config.rto.check()?;
         Ok(Self {
@@ -165,10 +167,10 @@ impl<S: Sink> Receiver<S> {
             sack: false,
             ack_due: false,
             unacked_segments: 0,
-            ack_timer_ns: None,
+            ack_timer: None,
             feedback: 0,
             control_due: false,
-            control_timer_ns: None,
+            control_timer: None,
             timeouts: 0,
             events: VecDeque::new(),
             stats: ReceiverStats::default(),
@@ -179,16 +181,16 @@ impl<S: Sink> Receiver<S> {
     pub fn stats(&self) -> ReceiverStats {
         let fin_taken = self.fin.is_some_and(|fin| self.next > fin);
         ReceiverStats {
-            in_order_bytes: self.next.saturating_sub(1 + u64::from(fin_taken)),
+            in_order: Bytes::new(self.next.saturating_sub(1 + u64::from(fin_taken))),
             ..self.stats
         }
     }
 
     /// Whether `bytes` from the sequence number of a segment of its peer on have all arrived.
-    pub fn has(&self, sequence: u32, bytes: u64) -> bool {
+    pub fn has(&self, sequence: u32, bytes: Bytes) -> bool {
         let start = sequence::from_wire(self.peer_initial, self.next, sequence);
         start.is_some_and(|start| {
-            let end = start + bytes;
+            let end = start + bytes.get();
             end <= self.next || self.ahead.gaps(start.max(self.next)..end).next().is_none()
         })
     }
@@ -218,7 +220,7 @@ impl<S: Sink> Receiver<S> {
         (bits.saturating_sub(16)) as u8
     }
 
-    /// The window that the peer sees, bytes.
+    /// The window that the peer sees, in sequence numbers.
     fn window(&self) -> u64 {
         if self.scaled {
             u64::from(self.config.window_bytes >> self.shift() << self.shift())
@@ -249,7 +251,7 @@ impl<S: Sink> Receiver<S> {
         self.control_due = true;
     }
 
-    fn handle_connected(&mut self, now_ns: u64, segment: &Segment, payload: &[u8]) {
+    fn handle_connected(&mut self, now: Instant, segment: &Segment, payload: &[u8]) {
         let start = sequence::from_wire(self.peer_initial, self.next, segment.sequence);
         let Some(start) = start else {
             self.stats.unexpected += 1;
@@ -274,14 +276,14 @@ impl<S: Sink> Receiver<S> {
         if self.phase == Phase::SynReceived && ack == 1 {
             self.phase = Phase::Established;
             self.control_due = false;
-            self.control_timer_ns = None;
+            self.control_timer = None;
             self.timeouts = 0;
             self.events.push_back(Event::Connected);
         }
         if self.phase == Phase::LastAck && ack == 2 {
             self.phase = Phase::Closed;
             self.control_due = false;
-            self.control_timer_ns = None;
+            self.control_timer = None;
             self.events.push_back(Event::Closed);
         }
         if self.phase == Phase::SynReceived {
@@ -289,7 +291,7 @@ impl<S: Sink> Receiver<S> {
             return;
         }
         self.take_feedback(segment, payload);
-        self.take_data(now_ns, start, payload, segment.has(flags::FIN));
+        self.take_data(now, start, payload, segment.has(flags::FIN));
     }
 
     fn handle_reset(&mut self, start: u64) {
@@ -301,7 +303,7 @@ impl<S: Sink> Receiver<S> {
             self.phase = Phase::Listen;
             self.remote = self.config.remote;
             self.control_due = false;
-            self.control_timer_ns = None;
+            self.control_timer = None;
             self.timeouts = 0;
         } else if self.phase != Phase::Closed {
             self.abort(AbortReason::Reset);
@@ -311,9 +313,9 @@ impl<S: Sink> Receiver<S> {
     fn abort(&mut self, reason: AbortReason) {
         self.phase = Phase::Aborted;
         self.ack_due = false;
-        self.ack_timer_ns = None;
+        self.ack_timer = None;
         self.control_due = false;
-        self.control_timer_ns = None;
+        self.control_timer = None;
         self.events.push_back(Event::Aborted(reason));
     }
 
@@ -327,7 +329,7 @@ impl<S: Sink> Receiver<S> {
     }
 
     /// RFC 9293 section 3.10.7.4, seventh and eighth; RFC 5681 section 4.2 for when to acknowledge.
-    fn take_data(&mut self, now_ns: u64, start: u64, payload: &[u8], fin: bool) {
+    fn take_data(&mut self, now: Instant, start: u64, payload: &[u8], fin: bool) {
         if payload.is_empty() && !fin {
             // A bare acknowledgment asks for none, unless its number is not the one expected.
             self.ack_due |= start != self.next;
@@ -348,8 +350,8 @@ impl<S: Sink> Receiver<S> {
                 .or(self.duplicate.take());
         }
         let fresh = self.take_bytes(start, data_end.min(limit), payload);
-        self.stats.bytes += fresh;
-        self.stats.duplicate_bytes += payload.len() as u64 - fresh;
+        self.stats.bytes += Bytes::new(fresh);
+        self.stats.duplicated += Bytes::new(payload.len() as u64 - fresh);
 
         let before = self.next;
         if let Some(first) = self.ahead.containing(self.next) {
@@ -367,10 +369,10 @@ impl<S: Sink> Receiver<S> {
         let advanced = self.next > before;
         let timer = self
             .config
-            .delayed_ack_ns
+            .delayed_ack
             .filter(|_| advanced && !had_gap && self.unacked_segments < 2 && self.phase == Phase::Established);
         match timer {
-            Some(delay_ns) => self.ack_timer_ns = Some(now_ns + delay_ns),
+            Some(delay) => self.ack_timer = Some(now + delay),
             None => self.ack_due = true,
         }
     }
@@ -442,12 +444,12 @@ impl<S: Sink> Receiver<S> {
     }
 
     /// SYN or FIN, if one is to be sent.
-    fn control_flag(&mut self, now_ns: u64) -> u8 {
+    fn control_flag(&mut self, now: Instant) -> u8 {
         if !self.control_due {
             return 0;
         }
         self.control_due = false;
-        self.control_timer_ns = Some(now_ns + self.rtt.rto_ns());
+        self.control_timer = Some(now + self.rtt.rto());
         match self.phase {
             Phase::SynReceived => flags::SYN,
             Phase::LastAck => flags::FIN,
@@ -457,7 +459,7 @@ impl<S: Sink> Receiver<S> {
 }
 
 impl<S: Sink> Endpoint for Receiver<S> {
-    fn handle_segment(&mut self, now_ns: u64, packet: &[u8]) {
+    fn handle_segment(&mut self, now: Instant, packet: &[u8]) {
         let Ok((segment, payload)) = Segment::decode(packet) else {
             self.stats.malformed += 1;
             return;
@@ -472,16 +474,16 @@ impl<S: Sink> Endpoint for Receiver<S> {
         match self.phase {
             Phase::Listen => self.handle_syn(&segment),
             Phase::Aborted => self.stats.unexpected += 1,
-            _ => self.handle_connected(now_ns, &segment, payload),
+            _ => self.handle_connected(now, &segment, payload),
         }
     }
 
-    fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
+    fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
         let remote = self.remote?;
         if !self.control_due && !self.ack_due {
             return None;
         }
-        let flag = self.control_flag(now_ns);
+        let flag = self.control_flag(now);
         let syn = flag == flags::SYN;
         let number = self.own_end() - u64::from(flag != 0);
         let options = if syn {
@@ -508,24 +510,24 @@ impl<S: Sink> Endpoint for Receiver<S> {
             options,
         };
         self.ack_due = false;
-        self.ack_timer_ns = None;
+        self.ack_timer = None;
         self.unacked_segments = 0;
         segment.encode(out, 0, |_| {});
         Some(out.len())
     }
 
-    fn poll_timeout(&self) -> Option<u64> {
-        [self.ack_timer_ns, self.control_timer_ns].into_iter().flatten().min()
+    fn poll_timeout(&self) -> Option<Instant> {
+        [self.ack_timer, self.control_timer].into_iter().flatten().min()
     }
 
-    fn handle_timeout(&mut self, now_ns: u64) {
-        let due = |timer: Option<u64>| timer.is_some_and(|t| t <= now_ns);
-        if due(self.ack_timer_ns) {
-            self.ack_timer_ns = None;
+    fn handle_timeout(&mut self, now: Instant) {
+        let due = |timer: Option<Instant>| timer.is_some_and(|t| t <= now);
+        if due(self.ack_timer) {
+            self.ack_timer = None;
             self.ack_due = true;
         }
-        if due(self.control_timer_ns) {
-            self.control_timer_ns = None;
+        if due(self.control_timer) {
+            self.control_timer = None;
             self.timeouts += 1;
             if self.timeouts > self.config.max_timeouts {
                 self.abort(AbortReason::NoAnswer);

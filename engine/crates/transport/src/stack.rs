@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use slotwise_units::Instant;
+
 use crate::endpoint::{Endpoint, Event, FlowKey};
 
 /// Whom an endpoint without a fixed peer names as the source of its flow.
@@ -22,7 +24,7 @@ struct Slot<E> {
     flow: FlowKey,
     endpoint: E,
     queued: bool,
-    timer_ns: Option<u64>,
+    timer: Option<Instant>,
 }
 
 /// Endpoints by the flow that they receive. The order of calls is that of [`Endpoint`]; endpoints with packets to
@@ -36,7 +38,7 @@ pub struct Stack<E> {
     /// Endpoints to ask for packets, by place.
     ready: VecDeque<usize>,
     /// By time, then by flow; with the place.
-    timers: BTreeSet<(u64, FlowKey, usize)>,
+    timers: BTreeSet<(Instant, FlowKey, usize)>,
     events: VecDeque<(FlowKey, Event)>,
     stats: StackStats,
 }
@@ -66,7 +68,7 @@ impl<E: Endpoint> Stack<E> {
             flow,
             endpoint,
             queued: false,
-            timer_ns: None,
+            timer: None,
         };
         let place = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -84,8 +86,8 @@ impl<E: Endpoint> Stack<E> {
         let slot = self.slots[place].take()?;
         self.free.push(place);
         self.ready.retain(|ready| *ready != place);
-        if let Some(timer_ns) = slot.timer_ns {
-            self.timers.remove(&(timer_ns, *flow, place));
+        if let Some(timer) = slot.timer {
+            self.timers.remove(&(timer, *flow, place));
         }
         Some(slot.endpoint)
     }
@@ -115,21 +117,21 @@ impl<E: Endpoint> Stack<E> {
     }
 
     /// Hands a packet to its endpoint.
-    pub fn handle_segment(&mut self, now_ns: u64, packet: &[u8]) {
+    pub fn handle_segment(&mut self, now: Instant, packet: &[u8]) {
         match FlowKey::of(packet) {
-            Ok(flow) => self.handle_segment_of(flow, now_ns, packet),
+            Ok(flow) => self.handle_segment_of(flow, now, packet),
             Err(_) => self.stats.malformed += 1,
         }
     }
 
     /// The same of a packet whose flow is known.
-    pub fn handle_segment_of(&mut self, flow: FlowKey, now_ns: u64, packet: &[u8]) {
+    pub fn handle_segment_of(&mut self, flow: FlowKey, now: Instant, packet: &[u8]) {
         let any = FlowKey { source: ANYONE, ..flow };
         for flow in [flow, any] {
             if let Some(&place) = self.places.get(&flow)
                 && let Some(slot) = &mut self.slots[place]
             {
-                slot.endpoint.handle_segment(now_ns, packet);
+                slot.endpoint.handle_segment(now, packet);
                 return self.wake(place);
             }
         }
@@ -137,12 +139,12 @@ impl<E: Endpoint> Stack<E> {
     }
 
     /// The next packet of any endpoint, as [`Endpoint::poll_transmit`].
-    pub fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
         while let Some(place) = self.ready.pop_front() {
             let Some(slot) = &mut self.slots[place] else {
                 continue;
             };
-            if let Some(length) = slot.endpoint.poll_transmit(now_ns, out) {
+            if let Some(length) = slot.endpoint.poll_transmit(now, out) {
                 self.ready.push_back(place);
                 return Some(length);
             }
@@ -151,33 +153,33 @@ impl<E: Endpoint> Stack<E> {
             while let Some(event) = slot.endpoint.poll_event() {
                 self.events.push_back((flow, event));
             }
-            let timer_ns = slot.endpoint.poll_timeout();
-            if timer_ns != slot.timer_ns {
-                if let Some(old_ns) = slot.timer_ns {
-                    self.timers.remove(&(old_ns, flow, place));
+            let timer = slot.endpoint.poll_timeout();
+            if timer != slot.timer {
+                if let Some(old) = slot.timer {
+                    self.timers.remove(&(old, flow, place));
                 }
-                self.timers.extend(timer_ns.map(|new_ns| (new_ns, flow, place)));
-                slot.timer_ns = timer_ns;
+                self.timers.extend(timer.map(|new| (new, flow, place)));
+                slot.timer = timer;
             }
         }
         None
     }
 
     /// The earliest timeout of all; right once `poll_transmit` gave nothing.
-    pub fn poll_timeout(&self) -> Option<u64> {
-        self.timers.first().map(|(timer_ns, ..)| *timer_ns)
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.first().map(|(timer, ..)| *timer)
     }
 
     /// Tells every endpoint whose time has come.
-    pub fn handle_timeout(&mut self, now_ns: u64) {
-        while let Some((timer_ns, _, place)) = self.timers.first().copied() {
-            if timer_ns > now_ns {
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some((timer, _, place)) = self.timers.first().copied() {
+            if timer > now {
                 break;
             }
             self.timers.pop_first();
             if let Some(slot) = &mut self.slots[place] {
-                slot.timer_ns = None;
-                slot.endpoint.handle_timeout(now_ns);
+                slot.timer = None;
+                slot.endpoint.handle_timeout(now);
             }
             self.wake(place);
         }

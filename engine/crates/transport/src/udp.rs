@@ -7,6 +7,7 @@
 use std::net::SocketAddrV4;
 
 use rand_pcg::Pcg64;
+use slotwise_units::{Bytes, Duration, Instant};
 use slotwise_wire::DATAGRAM_HEADER_BYTES;
 
 use crate::arrivals::{Arrivals, Departures};
@@ -26,10 +27,10 @@ pub struct UdpSourceConfig {
     pub packet_bytes: u16,
     /// When packets leave.
     pub arrivals: Arrivals,
-    /// The process begins at this fabric time.
-    pub start_ns: u64,
+    /// The process begins at this time.
+    pub start: Instant,
     /// No packet leaves from then on.
-    pub stop_ns: Option<u64>,
+    pub stop: Option<Instant>,
 }
 
 impl UdpSourceConfig {
@@ -54,7 +55,7 @@ impl UdpSource {
     /// When the configuration cannot work.
     pub fn new(config: UdpSourceConfig, rng: Pcg64) -> Result<Self, ConfigError> {
         config.check()?;
-        let departures = Departures::new(config.arrivals, config.packet_bytes, config.start_ns, rng)?;
+        let departures = Departures::new(config.arrivals, config.packet_bytes, config.start, rng)?;
         Ok(Self {
             config,
             departures,
@@ -67,36 +68,36 @@ impl UdpSource {
         self.sent
     }
 
-    fn due_ns(&self) -> Option<u64> {
-        let stop_ns = self.config.stop_ns.unwrap_or(u64::MAX);
-        Some(self.departures.next_ns()).filter(|next_ns| *next_ns < stop_ns)
+    fn due(&self) -> Option<Instant> {
+        let stop = self.config.stop.unwrap_or(Instant::MAX);
+        Some(self.departures.next()).filter(|next| *next < stop)
     }
 }
 
 impl Endpoint for UdpSource {
     /// Ignores what comes back.
-    fn handle_segment(&mut self, _now_ns: u64, _packet: &[u8]) {}
+    fn handle_segment(&mut self, _now: Instant, _packet: &[u8]) {}
 
-    fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
-        if self.due_ns().is_none_or(|due_ns| due_ns > now_ns) {
+    fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
+        if self.due().is_none_or(|due| due > now) {
             return None;
         }
         out.clear();
         out.resize(self.config.packet_bytes.into(), 0);
         let stamp = &mut out[DATAGRAM_HEADER_BYTES..];
         stamp[0..8].copy_from_slice(&self.sent.to_be_bytes());
-        stamp[8..16].copy_from_slice(&now_ns.to_be_bytes());
+        stamp[8..16].copy_from_slice(&now.ns().to_be_bytes());
         datagram::seal(out, self.config.local, self.config.remote);
         self.sent += 1;
         self.departures.advance();
         Some(out.len())
     }
 
-    fn poll_timeout(&self) -> Option<u64> {
-        self.due_ns()
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.due()
     }
 
-    fn handle_timeout(&mut self, _now_ns: u64) {}
+    fn handle_timeout(&mut self, _now: Instant) {}
 
     fn poll_event(&mut self) -> Option<Event> {
         None
@@ -109,15 +110,15 @@ pub struct UdpStats {
     /// Packets that arrived.
     pub packets: u64,
     /// Their bytes.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// One more than the highest number that arrived: as many were sent at least.
     pub numbered: u64,
     /// Packets with a lower number than one before them.
     pub late: u64,
-    /// Sum of one-way delays, ns.
-    pub delay_sum_ns: u128,
-    /// Longest one-way delay, ns.
-    pub delay_max_ns: u64,
+    /// Sum of one-way delays, at most [`Duration::MAX`].
+    pub delay_sum: Duration,
+    /// Longest one-way delay.
+    pub delay_max: Duration,
     /// Packets that could not be decoded.
     pub malformed: u64,
     /// Packets for someone else.
@@ -130,9 +131,9 @@ impl UdpStats {
         self.numbered.saturating_sub(self.packets)
     }
 
-    /// Mean one-way delay, ns.
-    pub fn mean_delay_ns(&self) -> Option<u64> {
-        (self.packets > 0).then(|| (self.delay_sum_ns / u128::from(self.packets)) as u64)
+    /// Mean one-way delay.
+    pub fn mean_delay(&self) -> Option<Duration> {
+        (self.packets > 0).then(|| self.delay_sum / self.packets)
     }
 }
 
@@ -165,8 +166,8 @@ struct Stamped {
     source: SocketAddrV4,
     destination: SocketAddrV4,
     number: u64,
-    sent_ns: u64,
-    bytes: u64,
+    sent_at: Instant,
+    bytes: Bytes,
 }
 
 fn decode(packet: &[u8]) -> Option<Stamped> {
@@ -181,13 +182,13 @@ fn decode(packet: &[u8]) -> Option<Stamped> {
         source: datagram.source,
         destination: datagram.destination,
         number: word(0),
-        sent_ns: word(8),
-        bytes: datagram.packet_bytes,
+        sent_at: Instant::from_ns(word(8)),
+        bytes: Bytes::new(datagram.packet_bytes),
     })
 }
 
 impl Endpoint for UdpSink {
-    fn handle_segment(&mut self, now_ns: u64, packet: &[u8]) {
+    fn handle_segment(&mut self, now: Instant, packet: &[u8]) {
         let stats = &mut self.stats;
         let Some(stamped) = decode(packet) else {
             stats.malformed += 1;
@@ -198,24 +199,24 @@ impl Endpoint for UdpSink {
             stats.unexpected += 1;
             return;
         }
-        let delay_ns = now_ns.saturating_sub(stamped.sent_ns);
+        let delay = now.saturating_since(stamped.sent_at);
         stats.packets += 1;
         stats.bytes += stamped.bytes;
         stats.late += u64::from(stamped.number < stats.numbered);
         stats.numbered = stats.numbered.max(stamped.number.saturating_add(1));
-        stats.delay_sum_ns += u128::from(delay_ns);
-        stats.delay_max_ns = stats.delay_max_ns.max(delay_ns);
+        stats.delay_sum = stats.delay_sum.saturating_add(delay);
+        stats.delay_max = stats.delay_max.max(delay);
     }
 
-    fn poll_transmit(&mut self, _now_ns: u64, _out: &mut Vec<u8>) -> Option<usize> {
+    fn poll_transmit(&mut self, _now: Instant, _out: &mut Vec<u8>) -> Option<usize> {
         None
     }
 
-    fn poll_timeout(&self) -> Option<u64> {
+    fn poll_timeout(&self) -> Option<Instant> {
         None
     }
 
-    fn handle_timeout(&mut self, _now_ns: u64) {}
+    fn handle_timeout(&mut self, _now: Instant) {}
 
     fn poll_event(&mut self) -> Option<Event> {
         None

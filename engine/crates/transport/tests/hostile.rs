@@ -3,18 +3,24 @@
 
 use crate::common;
 
-use common::{MS, Network, SECOND, config, flow};
+use common::{MS, Network, SECOND, at, config, flow, mbps};
 use proptest::prelude::*;
 use slotwise_transport::content::{Pattern, PatternCheck};
 use slotwise_transport::segment::{Options, Segment, SegmentError, flags};
 use slotwise_transport::xcp;
 use slotwise_transport::{AbortReason, Algorithm, Endpoint, Event, FlowKey, Receiver, ReceiverConfig, Sender, UdpSink};
+use slotwise_units::{Bytes, Duration, Instant};
 
 /// A connection with some of its 200 kB outstanding.
 fn in_the_middle(algorithm: Algorithm) -> Network {
-    let flow = flow(config(0, algorithm), |_| {}, Some(200_000), (20 * MS, 20 * MS));
-    let mut network = Network::new(vec![flow], 10_000_000, 100);
-    network.run(130 * MS);
+    let flow = flow(
+        config(0, algorithm),
+        |_| {},
+        Some(Bytes::new(200_000)),
+        (20 * MS, 20 * MS),
+    );
+    let mut network = Network::new(vec![flow], mbps(10), 100);
+    network.run(at(130 * MS));
     network
 }
 
@@ -91,27 +97,27 @@ proptest! {
     #[test]
     fn forged_segments_do_not_break_either_end(
         xcp: bool,
-        forged in prop::collection::vec((any_segment(), 0u64..3 * SECOND), 1..30),
+        forged in prop::collection::vec((any_segment(), 0u64..3_000_000_000), 1..30),
     ) {
         let mut network = in_the_middle(if xcp { Algorithm::Xcp } else { Algorithm::Cubic });
         let mut out = Vec::new();
         for ((segment, payload), wait_ns) in forged {
             let packet = bytes_of(&segment, &payload);
-            let now_ns = network.now_ns;
+            let now = network.now;
             let flow = &mut network.flows[0];
             let ends: [&mut dyn Endpoint; 2] = [&mut flow.sender, &mut flow.receiver];
             for end in ends {
-                end.handle_segment(now_ns, &packet);
+                end.handle_segment(now, &packet);
                 let mut sent = 0;
-                while end.poll_transmit(now_ns, &mut out).is_some() {
+                while end.poll_transmit(now, &mut out).is_some() {
                     Segment::decode(&out).expect("what an endpoint sends is well-formed");
                     sent += 1;
                     prop_assert!(sent < 100_000, "an endless burst");
                 }
-                end.handle_timeout(now_ns);
+                end.handle_timeout(now);
                 while end.poll_event().is_some() {}
             }
-            network.now_ns += wait_ns;
+            network.now += Duration::from_ns(wait_ns);
         }
     }
 
@@ -120,13 +126,13 @@ proptest! {
         let mut network = in_the_middle(Algorithm::NewReno);
         let flow = &mut network.flows[0];
         let (before, received) = (flow.sender.stats(), flow.receiver.stats());
-        flow.sender.handle_segment(140 * MS, &packet);
-        flow.receiver.handle_segment(140 * MS, &packet);
+        flow.sender.handle_segment(at(140 * MS), &packet);
+        flow.receiver.handle_segment(at(140 * MS), &packet);
         prop_assert_eq!(flow.sender.stats().malformed, before.malformed + 1);
         prop_assert_eq!(flow.receiver.stats().malformed, received.malformed + 1);
-        prop_assert_eq!(flow.sender.stats().acked_bytes, before.acked_bytes);
+        prop_assert_eq!(flow.sender.stats().acked, before.acked);
         let mut sink = UdpSink::new(config(0, Algorithm::NewReno).local, None);
-        sink.handle_segment(0, &packet);
+        sink.handle_segment(Instant::ZERO, &packet);
         prop_assert_eq!(sink.stats().packets, 0);
         let _ = FlowKey::of(&packet);
     }
@@ -185,14 +191,14 @@ fn a_reset_counts_only_at_the_exact_number() {
     reset.flags = flags::RST;
     reset.sequence += 1;
     let mut out = Vec::new();
-    let now_ns = 131 * MS;
-    flow.sender.handle_segment(now_ns, &bytes_of(&reset, b""));
-    assert!(flow.sender.poll_transmit(now_ns, &mut out).is_some(), "a challenge");
+    let now = at(131 * MS);
+    flow.sender.handle_segment(now, &bytes_of(&reset, b""));
+    assert!(flow.sender.poll_transmit(now, &mut out).is_some(), "a challenge");
     assert_eq!(flow.sender.poll_event(), None);
     reset.sequence -= 1;
-    flow.sender.handle_segment(now_ns, &bytes_of(&reset, b""));
+    flow.sender.handle_segment(now, &bytes_of(&reset, b""));
     assert_eq!(flow.sender.poll_event(), Some(Event::Aborted(AbortReason::Reset)));
-    assert_eq!(flow.sender.poll_transmit(now_ns, &mut out), None);
+    assert_eq!(flow.sender.poll_transmit(now, &mut out), None);
     assert_eq!(flow.sender.poll_timeout(), None);
 }
 
@@ -205,23 +211,23 @@ fn connected(sack: bool, window: u16) -> (Sender<Pattern>, Segment) {
 fn connected_by(algorithm: Algorithm, segments: u32, sack: bool, window: u16) -> (Sender<Pattern>, Segment) {
     let mut settings = config(0, algorithm);
     settings.initial_window_segments = Some(segments);
-    let mut sender = Sender::new(settings, Some(8 * 960), Pattern::new(1)).unwrap();
+    let mut sender = Sender::new(settings, Some(Bytes::new(8 * 960)), Pattern::new(1)).unwrap();
     let mut out = Vec::new();
-    sender.poll_transmit(0, &mut out).expect("the SYN");
+    sender.poll_transmit(Instant::ZERO, &mut out).expect("the SYN");
     let mut answer = from_receiver();
     (answer.sequence, answer.acknowledgment, answer.window) = (77, 1, window);
     answer.flags = flags::SYN | flags::ACK;
     answer.options = Options::syn(960, None, sack);
-    sender.handle_segment(MS, &bytes_of(&answer, b""));
+    sender.handle_segment(at(MS), &bytes_of(&answer, b""));
     (answer.sequence, answer.flags, answer.options) = (78, flags::ACK, Options::default());
     (sender, answer)
 }
 
 /// Sequence numbers of the data that goes out now.
-fn sent_now(sender: &mut Sender<Pattern>, now_ns: u64) -> Vec<u32> {
+fn sent_now(sender: &mut Sender<Pattern>, now: Instant) -> Vec<u32> {
     let mut out = Vec::new();
     let mut numbers = Vec::new();
-    while sender.poll_transmit(now_ns, &mut out).is_some() {
+    while sender.poll_transmit(now, &mut out).is_some() {
         let (segment, payload) = Segment::decode(&out).unwrap();
         if !payload.is_empty() {
             numbers.push(segment.sequence);
@@ -233,34 +239,38 @@ fn sent_now(sender: &mut Sender<Pattern>, now_ns: u64) -> Vec<u32> {
 #[test]
 fn what_a_peer_selectively_acknowledged_and_dropped_is_sent_again() {
     let (mut sender, mut ack) = connected(true, u16::MAX);
-    assert_eq!(sent_now(&mut sender, MS), [1, 961, 1921, 2881]);
+    assert_eq!(sent_now(&mut sender, at(MS)), [1, 961, 1921, 2881]);
     ack.options.push_sack(961, 3841);
-    sender.handle_segment(2 * MS, &bytes_of(&ack, b""));
-    assert_eq!(sent_now(&mut sender, 2 * MS)[0], 1, "three segments above it are there");
-    let timeout_ns = sender.poll_timeout().unwrap();
-    sender.handle_timeout(timeout_ns);
-    assert_eq!(sent_now(&mut sender, timeout_ns), [1]);
+    sender.handle_segment(at(2 * MS), &bytes_of(&ack, b""));
+    assert_eq!(
+        sent_now(&mut sender, at(2 * MS))[0],
+        1,
+        "three segments above it are there"
+    );
+    let timeout = sender.poll_timeout().unwrap();
+    sender.handle_timeout(timeout);
+    assert_eq!(sent_now(&mut sender, timeout), [1]);
     // RFC 2018 section 8: the peer has only the first after all.
     (ack.acknowledgment, ack.options) = (961, Options::default());
-    sender.handle_segment(timeout_ns + MS, &bytes_of(&ack, b""));
-    assert_eq!(sent_now(&mut sender, timeout_ns + MS), [961, 1921]);
+    sender.handle_segment(timeout + MS, &bytes_of(&ack, b""));
+    assert_eq!(sent_now(&mut sender, timeout + MS), [961, 1921]);
 }
 
 #[test]
 fn duplicates_of_what_was_sent_before_a_timeout_prove_no_loss() {
     let (mut sender, mut ack) = connected(false, u16::MAX);
-    assert_eq!(sent_now(&mut sender, MS), [1, 961, 1921, 2881]);
-    let timeout_ns = sender.poll_timeout().unwrap();
-    sender.handle_timeout(timeout_ns);
-    assert_eq!(sent_now(&mut sender, timeout_ns), [1]);
-    let now_ns = timeout_ns + MS;
+    assert_eq!(sent_now(&mut sender, at(MS)), [1, 961, 1921, 2881]);
+    let timeout = sender.poll_timeout().unwrap();
+    sender.handle_timeout(timeout);
+    assert_eq!(sent_now(&mut sender, timeout), [1]);
+    let now = timeout + MS;
     ack.acknowledgment = 3841;
-    sender.handle_segment(now_ns, &bytes_of(&ack, b""));
-    assert_eq!(sent_now(&mut sender, now_ns), [3841, 4801]);
+    sender.handle_segment(now, &bytes_of(&ack, b""));
+    assert_eq!(sent_now(&mut sender, now), [3841, 4801]);
     // The first segments arrive once more, late. RFC 6582 section 3.2 step 2: no fast retransmit of 3841.
     for expected in [vec![5761], vec![6721], vec![]] {
-        sender.handle_segment(now_ns, &bytes_of(&ack, b""));
-        assert_eq!(sent_now(&mut sender, now_ns), expected);
+        sender.handle_segment(now, &bytes_of(&ack, b""));
+        assert_eq!(sent_now(&mut sender, now), expected);
     }
     assert_eq!(sender.stats().fast_recoveries, 0);
 }
@@ -271,18 +281,18 @@ fn duplicates_from_before_an_acknowledgment_of_new_data_do_not_count_after_a_tim
     for (algorithm, sack) in [(Algorithm::Reno, false), (Algorithm::Cubic, true)] {
         for stale in 0..5 {
             let (mut sender, mut ack) = connected_by(algorithm, 4, sack, u16::MAX);
-            assert_eq!(sent_now(&mut sender, MS), [1, 961, 1921, 2881]);
-            let timeout_ns = sender.poll_timeout().unwrap();
-            sender.handle_timeout(timeout_ns);
-            assert_eq!(sent_now(&mut sender, timeout_ns), [1]);
-            let now_ns = timeout_ns + MS;
+            assert_eq!(sent_now(&mut sender, at(MS)), [1, 961, 1921, 2881]);
+            let timeout = sender.poll_timeout().unwrap();
+            sender.handle_timeout(timeout);
+            assert_eq!(sent_now(&mut sender, timeout), [1]);
+            let now = timeout + MS;
             let mut acknowledge = |sender: &mut Sender<Pattern>, number: u32, sacked: Option<u32>| {
                 (ack.acknowledgment, ack.options) = (number, Options::default());
                 if let Some(left) = sacked.filter(|_| sack) {
                     ack.options.push_sack(left, left + 100);
                 }
-                sender.handle_segment(now_ns, &bytes_of(&ack, b""));
-                sent_now(sender, now_ns)
+                sender.handle_segment(now, &bytes_of(&ack, b""));
+                sent_now(sender, now)
             };
             // What was under way before the timeout arrives, and then the first segment.
             for number in 0..stale {
@@ -306,38 +316,38 @@ fn duplicates_from_before_an_acknowledgment_of_new_data_do_not_count_after_a_tim
 fn a_timeout_takes_its_threshold_from_all_that_is_not_cumulatively_acknowledged() {
     // RFC 5681 equation 4: half of eight segments, though two have been selectively acknowledged.
     let (mut sender, mut ack) = connected_by(Algorithm::NewReno, 8, true, u16::MAX);
-    assert_eq!(sent_now(&mut sender, MS).len(), 8);
+    assert_eq!(sent_now(&mut sender, at(MS)).len(), 8);
     ack.options.push_sack(961, 2881);
-    sender.handle_segment(2 * MS, &bytes_of(&ack, b""));
-    let timeout_ns = sender.poll_timeout().unwrap();
-    sender.handle_timeout(timeout_ns);
+    sender.handle_segment(at(2 * MS), &bytes_of(&ack, b""));
+    let timeout = sender.poll_timeout().unwrap();
+    sender.handle_timeout(timeout);
     assert_eq!((sender.stats().timeouts, sender.stats().fast_recoveries), (1, 0));
-    assert_eq!(sender.stats().ssthresh_bytes, 4 * 960);
+    assert_eq!(sender.stats().ssthresh, Bytes::new(4 * 960));
 }
 
 #[test]
 fn a_closed_window_is_probed_until_it_opens() {
     let (mut sender, mut answer) = connected(true, 0);
     let mut out = Vec::new();
-    assert_eq!(sender.poll_transmit(MS, &mut out), Some(40), "the handshake's last");
-    assert_eq!(sender.poll_transmit(MS, &mut out), None);
+    assert_eq!(sender.poll_transmit(at(MS), &mut out), Some(40), "the handshake's last");
+    assert_eq!(sender.poll_transmit(at(MS), &mut out), None);
     for _ in 0..20 {
-        let now_ns = sender.poll_timeout().expect("it goes on probing");
-        sender.handle_timeout(now_ns);
-        sender.poll_transmit(now_ns, &mut out).expect("a probe");
+        let now = sender.poll_timeout().expect("it goes on probing");
+        sender.handle_timeout(now);
+        sender.poll_transmit(now, &mut out).expect("a probe");
         let (probe, payload) = Segment::decode(&out).unwrap();
         assert_eq!(
             (probe.sequence, payload.len()),
             (0, 0),
             "a number that the peer has had"
         );
-        assert_eq!(sender.poll_transmit(now_ns, &mut out), None);
-        sender.handle_segment(now_ns, &bytes_of(&answer, b""));
-        assert_eq!(sender.poll_transmit(now_ns, &mut out), None);
+        assert_eq!(sender.poll_transmit(now, &mut out), None);
+        sender.handle_segment(now, &bytes_of(&answer, b""));
+        assert_eq!(sender.poll_transmit(now, &mut out), None);
     }
     answer.window = 1000;
-    sender.handle_segment(2000 * SECOND, &bytes_of(&answer, b""));
-    assert_eq!(sender.poll_transmit(2000 * SECOND, &mut out), Some(1000));
+    sender.handle_segment(at(2000 * SECOND), &bytes_of(&answer, b""));
+    assert_eq!(sender.poll_transmit(at(2000 * SECOND), &mut out), Some(1000));
 }
 
 #[test]
@@ -357,11 +367,11 @@ fn settings_that_cannot_work_are_refused_with_the_reason() {
         "initial_window_segments: expected 1 to 1048576, got 0"
     );
     assert_eq!(
-        refused(&|c| c.rto.min_ns = u64::MAX),
+        refused(&|c| c.rto.min = Duration::MAX),
         "rto.min_ns: expected 0 to 60000000000, got 18446744073709551615"
     );
     let mut receiver = ReceiverConfig::new(config(0, Algorithm::Xcp).remote);
-    receiver.delayed_ack_ns = Some(SECOND);
+    receiver.delayed_ack = Some(SECOND);
     let check = PatternCheck::new(Pattern::new(1));
     let error = Receiver::new(receiver, check).err().expect("refused").to_string();
     assert_eq!(error, "delayed_ack_ns: expected 1 to 500000000, got 1000000000");
@@ -376,9 +386,9 @@ fn a_fin_below_what_has_arrived_does_not_end_the_stream() {
     let mut hand = |number, bits, length| {
         (segment.sequence, segment.flags) = (number, bits);
         segment.acknowledgment = u32::from(number > 0);
-        receiver.handle_segment(MS, &bytes_of(&segment, &vec![0; length]));
+        receiver.handle_segment(at(MS), &bytes_of(&segment, &vec![0; length]));
         let mut out = Vec::new();
-        while receiver.poll_transmit(MS, &mut out).is_some() {}
+        while receiver.poll_transmit(at(MS), &mut out).is_some() {}
         receiver.poll_event()
     };
     assert_eq!(hand(0, flags::SYN, 0), None);

@@ -10,17 +10,16 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::Command;
 use std::thread;
-use std::time::Instant;
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 use slotwise_transport::content::{Pattern, PatternCheck, Sink, Source};
 use slotwise_transport::{Algorithm, Endpoint, Event, Receiver, ReceiverConfig, Sender, SenderConfig};
+use slotwise_units::{Bytes, Duration, Instant};
 
 const KERNEL: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 9, 0, 1), 5001);
 const OURS: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 9, 0, 2), 40_001);
-const BYTES: u64 = 1_000_000;
-const SECOND: u64 = 1_000_000_000;
+const BYTES: Bytes = Bytes::new(1_000_000);
 
 /// A TUN device in a fresh network namespace, into which the calling thread moves.
 fn open_tun() -> io::Result<File> {
@@ -66,30 +65,31 @@ fn in_namespace(work: impl FnOnce(File) + Send + 'static) {
 /// Drives `endpoint` by the wall clock until both directions are closed; loses packets both ways.
 fn drive(endpoint: &mut dyn Endpoint, tun: &mut File, loss: f64, seed: u64) -> Vec<Event> {
     let mut rng = Pcg64::seed_from_u64(seed);
-    let start = Instant::now();
+    let start = std::time::Instant::now();
+    let elapsed = || Instant::from_ns(start.elapsed().as_nanos() as u64);
     let mut events = Vec::new();
     let mut packet = vec![0; 65_536];
     let mut out = Vec::new();
     loop {
-        let now_ns = start.elapsed().as_nanos() as u64;
-        assert!(now_ns < 60 * SECOND, "stuck after {events:?}");
+        let now = elapsed();
+        assert!(now < Instant::ZERO + Duration::from_s(60), "stuck after {events:?}");
         match tun.read(&mut packet) {
             // IPv6 neighbours and the like are not for us.
             Ok(length) if length > 0 && packet[0] >> 4 == 4 => {
                 if !rng.random_bool(loss) {
-                    endpoint.handle_segment(now_ns, &packet[..length]);
+                    endpoint.handle_segment(now, &packet[..length]);
                 }
             }
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                let due_ns = endpoint.poll_timeout().unwrap_or(u64::MAX).saturating_sub(now_ns);
-                wait(tun, (due_ns / 1_000_000).min(100) as i32);
+                let due = endpoint.poll_timeout().unwrap_or(Instant::MAX).saturating_since(now);
+                wait(tun, (due / Duration::from_ms(1)).min(100) as i32);
             }
             Err(error) => panic!("TUN: {error}"),
         }
-        let now_ns = start.elapsed().as_nanos() as u64;
-        endpoint.handle_timeout(now_ns);
-        while endpoint.poll_transmit(now_ns, &mut out).is_some() {
+        let now = elapsed();
+        endpoint.handle_timeout(now);
+        while endpoint.poll_transmit(now, &mut out).is_some() {
             if !rng.random_bool(loss) {
                 tun.write_all(&out).expect("the device is up");
             }
@@ -125,7 +125,7 @@ fn send_to_kernel(algorithm: Algorithm, sack: bool, loss: f64) {
         let mut config = SenderConfig::new(OURS, KERNEL, algorithm);
         config.packet_bytes = 1500;
         config.sack = sack;
-        config.rto.min_ns = SECOND / 20;
+        config.rto.min = Duration::from_ms(50);
         config.initial_sequence = 0xfffc_0000;
         let mut sender = Sender::new(config, Some(BYTES), Pattern::new(3)).unwrap();
         let events = drive(&mut sender, &mut tun, loss, 11);
@@ -133,7 +133,7 @@ fn send_to_kernel(algorithm: Algorithm, sack: bool, loss: f64) {
         let received = peer.join().unwrap();
         let mut check = PatternCheck::new(Pattern::new(3));
         check.write(0, &received);
-        assert_eq!((check.bytes(), check.wrong_bytes()), (BYTES, 0));
+        assert_eq!((check.bytes(), check.wrong()), (BYTES, Bytes::ZERO));
         let stats = sender.stats();
         assert_eq!((stats.malformed, stats.unexpected), (0, 0));
         assert!(loss == 0.0 || stats.retransmissions > 0, "{stats:?}");
@@ -157,7 +157,7 @@ fn the_receiver_takes_what_the_kernel_sends() {
     for (sack, loss) in [(true, 0.0), (false, 0.02), (true, 0.02)] {
         in_namespace(move |mut tun| {
             let peer = thread::spawn(move || {
-                let mut content = vec![0; BYTES as usize];
+                let mut content = vec![0; BYTES.get() as usize];
                 Pattern::new(3).read(0, &mut content);
                 let mut stream = TcpStream::connect(OURS).unwrap();
                 stream.write_all(&content).unwrap();
@@ -168,17 +168,14 @@ fn the_receiver_takes_what_the_kernel_sends() {
             let mut config = ReceiverConfig::new(OURS);
             config.mss_bytes = 1460;
             config.sack = sack;
-            config.delayed_ack_ns = Some(SECOND / 25);
+            config.delayed_ack = Some(Duration::from_ms(40));
             let mut receiver = Receiver::new(config, PatternCheck::new(Pattern::new(3))).unwrap();
             let events = drive(&mut receiver, &mut tun, loss, 12);
             assert_eq!(events, [Event::Connected, Event::Finished, Event::Closed]);
             peer.join().unwrap();
             let check = receiver.sink();
-            assert_eq!((check.bytes(), check.wrong_bytes()), (BYTES, 0));
-            assert_eq!(
-                (receiver.stats().malformed, receiver.stats().in_order_bytes),
-                (0, BYTES)
-            );
+            assert_eq!((check.bytes(), check.wrong()), (BYTES, Bytes::ZERO));
+            assert_eq!((receiver.stats().malformed, receiver.stats().in_order), (0, BYTES));
         });
     }
 }

@@ -4,29 +4,30 @@
 
 use crate::common;
 
-use common::{Faults, MS, Network, SECOND, config, flow};
+use common::{Faults, MS, Network, SECOND, at, config, flow, mbps};
 use slotwise_transport::Algorithm::{Cubic, NewReno};
 use slotwise_transport::{Algorithm, SenderStats};
+use slotwise_units::{Bytes, Duration, Instant};
 
 /// Payload of the default 1000-byte packet.
-const MSS: u64 = 960;
+const MSS: Bytes = Bytes::new(960);
 
-/// A transfer of `segments`, or an endless one in a window of 60, over a link of 100 Mb/s with `way_ns` each way, in which data packets `drops` are lost.
-fn network(algorithm: Algorithm, rack: bool, segments: Option<u64>, way_ns: u64, drops: &[u64]) -> Network {
+/// A transfer of `segments`, or an endless one in a window of 60, over a link of 100 Mb/s with `way` each way, in which data packets `drops` are lost.
+fn network(algorithm: Algorithm, rack: bool, segments: Option<u64>, way: Duration, drops: &[u64]) -> Network {
     let mut settings = config(0, algorithm);
     settings.rack = rack;
     settings.window_limit_segments = segments.is_none().then_some(60);
     let bytes = segments.map(|segments| segments * MSS);
-    let mut flow = flow(settings, |r| r.dsack = rack, bytes, (way_ns, way_ns));
+    let mut flow = flow(settings, |r| r.dsack = rack, bytes, (way, way));
     flow.drops = drops.iter().copied().collect();
-    Network::new(vec![flow], 100_000_000, 10_000)
+    Network::new(vec![flow], mbps(100), 10_000)
 }
 
-fn complete(algorithm: Algorithm, rack: bool, segments: u64, drops: &[u64]) -> (SenderStats, u64) {
+fn complete(algorithm: Algorithm, rack: bool, segments: u64, drops: &[u64]) -> (SenderStats, Instant) {
     let mut network = network(algorithm, rack, Some(segments), 20 * MS, drops);
-    network.run(200 * SECOND);
+    network.run(at(200 * SECOND));
     network.assert_complete(segments * MSS);
-    (network.flows[0].sender.stats(), network.finished_ns(0))
+    (network.flows[0].sender.stats(), network.finished_at(0))
 }
 
 #[test]
@@ -49,24 +50,24 @@ fn a_lost_tail_is_probed_and_no_timer_goes_off() {
     // or shows RACK those before it.
     for lost in 1..=3 {
         let drops: Vec<u64> = (40 - lost..40).collect();
-        let (stats, rack_ns) = complete(NewReno, true, 40, &drops);
+        let (stats, rack_end) = complete(NewReno, true, 40, &drops);
         assert_eq!((stats.timeouts, stats.tail_probes), (0, 1), "{lost} lost");
         assert_eq!(stats.retransmissions, lost, "{lost} lost");
-        let (plain, plain_ns) = complete(NewReno, false, 40, &drops);
-        assert!(plain.timeouts > 0 && plain_ns > rack_ns + SECOND / 2, "{lost} lost");
+        let (plain, plain_end) = complete(NewReno, false, 40, &drops);
+        assert!(plain.timeouts > 0 && plain_end > rack_end + SECOND / 2, "{lost} lost");
     }
 }
 
 #[test]
 fn a_probe_that_mended_a_loss_halves_the_window_and_a_needless_one_does_not() {
     // Section 7.4: 40 segments, of which the last is lost; then 20 more, so that there is an acknowledgment beyond the probe's.
-    let run = |drops: &[u64], pause_ns: u64| {
+    let run = |drops: &[u64], pause: Duration| {
         let mut network = network(NewReno, true, None, 20 * MS, drops);
         network.flows[0].sender.write_up_to(40 * MSS);
-        network.run(pause_ns);
+        network.run(at(pause));
         network.flows[0].sender.write_up_to(60 * MSS);
         network.wake(0);
-        network.run(10 * SECOND);
+        network.run(at(10 * SECOND));
         network.flows[0].sender.stats()
     };
     let mended = run(&[39], 2 * SECOND);
@@ -91,16 +92,16 @@ fn a_lost_retransmission_costs_no_timeout() {
     assert!(timed_out.is_empty(), "whatever is lost second: {timed_out:?}");
 }
 
-/// Retransmissions by `from_ns`, and in the 10 s after it, when packets are late by up to 5 ms, one in five, on a round trip of 2 `way_ns`.
-fn reordered(rack: bool, way_ns: u64, from_ns: u64) -> (u64, u64) {
+/// Retransmissions by `from`, and in the 10 s after it, when packets are late by up to 5 ms, one in five, on a round trip of 2 `way`.
+fn reordered(rack: bool, way: Duration, from: Duration) -> (u64, u64) {
     let faults = Faults {
         reorder: 0.2,
         ..Faults::default()
     };
-    let mut network = network(Cubic, rack, None, way_ns, &[]).with_faults(faults, 5);
-    network.run(from_ns);
+    let mut network = network(Cubic, rack, None, way, &[]).with_faults(faults, 5);
+    network.run(at(from));
     let early = network.flows[0].sender.stats().retransmissions;
-    network.run(from_ns + 10 * SECOND);
+    network.run(at(from + 10 * SECOND));
     (early, network.flows[0].sender.stats().retransmissions - early)
 }
 
@@ -129,8 +130,8 @@ fn without_sack_there_is_no_rack() {
     settings.sack = false;
     let mut flow = flow(settings, |_| {}, Some(40 * MSS), (20 * MS, 20 * MS));
     flow.drops = [39].into();
-    let mut network = Network::new(vec![flow], 100_000_000, 10_000);
-    network.run(20 * SECOND);
+    let mut network = Network::new(vec![flow], mbps(100), 10_000);
+    network.run(at(20 * SECOND));
     network.assert_complete(40 * MSS);
     let stats = network.flows[0].sender.stats();
     assert_eq!((stats.tail_probes, stats.timeouts), (0, 1));

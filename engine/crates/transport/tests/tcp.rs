@@ -3,13 +3,14 @@
 
 use crate::common;
 
-use common::{Faults, MS, Network, SECOND, config, flow};
+use common::{Faults, MS, Network, SECOND, at, config, flow, mbps};
 use proptest::prelude::*;
 use slotwise_transport::Algorithm::{Cubic, HighSpeed, NewReno, Reno};
 use slotwise_transport::{AbortReason, Algorithm, Event};
+use slotwise_units::{Bytes, Duration, Instant};
 
 /// Payload of the default 1000-byte packet.
-const MSS: u64 = 960;
+const MSS: Bytes = Bytes::new(960);
 
 #[test]
 fn a_transfer_takes_its_bytes_over_the_rate() {
@@ -17,14 +18,14 @@ fn a_transfer_takes_its_bytes_over_the_rate() {
     for (algorithm, sack) in [(NewReno, false), (Reno, true), (NewReno, true), (Cubic, true)] {
         let mut settings = config(0, algorithm);
         settings.sack = sack;
-        let bytes = 5_000_000;
+        let bytes = Bytes::new(5_000_000);
         let flow = flow(settings, |_| {}, Some(bytes), (5 * MS, 5 * MS));
-        let mut network = Network::new(vec![flow], 10_000_000, 30);
-        network.run(60 * SECOND);
+        let mut network = Network::new(vec![flow], mbps(10), 30);
+        network.run(at(60 * SECOND));
         network.assert_complete(bytes);
         // 5208.3 packets of 1000 bytes at 10 Mb/s are 4.17 s. A bandwidth-delay product of 12 packets and 30 of
         // queue keep the link busy through every halving.
-        let took = network.finished_ns(0) as f64 / 1e9;
+        let took = network.finished_at(0).since_start().seconds();
         assert!(
             (4.17..4.17 * 1.05).contains(&took),
             "{algorithm:?} sack {sack}: {took} s"
@@ -38,12 +39,12 @@ fn two_equal_flows_share_alike() {
     let flows = (0..2)
         .map(|i| flow(config(i, NewReno), |_| {}, None, (10 * MS, 10 * MS)))
         .collect();
-    let mut network = Network::new(flows, 10_000_000, 30);
-    network.run(40 * SECOND);
+    let mut network = Network::new(flows, mbps(10), 30);
+    network.run(at(40 * SECOND));
     let bytes: Vec<f64> = network
         .flows
         .iter()
-        .map(|f| f.sender.stats().acked_bytes as f64)
+        .map(|f| f.sender.stats().acked.get() as f64)
         .collect();
     let jain = (bytes[0] + bytes[1]).powi(2) / (2.0 * (bytes[0].powi(2) + bytes[1].powi(2)));
     assert!(jain > 0.95, "{bytes:?}");
@@ -55,12 +56,12 @@ fn lossy(algorithm: Algorithm, sack: bool, drops: &[u64]) -> Network {
     settings.sack = sack;
     let mut flow = flow(settings, |_| {}, Some(400 * MSS), (20 * MS, 20 * MS));
     flow.drops = drops.iter().copied().collect();
-    Network::new(vec![flow], 100_000_000, 10_000)
+    Network::new(vec![flow], mbps(100), 10_000)
 }
 
 fn with_losses(algorithm: Algorithm, sack: bool, drops: &[u64]) -> Network {
     let mut network = lossy(algorithm, sack, drops);
-    network.run(200 * SECOND);
+    network.run(at(200 * SECOND));
     network.assert_complete(400 * MSS);
     network
 }
@@ -77,7 +78,7 @@ fn one_loss_is_mended_by_fast_retransmit() {
                 "{algorithm:?} sack {sack}"
             );
             assert_eq!(stats.losses, 1);
-            assert!(stats.window_before_losses_bytes >= stats.ssthresh_bytes);
+            assert!(stats.window_before_losses >= stats.ssthresh);
         }
     }
 }
@@ -106,9 +107,9 @@ fn newreno_mends_one_hole_a_round_trip_and_sack_all_at_once() {
     // Ten segments lost in a row, in a round trip of 40 ms.
     let run = |sack| {
         let mut network = lossy(NewReno, sack, &(70..80).collect::<Vec<_>>());
-        let before = network.acked_ns(70 * MSS);
-        let took = network.acked_ns(80 * MSS) - before;
-        network.run(200 * SECOND);
+        let before = network.acked_at(70 * MSS);
+        let took = network.acked_at(80 * MSS) - before;
+        network.run(at(200 * SECOND));
         network.assert_complete(400 * MSS);
         let stats = network.flows[0].sender.stats();
         assert_eq!(
@@ -136,8 +137,8 @@ fn limited_transmit_saves_a_window_of_three_from_the_timer() {
         settings.limited_transmit = limited_transmit;
         let mut flow = flow(settings, |_| {}, Some(20 * MSS), (20 * MS, 20 * MS));
         flow.drops = [0].into();
-        let mut network = Network::new(vec![flow], 100_000_000, 100);
-        network.run(20 * SECOND);
+        let mut network = Network::new(vec![flow], mbps(100), 100);
+        network.run(at(20 * SECOND));
         network.assert_complete(20 * MSS);
         let stats = network.flows[0].sender.stats();
         assert_eq!(
@@ -154,11 +155,11 @@ fn newreno_is_impatient_when_a_window_has_many_holes() {
     // ten round trips of 40 ms if the timer says 150 ms.
     let mut settings = config(0, NewReno);
     settings.sack = false;
-    settings.rto.min_ns = 150 * MS;
+    settings.rto.min = 150 * MS;
     let mut flow = flow(settings, |_| {}, Some(400 * MSS), (20 * MS, 20 * MS));
     flow.drops = (70..80).collect();
-    let mut network = Network::new(vec![flow], 100_000_000, 10_000);
-    network.run(200 * SECOND);
+    let mut network = Network::new(vec![flow], mbps(100), 10_000);
+    network.run(at(200 * SECOND));
     network.assert_complete(400 * MSS);
     let stats = network.flows[0].sender.stats();
     assert_eq!((stats.fast_recoveries, stats.timeouts), (1, 1));
@@ -167,12 +168,12 @@ fn newreno_is_impatient_when_a_window_has_many_holes() {
 #[test]
 fn a_transfer_of_no_given_size_ends_when_told() {
     let flow = flow(config(0, Cubic), |_| {}, None, (5 * MS, 5 * MS));
-    let mut network = Network::new(vec![flow], 10_000_000, 30);
-    network.run(SECOND);
+    let mut network = Network::new(vec![flow], mbps(10), 30);
+    network.run(at(SECOND));
     network.flows[0].sender.finish();
-    network.run(10 * SECOND);
-    let bytes = network.flows[0].sender.stats().acked_bytes;
-    assert!(bytes > 1_000_000);
+    network.run(at(10 * SECOND));
+    let bytes = network.flows[0].sender.stats().acked;
+    assert!(bytes > Bytes::new(1_000_000));
     network.assert_complete(bytes);
 }
 
@@ -184,27 +185,27 @@ fn a_lost_tail_waits_for_the_timer_and_the_timer_doubles() {
     let bytes = 10 * MSS;
     let mut flow = flow(settings, |_| {}, Some(bytes), (MS, MS));
     flow.drops = (9..13).collect();
-    let mut network = Network::new(vec![flow], 1_000_000_000, 100);
-    network.run(100 * SECOND);
+    let mut network = Network::new(vec![flow], mbps(1000), 100);
+    network.run(at(100 * SECOND));
     network.assert_complete(bytes);
     let stats = network.flows[0].sender.stats();
     assert_eq!((stats.timeouts, stats.losses), (4, 1));
-    let took = network.finished_ns(0);
+    let took = network.finished_at(0);
     assert!(
-        (15 * SECOND..15 * SECOND + 50 * MS).contains(&took),
+        (at(15 * SECOND)..at(15 * SECOND + 50 * MS)).contains(&took),
         "1 + 2 + 4 + 8 s: {took}"
     );
-    assert_eq!(stats.ssthresh_bytes, 2 * MSS);
+    assert_eq!(stats.ssthresh, 2 * MSS);
 }
 
 #[test]
 fn delayed_acknowledgments_halve_their_number() {
-    let run = |delay: Option<u64>| {
+    let run = |delay: Option<Duration>| {
         let settings = config(0, NewReno);
-        let adapt = |r: &mut slotwise_transport::ReceiverConfig| r.delayed_ack_ns = delay;
+        let adapt = |r: &mut slotwise_transport::ReceiverConfig| r.delayed_ack = delay;
         let flow = flow(settings, adapt, Some(1001 * MSS), (MS, MS));
-        let mut network = Network::new(vec![flow], 10_000_000, 1000);
-        network.run(60 * SECOND);
+        let mut network = Network::new(vec![flow], mbps(10), 1000);
+        network.run(at(60 * SECOND));
         network.assert_complete(1001 * MSS);
         network
     };
@@ -218,24 +219,25 @@ fn delayed_acknowledgments_halve_their_number() {
         delayed.flows[0].acks
     );
     assert_eq!(delayed.flows[0].sender.stats().timeouts, 0);
-    let difference = delayed.finished_ns(0).abs_diff(each.finished_ns(0));
-    assert!(difference < 450 * MS, "{difference} ns: at most two waits more");
+    let [delayed, each] = [delayed, each].map(|network| network.finished_at(0).since_start());
+    let difference = delayed.abs_diff(each);
+    assert!(difference < 450 * MS, "{difference}: at most two waits more");
 }
 
 #[test]
 fn a_peer_that_never_answers_ends_the_connection_after_the_tries_allowed() {
     let mut settings = config(0, NewReno);
     settings.max_timeouts = 3;
-    let flow = flow(settings, |_| {}, Some(1000), (MS, MS));
+    let flow = flow(settings, |_| {}, Some(Bytes::new(1000)), (MS, MS));
     let faults = Faults {
         loss: 1.0,
         ..Faults::default()
     };
-    let mut network = Network::new(vec![flow], 10_000_000, 10).with_faults(faults, 1);
-    network.run(1000 * SECOND);
+    let mut network = Network::new(vec![flow], mbps(10), 10).with_faults(faults, 1);
+    network.run(at(1000 * SECOND));
     // SYN at 0, 1, 3, 7 s; given up at 15 s.
     let events = &network.flows[0].sender_events;
-    assert_eq!(events[..], [(15 * SECOND, Event::Aborted(AbortReason::NoAnswer))]);
+    assert_eq!(events[..], [(at(15 * SECOND), Event::Aborted(AbortReason::NoAnswer))]);
 }
 
 #[test]
@@ -247,10 +249,10 @@ fn cubic_and_highspeed_beat_reno_on_a_long_fat_path() {
             None,
             (50 * MS, 50 * MS),
         );
-        let mut network = Network::new(vec![flow], 20_000_000, 40);
-        network.run(40 * SECOND);
-        assert_eq!(network.flows[0].receiver.sink().wrong_bytes(), 0);
-        network.flows[0].sender.stats().acked_bytes as f64 * 8.0 / 40.0 / 20e6
+        let mut network = Network::new(vec![flow], mbps(20), 40);
+        network.run(at(40 * SECOND));
+        assert_eq!(network.flows[0].receiver.sink().wrong(), Bytes::ZERO);
+        network.flows[0].sender.stats().acked.get() as f64 * 8.0 / 40.0 / 20e6
     };
     let [reno, cubic, highspeed] = [NewReno, Cubic, HighSpeed].map(run);
     assert!(
@@ -259,20 +261,24 @@ fn cubic_and_highspeed_beat_reno_on_a_long_fat_path() {
     );
 }
 
-/// A bulk flow whose packets' departures are written down, over `rtt_ns` of a link of 1 Gb/s.
-fn departures(adapt: impl FnOnce(&mut slotwise_transport::SenderConfig), rtt_ns: u64, until_ns: u64) -> Vec<u64> {
+/// A bulk flow whose packets' departures are written down, over `rtt` of a link of 1 Gb/s.
+fn departures(
+    adapt: impl FnOnce(&mut slotwise_transport::SenderConfig),
+    rtt: Duration,
+    until: Duration,
+) -> Vec<Instant> {
     let mut settings = config(0, NewReno);
     adapt(&mut settings);
-    let flow = flow(settings, |_| {}, None, (rtt_ns / 2, rtt_ns / 2));
-    let mut network = Network::new(vec![flow], 1_000_000_000, 1000);
+    let flow = flow(settings, |_| {}, None, (rtt / 2, rtt / 2));
+    let mut network = Network::new(vec![flow], mbps(1000), 1000);
     let times = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
     let seen = std::rc::Rc::clone(&times);
-    network.router = Some(Box::new(move |now_ns, packet, _| {
+    network.router = Some(Box::new(move |now, packet, _| {
         if packet.len() > 200 {
-            seen.borrow_mut().push(now_ns);
+            seen.borrow_mut().push(now);
         }
     }));
-    network.run(until_ns);
+    network.run(at(until));
     let times = times.borrow();
     times.clone()
 }
@@ -281,27 +287,27 @@ fn departures(adapt: impl FnOnce(&mut slotwise_transport::SenderConfig), rtt_ns:
 fn a_window_limit_in_segments_bounds_what_a_round_trip_carries() {
     // 20 segments in 100 ms and the 8 us that one takes on the link, and not one more.
     let times = departures(|s| s.window_limit_segments = Some(20), 100 * MS, 4 * SECOND);
-    let late: Vec<u64> = times.iter().copied().filter(|t| *t > SECOND).collect();
+    let late: Vec<Instant> = times.iter().copied().filter(|t| *t > at(SECOND)).collect();
     for window in late.windows(21) {
         let took = window[20] - window[0];
-        assert!((100 * MS..=101 * MS).contains(&took), "{took} ns for 20 segments");
+        assert!((100 * MS..=101 * MS).contains(&took), "{took} for 20 segments");
     }
 }
 
 #[test]
 fn an_application_that_was_silent_for_longer_than_the_timeout_begins_with_the_initial_window() {
     // RFC 5681 section 4.1. 200 segments let the window grow; as many follow after a pause, over a round trip of 100 ms.
-    let segments_at_once = |pause_ns: u64| {
+    let segments_at_once = |pause: Duration| {
         let flow = flow(config(0, Cubic), |_| {}, None, (50 * MS, 50 * MS));
-        let mut network = Network::new(vec![flow], 1_000_000_000, 1000);
-        network.flows[0].sender.write_up_to(200 * 960);
-        network.acked_ns(200 * 960);
+        let mut network = Network::new(vec![flow], mbps(1000), 1000);
+        network.flows[0].sender.write_up_to(200 * MSS);
+        network.acked_at(200 * MSS);
         let before = network.flows[0].data_packets;
-        network.run(network.now_ns + pause_ns);
-        network.flows[0].sender.write_up_to(400 * 960);
+        network.run(network.now + pause);
+        network.flows[0].sender.write_up_to(400 * MSS);
         network.wake(0);
         let at_once = network.flows[0].data_packets - before;
-        network.acked_ns(400 * 960);
+        network.acked_at(400 * MSS);
         at_once
     };
     assert!(segments_at_once(500 * MS) > 50, "within the timeout of a second");
@@ -317,18 +323,29 @@ fn a_paced_window_leaves_evenly_over_the_round_trip_in_slow_start_too() {
     };
     let times = departures(paced, 100 * MS, 4 * SECOND);
     // At the limit: 20 segments in a smoothed round trip, 5 ms apart to a part in a hundred.
-    let gaps = |from: u64, to: u64| -> Vec<u64> {
-        let within: Vec<u64> = times.iter().copied().filter(|t| (from..to).contains(t)).collect();
+    let gaps = |from: Duration, to: Duration| -> Vec<Duration> {
+        let within: Vec<Instant> = times
+            .iter()
+            .copied()
+            .filter(|t| (at(from)..at(to)).contains(t))
+            .collect();
         within.windows(2).map(|pair| pair[1] - pair[0]).collect()
     };
     let late = gaps(2 * SECOND, 4 * SECOND);
     assert!(late.len() > 390, "{} gaps: pacing costs no throughput", late.len());
-    assert!(late.iter().all(|gap| (4_950_000..5_050_000).contains(gap)), "{late:?}");
+    assert!(
+        late.iter()
+            .all(|gap| (Duration::from_us(4_950)..Duration::from_us(5_050)).contains(gap)),
+        "{late:?}"
+    );
     // The second window, 2 segments acknowledged, is 3 and then 4: nothing leaves within a hundredth of a round trip of another.
     let early = gaps(150 * MS, 600 * MS);
     assert!(early.len() >= 8 && early.iter().all(|gap| *gap >= 5 * MS), "{early:?}");
     let bursts = departures(|s| s.window_limit_segments = Some(20), 100 * MS, 4 * SECOND);
-    let together = bursts.windows(2).filter(|pair| pair[1] - pair[0] < 100_000).count();
+    let together = bursts
+        .windows(2)
+        .filter(|pair| pair[1] - pair[0] < Duration::from_us(100))
+        .count();
     assert!(together > 300, "{together}: without pacing a window stays a burst");
 }
 
@@ -337,11 +354,11 @@ fn a_paced_window_grows_and_a_paced_transfer_recovers() {
     for algorithm in [Reno, NewReno, Cubic] {
         let mut settings = config(0, algorithm);
         settings.paced = true;
-        let flow = flow(settings, |_| {}, Some(5_000_000), (5 * MS, 5 * MS));
-        let mut network = Network::new(vec![flow], 10_000_000, 30);
-        network.run(60 * SECOND);
-        network.assert_complete(5_000_000);
-        let took = network.finished_ns(0) as f64 / 1e9;
+        let flow = flow(settings, |_| {}, Some(Bytes::new(5_000_000)), (5 * MS, 5 * MS));
+        let mut network = Network::new(vec![flow], mbps(10), 30);
+        network.run(at(60 * SECOND));
+        network.assert_complete(Bytes::new(5_000_000));
+        let took = network.finished_at(0).since_start().seconds();
         assert!((4.17..4.17 * 1.1).contains(&took), "{algorithm:?}: {took} s");
         assert!(
             network.flows[0].sender.stats().fast_recoveries > 0,
@@ -368,10 +385,10 @@ fn same_seed_same_run() {
             duplicate: 0.02,
             reorder: 0.05,
         };
-        let flow = flow(config(0, Cubic), |_| {}, Some(500_000), (5 * MS, 5 * MS));
-        let mut network = Network::new(vec![flow], 10_000_000, 20).with_faults(faults, 3);
-        network.run(300 * SECOND);
-        (network.finished_ns(0), network.flows[0].sender.stats())
+        let flow = flow(config(0, Cubic), |_| {}, Some(Bytes::new(500_000)), (5 * MS, 5 * MS));
+        let mut network = Network::new(vec![flow], mbps(10), 20).with_faults(faults, 3);
+        network.run(at(300 * SECOND));
+        (network.finished_at(0), network.flows[0].sender.stats())
     };
     assert_eq!(run(), run());
 }
@@ -397,21 +414,21 @@ proptest! {
         settings.rack = rack;
         settings.paced = paced;
         settings.limited_transmit = limited_transmit;
-        settings.rto.min_ns = 50 * MS;
+        settings.rto.min = 50 * MS;
         settings.max_timeouts = 1000;
         let flow = flow(
             settings,
             |r| {
-                r.delayed_ack_ns = delayed.then_some(40 * MS);
+                r.delayed_ack = delayed.then_some(40 * MS);
                 r.max_timeouts = 1000;
                 r.dsack = rack;
             },
-            Some(bytes),
+            Some(Bytes::new(bytes)),
             (3 * MS, 3 * MS),
         );
         let faults = Faults { loss, duplicate, reorder };
-        let mut network = Network::new(vec![flow], 20_000_000, 20).with_faults(faults, seed);
-        network.run(10_000 * SECOND);
-        network.assert_complete(bytes);
+        let mut network = Network::new(vec![flow], mbps(20), 20).with_faults(faults, seed);
+        network.run(at(10_000 * SECOND));
+        network.assert_complete(Bytes::new(bytes));
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! CUBIC (RFC 9438).
 
+use slotwise_units::{Bytes, Duration, Instant};
+
 use super::{Ack, CongestionControl};
 
 /// RFC 9438 section 4.1: C in segments / s³.
@@ -16,7 +18,7 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// same everywhere. Its clock runs only while the window is what limits the sender (sections 4.2 and 5.8).
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    mss: u64,
+    mss: Bytes,
     window: f64,
     ssthresh: f64,
     window_max: f64,
@@ -29,9 +31,9 @@ pub struct Cubic {
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     /// Time on the clock.
-    elapsed_ns: u64,
+    elapsed: Duration,
     /// Time of the last acknowledgment, from which the clock runs on.
-    last_ack_ns: u64,
+    last_ack: Instant,
     /// Time to reach `window_max` again, s.
     k: f64,
     /// What Reno would have by now.
@@ -39,12 +41,12 @@ struct Epoch {
 }
 
 impl Cubic {
-    /// Begins in slow start, which ends at `ssthresh_bytes` unless there is a loss before. All arguments are bytes.
-    pub fn new(mss_bytes: u64, initial_window_bytes: u64, ssthresh_bytes: Option<u64>) -> Self {
+    /// Begins in slow start, which ends at `ssthresh` unless there is a loss before.
+    pub fn new(mss: Bytes, initial_window: Bytes, ssthresh: Option<Bytes>) -> Self {
         Self {
-            mss: mss_bytes,
-            window: initial_window_bytes as f64 / mss_bytes as f64,
-            ssthresh: ssthresh_bytes.map_or(f64::INFINITY, |bytes| bytes as f64 / mss_bytes as f64),
+            mss: mss,
+            window: initial_window.get() as f64 / mss.get() as f64,
+            ssthresh: ssthresh.map_or(f64::INFINITY, |bytes| bytes.get() as f64 / mss.get() as f64),
             window_max: 0.0,
             window_prior: 0.0,
             epoch: None,
@@ -66,17 +68,17 @@ impl Cubic {
                 0.0
             };
             Epoch {
-                elapsed_ns: 0,
-                last_ack_ns: ack.now_ns,
+                elapsed: Duration::ZERO,
+                last_ack: ack.now,
                 k,
                 reno_window: self.window,
             }
         });
         // What is acknowledged left a round trip ago: before that, nothing was under way and the application was silent.
-        let gap_ns = ack.now_ns.saturating_sub(epoch.last_ack_ns);
-        epoch.elapsed_ns += ack.srtt_ns.map_or(gap_ns, |srtt_ns| gap_ns.min(srtt_ns));
-        epoch.last_ack_ns = ack.now_ns;
-        let t = seconds(epoch.elapsed_ns);
+        let gap = ack.now.saturating_since(epoch.last_ack);
+        epoch.elapsed += ack.srtt.map_or(gap, |srtt| gap.min(srtt));
+        epoch.last_ack = ack.now;
+        let t = epoch.elapsed.seconds();
         let alpha = if epoch.reno_window < self.window_prior {
             ALPHA
         } else {
@@ -86,44 +88,40 @@ impl Cubic {
         if self.curve(&epoch, t) < epoch.reno_window {
             self.window = self.window.max(epoch.reno_window);
         } else {
-            let rtt = seconds(ack.srtt_ns.unwrap_or(0));
+            let rtt = ack.srtt.unwrap_or_default().seconds();
             let target = self.curve(&epoch, t + rtt).clamp(self.window, 1.5 * self.window);
             self.window += (target - self.window) / self.window * segments;
         }
         self.epoch = Some(epoch);
     }
 
-    fn reduced_threshold(&self, flight_bytes: u64) -> f64 {
-        (flight_bytes as f64 / self.mss as f64 * BETA).max(2.0)
+    fn reduced_threshold(&self, flight: Bytes) -> f64 {
+        (flight.get() as f64 / self.mss.get() as f64 * BETA).max(2.0)
     }
 
-    fn bytes(&self, segments: f64) -> u64 {
-        (segments * self.mss as f64) as u64
+    fn bytes(&self, segments: f64) -> Bytes {
+        Bytes::new((segments * self.mss.get() as f64) as u64)
     }
-}
-
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
 }
 
 impl CongestionControl for Cubic {
-    fn window_bytes(&self) -> u64 {
+    fn window(&self) -> Bytes {
         self.bytes(self.window).max(self.mss)
     }
 
-    fn ssthresh_bytes(&self) -> u64 {
-        // An infinite threshold saturates to u64::MAX.
+    fn ssthresh(&self) -> Bytes {
+        // An infinite threshold saturates to `Bytes::MAX`.
         self.bytes(self.ssthresh)
     }
 
     fn on_ack(&mut self, ack: &Ack) {
         if !ack.window_limited {
             if let Some(epoch) = &mut self.epoch {
-                epoch.last_ack_ns = ack.now_ns;
+                epoch.last_ack = ack.now;
             }
             return;
         }
-        let segments = ack.acked_bytes as f64 / self.mss as f64;
+        let segments = ack.acked.get() as f64 / self.mss.get() as f64;
         if self.window < self.ssthresh {
             self.window += segments.min(1.0);
         } else {
@@ -131,7 +129,7 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_loss(&mut self, _now_ns: u64, flight_bytes: u64) {
+    fn on_loss(&mut self, _now: Instant, flight: Bytes) {
         // Fast convergence (section 4.7): a flow that did not get back to its last maximum gives way.
         self.window_max = if self.window < self.window_max {
             self.window * (1.0 + BETA) / 2.0
@@ -139,19 +137,19 @@ impl CongestionControl for Cubic {
             self.window
         };
         self.window_prior = self.window;
-        self.ssthresh = self.reduced_threshold(flight_bytes);
+        self.ssthresh = self.reduced_threshold(flight);
         self.window = self.ssthresh;
         self.epoch = None;
     }
 
-    fn cap_window(&mut self, limit_bytes: u64) {
-        self.window = self.window.min(limit_bytes as f64 / self.mss as f64);
+    fn cap_window(&mut self, limit: Bytes) {
+        self.window = self.window.min(limit.get() as f64 / self.mss.get() as f64);
     }
 
-    fn on_timeout(&mut self, _now_ns: u64, flight_bytes: u64, first: bool) {
+    fn on_timeout(&mut self, _now: Instant, flight: Bytes, first: bool) {
         if first {
             self.window_prior = self.window;
-            self.ssthresh = self.reduced_threshold(flight_bytes);
+            self.ssthresh = self.reduced_threshold(flight);
         }
         self.window = 1.0;
         // Section 4.8: the next congestion avoidance begins on its own plateau.
@@ -164,25 +162,33 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::*;
 
-    const MSS: u64 = 1000;
-    const RTT_NS: u64 = 100_000_000;
+    fn bytes(count: u64) -> Bytes {
+        Bytes::new(count)
+    }
 
-    /// Acknowledges one window in each round trip, a segment at a time, until `until_ns`.
-    fn run(cubic: &mut Cubic, mut now_ns: u64, until_ns: u64) {
-        while now_ns < until_ns {
-            let segments = cubic.window_bytes() / MSS;
-            acknowledge(cubic, now_ns, segments, true);
-            now_ns += RTT_NS;
+    const MSS: u64 = 1000;
+    const RTT: Duration = Duration::from_ms(100);
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_s(seconds)
+    }
+
+    /// Acknowledges one window in each round trip, a segment at a time, until `until`.
+    fn run(cubic: &mut Cubic, mut now: Instant, until: Instant) {
+        while now < until {
+            let segments = cubic.window().get() / MSS;
+            acknowledge(cubic, now, segments, true);
+            now += RTT;
         }
     }
 
-    /// Acknowledges segments within the round trip that begins at `now_ns`.
-    fn acknowledge(cubic: &mut Cubic, now_ns: u64, segments: u64, window_limited: bool) {
+    /// Acknowledges segments within the round trip that begins at `now`.
+    fn acknowledge(cubic: &mut Cubic, now: Instant, segments: u64, window_limited: bool) {
         for i in 0..segments {
             cubic.on_ack(&Ack {
-                now_ns: now_ns + RTT_NS * i / segments,
-                acked_bytes: MSS,
-                srtt_ns: Some(RTT_NS),
+                now: now + RTT * i / segments,
+                acked: bytes(MSS),
+                srtt: Some(RTT),
                 window_limited,
                 feedback: None,
             });
@@ -199,14 +205,14 @@ mod tests {
             (12.0, 1009.9),
             (15.0, 1082.7),
         ] {
-            let mut cubic = Cubic::new(MSS, 1000 * MSS, None);
-            cubic.on_loss(0, 1000 * MSS);
-            assert_eq!(cubic.window_bytes(), 700 * MSS);
-            run(&mut cubic, 0, (t * 1e9) as u64);
+            let mut cubic = Cubic::new(bytes(MSS), bytes(1000 * MSS), None);
+            cubic.on_loss(Instant::ZERO, bytes(1000 * MSS));
+            assert_eq!(cubic.window().get(), 700 * MSS);
+            run(&mut cubic, at(0), Instant::from_ns((t * 1e9) as u64));
             let k = libm::cbrt(300.0 / C);
             let curve = C * (t - k) * (t - k) * (t - k) + 1000.0;
             assert!((curve - expected).abs() < 0.5, "the table above: {curve}");
-            let window = cubic.window_bytes() as f64 / MSS as f64;
+            let window = cubic.window().get() as f64 / MSS as f64;
             // The target of an acknowledgment lies one RTT ahead and is reached one RTT later.
             let step = C * ((t + 0.1 - k).powi(3) - (t - 0.1 - k).powi(3)).abs() + 2.0;
             assert!(
@@ -218,26 +224,26 @@ mod tests {
 
     #[test]
     fn the_clock_stands_while_the_application_holds_back() {
-        const PAUSE_NS: u64 = 20_000_000_000;
+        const PAUSE: Duration = Duration::from_s(20);
         // Three seconds after a loss at 1000 segments the window is on its way from 700 to 1000, where it is after 9.1 s.
         let at_3_s = || {
-            let mut cubic = Cubic::new(MSS, 1000 * MSS, None);
-            cubic.on_loss(0, 1000 * MSS);
-            run(&mut cubic, 0, 3_000_000_000);
+            let mut cubic = Cubic::new(bytes(MSS), bytes(1000 * MSS), None);
+            cubic.on_loss(Instant::ZERO, bytes(1000 * MSS));
+            run(&mut cubic, at(0), at(3));
             cubic
         };
         let mut without = at_3_s();
-        run(&mut without, 3_000_000_000, 4_000_000_000);
-        let wanted = without.window_bytes() / MSS;
+        run(&mut without, at(3), at(4));
+        let wanted = without.window().get() / MSS;
         for (name, segments_per_round) in [("a segment per round trip", 1), ("silence", 0)] {
             let mut cubic = at_3_s();
-            let before = cubic.window_bytes();
-            for round in 0..PAUSE_NS / RTT_NS {
-                acknowledge(&mut cubic, 3_000_000_000 + round * RTT_NS, segments_per_round, false);
+            let before = cubic.window().get();
+            for round in 0..PAUSE / RTT {
+                acknowledge(&mut cubic, at(3) + round * RTT, segments_per_round, false);
             }
-            assert_eq!(cubic.window_bytes(), before, "{name}");
-            run(&mut cubic, 3_000_000_000 + PAUSE_NS, 4_000_000_000 + PAUSE_NS);
-            let window = cubic.window_bytes() / MSS;
+            assert_eq!(cubic.window().get(), before, "{name}");
+            run(&mut cubic, at(3) + PAUSE, at(4) + PAUSE);
+            let window = cubic.window().get() / MSS;
             // A round trip of the curve there is some four segments.
             assert!(
                 window.abs_diff(wanted) <= 5,
@@ -248,23 +254,23 @@ mod tests {
 
     #[test]
     fn is_no_slower_than_reno_on_a_small_window() {
-        let mut cubic = Cubic::new(MSS, 10 * MSS, None);
-        cubic.on_loss(0, 10 * MSS);
-        run(&mut cubic, 0, 5_000_000_000);
+        let mut cubic = Cubic::new(bytes(MSS), bytes(10 * MSS), None);
+        cubic.on_loss(Instant::ZERO, bytes(10 * MSS));
+        run(&mut cubic, at(0), at(5));
         // 50 round trips of at least ALPHA segments each.
-        assert!(cubic.window_bytes() as f64 / MSS as f64 >= 7.0 + 50.0 * ALPHA * 0.95);
+        assert!(cubic.window().get() as f64 / MSS as f64 >= 7.0 + 50.0 * ALPHA * 0.95);
     }
 
     #[test]
     fn fast_convergence_gives_way_and_a_timeout_starts_on_a_plateau() {
-        let mut cubic = Cubic::new(MSS, 100 * MSS, None);
-        cubic.on_loss(0, 100 * MSS);
-        cubic.on_loss(0, 70 * MSS);
+        let mut cubic = Cubic::new(bytes(MSS), bytes(100 * MSS), None);
+        cubic.on_loss(Instant::ZERO, bytes(100 * MSS));
+        cubic.on_loss(Instant::ZERO, bytes(70 * MSS));
         assert_eq!(cubic.window_max, 70.0 * 0.85);
-        cubic.on_timeout(0, 49 * MSS, true);
-        assert_eq!(cubic.window_bytes(), MSS);
-        assert_eq!(cubic.ssthresh_bytes(), (49.0f64 * 0.7 * 1000.0) as u64);
-        run(&mut cubic, 0, 1_000_000_000);
+        cubic.on_timeout(Instant::ZERO, bytes(49 * MSS), true);
+        assert_eq!(cubic.window().get(), MSS);
+        assert_eq!(cubic.ssthresh().get(), (49.0f64 * 0.7 * 1000.0) as u64);
+        run(&mut cubic, at(0), at(1));
         assert_eq!(cubic.epoch.map(|e| e.k), Some(0.0));
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! HighSpeed TCP: RFC 3649, with limited slow start (RFC 3742).
 
+use slotwise_units::{Bytes, Instant};
+
 use super::{Ack, CongestionControl};
 
 /// Up to this window, segments, it is standard TCP (RFC 3649 section 5).
@@ -15,9 +17,9 @@ const MAX_SSTHRESH: f64 = 100.0;
 /// Increases by more, and decreases by less, the larger the window. Recovery is the sender's.
 #[derive(Clone, Debug)]
 pub struct HighSpeed {
-    mss: u64,
-    window: u64,
-    ssthresh: u64,
+    mss: Bytes,
+    window: Bytes,
+    ssthresh: Bytes,
     /// Segments by which the window is to grow that are no whole one yet.
     credit: f64,
 }
@@ -42,33 +44,34 @@ fn increase(window: f64) -> f64 {
 }
 
 impl HighSpeed {
-    /// Begins in slow start, which ends at `ssthresh_bytes` unless there is a loss before. All arguments are bytes.
-    pub fn new(mss_bytes: u64, initial_window_bytes: u64, ssthresh_bytes: Option<u64>) -> Self {
+    /// Begins in slow start, which ends at `ssthresh` unless there is a loss before.
+    pub fn new(mss: Bytes, initial_window: Bytes, ssthresh: Option<Bytes>) -> Self {
         Self {
-            mss: mss_bytes,
-            window: initial_window_bytes,
-            ssthresh: ssthresh_bytes.unwrap_or(u64::MAX),
+            mss: mss,
+            window: initial_window,
+            ssthresh: ssthresh.unwrap_or(Bytes::MAX),
             credit: 0.0,
         }
     }
 
     fn segments(&self) -> f64 {
-        self.window as f64 / self.mss as f64
+        self.window.get() as f64 / self.mss.get() as f64
     }
 
-    fn shrink(&mut self, flight_bytes: u64) {
-        let left = flight_bytes as f64 * (1.0 - decrease(flight_bytes as f64 / self.mss as f64));
-        self.ssthresh = (left as u64).max(2 * self.mss);
+    fn shrink(&mut self, flight: Bytes) {
+        let flight = flight.get() as f64;
+        let left = flight * (1.0 - decrease(flight / self.mss.get() as f64));
+        self.ssthresh = Bytes::new(left as u64).max(2 * self.mss);
         self.credit = 0.0;
     }
 }
 
 impl CongestionControl for HighSpeed {
-    fn window_bytes(&self) -> u64 {
+    fn window(&self) -> Bytes {
         self.window
     }
 
-    fn ssthresh_bytes(&self) -> u64 {
+    fn ssthresh(&self) -> Bytes {
         self.ssthresh
     }
 
@@ -76,7 +79,7 @@ impl CongestionControl for HighSpeed {
         if !ack.window_limited {
             return;
         }
-        let (window, acked) = (self.segments(), ack.acked_bytes as f64 / self.mss as f64);
+        let (window, acked) = (self.segments(), ack.acked.get() as f64 / self.mss.get() as f64);
         self.credit += match self.window < self.ssthresh {
             true if window <= MAX_SSTHRESH => acked.min(1.0),
             true => acked.min(1.0) / (window / (0.5 * MAX_SSTHRESH)).floor(),
@@ -87,18 +90,18 @@ impl CongestionControl for HighSpeed {
         self.window += whole as u64 * self.mss;
     }
 
-    fn on_loss(&mut self, _now_ns: u64, flight_bytes: u64) {
-        self.shrink(flight_bytes);
+    fn on_loss(&mut self, _now: Instant, flight: Bytes) {
+        self.shrink(flight);
         self.window = self.ssthresh;
     }
 
-    fn cap_window(&mut self, limit_bytes: u64) {
-        self.window = self.window.min(limit_bytes);
+    fn cap_window(&mut self, limit: Bytes) {
+        self.window = self.window.min(limit);
     }
 
-    fn on_timeout(&mut self, _now_ns: u64, flight_bytes: u64, first: bool) {
+    fn on_timeout(&mut self, _now: Instant, flight: Bytes, first: bool) {
         if first {
-            self.shrink(flight_bytes);
+            self.shrink(flight);
         }
         self.window = self.mss;
         self.credit = 0.0;
@@ -109,11 +112,15 @@ impl CongestionControl for HighSpeed {
 mod tests {
     use super::*;
 
-    fn ack(acked_bytes: u64) -> Ack {
+    fn bytes(count: u64) -> Bytes {
+        Bytes::new(count)
+    }
+
+    fn ack(acked: u64) -> Ack {
         Ack {
-            now_ns: 0,
-            acked_bytes,
-            srtt_ns: None,
+            now: Instant::ZERO,
+            acked: bytes(acked),
+            srtt: None,
             window_limited: true,
             feedback: None,
         }
@@ -152,36 +159,36 @@ mod tests {
 
     #[test]
     fn a_window_of_acknowledgments_adds_a_segments_and_a_loss_takes_b() {
-        let mut control = HighSpeed::new(1000, 495_000, Some(1000));
+        let mut control = HighSpeed::new(bytes(1000), bytes(495_000), Some(bytes(1000)));
         for _ in 0..495 {
             control.on_ack(&ack(1000));
         }
         // a(495) is 5; it grows a little on the way.
         assert_eq!(
-            control.window_bytes(),
-            500_000 - 1000 * u64::from(control.window_bytes() == 499_000)
+            control.window().get(),
+            500_000 - 1000 * u64::from(control.window().get() == 499_000)
         );
-        control.on_loss(0, 495_000);
-        let left = control.window_bytes() as f64 / 495_000.0;
+        control.on_loss(Instant::ZERO, bytes(495_000));
+        let left = control.window().get() as f64 / 495_000.0;
         assert!((left - 0.63).abs() < 0.01, "{left}");
-        assert_eq!(control.ssthresh_bytes(), control.window_bytes());
+        assert_eq!(control.ssthresh().get(), control.window().get());
     }
 
     #[test]
     fn slow_start_is_limited_above_a_hundred_segments() {
-        let mut control = HighSpeed::new(1000, 4000, None);
+        let mut control = HighSpeed::new(bytes(1000), bytes(4000), None);
         for _ in 0..96 {
             control.on_ack(&ack(1000));
         }
-        assert_eq!(control.window_bytes(), 100_000, "doubles before");
+        assert_eq!(control.window().get(), 100_000, "doubles before");
         for _ in 0..1000 {
-            let before = control.window_bytes();
+            let before = control.window().get();
             for _ in 0..before / 1000 {
                 control.on_ack(&ack(1000));
             }
-            let added = (control.window_bytes() - before) / 1000;
+            let added = (control.window().get() - before) / 1000;
             assert!((40..=51).contains(&added), "{added} segments beside {before} bytes");
-            if control.window_bytes() > 1_000_000 {
+            if control.window().get() > 1_000_000 {
                 return;
             }
         }
@@ -190,22 +197,22 @@ mod tests {
 
     #[test]
     fn a_timeout_begins_again_from_one_segment_and_shrinks_once_only() {
-        let mut control = HighSpeed::new(1000, 10_000, None);
-        control.on_timeout(0, 10_000, true);
-        assert_eq!((control.window_bytes(), control.ssthresh_bytes()), (1000, 5000));
-        control.on_timeout(0, 1000, false);
-        assert_eq!(control.ssthresh_bytes(), 5000);
-        control.on_loss(0, 1000);
-        assert_eq!(control.ssthresh_bytes(), 2000, "never under two segments");
+        let mut control = HighSpeed::new(bytes(1000), bytes(10_000), None);
+        control.on_timeout(Instant::ZERO, bytes(10_000), true);
+        assert_eq!((control.window().get(), control.ssthresh().get()), (1000, 5000));
+        control.on_timeout(Instant::ZERO, bytes(1000), false);
+        assert_eq!(control.ssthresh().get(), 5000);
+        control.on_loss(Instant::ZERO, bytes(1000));
+        assert_eq!(control.ssthresh().get(), 2000, "never under two segments");
     }
 
     #[test]
     fn a_window_that_is_not_used_does_not_grow() {
-        let mut control = HighSpeed::new(1000, 4000, None);
+        let mut control = HighSpeed::new(bytes(1000), bytes(4000), None);
         control.on_ack(&Ack {
             window_limited: false,
             ..ack(1000)
         });
-        assert_eq!(control.window_bytes(), 4000);
+        assert_eq!(control.window().get(), 4000);
     }
 }

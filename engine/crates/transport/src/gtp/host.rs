@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddrV4;
 
 use slotwise_lambda::{Rule, Steps};
+use slotwise_units::{Duration, Instant, Rate};
 use slotwise_wire::DATAGRAM_HEADER_BYTES;
 
-use super::OVERHEAD_BYTES;
+use super::OVERHEAD;
 use super::message::{MAX_SESSION, Message};
 use super::sink::{SinkConfig, SinkSession, SinkStats};
 use super::source::{Offer, SourceSession, SourceStats};
@@ -19,12 +20,12 @@ use crate::endpoint::{ConfigError, Event};
 /// Settings of a [`Host`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostConfig {
-    /// What all its sessions of one role share, b/s of IP packets, 1 to 10^13. Below the rate of its link where others live beside it (VIII.1.B).
-    pub capacity_bps: u64,
+    /// What all its sessions of one role share, of IP packets, 1 to 10^13 bit/s. Below the rate of its link where others live beside it (VIII.1.B).
+    pub capacity: Rate,
     /// Time between calculations, 1 ms to 10 s.
-    pub interval_ns: u64,
-    /// A calculation is due at this fabric time, and all whole intervals away from it.
-    pub phase_ns: u64,
+    pub interval: Duration,
+    /// A calculation is due at this time, and all whole intervals away from it.
+    pub phase: Instant,
     /// The rule.
     pub rule: Rule,
     /// How fast sessions rise that do not say it themselves.
@@ -32,16 +33,16 @@ pub struct HostConfig {
     /// Largest IP packet that it sends, 128 to 9000 bytes.
     pub packet_bytes: u16,
     /// How far a source may be behind its schedule and still make up for it, at most 10 ms: what a clock that wakes late needs.
-    pub catch_up_ns: u64,
+    pub catch_up: Duration,
     /// Of who is first among equals.
     pub seed: u64,
 }
 
 impl HostConfig {
     fn check(&self) -> Result<(), ConfigError> {
-        ConfigError::check("capacity_bps", self.capacity_bps, 1..=10_000_000_000_000)?;
-        ConfigError::check("interval_ns", self.interval_ns, 1_000_000..=10_000_000_000)?;
-        ConfigError::check("catch_up_ns", self.catch_up_ns, 0..=10_000_000)?;
+        ConfigError::check("capacity_bps", self.capacity.bps(), 1..=10_000_000_000_000)?;
+        ConfigError::check("interval_ns", self.interval.ns(), 1_000_000..=10_000_000_000)?;
+        ConfigError::check("catch_up_ns", self.catch_up.ns(), 0..=10_000_000)?;
         ConfigError::check("packet_bytes", self.packet_bytes.into(), 128..=9000)
     }
 }
@@ -81,11 +82,11 @@ pub struct Host<S, K> {
     sources: BTreeMap<SessionKey, SourceSession<S>>,
     sinks: BTreeMap<SessionKey, SinkSession<K>>,
     /// When each source's next packet may leave.
-    due: BTreeSet<(u64, SessionKey)>,
+    due: BTreeSet<(Instant, SessionKey)>,
     /// Sessions with messages of control.
     news: VecDeque<(Role, SessionKey)>,
     /// When the interval began and when it ends; none while there is no session.
-    interval_ns: Option<(u64, u64)>,
+    interval: Option<(Instant, Instant)>,
     events: VecDeque<(SessionKey, Event)>,
     stats: HostStats,
 }
@@ -99,35 +100,35 @@ impl<S: Source, K: Sink> Host<S, K> {
         config.check()?;
         Ok(Host {
             config,
-            table: FlowTable::new(config.capacity_bps, config.rule, config.steps, config.seed),
+            table: FlowTable::new(config.capacity, config.rule, config.steps, config.seed),
             sources: BTreeMap::new(),
             sinks: BTreeMap::new(),
             due: BTreeSet::new(),
             news: VecDeque::new(),
-            interval_ns: None,
+            interval: None,
             events: VecDeque::new(),
             stats: HostStats::default(),
         })
     }
 
-    /// Changes what the sessions of a role share, b/s of IP packets: 1 to 10^13, from the next calculation on.
+    /// Changes what the sessions of a role share, of IP packets: 1 to 10^13 bit/s, from the next calculation on.
     ///
     /// # Errors
     /// When it is out of its range; nothing is changed then.
-    pub fn set_capacity(&mut self, capacity_bps: u64) -> Result<(), ConfigError> {
+    pub fn set_capacity(&mut self, capacity: Rate) -> Result<(), ConfigError> {
         let config = HostConfig {
-            capacity_bps,
+            capacity,
             ..self.config
         };
         config.check()?;
         self.config = config;
-        self.table.set_capacity(capacity_bps);
+        self.table.set_capacity(capacity);
         Ok(())
     }
 
     /// Payload of a full packet of this host.
     pub fn block_bytes(&self) -> u16 {
-        self.config.packet_bytes - OVERHEAD_BYTES as u16
+        self.config.packet_bytes - OVERHEAD.get() as u16
     }
 
     /// Lets a sink ask for bytes in this session.
@@ -144,14 +145,24 @@ impl<S: Source, K: Sink> Host<S, K> {
     ///
     /// # Errors
     /// When there is such a session already, its number is too large, or nothing or too much is asked for.
-    pub fn request(&mut self, now_ns: u64, key: SessionKey, config: SinkConfig, content: K) -> Result<(), ConfigError> {
+    pub fn request(
+        &mut self,
+        now: Instant,
+        key: SessionKey,
+        config: SinkConfig,
+        content: K,
+    ) -> Result<(), ConfigError> {
         check_key(&key, self.sinks.contains_key(&key))?;
         let most = u64::from(self.block_bytes());
         ConfigError::check("block_bytes", config.request.block_bytes.into(), 1..=most)?;
-        ConfigError::check("length", config.request.length, 0..=u64::MAX - config.request.offset)?;
+        ConfigError::check(
+            "length",
+            config.request.length.get(),
+            0..=u64::MAX - config.request.offset,
+        )?;
         self.sinks.insert(key, SinkSession::new(config, content));
         self.news.push_back((Role::Sink, key));
-        self.begin(now_ns);
+        self.begin(now);
         Ok(())
     }
 
@@ -171,9 +182,9 @@ impl<S: Source, K: Sink> Host<S, K> {
     /// Forgets both roles of a session.
     pub fn remove(&mut self, key: &SessionKey) {
         if let Some(source) = self.sources.remove(key)
-            && let Some(due_ns) = source.due_ns
+            && let Some(due) = source.due
         {
-            self.due.remove(&(due_ns, *key));
+            self.due.remove(&(due, *key));
         }
         self.sinks.remove(key);
     }
@@ -199,29 +210,29 @@ impl<S: Source, K: Sink> Host<S, K> {
     }
 
     /// The interval begins with the first session, at the last time that one could have begun.
-    fn begin(&mut self, now_ns: u64) {
-        if self.interval_ns.is_none() {
-            let interval_ns = self.config.interval_ns;
-            let phase_ns = self.config.phase_ns % interval_ns;
-            let since_ns = (now_ns % interval_ns + interval_ns - phase_ns) % interval_ns;
-            let began_ns = now_ns.saturating_sub(since_ns);
-            self.interval_ns = Some((began_ns, now_ns + (interval_ns - since_ns)));
+    fn begin(&mut self, now: Instant) {
+        if self.interval.is_none() {
+            let interval = self.config.interval;
+            let phase = self.config.phase.since_start() % interval;
+            let since = (now.since_start() % interval + interval - phase) % interval;
+            let began = now.saturating_sub(since);
+            self.interval = Some((began, now + (interval - since)));
         }
     }
 
     /// Takes an IPv4 packet that arrived; false if it changed nothing.
-    pub fn handle_packet(&mut self, now_ns: u64, packet: &[u8]) -> bool {
+    pub fn handle_packet(&mut self, now: Instant, packet: &[u8]) -> bool {
         let Some(datagram) = datagram::decode(packet) else {
             self.stats.malformed += 1;
             return false;
         };
-        self.handle_message(now_ns, (datagram.destination, datagram.source), datagram.payload)
+        self.handle_message(now, (datagram.destination, datagram.source), datagram.payload)
     }
 
     /// Takes the payload of a datagram between `(local, remote)`, for who has other packets than [`Host::handle_packet`].
     pub fn handle_message(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         (local, remote): (SocketAddrV4, SocketAddrV4),
         payload: &[u8],
     ) -> bool {
@@ -231,7 +242,7 @@ impl<S: Source, K: Sink> Host<S, K> {
         };
         let key = SessionKey { local, remote, number };
         if matches!(message, Message::Data(..)) {
-            return self.take_data(now_ns, key, &message);
+            return self.take_data(now, key, &message);
         }
         if let (Message::End { .. }, Some(sink)) = (&message, self.sinks.get_mut(&key)) {
             sink.on_end();
@@ -243,8 +254,8 @@ impl<S: Source, K: Sink> Host<S, K> {
             return false;
         };
         let taken = match message {
-            Message::Request(request) => source.on_request(now_ns, request, most),
-            Message::Grant(grant) => source.on_grant(now_ns, grant),
+            Message::Request(request) => source.on_request(now, request, most),
+            Message::Grant(grant) => source.on_grant(now, grant),
             Message::Losses(list) => source.on_losses(&list),
             Message::End { .. } | Message::Data(..) => {
                 source.on_end();
@@ -256,18 +267,18 @@ impl<S: Source, K: Sink> Host<S, K> {
             self.news.push_back((Role::Source, key));
         }
         if source.is_active() {
-            self.begin(now_ns);
+            self.begin(now);
         }
-        self.schedule(now_ns, key);
+        self.schedule(now, key);
         taken
     }
 
-    fn take_data(&mut self, now_ns: u64, key: SessionKey, message: &Message) -> bool {
+    fn take_data(&mut self, now: Instant, key: SessionKey, message: &Message) -> bool {
         let (Some(sink), Message::Data(data, payload)) = (self.sinks.get_mut(&key), message) else {
             self.stats.unclaimed += 1;
             return false;
         };
-        if sink.on_data(now_ns, data, payload) {
+        if sink.on_data(now, data, payload) {
             self.events.push_back((key, Event::Finished));
             self.news.push_back((Role::Sink, key));
         }
@@ -275,25 +286,25 @@ impl<S: Source, K: Sink> Host<S, K> {
     }
 
     /// Finds out when a source's next packet may leave.
-    fn schedule(&mut self, now_ns: u64, key: SessionKey) {
+    fn schedule(&mut self, now: Instant, key: SessionKey) {
         let Some(source) = self.sources.get_mut(&key) else {
             return;
         };
-        let due_ns = source.next_ns(now_ns, self.config.interval_ns);
-        if due_ns == source.due_ns {
+        let due = source.next(now, self.config.interval);
+        if due == source.due {
             return;
         }
-        if let Some(old_ns) = std::mem::replace(&mut source.due_ns, due_ns) {
-            self.due.remove(&(old_ns, key));
+        if let Some(old) = std::mem::replace(&mut source.due, due) {
+            self.due.remove(&(old, key));
         }
-        self.due.extend(due_ns.map(|due_ns| (due_ns, key)));
+        self.due.extend(due.map(|due| (due, key)));
     }
 
     /// Writes the next packet to send, from the IPv4 header on, into `out`, which it clears; gives its length.
-    pub fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
         out.clear();
         out.resize(DATAGRAM_HEADER_BYTES, 0);
-        match self.poll_message(now_ns, out) {
+        match self.poll_message(now, out) {
             Some(key) => {
                 datagram::seal(out, key.local, key.remote);
                 Some(out.len())
@@ -306,18 +317,18 @@ impl<S: Source, K: Sink> Host<S, K> {
     }
 
     /// Appends the payload of the next datagram to `out`; gives whose it is. Instead of [`Host::poll_transmit`].
-    pub fn poll_message(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<SessionKey> {
-        let interval_ns = self.config.interval_ns;
-        let pace = (interval_ns, self.config.catch_up_ns);
+    pub fn poll_message(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<SessionKey> {
+        let interval = self.config.interval;
+        let pace = (interval, self.config.catch_up);
         while let Some(&(role, key)) = self.news.front() {
             let wrote = match role {
                 Role::Sink => {
                     let sink = self.sinks.get_mut(&key).filter(|sink| sink.has_news());
-                    sink.is_some_and(|sink| sink.transmit(now_ns, (key.number, interval_ns), out))
+                    sink.is_some_and(|sink| sink.transmit(now, (key.number, interval), out))
                 }
                 Role::Source => {
                     let source = self.sources.get_mut(&key).filter(|source| source.answers());
-                    source.is_some_and(|source| source.transmit(now_ns, (key.number, pace), out))
+                    source.is_some_and(|source| source.transmit(now, (key.number, pace), out))
                 }
             };
             if wrote {
@@ -325,45 +336,45 @@ impl<S: Source, K: Sink> Host<S, K> {
             }
             self.news.pop_front();
         }
-        while let Some(&(due_ns, key)) = self.due.first()
-            && due_ns <= now_ns
+        while let Some(&(due, key)) = self.due.first()
+            && due <= now
         {
             let source = self.sources.get_mut(&key);
-            let wrote = source.is_some_and(|source| source.transmit(now_ns, (key.number, pace), out));
-            self.schedule(now_ns, key);
+            let wrote = source.is_some_and(|source| source.transmit(now, (key.number, pace), out));
+            self.schedule(now, key);
             if wrote {
                 return Some(key);
             }
             // Due, and nothing came: what it may send has changed since, and so has its place.
-            if self.due.first() == Some(&(due_ns, key)) {
+            if self.due.first() == Some(&(due, key)) {
                 break;
             }
         }
         None
     }
 
-    /// When [`Host::handle_timeout`] wants to be called, ns; maybe in the past.
-    pub fn poll_timeout(&self) -> Option<u64> {
-        let due_ns = self.due.first().map(|(due_ns, _)| *due_ns);
-        let ends_ns = self.interval_ns.map(|(_, ends_ns)| ends_ns);
-        [due_ns, ends_ns].into_iter().flatten().min()
+    /// When [`Host::handle_timeout`] wants to be called; maybe in the past.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let due = self.due.first().map(|(due, _)| *due);
+        let ends = self.interval.map(|(_, ends)| ends);
+        [due, ends].into_iter().flatten().min()
     }
 
-    /// Does what is due at `now_ns`; nothing if nothing is.
-    pub fn handle_timeout(&mut self, now_ns: u64) {
-        if let Some((began_ns, ends_ns)) = self.interval_ns
-            && ends_ns <= now_ns
+    /// Does what is due at `now`; nothing if nothing is.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if let Some((began, ends)) = self.interval
+            && ends <= now
         {
-            self.calculate(now_ns, now_ns - began_ns);
-            let late_ns = (now_ns - ends_ns) % self.config.interval_ns;
+            self.calculate(now, now - began);
+            let late = (now - ends) % self.config.interval;
             let is_busy =
                 self.sinks.values().any(|sink| !sink.is_over()) || self.sources.values().any(SourceSession::is_active);
-            self.interval_ns = is_busy.then_some((now_ns, now_ns - late_ns + self.config.interval_ns));
+            self.interval = is_busy.then_some((now, now - late + self.config.interval));
         }
     }
 
     /// The interval's end: both roles, each by itself (VI.2).
-    fn calculate(&mut self, now_ns: u64, elapsed_ns: u64) {
+    fn calculate(&mut self, now: Instant, elapsed: Duration) {
         fn open<K: Sink>(sink: &mut SinkSession<K>) -> Option<&mut Account> {
             sink.is_open().then_some(&mut sink.account)
         }
@@ -371,18 +382,18 @@ impl<S: Source, K: Sink> Host<S, K> {
             source.is_active().then_some(&mut source.account)
         }
         self.table
-            .calculate((now_ns, elapsed_ns), self.sinks.values_mut().filter_map(open));
+            .calculate((now, elapsed), self.sinks.values_mut().filter_map(open));
         self.table
-            .calculate((now_ns, elapsed_ns), self.sources.values_mut().filter_map(active));
+            .calculate((now, elapsed), self.sources.values_mut().filter_map(active));
         for (key, sink) in &mut self.sinks {
-            sink.tick(now_ns, self.config.interval_ns);
+            sink.tick(now, self.config.interval);
             if sink.has_news() {
                 self.news.push_back((Role::Sink, *key));
             }
         }
         let active = self.sources.iter().filter(|(_, source)| source.is_active());
         for key in active.map(|(key, _)| *key).collect::<Vec<_>>() {
-            self.schedule(now_ns, key);
+            self.schedule(now, key);
         }
     }
 

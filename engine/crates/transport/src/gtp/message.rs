@@ -10,6 +10,8 @@
 //!   end      kind 4, x 0 | bytes received:64
 //! ```
 
+use slotwise_units::{Bytes, Duration, Rate};
+
 use crate::segment::SegmentError;
 
 /// Bytes of a data message before its payload.
@@ -36,9 +38,9 @@ pub struct Request {
     /// First byte.
     pub offset: u64,
     /// How many; 0: until the end.
-    pub length: u64,
-    /// Most that the sink can use, b/s of IP packets; 0: as much as it gets.
-    pub wanted_bps: u64,
+    pub length: Bytes,
+    /// Most that the sink can use, of IP packets; 0: as much as it gets.
+    pub wanted: Rate,
 }
 
 /// Header of a data message.
@@ -57,10 +59,10 @@ pub struct Data {
 pub struct Grant {
     /// Grows by one; what is not newer than what came before changes nothing.
     pub number: u32,
-    /// b/s of IP packets.
-    pub rate_bps: u64,
+    /// The rate of IP packets.
+    pub rate: Rate,
     /// How long it holds.
-    pub lifetime_ns: u64,
+    pub lifetime: Duration,
 }
 
 /// Which blocks were lost.
@@ -96,8 +98,8 @@ pub enum Message<'a> {
     Losses(LossList<'a>),
     /// From the sink: that is all; from the source: it has heard that.
     End {
-        /// Bytes that the sink has.
-        received_bytes: u64,
+        /// What the sink has.
+        received: Bytes,
     },
 }
 
@@ -183,15 +185,15 @@ impl<'a> Message<'a> {
                 check_reserved(half_word(payload, 12))?;
                 Message::Grant(Grant {
                     number: half_word(payload, 8),
-                    rate_bps: word(payload, 16),
-                    lifetime_ns: word(payload, 24),
+                    rate: Rate::from_bps(word(payload, 16)),
+                    lifetime: Duration::from_ns(word(payload, 24)),
                 })
             }
             LOSSES => Message::losses(payload)?,
             END => {
                 check_length("GTP end", payload, 16..=16)?;
                 Message::End {
-                    received_bytes: word(payload, 8),
+                    received: Bytes::new(word(payload, 8)),
                 }
             }
             other => {
@@ -225,8 +227,8 @@ impl<'a> Message<'a> {
         Ok(Message::Request(Request {
             block_bytes,
             offset,
-            length,
-            wanted_bps: word(payload, 24),
+            length: Bytes::new(length),
+            wanted: Rate::from_bps(word(payload, 24)),
         }))
     }
 
@@ -266,24 +268,24 @@ impl<'a> Message<'a> {
             Message::Request(request) => {
                 control(out, REQUEST, request.block_bytes);
                 out.extend(request.offset.to_be_bytes());
-                out.extend(request.length.to_be_bytes());
-                out.extend(request.wanted_bps.to_be_bytes());
+                out.extend(request.length.get().to_be_bytes());
+                out.extend(request.wanted.bps().to_be_bytes());
             }
             Message::Grant(grant) => {
                 control(out, GRANT, 0);
                 out.extend(grant.number.to_be_bytes());
                 out.extend([0; 4]);
-                out.extend(grant.rate_bps.to_be_bytes());
-                out.extend(grant.lifetime_ns.to_be_bytes());
+                out.extend(grant.rate.bps().to_be_bytes());
+                out.extend(grant.lifetime.ns().to_be_bytes());
             }
             Message::Losses(list) => {
                 control(out, LOSSES, 0);
                 out.extend(list.first.to_be_bytes());
                 out.extend(list.bitmap);
             }
-            Message::End { received_bytes } => {
+            Message::End { received } => {
                 control(out, END, 0);
-                out.extend(received_bytes.to_be_bytes());
+                out.extend(received.get().to_be_bytes());
             }
         }
     }
@@ -314,10 +316,10 @@ mod tests {
             bitmap[0] &= 0x7f;
             let messages = [
                 Message::Data(Data { grant: small, sequence: a, offset: b }, &payload),
-                Message::Request(Request { block_bytes, offset: a / 2, length: b / 2, wanted_bps: a }),
-                Message::Grant(Grant { number: small, rate_bps: a, lifetime_ns: b }),
+                Message::Request(Request { block_bytes, offset: a / 2, length: Bytes::new(b / 2), wanted: Rate::from_bps(a) }),
+                Message::Grant(Grant { number: small, rate: Rate::from_bps(a), lifetime: Duration::from_ns(b) }),
                 Message::Losses(LossList { first: a / 2, bitmap: &bitmap }),
-                Message::End { received_bytes: a },
+                Message::End { received: Bytes::new(a) },
             ];
             for message in messages {
                 let bytes = encoded(session, message);
@@ -363,14 +365,14 @@ mod tests {
                 REQUEST => Message::Request(Request {
                     block_bytes: 1,
                     offset: 0,
-                    length: 0,
-                    wanted_bps: 0,
+                    length: Bytes::ZERO,
+                    wanted: Rate::ZERO,
                 }),
                 LOSSES => Message::Losses(LossList {
                     first: 0,
                     bitmap: &bitmap,
                 }),
-                _ => Message::End { received_bytes: 0 },
+                _ => Message::End { received: Bytes::ZERO },
             };
             encoded(3, message)
         };

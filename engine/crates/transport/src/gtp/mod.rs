@@ -16,9 +16,11 @@ mod sink;
 mod source;
 mod table;
 
+use slotwise_units::Bytes;
+
 pub use host::{Host, HostConfig, HostStats, SessionKey};
 pub use sink::{SinkConfig, SinkStats};
 pub use source::{Offer, SourceStats};
 
-/// Bytes of an IP packet of a session that are not payload.
-pub const OVERHEAD_BYTES: u64 = (slotwise_wire::DATAGRAM_HEADER_BYTES + message::DATA_HEADER_BYTES) as u64;
+/// What is not payload of an IP packet of a session.
+pub const OVERHEAD: Bytes = Bytes::of(slotwise_wire::DATAGRAM_HEADER_BYTES + message::DATA_HEADER_BYTES);

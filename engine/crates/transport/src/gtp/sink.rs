@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use slotwise_lambda::Steps;
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 
-use super::OVERHEAD_BYTES;
+use super::OVERHEAD;
 use super::message::{Data, Grant, LossList, MAX_BITMAP_BYTES, Message, Request};
 use super::source::LIFETIME_INTERVALS;
 use super::table::Account;
@@ -31,21 +32,21 @@ pub struct SinkConfig {
     pub request: Request,
     /// How fast it rises at its host; `None`: as the host's sessions do.
     pub steps: Option<Steps>,
-    /// It begins as if its host had granted this for ever, IP b/s; 0: at nothing. Said at the source, too ([`super::Offer`]).
-    pub begin_bps: u64,
+    /// It begins as if its host had granted this for ever, of IP packets; 0: at nothing. Said at the source, too ([`super::Offer`]).
+    pub begin: Rate,
 }
 
-/// What a sink saw. Bytes are payload.
+/// What a sink saw. Data is payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SinkStats {
     /// Data messages, those that came twice included.
     pub packets: u64,
-    /// Bytes of IP packets.
-    pub packet_bytes: u64,
-    /// Bytes, each once.
-    pub received_bytes: u64,
-    /// Bytes before the first gap.
-    pub in_order_bytes: u64,
+    /// Received, as IP packets.
+    pub packet_bytes: Bytes,
+    /// Received, each byte once.
+    pub received: Bytes,
+    /// Received before the first gap.
+    pub in_order: Bytes,
     /// Packets known to be lost, by their sequence numbers; those that came late included.
     pub lost_packets: u64,
     /// Packets that came after one that was sent later.
@@ -57,9 +58,9 @@ pub struct SinkStats {
     /// Data that was not asked for, or of a sequence that cannot be.
     pub refused: u64,
     /// Last time from a grant to the first packet sent under it.
-    pub rtt_ns: Option<u64>,
-    /// What the host granted last, b/s.
-    pub granted_bps: u64,
+    pub rtt: Option<Duration>,
+    /// What the host granted last.
+    pub granted: Rate,
     /// Whether it wants more.
     pub is_open: bool,
 }
@@ -85,12 +86,12 @@ pub(super) struct SinkSession<K> {
     received: RangeSet,
     /// Blocks listed in the last list, which are not listed in the next: what was sent again is on its way.
     listed: RangeSet,
-    listed_ns: Option<u64>,
+    listed_at: Option<Instant>,
     /// (first block, bitmap) to be sent.
     lists: VecDeque<(u64, Vec<u8>)>,
     /// Number of the last grant, and the times of those that no packet has named yet.
     grant: u32,
-    granted_ns: VecDeque<(u32, u64)>,
+    granted_at: VecDeque<(u32, Instant)>,
     says_request: bool,
     says_grant: bool,
     says_end: bool,
@@ -102,15 +103,15 @@ impl<K: Sink> SinkSession<K> {
         SinkSession {
             content,
             config,
-            account: Account::new(config.steps, config.begin_bps),
+            account: Account::new(config.steps, config.begin),
             state: State::Open,
             next_sequence: 0,
             received: RangeSet::default(),
             listed: RangeSet::default(),
-            listed_ns: None,
+            listed_at: None,
             lists: VecDeque::new(),
             grant: 0,
-            granted_ns: VecDeque::new(),
+            granted_at: VecDeque::new(),
             says_request: true,
             says_grant: false,
             says_end: false,
@@ -132,10 +133,10 @@ impl<K: Sink> SinkSession<K> {
 
     pub(super) fn stats(&self) -> SinkStats {
         let first = self.received.containing(0);
-        let in_order = first.map_or(0, |range| range.end * self.block_bytes());
+        let in_order = first.map_or(Bytes::ZERO, |range| Bytes::new(range.end * self.block_bytes()));
         SinkStats {
-            in_order_bytes: self.length().map_or(in_order, |length| in_order.min(length)),
-            granted_bps: self.account.granted_bps,
+            in_order: self.length().map_or(in_order, |length| in_order.min(length)),
+            granted: self.account.granted,
             is_open: self.is_open(),
             ..self.stats
         }
@@ -145,8 +146,8 @@ impl<K: Sink> SinkSession<K> {
         self.config.request.block_bytes.into()
     }
 
-    fn length(&self) -> Option<u64> {
-        Some(self.config.request.length).filter(|length| *length > 0)
+    fn length(&self) -> Option<Bytes> {
+        Some(self.config.request.length).filter(|length| !length.is_zero())
     }
 
     /// The block that a data message is, whole; `None` if it is none that was asked for.
@@ -154,7 +155,7 @@ impl<K: Sink> SinkSession<K> {
         let at = data.offset.checked_sub(self.config.request.offset)?;
         let block = at / self.block_bytes();
         let bytes = match self.length() {
-            Some(length) => length.checked_sub(at)?.min(self.block_bytes()),
+            Some(length) => length.get().checked_sub(at)?.min(self.block_bytes()),
             None => self.block_bytes(),
         };
         let is_whole = at % self.block_bytes() == 0 && bytes == payload.len() as u64;
@@ -163,7 +164,7 @@ impl<K: Sink> SinkSession<K> {
     }
 
     /// Takes data; true if all has come with it.
-    pub(super) fn on_data(&mut self, now_ns: u64, data: &Data, payload: &[u8]) -> bool {
+    pub(super) fn on_data(&mut self, now: Instant, data: &Data, payload: &[u8]) -> bool {
         // What is still under way at the end; the source hears of it once an interval, not once a packet.
         if self.state != State::Open {
             return false;
@@ -174,7 +175,7 @@ impl<K: Sink> SinkSession<K> {
             self.stats.refused += 1;
             return false;
         };
-        let packet_bytes = payload.len() as u64 + OVERHEAD_BYTES;
+        let packet = Bytes::of(payload.len()) + OVERHEAD;
         match gap {
             // It was counted when it was missed.
             None => self.stats.late_packets += 1,
@@ -182,23 +183,23 @@ impl<K: Sink> SinkSession<K> {
                 self.next_sequence = data.sequence + 1;
                 self.stats.lost_packets += gap;
                 // A loss must not look like a slow source (VI.2.A).
-                let lost_bytes = gap * (self.block_bytes() + OVERHEAD_BYTES);
-                self.account.count(now_ns, packet_bytes + lost_bytes);
+                let lost = gap * (Bytes::new(self.block_bytes()) + OVERHEAD);
+                self.account.count(now, packet + lost);
             }
         }
         self.stats.packets += 1;
-        self.stats.packet_bytes += packet_bytes;
-        self.note_answer(now_ns, data.grant);
+        self.stats.packet_bytes += packet;
+        self.note_answer(now, data.grant);
         if self.received.containing(block).is_some() {
             self.stats.duplicates += 1;
             return false;
         }
         // What finds no room counts as lost and comes again.
         if self.received.insert(block..block + 1) {
-            self.stats.received_bytes += payload.len() as u64;
+            self.stats.received += Bytes::of(payload.len());
             self.content.write(data.offset, payload);
         }
-        let has_all = self.length() == Some(self.stats.received_bytes);
+        let has_all = self.length() == Some(self.stats.received);
         if has_all {
             self.end();
         }
@@ -206,13 +207,13 @@ impl<K: Sink> SinkSession<K> {
     }
 
     /// Data that names a grant shows how long the way there and back is.
-    fn note_answer(&mut self, now_ns: u64, grant: u32) {
-        while let Some(&(number, at_ns)) = self.granted_ns.front()
+    fn note_answer(&mut self, now: Instant, grant: u32) {
+        while let Some(&(number, at)) = self.granted_at.front()
             && number <= grant
         {
-            self.granted_ns.pop_front();
+            self.granted_at.pop_front();
             if number == grant {
-                self.stats.rtt_ns = Some(now_ns.saturating_sub(at_ns));
+                self.stats.rtt = Some(now.saturating_since(at));
             }
         }
     }
@@ -237,15 +238,15 @@ impl<K: Sink> SinkSession<K> {
     }
 
     /// An interval is over, and the host has calculated.
-    pub(super) fn tick(&mut self, now_ns: u64, interval_ns: u64) {
+    pub(super) fn tick(&mut self, now: Instant, interval: Duration) {
         match self.state {
             State::Open => {
                 self.says_request = self.stats.packets == 0;
                 self.says_grant = true;
-                let rtt_ns = self.stats.rtt_ns.unwrap_or(0);
-                let since_ns = self.listed_ns.map(|at_ns| now_ns.saturating_sub(at_ns));
-                if since_ns.is_none_or(|since_ns| since_ns >= rtt_ns.max(interval_ns)) {
-                    self.list_losses(now_ns);
+                let rtt = self.stats.rtt.unwrap_or_default();
+                let since = self.listed_at.map(|at| now.saturating_since(at));
+                if since.is_none_or(|since| since >= rtt.max(interval)) {
+                    self.list_losses(now);
                 }
             }
             State::Ending(0) => self.state = State::Over,
@@ -257,7 +258,7 @@ impl<K: Sink> SinkSession<K> {
         }
     }
 
-    fn list_losses(&mut self, now_ns: u64) {
+    fn list_losses(&mut self, now: Instant) {
         let window = 0..self.received.last_end().unwrap_or(0);
         let missing: Vec<Range<u64>> = self
             .received
@@ -283,7 +284,7 @@ impl<K: Sink> SinkSession<K> {
             self.listed.insert(block..block + 1);
         }
         if !self.lists.is_empty() {
-            self.listed_ns = Some(now_ns);
+            self.listed_at = Some(now);
         }
     }
 
@@ -293,22 +294,22 @@ impl<K: Sink> SinkSession<K> {
     }
 
     /// Appends the next message; false if there is none.
-    pub(super) fn transmit(&mut self, now_ns: u64, (session, interval_ns): (u32, u64), out: &mut Vec<u8>) -> bool {
+    pub(super) fn transmit(&mut self, now: Instant, (session, interval): (u32, Duration), out: &mut Vec<u8>) -> bool {
         if std::mem::take(&mut self.says_end) {
-            let received_bytes = self.stats.received_bytes;
-            Message::End { received_bytes }.encode(session, out);
+            let received = self.stats.received;
+            Message::End { received }.encode(session, out);
         } else if std::mem::take(&mut self.says_request) {
             Message::Request(self.config.request).encode(session, out);
         } else if std::mem::take(&mut self.says_grant) {
             self.grant = self.grant.saturating_add(1);
-            if self.granted_ns.len() == MAX_GRANTS {
-                self.granted_ns.pop_front();
+            if self.granted_at.len() == MAX_GRANTS {
+                self.granted_at.pop_front();
             }
-            self.granted_ns.push_back((self.grant, now_ns));
+            self.granted_at.push_back((self.grant, now));
             let grant = Grant {
                 number: self.grant,
-                rate_bps: self.account.granted_bps,
-                lifetime_ns: interval_ns.saturating_mul(LIFETIME_INTERVALS),
+                rate: self.account.granted,
+                lifetime: interval.saturating_mul(LIFETIME_INTERVALS),
             };
             Message::Grant(grant).encode(session, out);
         } else if let Some((first, bitmap)) = self.lists.pop_front() {

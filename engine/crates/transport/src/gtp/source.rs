@@ -2,48 +2,47 @@
 //! The sending end of a session.
 
 use slotwise_lambda::Steps;
+use slotwise_units::{Bytes, Duration, FineInstant, Instant, Rate};
 
-use super::OVERHEAD_BYTES;
+use super::OVERHEAD;
 use super::message::{Data, Grant, LossList, Message, Request};
 use super::table::Account;
 use crate::content::Source;
 use crate::ranges::RangeSet;
 
-/// Parts of a nanosecond in which departures are kept, so that they do not drift.
-const PARTS: u128 = 1 << 16;
 /// A grant that is said to hold longer holds so long.
-const MAX_LIFETIME_NS: u64 = 60_000_000_000;
+const MAX_LIFETIME: Duration = Duration::from_s(60);
 /// A grant holds for so many intervals of its sink; afterwards the rate halves each interval.
 pub(super) const LIFETIME_INTERVALS: u64 = 3;
 
 /// What a source has.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Offer {
-    /// Bytes; `None`: without end.
-    pub length: Option<u64>,
-    /// Most that it can send, b/s of IP packets; `None`: as much as it may.
-    pub limit_bps: Option<u64>,
+    /// How much; `None`: without end.
+    pub length: Option<Bytes>,
+    /// Most that it can send, of IP packets; `None`: as much as it may.
+    pub limit: Option<Rate>,
     /// How fast it rises at its host; `None`: as the host's sessions do.
     pub steps: Option<Steps>,
-    /// It begins as if both hosts had granted this for ever, IP b/s; 0: at nothing, until they have. Said at the sink, too ([`super::SinkConfig`]).
-    pub begin_bps: u64,
+    /// It begins as if both hosts had granted this for ever, of IP packets; 0: at nothing, until they have. Said at the sink, too ([`super::SinkConfig`]).
+    pub begin: Rate,
 }
 
-/// What a source did. Bytes are payload.
+/// What a source did. Data is payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceStats {
     /// Data messages.
     pub packets: u64,
-    /// Bytes, those sent again not counted.
-    pub bytes: u64,
-    /// Bytes of IP packets.
-    pub packet_bytes: u64,
+    /// Sent, without what was sent again.
+    pub bytes: Bytes,
+    /// Sent, as IP packets.
+    pub packet_bytes: Bytes,
     /// Data messages that were sent again since they were listed as lost, or to learn what was lost at the end.
     pub retransmissions: u64,
-    /// What the sink granted last, b/s; 0 before the first grant.
-    pub sink_bps: u64,
-    /// What the own host granted last, b/s.
-    pub own_bps: u64,
+    /// What the sink granted last; 0 before the first grant.
+    pub sink_granted: Rate,
+    /// What the own host granted last.
+    pub own_granted: Rate,
     /// Times that the sink's grant was too old when a packet was sent.
     pub expired: u64,
 }
@@ -52,19 +51,20 @@ pub struct SourceStats {
 #[derive(Clone, Copy, Debug)]
 struct Heard {
     grant: Grant,
-    at_ns: u64,
+    at: Instant,
 }
 
 impl Heard {
     /// What it still is worth: half as much for each interval that began after it expired.
-    fn rate_bps(&self, now_ns: u64) -> u64 {
-        let age_ns = now_ns.saturating_sub(self.at_ns);
-        let over_ns = age_ns.saturating_sub(self.grant.lifetime_ns);
-        if over_ns == 0 {
-            return self.grant.rate_bps;
+    fn rate(&self, now: Instant) -> Rate {
+        let age = now.saturating_since(self.at);
+        let over = age.saturating_sub(self.grant.lifetime);
+        if over.is_zero() {
+            return self.grant.rate;
         }
-        let halvings = 1 + over_ns / (self.grant.lifetime_ns / LIFETIME_INTERVALS).max(1);
-        u32::try_from(halvings).map_or(0, |by| self.grant.rate_bps.checked_shr(by).unwrap_or(0))
+        let halvings = 1 + over / (self.grant.lifetime / LIFETIME_INTERVALS).max(Duration::from_ns(1));
+        let bps = u32::try_from(halvings).map_or(0, |by| self.grant.rate.bps().checked_shr(by).unwrap_or(0));
+        Rate::from_bps(bps)
     }
 }
 
@@ -81,14 +81,14 @@ pub(super) struct SourceSession<S> {
     /// Blocks to be sent again.
     again: RangeSet,
     sequence: u64,
-    /// When the last packet should have left, in parts of a nanosecond, and its IP bytes.
-    last: Option<(u128, u64)>,
+    /// When the last packet should have left, so fine that departures do not drift, and the size of its IP packet.
+    last: Option<(FineInstant, Bytes)>,
     /// An End is to be answered.
     answers_end: bool,
     is_over: bool,
     stats: SourceStats,
     /// When the host has it scheduled.
-    pub(super) due_ns: Option<u64>,
+    pub(super) due: Option<Instant>,
 }
 
 impl<S: Source> SourceSession<S> {
@@ -98,7 +98,7 @@ impl<S: Source> SourceSession<S> {
             offer,
             request: None,
             heard: None,
-            account: Account::new(offer.steps, offer.begin_bps),
+            account: Account::new(offer.steps, offer.begin),
             next_block: 0,
             again: RangeSet::default(),
             sequence: 0,
@@ -106,7 +106,7 @@ impl<S: Source> SourceSession<S> {
             answers_end: false,
             is_over: false,
             stats: SourceStats::default(),
-            due_ns: None,
+            due: None,
         }
     }
 
@@ -117,18 +117,18 @@ impl<S: Source> SourceSession<S> {
 
     pub(super) fn stats(&self) -> SourceStats {
         SourceStats {
-            sink_bps: self.heard.map_or(0, |heard| heard.grant.rate_bps),
-            own_bps: self.account.granted_bps,
+            sink_granted: self.heard.map_or(Rate::ZERO, |heard| heard.grant.rate),
+            own_granted: self.account.granted,
             ..self.stats
         }
     }
 
     /// A sink asks; false if it cannot have that. The first request counts.
-    pub(super) fn on_request(&mut self, now_ns: u64, request: Request, most_block_bytes: u64) -> bool {
-        let end = request.offset + request.length;
+    pub(super) fn on_request(&mut self, now: Instant, request: Request, most_block_bytes: u64) -> bool {
+        let end = request.offset + request.length.get();
         let is_there = self.offer.length.is_none_or(|length| {
             // Nothing is asked for by nobody: an empty range has no last byte to say that it is over.
-            end <= length && request.offset < length
+            end <= length.get() && request.offset < length.get()
         });
         if !is_there || u64::from(request.block_bytes) > most_block_bytes {
             return false;
@@ -137,13 +137,13 @@ impl<S: Source> SourceSession<S> {
             Some(earlier) => earlier == request,
             None => {
                 self.request = Some(request);
-                self.heard = (self.offer.begin_bps > 0).then_some(Heard {
+                self.heard = (self.offer.begin > Rate::ZERO).then_some(Heard {
                     grant: Grant {
                         number: 0,
-                        rate_bps: self.offer.begin_bps,
-                        lifetime_ns: MAX_LIFETIME_NS,
+                        rate: self.offer.begin,
+                        lifetime: MAX_LIFETIME,
                     },
-                    at_ns: now_ns,
+                    at: now,
                 });
                 true
             }
@@ -151,15 +151,15 @@ impl<S: Source> SourceSession<S> {
     }
 
     /// False if it is not newer than the last one.
-    pub(super) fn on_grant(&mut self, now_ns: u64, grant: Grant) -> bool {
+    pub(super) fn on_grant(&mut self, now: Instant, grant: Grant) -> bool {
         if self.heard.is_some_and(|heard| grant.number <= heard.grant.number) {
             return false;
         }
         let grant = Grant {
-            lifetime_ns: grant.lifetime_ns.min(MAX_LIFETIME_NS),
+            lifetime: grant.lifetime.min(MAX_LIFETIME),
             ..grant
         };
-        self.heard = Some(Heard { grant, at_ns: now_ns });
+        self.heard = Some(Heard { grant, at: now });
         true
     }
 
@@ -181,72 +181,72 @@ impl<S: Source> SourceSession<S> {
         self.again.clear();
     }
 
-    /// Bytes to be sent in all.
-    fn length(&self) -> Option<u64> {
+    /// What is to be sent in all.
+    fn length(&self) -> Option<Bytes> {
         let request = self.request?;
         match request.length {
-            0 => self.offer.length.map(|length| length - request.offset),
+            Bytes::ZERO => self.offer.length.map(|length| length - Bytes::new(request.offset)),
             length => Some(length),
         }
     }
 
     fn blocks(&self) -> u64 {
-        let block_bytes = self.request.map_or(1, |request| u64::from(request.block_bytes));
-        self.length().map_or(u64::MAX, |length| length.div_ceil(block_bytes))
+        let block = Bytes::new(self.request.map_or(1, |request| request.block_bytes.into()));
+        self.length().map_or(u64::MAX, |length| length.div_ceil(block))
     }
 
-    /// b/s of IP packets at which it may send.
-    pub(super) fn rate_bps(&self, now_ns: u64) -> u64 {
+    /// The rate of IP packets at which it may send.
+    pub(super) fn rate(&self, now: Instant) -> Rate {
         let (Some(request), Some(heard), false) = (self.request, self.heard, self.is_over) else {
-            return 0;
+            return Rate::ZERO;
         };
-        let wanted_bps = match request.wanted_bps {
-            0 => u64::MAX,
-            wanted_bps => wanted_bps,
+        let wanted = match request.wanted {
+            Rate::ZERO => Rate::MAX,
+            wanted => wanted,
         };
         heard
-            .rate_bps(now_ns)
-            .min(self.account.granted_bps)
-            .min(wanted_bps)
-            .min(self.offer.limit_bps.unwrap_or(u64::MAX))
+            .rate(now)
+            .min(self.account.granted)
+            .min(wanted)
+            .min(self.offer.limit.unwrap_or(Rate::MAX))
     }
 
-    /// When the next packet may leave; `None` as long as nothing is granted. `interval_ns` is how long it waits to say the last thing again.
-    pub(super) fn next_ns(&self, now_ns: u64, interval_ns: u64) -> Option<u64> {
-        let rate_bps = self.rate_bps(now_ns);
-        if rate_bps == 0 {
+    /// When the next packet may leave; `None` as long as nothing is granted. `interval` is how long it waits to say the last thing again.
+    pub(super) fn next(&self, now: Instant, interval: Duration) -> Option<Instant> {
+        let rate = self.rate(now);
+        if rate == Rate::ZERO {
             return None;
         }
-        let Some(due) = self.due(rate_bps) else {
-            return Some(now_ns);
+        let Some(due) = self.due(rate) else {
+            return Some(now);
         };
-        let due_ns = due.div_ceil(PARTS) as u64;
+        let due = due.rounded_up();
         let has_said_all = self.again.is_empty() && self.next_block >= self.blocks();
         Some(match (has_said_all, self.last) {
-            (true, Some((last, _))) => due_ns.max((last / PARTS) as u64 + interval_ns),
-            _ => due_ns,
+            (true, Some((last, _))) => due.max(last.rounded_down() + interval),
+            _ => due,
         })
     }
 
-    /// In parts of a nanosecond; `None` before the first packet.
-    fn due(&self, rate_bps: u64) -> Option<u128> {
+    /// When the last packet is over at this rate; `None` before the first.
+    fn due(&self, rate: Rate) -> Option<FineInstant> {
         let (last, bytes) = self.last?;
-        Some(last + u128::from(bytes) * 8_000_000_000 * PARTS / u128::from(rate_bps))
+        Some(last.after(rate, bytes))
     }
 
     /// Appends what is to be sent now; false if nothing is. Times are the host's interval, and how far it may be behind and make up for it.
     pub(super) fn transmit(
         &mut self,
-        now_ns: u64,
-        (session, (interval_ns, catch_up_ns)): (u32, (u64, u64)),
+        now: Instant,
+        (session, (interval, catch_up)): (u32, (Duration, Duration)),
         out: &mut Vec<u8>,
     ) -> bool {
         if std::mem::take(&mut self.answers_end) {
-            let received_bytes = 0;
-            Message::End { received_bytes }.encode(session, out);
+            let received = Bytes::ZERO;
+            Message::End { received }.encode(session, out);
             return true;
         }
-        if self.next_ns(now_ns, interval_ns).is_none_or(|due_ns| due_ns > now_ns) {
+        if self.next(now, interval).is_none_or(|due| due > now) {
             return false;
         }
         let (Some(request), Some(heard)) = (self.request, self.heard) else {
@@ -265,30 +265,32 @@ impl<S: Source> SourceSession<S> {
         };
         let block_bytes = u64::from(request.block_bytes);
         let at = block * block_bytes;
-        let bytes = self.length().map_or(block_bytes, |length| block_bytes.min(length - at));
+        let bytes = self
+            .length()
+            .map_or(block_bytes, |length| block_bytes.min(length.get() - at));
         let data = Data {
             grant: heard.grant.number,
             sequence: self.sequence,
             offset: request.offset + at,
         };
-        let packet_bytes = bytes + OVERHEAD_BYTES;
+        let packet = Bytes::new(bytes) + OVERHEAD;
         // The header first, then the payload in its place.
         Message::Data(data, &[]).encode(session, out);
         let header = out.len();
         out.resize(header + bytes as usize, 0);
         self.content.read(data.offset, &mut out[header..]);
 
-        let earliest = u128::from(now_ns.saturating_sub(catch_up_ns)) * PARTS;
-        let due = self.due(self.rate_bps(now_ns));
-        let left = due.map_or(u128::from(now_ns) * PARTS, |due| due.max(earliest));
-        self.last = Some((left, packet_bytes));
+        let earliest = FineInstant::of(now.saturating_sub(catch_up));
+        let due = self.due(self.rate(now));
+        let left = due.map_or(FineInstant::of(now), |due| due.max(earliest));
+        self.last = Some((left, packet));
         self.sequence += 1;
-        self.account.count(now_ns, packet_bytes);
+        self.account.count(now, packet);
         self.stats.packets += 1;
-        self.stats.packet_bytes += packet_bytes;
-        self.stats.expired += u64::from(heard.rate_bps(now_ns) < heard.grant.rate_bps);
+        self.stats.packet_bytes += packet;
+        self.stats.expired += u64::from(heard.rate(now) < heard.grant.rate);
         match is_new {
-            true => self.stats.bytes += bytes,
+            true => self.stats.bytes += Bytes::new(bytes),
             false => self.stats.retransmissions += 1,
         }
         true

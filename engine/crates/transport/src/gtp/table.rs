@@ -2,17 +2,18 @@
 //! A host's flow table: what its sessions did in the interval, and what they may do in the next (VI.2).
 
 use slotwise_lambda::{Claim, Draws, Rule, Steps, grants};
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 
 /// A session in the flow table of one host, in one role.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
-    /// IP bytes sent, or received and known to be lost, since the interval began.
-    interval_bytes: u64,
+    /// IP packets sent, or received and known to be lost, since the interval began.
+    count: Bytes,
     /// What the last calculation granted; 0 before the first.
-    pub(super) granted_bps: u64,
+    pub(super) granted: Rate,
     /// How fast it rises; `None`: as the host's sessions do.
     steps: Option<Steps>,
-    /// Of a session that is to look as if it had sent at a rate for ever (b/s): that, until an interval is all its own.
+    /// Of a session that is to look as if it had sent at a rate for ever: that, until an interval is all its own.
     begin: Option<Begin>,
     /// Whether nothing has been measured of it yet.
     is_new: bool,
@@ -20,46 +21,43 @@ pub(super) struct Account {
 
 #[derive(Clone, Copy, Debug)]
 struct Begin {
-    rate_bps: u64,
-    /// When its first bytes were counted.
-    counted_ns: Option<u64>,
+    rate: Rate,
+    /// When its first packet was counted.
+    counted: Option<Instant>,
 }
 
 impl Account {
-    /// Of a session that begins at `begin_bps`, granted that already; 0: at nothing, as sessions do.
-    pub(super) fn new(steps: Option<Steps>, begin_bps: u64) -> Account {
+    /// Of a session that begins at `begin`, granted that already; 0: at nothing, as sessions do.
+    pub(super) fn new(steps: Option<Steps>, begin: Rate) -> Account {
         Account {
-            interval_bytes: 0,
-            granted_bps: begin_bps,
+            count: Bytes::ZERO,
+            granted: begin,
             steps,
-            begin: (begin_bps > 0).then_some(Begin {
-                rate_bps: begin_bps,
-                counted_ns: None,
+            begin: (begin > Rate::ZERO).then_some(Begin {
+                rate: begin,
+                counted: None,
             }),
-            is_new: begin_bps == 0,
+            is_new: begin == Rate::ZERO,
         }
     }
 
-    /// Counts IP bytes.
-    pub(super) fn count(&mut self, now_ns: u64, bytes: u64) {
-        self.interval_bytes += bytes;
+    /// Counts an IP packet.
+    pub(super) fn count(&mut self, now: Instant, size: Bytes) {
+        self.count += size;
         if let Some(begin) = &mut self.begin {
-            begin.counted_ns.get_or_insert(now_ns);
+            begin.counted.get_or_insert(now);
         }
     }
 
     /// Adds what would have come in the part of the interval in which nothing could be counted yet.
-    fn complete(&mut self, now_ns: u64, elapsed_ns: u64) {
+    fn complete(&mut self, now: Instant, elapsed: Duration) {
         let Some(begin) = self.begin else {
             return;
         };
-        let began_ns = now_ns - elapsed_ns;
-        let missing_ns = begin
-            .counted_ns
-            .map_or(elapsed_ns, |at_ns| at_ns.saturating_sub(began_ns));
-        let missing_bytes = u128::from(begin.rate_bps) * u128::from(missing_ns) / 8_000_000_000;
-        self.interval_bytes += missing_bytes as u64;
-        if missing_ns == 0 {
+        let began = now - elapsed;
+        let missing = begin.counted.map_or(elapsed, |at| at.saturating_since(began));
+        self.count += begin.rate.bytes_in(missing);
+        if missing.is_zero() {
             self.begin = None;
         }
     }
@@ -68,53 +66,53 @@ impl Account {
 /// Calculates for both roles of a host.
 #[derive(Clone, Debug)]
 pub(super) struct FlowTable {
-    capacity_bps: f64,
+    capacity: Rate,
     rule: Rule,
     steps: Steps,
     draws: Draws,
 }
 
 impl FlowTable {
-    pub(super) fn new(capacity_bps: u64, rule: Rule, steps: Steps, seed: u64) -> FlowTable {
+    pub(super) fn new(capacity: Rate, rule: Rule, steps: Steps, seed: u64) -> FlowTable {
         FlowTable {
-            capacity_bps: capacity_bps as f64,
+            capacity,
             rule,
             steps,
             draws: Draws::new(seed, 0),
         }
     }
 
-    pub(super) fn set_capacity(&mut self, capacity_bps: u64) {
-        self.capacity_bps = capacity_bps as f64;
+    pub(super) fn set_capacity(&mut self, capacity: Rate) {
+        self.capacity = capacity;
     }
 
-    /// An interval of `elapsed_ns`, above 0, is over at `now_ns` for all sessions of one role.
+    /// An interval of `elapsed`, above 0, is over at `now` for all sessions of one role.
     pub(super) fn calculate<'a>(
         &mut self,
-        (now_ns, elapsed_ns): (u64, u64),
+        (now, elapsed): (Instant, Duration),
         accounts: impl Iterator<Item = &'a mut Account>,
     ) {
         let mut accounts: Vec<&mut Account> = accounts.collect();
         for account in &mut accounts {
-            account.complete(now_ns, elapsed_ns);
+            account.complete(now, elapsed);
         }
         let claims: Vec<Claim> = accounts
             .iter()
             .map(|account| Claim {
-                measured: account.interval_bytes as f64 * 8e9 / elapsed_ns as f64,
+                measured: account.count.get() as f64 * 8e9 / elapsed.ns() as f64,
                 weight: 1.0,
                 steps: account.steps.unwrap_or(self.steps),
                 // Who is first among equals is drawn anew each time.
                 rank: self.draws.below(1 << 32) as u32,
-                is_new: account.is_new && account.interval_bytes == 0,
+                is_new: account.is_new && account.count.is_zero(),
             })
             .collect();
-        let granted = grants(self.capacity_bps, self.rule, &claims);
+        let granted = grants(self.capacity.bps() as f64, self.rule, &claims);
         let granted = granted.expect("the capacity is above 0, and counts by a time above 0 are finite");
         for (account, grant) in accounts.into_iter().zip(granted) {
-            account.granted_bps = grant as u64;
-            account.is_new &= account.interval_bytes == 0;
-            account.interval_bytes = 0;
+            account.granted = Rate::from_bps(grant as u64);
+            account.is_new &= account.count.is_zero();
+            account.count = Bytes::ZERO;
         }
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Acknowledgments and loss recovery: RFC 5681 section 3.2, RFC 6582, RFC 6675 section 5, RFC 6298 section 5.
 
+use slotwise_units::{Bytes, Instant};
+
 use super::{Recovery, Sender};
 use crate::congestion::{Ack, Algorithm};
 use crate::content::Source;
@@ -14,7 +16,7 @@ const DUP_THRESH: u32 = 3;
 impl<S: Source> Sender<S> {
     /// Takes the acknowledgment of a segment; `bare` when the segment has no payload. False when it acknowledges
     /// what was never sent: nothing of the segment counts (RFC 9293 section 3.10.7.4).
-    pub(super) fn handle_ack(&mut self, now_ns: u64, segment: &Segment, bare: bool) -> bool {
+    pub(super) fn handle_ack(&mut self, now: Instant, segment: &Segment, bare: bool) -> bool {
         let initial = self.config.initial_sequence;
         let acknowledged = sequence::from_wire(initial, self.una, segment.acknowledgment);
         let Some(acknowledged) = acknowledged.filter(|a| *a <= self.high) else {
@@ -51,11 +53,11 @@ impl<S: Source> Sender<S> {
         // RFC 5681 section 2, or with SACK RFC 6675 section 2.
         let says_news = if self.uses_sack() { news } else { same_window };
         if newly_acked > 0 {
-            self.handle_new_ack(now_ns, newly_acked, segment);
+            self.handle_new_ack(now, newly_acked, segment);
         } else if says_news && self.high > self.una && bare && !segment.has(flags::FIN) {
-            self.handle_duplicate_ack(now_ns);
+            self.handle_duplicate_ack(now);
         }
-        self.handle_rack_ack(now_ns, segment, newly_acked, was);
+        self.handle_rack_ack(now, segment, newly_acked, was);
         true
     }
 
@@ -78,20 +80,20 @@ impl<S: Source> Sender<S> {
         news
     }
 
-    fn handle_new_ack(&mut self, now_ns: u64, newly_acked: u64, segment: &Segment) {
-        if let Some(rtt_ns) = self.times.acknowledged(self.una, now_ns) {
-            self.rtt.sample(rtt_ns);
+    fn handle_new_ack(&mut self, now: Instant, newly_acked: u64, segment: &Segment) {
+        if let Some(rtt) = self.times.acknowledged(self.una, now) {
+            self.rtt.sample(rtt);
         }
         // RFC 5681 section 3.2, RFC 6675 section 5: duplicates count in a row, whatever is being recovered from.
         self.duplicate_acks = 0;
         let mut restart_timer = true;
         match self.recovery {
             Recovery::None => {
-                self.grow_window(now_ns, newly_acked, segment);
+                self.grow_window(now, Bytes::new(newly_acked), segment);
                 self.inflation = 0;
             }
             Recovery::Timeout { until } => {
-                self.grow_window(now_ns, newly_acked, segment);
+                self.grow_window(now, Bytes::new(newly_acked), segment);
                 if self.una >= until {
                     self.recovery = Recovery::None;
                 }
@@ -117,9 +119,9 @@ impl<S: Source> Sender<S> {
             }
         }
         if self.una == self.high {
-            self.timer_ns = None;
+            self.timer = None;
         } else if restart_timer {
-            self.timer_ns = Some(now_ns + self.rtt.rto_ns());
+            self.timer = Some(now + self.rtt.rto());
         }
         let all_acked = self.fin.is_some_and(|fin| self.una > fin);
         if all_acked {
@@ -127,11 +129,11 @@ impl<S: Source> Sender<S> {
         }
     }
 
-    fn grow_window(&mut self, now_ns: u64, acked_bytes: u64, segment: &Segment) {
+    fn grow_window(&mut self, now: Instant, acked: Bytes, segment: &Segment) {
         self.control.on_ack(&Ack {
-            now_ns,
-            acked_bytes,
-            srtt_ns: self.rtt.srtt_ns(),
+            now,
+            acked,
+            srtt: self.rtt.srtt(),
             window_limited: self.window_limited,
             feedback: segment.congestion.map(|header| header.reverse_feedback),
         });
@@ -147,17 +149,18 @@ impl<S: Source> Sender<S> {
         self.inflation = 0;
         if !self.uses_sack() && !self.ends_at_partial_ack() {
             // RFC 6582 section 3.2 step 3, option 1: no burst into an emptied network.
-            self.control.cap_window(self.flight().max(self.mss) + self.mss);
+            self.control
+                .cap_window(Bytes::new(self.flight().max(self.mss) + self.mss));
         }
     }
 
-    fn handle_duplicate_ack(&mut self, now_ns: u64) {
+    fn handle_duplicate_ack(&mut self, now: Instant) {
         if self.duplicate_acks == 0 {
             self.flight_at_duplicate = self.nxt - self.una;
         }
         self.duplicate_acks += 1;
         match self.recovery {
-            Recovery::None if self.is_loss() => self.begin_fast_recovery(now_ns),
+            Recovery::None if self.is_loss() => self.begin_fast_recovery(now),
             Recovery::None if !self.uses_sack() && self.config.limited_transmit => {
                 // Limited transmit (RFC 3042); with SACK the flight shrinks by itself.
                 self.inflation = i64::from(self.duplicate_acks.min(2)) * self.mss as i64;
@@ -179,10 +182,10 @@ impl<S: Source> Sender<S> {
         self.duplicate_acks == DUP_THRESH && (self.una > self.recover || self.config.algorithm == Algorithm::Reno)
     }
 
-    fn begin_fast_recovery(&mut self, now_ns: u64) {
+    fn begin_fast_recovery(&mut self, now: Instant) {
         self.stats.fast_recoveries += 1;
         self.note_loss();
-        self.control.on_loss(now_ns, self.flight_at_duplicate);
+        self.control.on_loss(now, Bytes::new(self.flight_at_duplicate));
         self.recover = self.high;
         self.recovery = Recovery::Fast {
             until: self.high,
@@ -201,7 +204,7 @@ impl<S: Source> Sender<S> {
     pub(super) fn note_loss(&mut self) {
         if self.una >= self.recover {
             self.stats.losses += 1;
-            self.stats.window_before_losses_bytes += self.control.window_bytes();
+            self.stats.window_before_losses += self.control.window();
         }
     }
 
@@ -211,16 +214,16 @@ impl<S: Source> Sender<S> {
     }
 
     /// RFC 6298 rules 5.4 to 5.6 and RFC 5681 section 3.1: begin again at the first unacknowledged byte.
-    pub(super) fn handle_retransmission_timeout(&mut self, now_ns: u64) {
+    pub(super) fn handle_retransmission_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
         self.note_loss();
         let first = self.timed_out_at != Some(self.una);
         self.timed_out_at = Some(self.una);
-        self.control.on_timeout(now_ns, self.flight_size(), first);
+        self.control.on_timeout(now, Bytes::new(self.flight_size()), first);
         self.times.resent(self.una, self.high);
         self.recover = self.high;
         if self.rack.is_some() {
-            self.rack_timed_out(now_ns);
+            self.rack_timed_out(now);
         } else {
             self.scoreboard.clear();
             self.nxt = self.una;

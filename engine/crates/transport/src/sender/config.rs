@@ -3,6 +3,7 @@
 
 use std::net::SocketAddrV4;
 
+use slotwise_units::Bytes;
 use slotwise_wire::Ipv4;
 
 use crate::congestion::{self, Algorithm, CongestionControl};
@@ -69,21 +70,21 @@ impl SenderConfig {
         self.algorithm == Algorithm::Xcp
     }
 
-    fn header_bytes(&self) -> u64 {
+    fn header(&self) -> Bytes {
         let shim = if self.is_xcp() { xcp::SIZE } else { 0 };
-        (Ipv4::SIZE + shim + TCP_HEADER) as u64
+        Bytes::of(Ipv4::SIZE + shim + TCP_HEADER)
     }
 
     /// Payload of a full segment.
-    pub(super) fn mss_bytes(&self) -> u64 {
-        u64::from(self.packet_bytes) - self.header_bytes()
+    pub(super) fn mss(&self) -> Bytes {
+        Bytes::new(self.packet_bytes.into()) - self.header()
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         ConfigError::check(
             "packet_bytes",
             self.packet_bytes.into(),
-            self.header_bytes() + 1..=u16::MAX.into(),
+            self.header().get() + 1..=u16::MAX.into(),
         )?;
         let segments = [
             ("initial_window_segments", self.initial_window_segments),
@@ -96,21 +97,18 @@ impl SenderConfig {
         self.rto.check()
     }
 
-    /// The window to begin with, in bytes.
-    pub(super) fn initial_window_bytes(&self, mss: u64) -> u64 {
+    /// The window to begin with.
+    pub(super) fn initial_window(&self, mss: Bytes) -> Bytes {
         let segments = self.initial_window_segments;
-        segments.map_or_else(
-            || congestion::initial_window_bytes(mss),
-            |segments| u64::from(segments) * mss,
-        )
+        segments.map_or_else(|| congestion::initial_window(mss), |segments| u64::from(segments) * mss)
     }
 
     /// A fresh controller. After a lost SYN the window begins with one segment (RFC 5681 section 3.1).
-    pub(super) fn controller(&self, mss: u64, syn_lost: bool) -> Box<dyn CongestionControl + Send> {
-        let window = if syn_lost { mss } else { self.initial_window_bytes(mss) };
+    pub(super) fn controller(&self, mss: Bytes, syn_lost: bool) -> Box<dyn CongestionControl + Send> {
+        let window = if syn_lost { mss } else { self.initial_window(mss) };
         let [ssthresh, limit] = [self.initial_ssthresh_segments, self.window_limit_segments]
             .map(|segments| segments.map(|segments| u64::from(segments) * mss));
         self.algorithm
-            .controller(mss, mss + self.header_bytes(), window, ssthresh, limit)
+            .controller(mss, mss + self.header(), window, ssthresh, limit)
     }
 }

@@ -14,6 +14,8 @@ mod rack;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use slotwise_units::{Bytes, Duration, Instant};
+
 use crate::congestion::CongestionControl;
 use crate::content::Source;
 use crate::endpoint::{AbortReason, ConfigError, Endpoint, Event};
@@ -56,25 +58,25 @@ struct Peer {
     sack: bool,
 }
 
-/// Counters and state for measurement. Bytes are payload unless said otherwise.
+/// Counters and state for measurement. Data is payload unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderStats {
     /// Payload of a full segment, as agreed in the handshake.
-    pub mss_bytes: u64,
+    pub mss: Bytes,
     /// Congestion window.
-    pub window_bytes: u64,
-    /// Slow-start threshold; `u64::MAX` before the first loss.
-    pub ssthresh_bytes: u64,
+    pub window: Bytes,
+    /// Slow-start threshold; [`Bytes::MAX`] before the first loss.
+    pub ssthresh: Bytes,
     /// Sent and not acknowledged, selectively acknowledged bytes excepted.
-    pub flight_bytes: u64,
+    pub flight: Bytes,
     /// Smoothed round-trip time.
-    pub srtt_ns: Option<u64>,
+    pub srtt: Option<Duration>,
     /// Retransmission timeout.
-    pub rto_ns: u64,
+    pub rto: Duration,
     /// Sent at least once.
-    pub sent_bytes: u64,
+    pub sent: Bytes,
     /// Acknowledged by the peer.
-    pub acked_bytes: u64,
+    pub acked: Bytes,
     /// Data segments sent, retransmissions included.
     pub segments: u64,
     /// Data segments sent again.
@@ -86,7 +88,7 @@ pub struct SenderStats {
     /// Recoveries, by timeouts or not, that began when all that was under way at the one before had been acknowledged.
     pub losses: u64,
     /// Sum over these of the congestion window before it was made smaller.
-    pub window_before_losses_bytes: u64,
+    pub window_before_losses: Bytes,
     /// Probes of a tail (RFC 8985 section 7), new data or again.
     pub tail_probes: u64,
     /// Packets that could not be decoded.
@@ -109,6 +111,7 @@ pub struct Sender<S> {
     acked_before: u64,
     phase: Phase,
     peer: Option<Peer>,
+    /// Payload of a full segment, in sequence numbers.
     mss: u64,
     /// Sequence number of the FIN, once known.
     fin: Option<u64>,
@@ -118,7 +121,7 @@ pub struct Sender<S> {
     una: u64,
     nxt: u64,
     high: u64,
-    /// From the peer, bytes.
+    /// From the peer, in sequence numbers.
     send_window: u64,
     largest_send_window: u64,
     recovery: Recovery,
@@ -135,11 +138,11 @@ pub struct Sender<S> {
     probe_due: bool,
     /// The congestion window was the last thing to hold back data.
     window_limited: bool,
-    timer_ns: Option<u64>,
+    timer: Option<Instant>,
     /// When data left last.
-    data_sent_ns: Option<u64>,
+    data_sent: Option<Instant>,
     /// Of a paced sender, when data may leave next.
-    pace_ns: u64,
+    pace_at: Instant,
     /// Data waits for that time.
     pace_waits: bool,
     /// Timeouts since the peer was heard last.
@@ -155,9 +158,9 @@ impl<S: Source> Sender<S> {
     ///
     /// # Errors
     /// When the configuration cannot work.
-    pub fn new(config: SenderConfig, bytes: Option<u64>, source: S) -> Result<Self, ConfigError> {
+    pub fn new(config: SenderConfig, bytes: Option<Bytes>, source: S) -> Result<Self, ConfigError> {
         config.check()?;
-        let mss = config.mss_bytes();
+        let mss = config.mss();
         Ok(Self {
             control: config.controller(mss, false),
             rtt: RttEstimator::new(config.rto),
@@ -167,8 +170,8 @@ impl<S: Source> Sender<S> {
             acked_before: 0,
             phase: Phase::Handshake,
             peer: None,
-            mss,
-            fin: bytes.map(|bytes| bytes.saturating_add(1)),
+            mss: mss.get(),
+            fin: bytes.map(|bytes| bytes.get().saturating_add(1)),
             written: None,
             una: 0,
             nxt: 0,
@@ -184,9 +187,9 @@ impl<S: Source> Sender<S> {
             ack_due: false,
             probe_due: false,
             window_limited: false,
-            timer_ns: None,
-            data_sent_ns: None,
-            pace_ns: 0,
+            timer: None,
+            data_sent: None,
+            pace_at: Instant::ZERO,
             pace_waits: false,
             silent_timeouts: 0,
             timed_out_at: None,
@@ -209,24 +212,22 @@ impl<S: Source> Sender<S> {
 
     /// The application has written `bytes` in all and not more. Of a transfer of no given size only whole segments
     /// of that go out; without this call the application always has more.
-    pub fn write_up_to(&mut self, bytes: u64) {
-        self.written = Some(bytes.saturating_add(1));
+    pub fn write_up_to(&mut self, bytes: Bytes) {
+        self.written = Some(bytes.get().saturating_add(1));
     }
 
     /// Counters, and the state of congestion control now.
     pub fn stats(&self) -> SenderStats {
+        let payload = |end: u64| Bytes::new(end.saturating_sub(1).min(self.fin.map_or(u64::MAX, |fin| fin - 1)));
         SenderStats {
-            mss_bytes: self.mss,
-            window_bytes: self.control.window_bytes(),
-            ssthresh_bytes: self.control.ssthresh_bytes(),
-            flight_bytes: self.flight(),
-            srtt_ns: self.rtt.srtt_ns(),
-            rto_ns: self.rtt.rto_ns(),
-            sent_bytes: self
-                .high
-                .saturating_sub(1)
-                .min(self.fin.map_or(u64::MAX, |fin| fin - 1)),
-            acked_bytes: self.una.saturating_sub(1).min(self.fin.map_or(u64::MAX, |fin| fin - 1)),
+            mss: Bytes::new(self.mss),
+            window: self.control.window(),
+            ssthresh: self.control.ssthresh(),
+            flight: Bytes::new(self.flight()),
+            srtt: self.rtt.srtt(),
+            rto: self.rtt.rto(),
+            sent: payload(self.high),
+            acked: payload(self.una),
             ..self.stats
         }
     }
@@ -244,7 +245,7 @@ impl<S: Source> Sender<S> {
     fn flight_size(&self) -> u64 {
         let sent = self.nxt - self.una;
         match self.uses_sack() {
-            true => sent.min(self.control.window_bytes()),
+            true => sent.min(self.control.window().get()),
             false => sent,
         }
     }
@@ -261,7 +262,7 @@ impl<S: Source> Sender<S> {
 
     fn abort(&mut self, reason: AbortReason) {
         self.phase = Phase::Aborted;
-        self.timer_ns = None;
+        self.timer = None;
         self.pace_waits = false;
         self.rack = None;
         self.resend = None;
@@ -270,7 +271,7 @@ impl<S: Source> Sender<S> {
         self.events.push_back(Event::Aborted(reason));
     }
 
-    fn handle_handshake(&mut self, now_ns: u64, segment: &Segment) {
+    fn handle_handshake(&mut self, now: Instant, segment: &Segment) {
         let answers_syn = self.high > 0
             && segment.has(flags::ACK)
             && segment.acknowledgment == sequence::to_wire(self.config.initial_sequence, 1);
@@ -295,15 +296,15 @@ impl<S: Source> Sender<S> {
         let syn_timed_out = self.silent_timeouts > 0;
         let peer_mss = segment.options.mss.map_or(DEFAULT_MSS, u64::from).max(1);
         self.mss = self.mss.min(peer_mss);
-        self.control = self.config.controller(self.mss, syn_timed_out);
+        self.control = self.config.controller(Bytes::new(self.mss), syn_timed_out);
         self.una = 1;
         self.nxt = 1;
-        match self.times.acknowledged(1, now_ns) {
-            Some(rtt_ns) => self.rtt.sample(rtt_ns),
+        match self.times.acknowledged(1, now) {
+            Some(rtt) => self.rtt.sample(rtt),
             None => self.rtt.handshake_timed_out(),
         }
         self.silent_timeouts = 0;
-        self.timer_ns = None;
+        self.timer = None;
         // The window of a SYN is never scaled (RFC 7323 section 2.2).
         self.send_window = self.usable_window(segment.window.into());
         self.largest_send_window = self.send_window;
@@ -312,7 +313,7 @@ impl<S: Source> Sender<S> {
         self.events.push_back(Event::Connected);
     }
 
-    fn handle_open(&mut self, now_ns: u64, segment: &Segment, payload: &[u8]) {
+    fn handle_open(&mut self, now: Instant, segment: &Segment, payload: &[u8]) {
         let Some(peer) = self.peer else {
             return;
         };
@@ -330,7 +331,7 @@ impl<S: Source> Sender<S> {
             self.stats.unexpected += 1;
             return;
         }
-        if !self.handle_ack(now_ns, segment, payload.is_empty()) {
+        if !self.handle_ack(now, segment, payload.is_empty()) {
             return;
         }
         self.discard_data(start, payload.len() as u64, segment.has(flags::FIN));
@@ -356,7 +357,7 @@ impl<S: Source> Sender<S> {
 }
 
 impl<S: Source> Endpoint for Sender<S> {
-    fn handle_segment(&mut self, now_ns: u64, packet: &[u8]) {
+    fn handle_segment(&mut self, now: Instant, packet: &[u8]) {
         let Ok((segment, payload)) = Segment::decode(packet) else {
             self.stats.malformed += 1;
             return;
@@ -369,26 +370,26 @@ impl<S: Source> Endpoint for Sender<S> {
             return;
         }
         match self.phase {
-            Phase::Handshake => self.handle_handshake(now_ns, &segment),
-            Phase::Open | Phase::Closed => self.handle_open(now_ns, &segment, payload),
+            Phase::Handshake => self.handle_handshake(now, &segment),
+            Phase::Open | Phase::Closed => self.handle_open(now, &segment, payload),
             Phase::Aborted => self.stats.unexpected += 1,
         }
     }
 
-    fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
-        self.transmit(now_ns, out)
+    fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
+        self.transmit(now, out)
     }
 
-    fn poll_timeout(&self) -> Option<u64> {
-        let pace_ns = self.pace_waits.then_some(self.pace_ns);
-        let rack_ns = self.rack.as_ref().and_then(|rack| rack.poll_timeout());
-        [self.timer_ns, pace_ns, rack_ns].into_iter().flatten().min()
+    fn poll_timeout(&self) -> Option<Instant> {
+        let pace_at = self.pace_waits.then_some(self.pace_at);
+        let rack_timer = self.rack.as_ref().and_then(|rack| rack.poll_timeout());
+        [self.timer, pace_at, rack_timer].into_iter().flatten().min()
     }
 
-    fn handle_timeout(&mut self, now_ns: u64) {
-        self.pace_waits &= self.pace_ns > now_ns;
-        let probes = self.handle_rack_timeout(now_ns);
-        if probes || self.timer_ns.is_none_or(|timer| timer > now_ns) {
+    fn handle_timeout(&mut self, now: Instant) {
+        self.pace_waits &= self.pace_at > now;
+        let probes = self.handle_rack_timeout(now);
+        if probes || self.timer.is_none_or(|timer| timer > now) {
             return;
         }
         self.silent_timeouts += 1;
@@ -399,12 +400,12 @@ impl<S: Source> Endpoint for Sender<S> {
         if self.phase == Phase::Handshake {
             self.nxt = 0;
         } else if self.high > self.una {
-            self.handle_retransmission_timeout(now_ns);
+            self.handle_retransmission_timeout(now);
         } else {
             self.probe_due = true;
         }
         self.rtt.back_off();
-        self.timer_ns = Some(now_ns + self.rtt.rto_ns());
+        self.timer = Some(now + self.rtt.rto());
     }
 
     fn poll_event(&mut self) -> Option<Event> {

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use slotwise_units::{Bytes, Duration, Instant};
+
 use super::{Phase, Recovery, Sender};
 use crate::content::Source;
 use crate::segment::{Options, Segment, flags};
@@ -13,19 +15,19 @@ use crate::xcp;
 const RECEIVE_WINDOW: u16 = u16::MAX;
 
 impl<S: Source> Sender<S> {
-    pub(super) fn transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
+    pub(super) fn transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
         match self.phase {
             Phase::Aborted => return None,
             Phase::Handshake if self.nxt > 0 => return None,
-            Phase::Handshake => self.send_syn(now_ns, out),
+            Phase::Handshake => self.send_syn(now, out),
             Phase::Open | Phase::Closed => {
-                self.restart_after_idle(now_ns);
-                if let Some(range) = self.next_in_time(now_ns) {
-                    self.send_data(now_ns, range, out);
+                self.restart_after_idle(now);
+                if let Some(range) = self.next_in_time(now) {
+                    self.send_data(now, range, out);
                 } else if self.ack_due || self.probe_due {
                     self.send_ack(out);
                 } else {
-                    self.await_window(now_ns);
+                    self.await_window(now);
                     return None;
                 }
             }
@@ -35,10 +37,13 @@ impl<S: Source> Sender<S> {
 
     /// Takes the window back to the initial one before data leaves that follows a pause of more than a retransmission timeout:
     /// no acknowledgments clock it out (RFC 5681 section 4.1).
-    fn restart_after_idle(&mut self, now_ns: u64) {
-        let idle_ns = self.data_sent_ns.map_or(0, |sent_ns| now_ns.saturating_sub(sent_ns));
-        if idle_ns > self.rtt.rto_ns() && self.una == self.high && self.segment_end() > self.nxt {
-            self.control.cap_window(self.config.initial_window_bytes(self.mss));
+    fn restart_after_idle(&mut self, now: Instant) {
+        let idle = self
+            .data_sent
+            .map_or(Duration::ZERO, |sent_at| now.saturating_since(sent_at));
+        if idle > self.rtt.rto() && self.una == self.high && self.segment_end() > self.nxt {
+            self.control
+                .cap_window(self.config.initial_window(Bytes::new(self.mss)));
         }
     }
 
@@ -51,12 +56,12 @@ impl<S: Source> Sender<S> {
             }
         }
         if self.rack.is_some() {
-            return self.next_with_rack(self.control.window_bytes());
+            return self.next_with_rack(self.control.window().get());
         }
         match self.recovery {
             Recovery::Fast { until, .. } if self.uses_sack() => self.next_in_sack_recovery(until),
             _ => {
-                let window = self.control.window_bytes() as i64 + self.inflation;
+                let window = self.control.window().get() as i64 + self.inflation;
                 let flight = match self.recovery {
                     // Selective acknowledgments make no room before a loss is known (RFC 3042 is off).
                     Recovery::None if !self.config.limited_transmit => self.nxt - self.una,
@@ -72,7 +77,7 @@ impl<S: Source> Sender<S> {
     fn next_in_sack_recovery(&mut self, recovery_point: u64) -> Option<Range<u64>> {
         let outstanding = self.una..self.nxt;
         let pipe = self.scoreboard.pipe(outstanding.clone(), self.mss);
-        let room = self.control.window_bytes().saturating_sub(pipe);
+        let room = self.control.window().get().saturating_sub(pipe);
         if room < self.mss {
             return None;
         }
@@ -132,17 +137,17 @@ impl<S: Source> Sender<S> {
     }
 
     /// Data waits for the peer's window and nothing is outstanding: the timer will probe.
-    fn await_window(&mut self, now_ns: u64) {
+    fn await_window(&mut self, now: Instant) {
         let waiting = self.phase == Phase::Open && self.una == self.high && self.segment_end() > self.nxt;
-        if waiting && self.timer_ns.is_none() {
-            self.timer_ns = Some(now_ns + self.rtt.rto_ns());
+        if waiting && self.timer.is_none() {
+            self.timer = Some(now + self.rtt.rto());
         }
     }
 
-    fn send_syn(&mut self, now_ns: u64, out: &mut Vec<u8>) {
+    fn send_syn(&mut self, now: Instant, out: &mut Vec<u8>) {
         if self.high == 0 {
-            self.times.sent(1, now_ns);
-            self.timer_ns = Some(now_ns + self.rtt.rto_ns());
+            self.times.sent(1, now);
+            self.timer = Some(now + self.rtt.rto());
         } else {
             self.times.resent(0, 1);
         }
@@ -158,7 +163,7 @@ impl<S: Source> Sender<S> {
         segment.encode(out, 0, |_| {});
     }
 
-    fn send_data(&mut self, now_ns: u64, range: Range<u64>, out: &mut Vec<u8>) {
+    fn send_data(&mut self, now: Instant, range: Range<u64>, out: &mut Vec<u8>) {
         let fin = self.fin.is_some_and(|fin| range.end > fin);
         let payload = range.end - range.start - u64::from(fin);
         let mut segment = self.header(range.start, Some(self.request()));
@@ -170,27 +175,27 @@ impl<S: Source> Sender<S> {
             self.source.read(offset, bytes);
         });
         self.stats.segments += 1;
-        self.data_sent_ns = Some(now_ns);
+        self.data_sent = Some(now);
         let is_new = range.start >= self.high;
         if let Some(rack) = &mut self.rack {
-            rack.rack.transmitted(range.clone(), now_ns);
+            rack.rack.transmitted(range.clone(), now);
         }
         if range.start < self.high {
             self.stats.retransmissions += 1;
             self.times.resent(range.start, range.end);
         } else {
-            self.times.sent(range.end, now_ns);
+            self.times.sent(range.end, now);
         }
-        if self.timer_ns.is_none() || self.una == self.high {
-            self.timer_ns = Some(now_ns + self.rtt.rto_ns());
+        if self.timer.is_none() || self.una == self.high {
+            self.timer = Some(now + self.rtt.rto());
         }
-        self.pace(now_ns, payload);
+        self.pace(now, payload);
         self.nxt = self.nxt.max(range.end);
         self.high = self.high.max(range.end);
         self.ack_due = false;
         self.probe_due = false;
         if is_new {
-            self.schedule_probe(now_ns);
+            self.schedule_probe(now);
         }
     }
 
@@ -224,17 +229,17 @@ impl<S: Source> Sender<S> {
 
     /// What XCP asks for: as much as there is, once the round-trip time is known.
     fn request(&self) -> xcp::Header {
-        let Some(srtt_ns) = self.rtt.srtt_ns() else {
+        let Some(srtt) = self.rtt.srtt() else {
             return xcp::Header {
                 format: xcp::Format::Standard,
                 ..xcp::Header::minimal(0)
             };
         };
-        let window = self.control.window_bytes().min(self.send_window).max(self.mss);
-        let spacing = u128::from(srtt_ns) * u128::from(xcp::X_PER_NS) * u128::from(self.mss) / u128::from(window);
+        let window = self.control.window().get().min(self.send_window).max(self.mss);
+        let spacing = u128::from(srtt.ns()) * u128::from(xcp::X_PER_NS) * u128::from(self.mss) / u128::from(window);
         xcp::Header {
             format: xcp::Format::Standard,
-            rtt_ns: u32::try_from(srtt_ns.max(1)).unwrap_or(u32::MAX),
+            rtt_ns: u32::try_from(srtt.ns().max(1)).unwrap_or(u32::MAX),
             x: u32::try_from(spacing.max(1)).unwrap_or(u32::MAX),
             delta_throughput: xcp::LARGEST_DELTA,
             reverse_feedback: 0,

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use slotwise_units::{Bytes, Duration, Instant};
+
 use super::{Phase, Recovery, Sender};
 use crate::content::Source;
 use crate::rack::{Rack, Situation};
@@ -10,18 +12,18 @@ use crate::segment::{Segment, flags};
 use crate::sequence;
 
 /// What one segment alone may wait for at its receiver (section 7.2, TLP.max_ack_delay): Linux's bound of a delayed acknowledgment.
-const MAX_ACK_DELAY_NS: u64 = 200_000_000;
+const MAX_ACK_DELAY: Duration = Duration::from_ms(200);
 /// Section 7.2: the probe's timeout before a round trip was measured.
-const FIRST_PROBE_NS: u64 = 1_000_000_000;
+const FIRST_PROBE: Duration = Duration::from_s(1);
 
 /// RACK, and the tail loss probe that is out or due.
 #[derive(Debug, Default)]
 pub(super) struct RackTlp {
     pub(super) rack: Rack,
     /// When to look for losses again.
-    pub(super) reorder_ns: Option<u64>,
+    pub(super) reorder_at: Option<Instant>,
     /// When a probe leaves (PTO).
-    pub(super) probe_ns: Option<u64>,
+    pub(super) probe_at: Option<Instant>,
     /// A probe is to be sent now.
     pub(super) probe_due: bool,
     /// TLP.end_seq and TLP.is_retrans of a probe that is out.
@@ -36,8 +38,8 @@ impl RackTlp {
         }
     }
 
-    pub(super) fn poll_timeout(&self) -> Option<u64> {
-        [self.reorder_ns, self.probe_ns].into_iter().flatten().min()
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        [self.reorder_at, self.probe_at].into_iter().flatten().min()
     }
 }
 
@@ -55,51 +57,51 @@ impl<S: Source> Sender<S> {
         is_dsack.then_some(first)
     }
 
-    fn situation(&self, now_ns: u64, has_dsack: bool, has_recovered: bool) -> Situation {
+    fn situation(&self, now: Instant, has_dsack: bool, has_recovered: bool) -> Situation {
         Situation {
-            now_ns,
+            now,
             una: self.una,
             nxt: self.high,
             has_dsack,
             is_recovering: self.recovery != Recovery::None,
             has_recovered,
-            srtt_ns: self.rtt.srtt_ns(),
+            srtt: self.rtt.srtt(),
         }
     }
 
     /// After an acknowledgment: `newly_acked` bytes at once, `was` the recovery before it.
-    pub(super) fn handle_rack_ack(&mut self, now_ns: u64, segment: &Segment, newly_acked: u64, was: Recovery) {
+    pub(super) fn handle_rack_ack(&mut self, now: Instant, segment: &Segment, newly_acked: u64, was: Recovery) {
         if self.rack.is_none() {
             return;
         }
         let dsack = self.dsack(segment);
         if let Some(rack) = &mut self.rack {
-            rack.rack.take_delivered(now_ns);
+            rack.rack.take_delivered(now);
         }
-        self.judge_probe(now_ns, segment, dsack.clone());
+        self.judge_probe(now, segment, dsack.clone());
         let has_recovered = was != Recovery::None && self.recovery == Recovery::None;
-        let now = self.situation(now_ns, dsack.is_some(), has_recovered);
-        self.look_for_losses(&now);
+        let situation = self.situation(now, dsack.is_some(), has_recovered);
+        self.look_for_losses(&situation);
         if newly_acked > 0 {
-            self.schedule_probe(now_ns);
+            self.schedule_probe(now);
         }
         let is_quiet = self.recovery == Recovery::None;
         if let Some(rack) = &mut self.rack
             && (!is_quiet || rack.rack.has_sacked() || self.una == self.high)
         {
-            rack.probe_ns = None;
+            rack.probe_at = None;
         }
     }
 
     /// Section 6.2 step 5, RACK_detect_loss_and_arm_timer().
-    fn look_for_losses(&mut self, now: &Situation) {
+    fn look_for_losses(&mut self, situation: &Situation) {
         let Some(rack) = &mut self.rack else {
             return;
         };
-        let verdict = rack.rack.detect(now);
-        rack.reorder_ns = verdict.again_ns;
+        let verdict = rack.rack.detect(situation);
+        rack.reorder_at = verdict.again;
         if verdict.lost_segments > 0 && self.recovery == Recovery::None {
-            self.reduce_for_loss(now.now_ns);
+            self.reduce_for_loss(situation.now);
             self.recovery = Recovery::Fast {
                 until: self.high,
                 partial_acks: false,
@@ -107,15 +109,15 @@ impl<S: Source> Sender<S> {
         }
     }
 
-    fn reduce_for_loss(&mut self, now_ns: u64) {
+    fn reduce_for_loss(&mut self, now: Instant) {
         self.stats.fast_recoveries += 1;
         self.note_loss();
-        self.control.on_loss(now_ns, self.flight_size());
+        self.control.on_loss(now, Bytes::new(self.flight_size()));
         self.recover = self.high;
     }
 
     /// Section 7.4, TLP_process_ack().
-    fn judge_probe(&mut self, now_ns: u64, segment: &Segment, dsack: Option<Range<u64>>) {
+    fn judge_probe(&mut self, now: Instant, segment: &Segment, dsack: Option<Range<u64>>) {
         let Some((end, is_retransmission)) = self.rack.as_ref().and_then(|rack| rack.probe) else {
             return;
         };
@@ -131,7 +133,7 @@ impl<S: Source> Sender<S> {
                 rack.probe = None;
             }
             if repaired && self.recovery == Recovery::None {
-                self.reduce_for_loss(now_ns);
+                self.reduce_for_loss(now);
             }
         }
     }
@@ -142,8 +144,8 @@ impl<S: Source> Sender<S> {
     }
 
     /// Section 7.2: after new data and after what acknowledges data, unless losses are being dealt with.
-    pub(super) fn schedule_probe(&mut self, now_ns: u64) {
-        let srtt_ns = self.rtt.srtt_ns();
+    pub(super) fn schedule_probe(&mut self, now: Instant) {
+        let srtt = self.rtt.srtt();
         let is_quiet = self.recovery == Recovery::None && self.una < self.high && self.phase == Phase::Open;
         let Some(rack) = &mut self.rack else {
             return;
@@ -151,44 +153,44 @@ impl<S: Source> Sender<S> {
         if !is_quiet || rack.rack.has_sacked() || rack.probe.is_some() {
             return;
         }
-        let wait_ns = match srtt_ns {
-            Some(srtt_ns) if rack.rack.is_single() => 2 * srtt_ns + MAX_ACK_DELAY_NS,
-            Some(srtt_ns) => 2 * srtt_ns,
-            None => FIRST_PROBE_NS,
+        let wait = match srtt {
+            Some(srtt) if rack.rack.is_single() => 2 * srtt + MAX_ACK_DELAY,
+            Some(srtt) => 2 * srtt,
+            None => FIRST_PROBE,
         };
-        let at_ns = now_ns + wait_ns;
-        rack.probe_ns = Some(self.timer_ns.map_or(at_ns, |timer_ns| at_ns.min(timer_ns)));
+        let at = now + wait;
+        rack.probe_at = Some(self.timer.map_or(at, |timer| at.min(timer)));
     }
 
     /// RACK's timer, or the probe's; true if the retransmission timer, due at the same time, is to wait for the probe's answer.
-    pub(super) fn handle_rack_timeout(&mut self, now_ns: u64) -> bool {
+    pub(super) fn handle_rack_timeout(&mut self, now: Instant) -> bool {
         let Some(rack) = &mut self.rack else {
             return false;
         };
-        let due = |timer: Option<u64>| timer.is_some_and(|at_ns| at_ns <= now_ns);
-        let (looks, probes) = (due(rack.reorder_ns), due(rack.probe_ns));
+        let due = |timer: Option<Instant>| timer.is_some_and(|at| at <= now);
+        let (looks, probes) = (due(rack.reorder_at), due(rack.probe_at));
         if probes {
-            rack.probe_ns = None;
+            rack.probe_at = None;
             rack.probe_due = true;
             // Section 7.3: the timer starts anew behind the probe.
-            self.timer_ns = Some(now_ns + self.rtt.rto_ns());
+            self.timer = Some(now + self.rtt.rto());
         }
         if looks {
-            let now = self.situation(now_ns, false, false);
-            self.look_for_losses(&now);
+            let situation = self.situation(now, false, false);
+            self.look_for_losses(&situation);
         }
         probes
     }
 
     /// After the retransmission timer went off on data: what is lost (section 6.3). The first segment goes out whatever the window.
-    pub(super) fn rack_timed_out(&mut self, now_ns: u64) {
-        let now = self.situation(now_ns, false, false);
+    pub(super) fn rack_timed_out(&mut self, now: Instant) {
+        let situation = self.situation(now, false, false);
         let Some(rack) = &mut self.rack else {
             return;
         };
-        rack.rack.timed_out(&now);
-        rack.reorder_ns = None;
-        rack.probe_ns = None;
+        rack.rack.timed_out(&situation);
+        rack.reorder_at = None;
+        rack.probe_at = None;
         rack.probe_due = false;
         rack.probe = None;
         self.resend = rack.rack.first_lost();
