@@ -17,6 +17,8 @@
 
 use std::fmt;
 
+use slotwise_units::Bytes;
+
 /// First byte of a message of GTP.
 pub const IS_GTP: u8 = 0;
 /// Longest name of a file, bytes.
@@ -119,7 +121,7 @@ pub enum Control<'a> {
         /// Most bytes of it in a data message.
         block_bytes: u16,
         /// Its length.
-        bytes: u64,
+        bytes: Bytes,
         /// Its SHA-256.
         digest: Digest,
         /// Its name below the other's directory.
@@ -132,7 +134,7 @@ pub enum Control<'a> {
         /// Most bytes of it in a data message.
         block_bytes: u16,
         /// Its length.
-        bytes: u64,
+        bytes: Bytes,
         /// Its SHA-256.
         digest: Digest,
     },
@@ -186,11 +188,11 @@ fn name(bytes: &[u8]) -> Result<&str, ControlError> {
 }
 
 /// Block, length and SHA-256 of a file.
-fn entry(bytes: &[u8], block_bytes: u16) -> Result<(u16, u64, Digest), ControlError> {
+fn entry(bytes: &[u8], block_bytes: u16) -> Result<(u16, Bytes, Digest), ControlError> {
     check(bytes.len() >= ENTRY_BYTES, "message length", "48 bytes plus a name")?;
     check(block_bytes > 0, "block payload", "above 0")?;
     let digest = Digest(std::array::from_fn(|index| bytes[HEADER_BYTES + 8 + index]));
-    Ok((block_bytes, word(bytes, HEADER_BYTES), digest))
+    Ok((block_bytes, Bytes::new(word(bytes, HEADER_BYTES)), digest))
 }
 
 fn nth<T: Copy>(all: &[T], x: u16, what: &'static str) -> Result<T, ControlError> {
@@ -293,12 +295,12 @@ impl<'a> Control<'a> {
             Control::Put {
                 bytes, digest, name, ..
             } => {
-                out.extend(bytes.to_be_bytes());
+                out.extend(bytes.get().to_be_bytes());
                 out.extend(digest.0);
                 out.extend(name.as_bytes());
             }
             Control::Have { bytes, digest, .. } => {
-                out.extend(bytes.to_be_bytes());
+                out.extend(bytes.get().to_be_bytes());
                 out.extend(digest.0);
             }
             Control::Take { offset } => out.extend(offset.to_be_bytes()),
@@ -313,7 +315,7 @@ mod tests {
 
     use super::*;
 
-    fn controls(name: &str, block_bytes: u16, bytes: u64) -> Vec<Control<'_>> {
+    fn controls(name: &str, block_bytes: u16, bytes: Bytes) -> Vec<Control<'_>> {
         let digest = Digest([8; 32]);
         let mut controls = vec![
             Control::Get { name },
@@ -329,7 +331,7 @@ mod tests {
                 bytes,
                 digest,
             },
-            Control::Take { offset: bytes },
+            Control::Take { offset: bytes.get() },
             Control::Heard,
             Control::Close,
         ];
@@ -347,7 +349,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(transfer: u32, name in "[^\u{0}]{1,200}", block_bytes in 1u16.., bytes: u64) {
-            for control in controls(&name, block_bytes, bytes) {
+            for control in controls(&name, block_bytes, Bytes::new(bytes)) {
                 let transfer = if control == Control::Close { 0 } else { transfer };
                 let bytes = encoded(transfer, &control);
                 prop_assert_eq!(Control::decode(&bytes), Ok((transfer, control)));
@@ -357,7 +359,7 @@ mod tests {
         /// No two messages mean the same.
         #[test]
         fn what_is_read_is_written_as_it_was(which in 0usize..17, at: usize, bit in 0u8..8, cut in 0usize..3, random in prop::collection::vec(any::<u8>(), 0..80)) {
-            let mut changed = encoded(3, &controls("name", 1400, 77)[which]);
+            let mut changed = encoded(3, &controls("name", 1400, Bytes::new(77))[which]);
             let length = changed.len();
             changed[at % length] ^= 1 << bit;
             changed.truncate(length - cut);

@@ -20,5 +20,5 @@ mod window;
 
 pub use control::{Digest, Reason, Verdict};
 pub use key::{Key, KeyError};
-pub use node::{CAPACITIES_BPS, Ended, Event, Node, NodeConfig, NodeError, TransferId, TransferStats};
+pub use node::{CAPACITIES, Ended, Event, Node, NodeConfig, NodeError, TransferId, TransferStats};
 pub use peers::{MAX_CHANNELS, PeerStats, Said};

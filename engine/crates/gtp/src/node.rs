@@ -12,6 +12,7 @@ use slotwise_transport::ConfigError;
 use slotwise_transport::content::{Sink, Source};
 use slotwise_transport::gtp::message::{MAX_SESSION, Request};
 use slotwise_transport::gtp::{Host, HostConfig, HostStats, Offer, SessionKey, SinkConfig, SinkStats, SourceStats};
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 
 use self::words::{Stage, Transfer};
 use crate::control::{Control, Digest, IS_GTP, MAX_NAME_BYTES, Reason, Verdict};
@@ -22,9 +23,9 @@ use crate::peers::{PeerStats, Peers, Said, Taken};
 /// Transfers of one channel at a time.
 const MAX_TRANSFERS: usize = 64;
 /// How often what is due beside packets is looked for.
-const TICK_NS: u64 = 100_000_000;
-/// What all sessions of one direction may share, b/s of IP packets.
-pub const CAPACITIES_BPS: RangeInclusive<u64> = 10_000..=1_000_000_000_000;
+const TICK: Duration = Duration::from_ms(100);
+/// What all sessions of one direction may share, of IP packets.
+pub const CAPACITIES: RangeInclusive<Rate> = Rate::from_bps(10_000)..=Rate::from_bps(1_000_000_000_000);
 /// What protection adds to a packet.
 const SEALED_BYTES: u16 = SEAL_BYTES as u16 + 1;
 /// All sessions are of this end.
@@ -33,10 +34,10 @@ const LOCAL: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
 /// Settings of a [`Node`].
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
-    /// What all sessions of one direction share, b/s of IP packets, protection included, within [`CAPACITIES_BPS`].
-    pub capacity_bps: u64,
+    /// What all sessions of one direction share, of IP packets, protection included, within [`CAPACITIES`].
+    pub capacity: Rate,
     /// Time between calculations, 1 ms to 10 s; above the largest round-trip time.
-    pub interval_ns: u64,
+    pub interval: Duration,
     /// How the capacity is shared.
     pub rule: Rule,
     /// How fast sessions rise.
@@ -44,11 +45,11 @@ pub struct NodeConfig {
     /// Largest IPv4 packet, 256 to 9000 bytes.
     pub packet_bytes: u16,
     /// How far sending may be behind and make up for it, at most 10 ms: what goes out at once.
-    pub catch_up_ns: u64,
+    pub catch_up: Duration,
     /// Whether others may open channels.
     pub answers: bool,
     /// A peer of which nothing is heard for so long is lost.
-    pub patience_ns: u64,
+    pub patience: Duration,
     /// Random, known to nobody else: of cookies, of channel numbers, of who is first among equals.
     pub secret: [u8; 32],
 }
@@ -92,7 +93,7 @@ pub enum Event {
         /// As it came; empty if it was asked for.
         name: String,
         /// Its length.
-        bytes: u64,
+        bytes: Bytes,
         /// Its SHA-256.
         digest: Digest,
     },
@@ -152,7 +153,7 @@ pub struct Node<S, K> {
     /// Messages to be sealed.
     controls: VecDeque<(u32, Vec<u8>)>,
     events: VecDeque<Event>,
-    tick_ns: u64,
+    tick: Instant,
     next_number: u32,
     /// What was opened, or is to be sealed.
     message: Vec<u8>,
@@ -169,8 +170,14 @@ fn session(id: TransferId) -> SessionKey {
 }
 
 /// What GTP's host shares, which knows nothing of what protection adds.
-fn within(capacity_bps: u64, packet_bytes: u16) -> u64 {
-    capacity_bps * u64::from(packet_bytes - SEALED_BYTES) / u64::from(packet_bytes)
+fn within(capacity: Rate, packet_bytes: u16) -> Rate {
+    Rate::from_bps(capacity.bps() * u64::from(packet_bytes - SEALED_BYTES) / u64::from(packet_bytes))
+}
+
+/// Refuses what is outside [`CAPACITIES`].
+fn check_capacity(capacity: Rate) -> Result<(), ConfigError> {
+    let range = CAPACITIES.start().bps()..=CAPACITIES.end().bps();
+    ConfigError::check("capacity_bps", capacity.bps(), range)
 }
 
 /// Stands for a channel at GTP's host, which tells sessions apart by addresses: theirs may be alike.
@@ -185,47 +192,47 @@ impl<S: Source, K: Sink> Node<S, K> {
     /// When a setting is out of its range.
     pub fn new(config: &NodeConfig, key: Key) -> Result<Node<S, K>, NodeError> {
         ConfigError::check("packet_bytes", config.packet_bytes.into(), 256..=9000)?;
-        ConfigError::check("capacity_bps", config.capacity_bps, CAPACITIES_BPS)?;
-        ConfigError::check("patience_ns", config.patience_ns, 1_000_000_000..=3_600_000_000_000)?;
+        check_capacity(config.capacity)?;
+        ConfigError::check("patience_ns", config.patience.ns(), 1_000_000_000..=3_600_000_000_000)?;
         let packet_bytes = config.packet_bytes - SEALED_BYTES;
         let host = HostConfig {
-            capacity_bps: within(config.capacity_bps, config.packet_bytes),
-            interval_ns: config.interval_ns,
-            phase_ns: 0,
+            capacity: within(config.capacity, config.packet_bytes),
+            interval: config.interval,
+            phase: Instant::ZERO,
             rule: config.rule,
             steps: config.steps,
             packet_bytes,
-            catch_up_ns: config.catch_up_ns,
+            catch_up: config.catch_up,
             seed: u64::from_be_bytes(std::array::from_fn(|at| config.secret[at])),
         };
         Ok(Node {
             packet_bytes: config.packet_bytes,
-            peers: Peers::new(key, &config.secret, config.answers, config.patience_ns),
+            peers: Peers::new(key, &config.secret, config.answers, config.patience),
             host: Host::new(host)?,
             transfers: BTreeMap::new(),
             answers: VecDeque::new(),
             controls: VecDeque::new(),
             events: VecDeque::new(),
-            tick_ns: 0,
+            tick: Instant::ZERO,
             next_number: 0,
             message: Vec::new(),
             meaningless: 0,
         })
     }
 
-    /// Changes what transfers of one direction share, b/s of IP packets, within [`CAPACITIES_BPS`], from the next calculation on.
+    /// Changes what transfers of one direction share, of IP packets, within [`CAPACITIES`], from the next calculation on.
     ///
     /// # Errors
     /// When it is out of its range; nothing is changed then.
-    pub fn set_capacity(&mut self, capacity_bps: u64) -> Result<(), NodeError> {
-        ConfigError::check("capacity_bps", capacity_bps, CAPACITIES_BPS)?;
-        Ok(self.host.set_capacity(within(capacity_bps, self.packet_bytes))?)
+    pub fn set_capacity(&mut self, capacity: Rate) -> Result<(), NodeError> {
+        check_capacity(capacity)?;
+        Ok(self.host.set_capacity(within(capacity, self.packet_bytes))?)
     }
 
     /// Asks for a channel to the node at `address`; [`Event::Opened`] or [`Event::Lost`] comes of it. `nonce` is random, for this handshake.
-    pub fn connect(&mut self, now_ns: u64, address: SocketAddr, nonce: [u8; 16]) -> u32 {
-        self.tick_ns = self.tick_ns.min(now_ns);
-        self.peers.connect(now_ns, address, nonce)
+    pub fn connect(&mut self, now: Instant, address: SocketAddr, nonce: [u8; 16]) -> u32 {
+        self.tick = self.tick.min(now);
+        self.peers.connect(now, address, nonce)
     }
 
     /// Where a channel leads.
@@ -309,7 +316,7 @@ impl<S: Source, K: Sink> Node<S, K> {
         self.host.remove(&session(id));
     }
 
-    fn add(&mut self, now_ns: u64, channel: u32, name: &str, is_sink: bool) -> Result<TransferId, NodeError> {
+    fn add(&mut self, now: Instant, channel: u32, name: &str, is_sink: bool) -> Result<TransferId, NodeError> {
         if !(1..=MAX_NAME_BYTES).contains(&name.len()) {
             return Err(NodeError::Name(name.len()));
         }
@@ -326,7 +333,7 @@ impl<S: Source, K: Sink> Node<S, K> {
             name: name.into(),
             entry: None,
             block_bytes: self.host.block_bytes(),
-            said_ns: now_ns,
+            said_at: now,
         };
         self.transfers.insert(id, transfer);
         Ok(id)
@@ -341,8 +348,8 @@ impl<S: Source, K: Sink> Node<S, K> {
     ///
     /// # Errors
     /// When the channel is not open or full, or the name has not 1 to 1024 bytes.
-    pub fn get(&mut self, now_ns: u64, channel: u32, name: &str) -> Result<TransferId, NodeError> {
-        let id = self.add(now_ns, channel, name, true)?;
+    pub fn get(&mut self, now: Instant, channel: u32, name: &str) -> Result<TransferId, NodeError> {
+        let id = self.add(now, channel, name, true)?;
         self.ask(id);
         Ok(id)
     }
@@ -353,19 +360,19 @@ impl<S: Source, K: Sink> Node<S, K> {
     /// As those of [`Node::get`].
     pub fn put(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         (channel, name): (u32, &str),
-        (bytes, digest): (u64, Digest),
+        (bytes, digest): (Bytes, Digest),
         content: S,
     ) -> Result<TransferId, NodeError> {
-        let id = self.add(now_ns, channel, name, false)?;
+        let id = self.add(now, channel, name, false)?;
         self.serve(id, (bytes, digest), content)?;
         self.ask(id);
         Ok(id)
     }
 
     /// Lets the other end ask for the bytes of a file.
-    fn serve(&mut self, id: TransferId, (bytes, digest): (u64, Digest), content: S) -> Result<(), NodeError> {
+    fn serve(&mut self, id: TransferId, (bytes, digest): (Bytes, Digest), content: S) -> Result<(), NodeError> {
         let offer = Offer {
             length: Some(bytes),
             ..Offer::default()
@@ -390,7 +397,7 @@ impl<S: Source, K: Sink> Node<S, K> {
     ///
     /// # Errors
     /// When the transfer is no more, or was answered.
-    pub fn offer(&mut self, id: TransferId, entry: (u64, Digest), content: S) -> Result<(), NodeError> {
+    pub fn offer(&mut self, id: TransferId, entry: (Bytes, Digest), content: S) -> Result<(), NodeError> {
         self.at(id, false, &[Stage::Deciding])?.stage = Stage::Sending;
         self.serve(id, entry, content)?;
         self.say_state(id);
@@ -401,9 +408,9 @@ impl<S: Source, K: Sink> Node<S, K> {
     ///
     /// # Errors
     /// When the transfer is no more or was answered, or the file is shorter.
-    pub fn take(&mut self, now_ns: u64, id: TransferId, offset: u64, content: K) -> Result<(), NodeError> {
+    pub fn take(&mut self, now: Instant, id: TransferId, offset: u64, content: K) -> Result<(), NodeError> {
         let transfer = self.at(id, true, &[Stage::Deciding])?;
-        let bytes = transfer.entry.map_or(0, |(bytes, _)| bytes);
+        let bytes = transfer.entry.map_or(0, |(bytes, _)| bytes.get());
         ConfigError::check("offset", offset, 0..=bytes)?;
         let block_bytes = transfer.block_bytes;
         if offset == bytes {
@@ -415,16 +422,16 @@ impl<S: Source, K: Sink> Node<S, K> {
         let request = Request {
             block_bytes,
             offset,
-            length: bytes - offset,
-            wanted_bps: 0,
+            length: Bytes::new(bytes - offset),
+            wanted: Rate::ZERO,
         };
         self.host.request(
-            now_ns,
+            now,
             session(id),
             SinkConfig {
                 request,
                 steps: None,
-                begin_bps: 0,
+                begin: Rate::ZERO,
             },
             content,
         )?;
@@ -444,26 +451,25 @@ impl<S: Source, K: Sink> Node<S, K> {
     ///
     /// # Errors
     /// When the transfer is no more, or was answered.
-    pub fn conclude(&mut self, now_ns: u64, id: TransferId, verdict: Verdict) -> Result<(), NodeError> {
+    pub fn conclude(&mut self, now: Instant, id: TransferId, verdict: Verdict) -> Result<(), NodeError> {
         let transfer = self.at(id, true, &[Stage::Checking])?;
         transfer.stage = Stage::Concluding(verdict, 0);
-        transfer.said_ns = now_ns;
+        transfer.said_at = now;
         self.say_state(id);
         Ok(())
     }
 
     /// Takes a datagram.
-    pub fn handle_datagram(&mut self, now_ns: u64, from: SocketAddr, datagram: &[u8]) {
+    pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, datagram: &[u8]) {
         let mut message = std::mem::take(&mut self.message);
         match self
             .peers
-            .handle(now_ns, from, datagram, (&mut self.answers, &mut message))
+            .handle(now, from, datagram, (&mut self.answers, &mut message))
         {
             Taken::Nothing => {}
             Taken::Opened(channel) => self.events.push_back(Event::Opened(channel)),
             Taken::Message(channel) if message.first() == Some(&IS_GTP) => {
-                self.host
-                    .handle_message(now_ns, (LOCAL, remote(channel)), &message[1..]);
+                self.host.handle_message(now, (LOCAL, remote(channel)), &message[1..]);
                 while let Some((key, _)) = self.host.poll_event() {
                     let number = key.number;
                     let channel = u32::from(*key.remote.ip());
@@ -472,13 +478,13 @@ impl<S: Source, K: Sink> Node<S, K> {
             }
             Taken::Message(channel) => match Control::decode(&message) {
                 Ok((number, control)) if number <= MAX_SESSION => {
-                    self.on_control(now_ns, TransferId { channel, number }, control);
+                    self.on_control(now, TransferId { channel, number }, control);
                 }
                 _ => self.meaningless += 1,
             },
         }
         self.message = message;
-        self.tick_ns = self.tick_ns.min(now_ns + TICK_NS);
+        self.tick = self.tick.min(now + TICK);
     }
 
     fn finished(&mut self, id: TransferId) {
@@ -523,7 +529,7 @@ impl<S: Source, K: Sink> Node<S, K> {
     }
 
     /// Writes the next datagram into `out`, which it clears; gives where it goes.
-    pub fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<SocketAddr> {
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<SocketAddr> {
         out.clear();
         if let Some((to, datagram)) = self.answers.pop_front() {
             out.extend(datagram);
@@ -537,7 +543,7 @@ impl<S: Source, K: Sink> Node<S, K> {
         loop {
             self.message.clear();
             self.message.push(IS_GTP);
-            let key = self.host.poll_message(now_ns, &mut self.message)?;
+            let key = self.host.poll_message(now, &mut self.message)?;
             let channel = u32::from(*key.remote.ip());
             if let Some(to) = self.peers.seal(channel, &self.message, out) {
                 return Some(to);
@@ -552,24 +558,24 @@ impl<S: Source, K: Sink> Node<S, K> {
         self.events.pop_front()
     }
 
-    /// When [`Node::handle_timeout`] wants to be called, ns; maybe in the past.
-    pub fn poll_timeout(&self) -> Option<u64> {
-        let tick_ns = (!self.peers.is_empty()).then_some(self.tick_ns);
-        [tick_ns, self.host.poll_timeout()].into_iter().flatten().min()
+    /// When [`Node::handle_timeout`] wants to be called; maybe in the past.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let tick = (!self.peers.is_empty()).then_some(self.tick);
+        [tick, self.host.poll_timeout()].into_iter().flatten().min()
     }
 
-    /// Does what is due at `now_ns`; nothing if nothing is.
-    pub fn handle_timeout(&mut self, now_ns: u64) {
-        self.host.handle_timeout(now_ns);
-        if self.peers.is_empty() || now_ns < self.tick_ns {
+    /// Does what is due at `now`; nothing if nothing is.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.host.handle_timeout(now);
+        if self.peers.is_empty() || now < self.tick {
             return;
         }
-        self.tick_ns = now_ns + TICK_NS;
-        for channel in self.peers.tick(now_ns, &mut self.answers) {
+        self.tick = now + TICK;
+        for channel in self.peers.tick(now, &mut self.answers) {
             self.lost(channel, self.peers.said(channel));
         }
         for id in self.transfers.keys().copied().collect::<Vec<_>>() {
-            self.tick(now_ns, id);
+            self.tick(now, id);
         }
     }
 }

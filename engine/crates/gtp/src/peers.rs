@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
+use slotwise_units::{Duration, Instant};
+
 use crate::channel::{Asking, Channel, answer, is_refusal, refuse};
 use crate::cookie::Cookies;
 use crate::key::Key;
@@ -13,13 +15,13 @@ use crate::packet::{MAC_BYTES, NOISE_ACCEPT_BYTES, NOISE_OPEN_BYTES, Nonce, Pack
 const MAX_HALF_OPEN: usize = 64;
 const MAX_HALF_OPEN_OF_ONE: usize = 32;
 /// Who has been answered for so long and is not heard makes room for others; an answer may be on its way for less.
-const ANSWER_NS: u64 = 1_000_000_000;
+const ANSWER: Duration = Duration::from_s(1);
 /// Channels in all.
 pub const MAX_CHANNELS: usize = 256;
 /// How long a channel may be answered and not used.
-const HALF_OPEN_NS: u64 = 5_000_000_000;
+const HALF_OPEN: Duration = Duration::from_s(5);
 /// Time between tries of a handshake.
-const RETRY_NS: u64 = 500_000_000;
+const RETRY: Duration = Duration::from_ms(500);
 /// Answers to handshakes that wait to be sent: what a flood asks for beyond that must not be in the way of data.
 const MAX_ANSWERS: usize = 64;
 
@@ -60,14 +62,14 @@ struct Peer {
     asked: (u32, Nonce),
     state: State,
     /// When something authentic came last; before, when it began.
-    heard_ns: u64,
+    heard: Instant,
     /// When to try again.
-    retry_ns: u64,
+    retry: Instant,
 }
 
 impl Peer {
     /// A cookie comes that this end asked for: nonce and first message to go with it. Whatever cookie it is, the message stays the same.
-    fn take_cookie(&mut self, now_ns: u64, key: &Key, channel: u32) -> Option<(Nonce, Box<[u8; NOISE_OPEN_BYTES]>)> {
+    fn take_cookie(&mut self, now: Instant, key: &Key, channel: u32) -> Option<(Nonce, Box<[u8; NOISE_OPEN_BYTES]>)> {
         let nonce = self.asked.1;
         let noise = match &mut self.state {
             State::Hello => {
@@ -86,7 +88,7 @@ impl Peer {
             } => std::mem::take(wants_cookie).then(|| noise.clone())?,
             State::Answered(..) | State::Live(_) => return None,
         };
-        self.retry_ns = now_ns + RETRY_NS;
+        self.retry = now + RETRY;
         Some((nonce, noise))
     }
 }
@@ -130,19 +132,19 @@ pub(crate) struct Peers {
     cookies: Cookies,
     /// Whether others may open channels.
     answers: bool,
-    patience_ns: u64,
+    patience: Duration,
     peers: BTreeMap<u32, Peer>,
     next_channel: u32,
     pub(crate) stats: PeerStats,
 }
 
 impl Peers {
-    pub(crate) fn new(key: Key, secret: &[u8; 32], answers: bool, patience_ns: u64) -> Peers {
+    pub(crate) fn new(key: Key, secret: &[u8; 32], answers: bool, patience: Duration) -> Peers {
         Peers {
             key,
             cookies: Cookies::new(secret),
             answers,
-            patience_ns,
+            patience,
             peers: BTreeMap::new(),
             // Not to be guessed by who does not see the packets.
             next_channel: u32::from_be_bytes([secret[28], secret[29], secret[30], secret[31]]),
@@ -160,14 +162,14 @@ impl Peers {
     }
 
     /// Begins a handshake.
-    pub(crate) fn connect(&mut self, now_ns: u64, address: SocketAddr, nonce: Nonce) -> u32 {
+    pub(crate) fn connect(&mut self, now: Instant, address: SocketAddr, nonce: Nonce) -> u32 {
         let channel = self.free_channel();
         let peer = Peer {
             address,
             asked: (channel, nonce),
             state: State::Hello,
-            heard_ns: now_ns,
-            retry_ns: now_ns,
+            heard: now,
+            retry: now,
         };
         self.peers.insert(channel, peer);
         channel
@@ -206,8 +208,8 @@ impl Peers {
         there.map(|(channel, _)| *channel).collect()
     }
 
-    pub(crate) fn heard_ns(&self, channel: u32) -> Option<u64> {
-        self.peers.get(&channel).map(|peer| peer.heard_ns)
+    pub(crate) fn heard(&self, channel: u32) -> Option<Instant> {
+        self.peers.get(&channel).map(|peer| peer.heard)
     }
 
     pub(crate) fn remove(&mut self, channel: u32) {
@@ -226,7 +228,7 @@ impl Peers {
     /// Takes a datagram. Answers go to `out`, at most one and never longer than what came; what was sealed to `message`.
     pub(crate) fn handle(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         from: SocketAddr,
         bytes: &[u8],
         (out, message): (&mut VecDeque<(SocketAddr, Vec<u8>)>, &mut Vec<u8>),
@@ -251,12 +253,12 @@ impl Peers {
                     self.stats.unclaimed += 1;
                     return Taken::Nothing;
                 }
-                let cookie = self.cookies.make(now_ns, from, channel, &nonce);
+                let cookie = self.cookies.make(now, from, channel, &nonce);
                 say(Packet::Cookie { channel, cookie });
             }
             Packet::Cookie { channel, cookie } => {
                 let peer = self.peers.get_mut(&channel).filter(|peer| peer.address == from);
-                let Some((nonce, noise)) = peer.and_then(|peer| peer.take_cookie(now_ns, &self.key, channel)) else {
+                let Some((nonce, noise)) = peer.and_then(|peer| peer.take_cookie(now, &self.key, channel)) else {
                     self.stats.unclaimed += 1;
                     return Taken::Nothing;
                 };
@@ -277,19 +279,19 @@ impl Peers {
                     self.stats.unclaimed += 1;
                     return Taken::Nothing;
                 }
-                if !self.cookies.is_right(now_ns, from, channel, (&nonce, &cookie)) {
+                if !self.cookies.is_right(now, from, channel, (&nonce, &cookie)) {
                     self.stats.without_cookie += 1;
                     return Taken::Nothing;
                 }
-                match self.answer(now_ns, from, (channel, nonce), noise) {
+                match self.answer(now, from, (channel, nonce), noise) {
                     Some(Answer::Accept(noise)) => say(Packet::Accept { channel, noise: &noise }),
                     Some(Answer::Full(mac)) => say(Packet::Full { channel, mac: &mac }),
                     None => {}
                 }
             }
-            Packet::Accept { channel, noise } => return self.finish(now_ns, from, channel, noise),
+            Packet::Accept { channel, noise } => return self.finish(now, from, channel, noise),
             Packet::Sealed { channel, number, body } => {
-                return self.open(now_ns, from, (channel, number, body), message);
+                return self.open(now, from, (channel, number, body), message);
             }
             Packet::Full { channel, mac } => self.take_refusal(from, channel, mac),
         }
@@ -317,7 +319,7 @@ impl Peers {
     /// Who asks has a cookie: the answer, if it has the key too.
     fn answer(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         from: SocketAddr,
         asked: (u32, Nonce),
         first: &[u8; NOISE_OPEN_BYTES],
@@ -331,7 +333,7 @@ impl Peers {
             self.stats.refused += 1;
             return None;
         }
-        let Ok(in_the_way) = self.room(now_ns, from.ip()) else {
+        let Ok(in_the_way) = self.room(now, from.ip()) else {
             let mac = refuse(&self.key, (asked.0, &asked.1), first);
             match mac {
                 Some(_) => self.stats.without_room += 1,
@@ -352,8 +354,8 @@ impl Peers {
             address: from,
             asked,
             state: State::Answered(Box::new(channel), Box::new(message)),
-            heard_ns: now_ns,
-            retry_ns: u64::MAX,
+            heard: now,
+            retry: Instant::MAX,
         };
         self.peers.insert(own, peer);
         Some(Answer::Accept(message))
@@ -361,7 +363,7 @@ impl Peers {
 
     /// Whether there is room for one more channel, and which one, answered and not heard since, must go for it. One that was answered just now
     /// stays: its other end believes that it is open, and would wait for nothing.
-    fn room(&self, now_ns: u64, ip: IpAddr) -> Result<Option<u32>, NoRoom> {
+    fn room(&self, now: Instant, ip: IpAddr) -> Result<Option<u32>, NoRoom> {
         let half_open = |ip: Option<IpAddr>| {
             let peers = self.peers.iter();
             peers.filter(move |(_, peer)| {
@@ -374,16 +376,16 @@ impl Peers {
             _ if is_full => half_open(None),
             _ => return Ok(None),
         };
-        let oldest = candidates.min_by_key(|(_, peer)| peer.heard_ns);
-        let oldest = oldest.filter(|(_, peer)| now_ns.saturating_sub(peer.heard_ns) >= ANSWER_NS);
+        let oldest = candidates.min_by_key(|(_, peer)| peer.heard);
+        let oldest = oldest.filter(|(_, peer)| now.saturating_since(peer.heard) >= ANSWER);
         oldest.map(|(channel, _)| Some(*channel)).ok_or(NoRoom)
     }
 
-    fn finish(&mut self, now_ns: u64, from: SocketAddr, channel: u32, noise: &[u8; NOISE_ACCEPT_BYTES]) -> Taken {
+    fn finish(&mut self, now: Instant, from: SocketAddr, channel: u32, noise: &[u8; NOISE_ACCEPT_BYTES]) -> Taken {
         let peer = self.peers.get_mut(&channel).filter(|peer| peer.address == from);
         let Some(Peer {
             state: state @ State::Opening { .. },
-            heard_ns,
+            heard,
             ..
         }) = peer
         else {
@@ -396,7 +398,7 @@ impl Peers {
         match asking.take().map(|asking| asking.finish(noise)) {
             Some(Ok(keys)) => {
                 *state = State::Live(Box::new(keys));
-                *heard_ns = now_ns;
+                *heard = now;
                 Taken::Opened(channel)
             }
             Some(Err(again)) => {
@@ -410,7 +412,7 @@ impl Peers {
 
     fn open(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         from: SocketAddr,
         (channel, number, body): (u32, u64, &[u8]),
         message: &mut Vec<u8>,
@@ -428,7 +430,7 @@ impl Peers {
             self.stats.refused += 1;
             return Taken::Nothing;
         }
-        peer.heard_ns = now_ns;
+        peer.heard = now;
         if let State::Answered(..) = peer.state
             && let State::Answered(keys, _) = std::mem::replace(&mut peer.state, State::Hello)
         {
@@ -438,9 +440,9 @@ impl Peers {
     }
 
     /// Tries handshakes again, into `out`, and gives the channels that are over: of which nothing was heard for too long.
-    pub(crate) fn tick(&mut self, now_ns: u64, out: &mut VecDeque<(SocketAddr, Vec<u8>)>) -> Vec<u32> {
+    pub(crate) fn tick(&mut self, now: Instant, out: &mut VecDeque<(SocketAddr, Vec<u8>)>) -> Vec<u32> {
         for (channel, peer) in &mut self.peers {
-            if peer.retry_ns > now_ns {
+            if peer.retry > now {
                 continue;
             }
             let (channel, nonce) = (*channel, peer.asked.1);
@@ -453,14 +455,14 @@ impl Peers {
             let mut datagram = Vec::new();
             packet.encode(&mut datagram);
             out.push_back((peer.address, datagram));
-            peer.retry_ns = now_ns + RETRY_NS;
+            peer.retry = now + RETRY;
         }
         let is_over = |peer: &Peer| {
-            let patience_ns = match peer.state {
-                State::Answered(..) => HALF_OPEN_NS,
-                _ => self.patience_ns,
+            let patience = match peer.state {
+                State::Answered(..) => HALF_OPEN,
+                _ => self.patience,
             };
-            now_ns.saturating_sub(peer.heard_ns) >= patience_ns
+            now.saturating_since(peer.heard) >= patience
         };
         let over = self.peers.iter().filter(|(_, peer)| is_over(peer));
         over.map(|(channel, _)| *channel).collect()

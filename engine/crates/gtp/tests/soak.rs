@@ -8,7 +8,8 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use slotwise_gtp::{Digest, Event, Node, Verdict};
 
-use world::{Harm, SECOND, World, config, file, key, place};
+use slotwise_units::Bytes;
+use world::{Harm, SECOND, World, at, config, file, key, place};
 
 /// What is noted for good of a file that is being received, as the command does each 16 MiB.
 const NOTED_BYTES: usize = 16_384;
@@ -28,7 +29,7 @@ struct Story {
 fn transfer(seed: u64, harm: Harm) -> Story {
     let mut random = Pcg64Mcg::seed_from_u64(seed ^ 0xfa17);
     let original = file(150_000 + random.random_range(0..150_000), seed);
-    let entry = (original.len() as u64, Digest([3; 32]));
+    let entry = (Bytes::of(original.len()), Digest([3; 32]));
     let mut world = World::new(&[key(1), key(1)], harm, seed);
     let mut noted: Vec<u8> = Vec::new();
     let mut kills_at: Vec<usize> = (0..random.random_range(1..4))
@@ -38,31 +39,31 @@ fn transfer(seed: u64, harm: Harm) -> Story {
     let mut story = Story::default();
     let mut restarts: u8 = 10;
     'again: loop {
-        let (now_ns, nonce) = (world.now_ns, random.random());
+        let (now, nonce) = (world.now, random.random());
         let offset = noted.len() as u64;
-        let channel = world.node(2).connect(now_ns, place(1), nonce);
+        let channel = world.node(2).connect(now, place(1), nonce);
         let mut own = None;
         story.resumed += u32::from(offset > 0);
         loop {
-            assert!(world.step(3600 * SECOND), "seed {seed}: it stands still, {story:?}");
+            assert!(world.step(at(3600 * SECOND)), "seed {seed}: it stands still, {story:?}");
             world.settle();
             for (at, event) in std::mem::take(&mut world.events) {
-                let now_ns = world.now_ns;
+                let now = world.now;
                 match event {
                     Event::Opened(opened) if at == place(2) && opened == channel => {
-                        own = world.node(2).get(now_ns, channel, "a/file").ok();
+                        own = world.node(2).get(now, channel, "a/file").ok();
                     }
                     // Who asked may be gone since.
                     Event::Wanted { id, .. } => drop(world.node(1).offer(id, entry, original.clone())),
                     Event::Offered { id, .. } if Some(id) == own => {
-                        world.node(2).take(now_ns, id, offset, Vec::new()).unwrap();
+                        world.node(2).take(now, id, offset, Vec::new()).unwrap();
                     }
                     Event::Received(id) if Some(id) == own => {
                         let came = world.node(2).content(id).unwrap();
                         noted.truncate(offset as usize);
                         noted.extend_from_slice(&came[offset as usize..]);
                         assert!(noted == original, "seed {seed}, {story:?}");
-                        world.node(2).conclude(now_ns, id, Verdict::Whole).unwrap();
+                        world.node(2).conclude(now, id, Verdict::Whole).unwrap();
                         story.harmed = world.harmed;
                         return story;
                     }
@@ -76,7 +77,7 @@ fn transfer(seed: u64, harm: Harm) -> Story {
             let Some(sink) = world.node(2).transfer_stats(id).sink else {
                 continue;
             };
-            let here = offset as usize + sink.in_order_bytes as usize;
+            let here = offset as usize + sink.in_order.get() as usize;
             if here >= noted.len() + NOTED_BYTES {
                 let came = world.node(2).content(id).unwrap();
                 let from = noted.len();

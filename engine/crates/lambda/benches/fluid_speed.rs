@@ -3,10 +3,9 @@
 //!
 //! `cargo bench -p slotwise-lambda` in `engine/`. Times are of the processor's clock on the wall; run it on an idle machine.
 
-use std::time::Instant;
-
 use slotwise_lambda::fluid::{Fluid, FluidOptions, Samples};
 use slotwise_lambda::published;
+use slotwise_units::Duration;
 
 /// Simulated time, s.
 const SECONDS: usize = 12;
@@ -24,13 +23,13 @@ fn main() {
     println!("nodes sessions calculations/s simulated-s/s D/D0 memory-MB");
     for (nodes, fan_out) in SIZES {
         let (nodes, sessions) = published::large(nodes, fan_out, 1);
-        let start = Instant::now();
+        let start = std::time::Instant::now();
         let options = FluidOptions {
             seed: 1,
             ..FluidOptions::default()
         };
         let fluid = Fluid::new(&nodes, &sessions, options).unwrap_or_else(|error| panic!("{error}"));
-        let mut samples = Samples::new(fluid, 200_000_000);
+        let mut samples = Samples::new(fluid, Duration::from_ms(200));
         let last = samples.by_ref().nth(5 * SECONDS - 1);
         let took_s = start.elapsed().as_secs_f64();
         let part = last.map_or(0.0, |last| last.distance() / last.distance_from_zero());

@@ -11,6 +11,7 @@ mod run;
 mod sample;
 
 use serde::Deserialize;
+use slotwise_units::{Duration, Instant};
 
 use crate::network::{LambdaError, Session, check_amount};
 use crate::rule::{Rule, Steps};
@@ -18,8 +19,8 @@ use crate::rule::{Rule, Steps};
 pub use run::Fluid;
 pub use sample::{Sample, Samples};
 
-/// Times in ns. Longer runs, intervals and round trips are refused: an integral over them keeps its 13 digits.
-pub const MAX_NS: u64 = 10_000_000_000_000;
+/// Longer runs, intervals and round trips are refused: an integral over them, in ns, keeps its 13 digits.
+pub const MAX_TIME: Duration = Duration::from_s(10_000);
 
 /// A link that calculates: an end node, or a link inside the network whose router runs the same rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,9 +28,9 @@ pub struct Node {
     /// In the unit of all rates.
     pub capacity: f64,
     /// The control interval d, above 0.
-    pub interval_ns: u64,
-    /// When its first interval ends, at most `interval_ns`, and the following each `interval_ns` later.
-    pub phase_ns: u64,
+    pub interval: Duration,
+    /// When its first interval ends, at most `interval` after the start, and the following each `interval` later.
+    pub phase: Instant,
     /// Steps of sessions without their own.
     pub steps: Steps,
 }
@@ -40,28 +41,28 @@ pub struct FluidSession {
     /// What it crosses, the source first, and what it wants at first.
     pub session: Session,
     /// Round-trip time: half of it from the source to the sink and half back. Links between the two are evenly spaced.
-    pub rtt_ns: u64,
+    pub rtt: Duration,
     /// Its own steps, at every node that it crosses.
     pub steps: Option<Steps>,
     /// When its sink asks for it: all links but the source count it from then on, the source half a round trip later.
-    pub join_ns: u64,
+    pub join: Instant,
     /// When it stops: its source forgets it then, the others when the last of it has come.
-    pub leave_ns: Option<u64>,
-    /// (time in ns, what it wants from then on).
-    pub demands: Vec<(u64, Option<f64>)>,
+    pub leave: Option<Instant>,
+    /// (time, what it wants from then on).
+    pub demands: Vec<(Instant, Option<f64>)>,
     /// Sends at this rate since ever, by grants of all its links; such a session joins at 0. `None`: at 0 until first grants.
     pub initial: Option<f64>,
 }
 
 impl FluidSession {
     /// From the start to the end, from rate 0.
-    pub fn new(session: Session, rtt_ns: u64) -> FluidSession {
+    pub fn new(session: Session, rtt: Duration) -> FluidSession {
         FluidSession {
             session,
-            rtt_ns,
+            rtt,
             steps: None,
-            join_ns: 0,
-            leave_ns: None,
+            join: Instant::ZERO,
+            leave: None,
             demands: Vec::new(),
             initial: None,
         }
@@ -92,45 +93,53 @@ pub struct FluidOptions {
     pub lost_grants: f64,
 }
 
-fn check_time(what: &'static str, index: usize, ns: u64, most_ns: u64, range: &'static str) -> Result<(), LambdaError> {
-    if ns <= most_ns {
+fn check_time(
+    what: &'static str,
+    index: usize,
+    time: Duration,
+    most: Duration,
+    range: &'static str,
+) -> Result<(), LambdaError> {
+    if time <= most {
         return Ok(());
     }
     Err(LambdaError::BadAmount {
         what,
         index,
-        value: ns as f64,
+        value: time.ns() as f64,
         range,
     })
 }
 
 fn check_node(index: usize, node: &Node) -> Result<(), LambdaError> {
     check_amount("capacity of link", index, node.capacity, false)?;
-    check_amount("interval in ns of link", index, node.interval_ns as f64, false)?;
-    check_time(
-        "interval in ns of link",
-        index,
-        node.interval_ns,
-        MAX_NS,
-        "at most 1e13",
-    )?;
+    check_amount("interval in ns of link", index, node.interval.ns() as f64, false)?;
+    check_time("interval in ns of link", index, node.interval, MAX_TIME, "at most 1e13")?;
     let range = "at most the interval";
-    check_time("phase in ns of link", index, node.phase_ns, node.interval_ns, range)
+    check_time(
+        "phase in ns of link",
+        index,
+        node.phase.since_start(),
+        node.interval,
+        range,
+    )
 }
 
 fn check_session(index: usize, session: &FluidSession) -> Result<(), LambdaError> {
-    let times = [session.rtt_ns, session.join_ns].into_iter().chain(session.leave_ns);
-    for ns in times.chain(session.demands.iter().map(|(ns, _)| *ns)) {
-        check_time("time in ns of session", index, ns, MAX_NS, "at most 1e13")?;
+    let demands = session.demands.iter().map(|(at, _)| *at);
+    let instants = [session.join].into_iter().chain(session.leave).chain(demands);
+    let times = [session.rtt].into_iter().chain(instants.map(Instant::since_start));
+    for time in times {
+        check_time("time in ns of session", index, time, MAX_TIME, "at most 1e13")?;
     }
     for demand in session.demands.iter().filter_map(|(_, demand)| *demand) {
         check_amount("demand of session", index, demand, true)?;
     }
-    if let Some(leave_ns) = session.leave_ns.filter(|leave_ns| *leave_ns <= session.join_ns) {
+    if let Some(leave) = session.leave.filter(|leave| *leave <= session.join) {
         return Err(LambdaError::BadAmount {
             what: "end in ns of session",
             index,
-            value: leave_ns as f64,
+            value: leave.ns() as f64,
             range: "after its start",
         });
     }
@@ -139,8 +148,8 @@ fn check_session(index: usize, session: &FluidSession) -> Result<(), LambdaError
         check_time(
             "start in ns of session",
             index,
-            session.join_ns,
-            0,
+            session.join.since_start(),
+            Duration::ZERO,
             "0 for a session with an initial rate",
         )?;
     }

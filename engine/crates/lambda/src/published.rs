@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Networks of the thesis that are described by how they are drawn.
 
+use slotwise_units::{Duration, Instant};
+
 use crate::draw::Draws;
 use crate::fluid::{FluidSession, Node};
 use crate::network::Session;
@@ -20,12 +22,12 @@ pub fn large(nodes: usize, fan_out: usize, seed: u64) -> (Vec<Node>, Vec<FluidSe
     let sources = nodes / 2;
     let mut within = |[from, to]: [f64; 2]| draws.uniform(from, to);
     let node = |within: &mut dyn FnMut([f64; 2]) -> f64| {
-        let interval_ns = within(INTERVAL_NS) as u64;
+        let interval = Duration::from_ns(within(INTERVAL_NS) as u64);
         let (alpha, beta) = (within(STEPS), within(STEPS));
         Node {
             capacity: 1.0,
-            interval_ns,
-            phase_ns: within([0.0, interval_ns as f64]) as u64,
+            interval,
+            phase: Instant::from_ns(within([0.0, interval.ns() as f64]) as u64),
             steps: Steps::new(alpha, beta).unwrap_or_default(),
         }
     };
@@ -36,7 +38,7 @@ pub fn large(nodes: usize, fan_out: usize, seed: u64) -> (Vec<Node>, Vec<FluidSe
             demand: Some(1.0),
             ..Session::between(index / fan_out, sink)
         };
-        FluidSession::new(wants, draws.uniform(RTT_NS[0], RTT_NS[1]) as u64)
+        FluidSession::new(wants, Duration::from_ns(draws.uniform(RTT_NS[0], RTT_NS[1]) as u64))
     };
     let sessions = (0..sources * fan_out).map(session).collect();
     (drawn, sessions)

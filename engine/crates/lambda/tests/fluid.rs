@@ -6,15 +6,21 @@ use std::collections::BTreeMap;
 use slotwise_lambda::fluid::{Fluid, FluidOptions, FluidSession, Node, Samples, Ties};
 use slotwise_lambda::published::large;
 use slotwise_lambda::{Claim, Crowd, Draws, KnifeEdge, Network, Rule, Session, Start, Steps, grants, max_min};
+use slotwise_units::{Duration, Instant};
 
-const MS: u64 = 1_000_000;
-const S: u64 = 1000 * MS;
+const MS: Duration = Duration::from_ms(1);
+const S: Duration = Duration::from_s(1);
+
+/// The point in time so long after the start.
+fn at(since: Duration) -> Instant {
+    Instant::ZERO + since
+}
 
 fn node(interval_ms: u64) -> Node {
     Node {
         capacity: 1.0,
-        interval_ns: interval_ms * MS,
-        phase_ns: interval_ms * MS,
+        interval: interval_ms * MS,
+        phase: at(interval_ms * MS),
         steps: Steps::default(),
     }
 }
@@ -54,14 +60,14 @@ fn naive(nodes: &[Node], sessions: &[FluidSession], ms: usize) -> Vec<Vec<f64>> 
     let mut arriving: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     for now in 0..ms {
         for (index, node) in nodes.iter().enumerate() {
-            let interval = (node.interval_ns / MS) as usize;
+            let interval = (node.interval / MS) as usize;
             if now == 0 || now % interval != 0 {
                 continue;
             }
             // (when it was first counted, session, end), as the node listed them.
             let mut members: Vec<(usize, usize, usize)> = Vec::new();
             for (k, session) in sessions.iter().enumerate() {
-                let half = (session.rtt_ns / MS / 2) as usize;
+                let half = (session.rtt / MS / 2) as usize;
                 for (end, since) in [(0, half), (1, 0)] {
                     if session.session.links[end] == index && since <= now {
                         members.push((since, k, end));
@@ -70,7 +76,7 @@ fn naive(nodes: &[Node], sessions: &[FluidSession], ms: usize) -> Vec<Vec<f64>> 
             }
             members.sort_unstable();
             let claim = |&(_, k, end): &(usize, usize, usize)| {
-                let delay = end * (sessions[k].rtt_ns / MS / 2) as usize;
+                let delay = end * (sessions[k].rtt / MS / 2) as usize;
                 let from = (now - interval).saturating_sub(delay);
                 let to = now.saturating_sub(delay);
                 Claim::of(rates[k][from..to].iter().sum::<f64>() / interval as f64)
@@ -78,7 +84,7 @@ fn naive(nodes: &[Node], sessions: &[FluidSession], ms: usize) -> Vec<Vec<f64>> 
             let claims: Vec<Claim> = members.iter().map(claim).collect();
             let grants = grants(node.capacity, Rule::default(), &claims).unwrap();
             for ((_, k, end), grant) in members.into_iter().zip(grants) {
-                let half = (sessions[k].rtt_ns / MS / 2) as usize;
+                let half = (sessions[k].rtt / MS / 2) as usize;
                 match end {
                     0 => granted[k][0] = grant,
                     _ => drop(arriving.insert((now + half, k), grant)),
@@ -111,7 +117,7 @@ fn a_naive_one_in_steps_of_a_millisecond_comes_to_the_same() {
         };
         let mut fluid = Fluid::new(&nodes, &sessions, options).unwrap();
         for now in 0..ms {
-            fluid.run_until(now as u64 * MS);
+            fluid.run_until(at(now as u64 * MS));
             for (k, wanted) in wanted.iter().enumerate() {
                 let rate = fluid.rate(k);
                 assert!(
@@ -133,7 +139,7 @@ fn a_session_that_its_sink_limits_makes_one_step_each_interval_and_round_trip() 
     // 99 steps after the first grants (at 50 ms, and 25 ms on their way) it has 1 - 0.975^100 = 0.92; the last stretch is linear.
     let mut reached = None;
     for tick in 1..=1300 {
-        fluid.run_until(tick * 10 * MS);
+        fluid.run_until(at(tick * 10 * MS));
         if reached.is_none() && fluid.rate(0) >= 0.98 {
             reached = Some(tick * 10);
         }
@@ -156,7 +162,7 @@ fn max_min_rates_stay() {
         }
         let mut fluid = fluid(&nodes, &sessions);
         for tick in 0..200 {
-            fluid.run_until(tick * S / 10);
+            fluid.run_until(at(tick * S / 10));
             assert!(off(&mut fluid, &fair) < 1e-9, "seed {seed}");
         }
     }
@@ -204,7 +210,7 @@ fn rates_come_to_max_min_from_anywhere_by_each_rule() {
             ..FluidOptions::default()
         };
         let mut fluid = Fluid::new(&nodes, &sessions, options).unwrap();
-        fluid.run_until(60 * S);
+        fluid.run_until(at(60 * S));
         let off = off(&mut fluid, &fair);
         assert!(off < 1e-6, "{rule:?}: {off}");
     }
@@ -217,16 +223,17 @@ fn those_who_join_share_and_those_who_leave_give_back() {
     let sessions: Vec<FluidSession> = (0..5)
         .map(|index| {
             let mut session = session(1 + index as usize, 0, rtts_ms[index as usize]);
-            session.join_ns = index * 10 * S;
-            session.leave_ns = (index > 0).then_some((40 + 10 * index) * S);
+            session.join = at(index * 10 * S);
+            session.leave = (index > 0).then_some(at((40 + 10 * index) * S));
             session
         })
         .collect();
     let mut samples = Samples::new(fluid(&nodes, &sessions), S);
     let mut seen = Vec::new();
     for sample in samples.by_ref().take(90) {
-        let stage = (sample.at_ns - 1) / (10 * S);
-        if sample.at_ns.is_multiple_of(10 * S) {
+        let end = sample.at.since_start();
+        let stage = (end - Duration::from_ns(1)) / (10 * S);
+        if (end % (10 * S)).is_zero() {
             let there = sample.fair.iter().filter(|fair| **fair > 0.0).count();
             seen.push(there);
             let share = 1.0 / (if stage < 5 { stage + 1 } else { 9 - stage }) as f64;
@@ -245,24 +252,24 @@ fn those_who_join_share_and_those_who_leave_give_back() {
 fn a_demand_is_followed_and_never_passed() {
     let mut one = session(0, 1, 50);
     one.session.demand = Some(0.4);
-    one.demands = vec![(4 * S, Some(0.8)), (8 * S, Some(0.4))];
+    one.demands = vec![(at(4 * S), Some(0.8)), (at(8 * S), Some(0.4))];
     let mut fluid = fluid(&[node(50), node(50)], &[one]);
-    let mut at = |ms: u64| {
-        fluid.run_until(ms * MS);
+    let mut rate_at = |ms: u64| {
+        fluid.run_until(at(ms * MS));
         fluid.rate(0)
     };
-    assert_eq!((at(3999), at(7999)), (0.4, 0.8));
-    assert_eq!(at(8000), 0.4, "at once");
-    assert_eq!(at(12000), 0.4);
+    assert_eq!((rate_at(3999), rate_at(7999)), (0.4, 0.8));
+    assert_eq!(rate_at(8000), 0.4, "at once");
+    assert_eq!(rate_at(12000), 0.4);
 }
 
 #[test]
 fn what_came_is_what_was_sent_half_a_round_trip_before() {
     let mut fluid = fluid(&[node(20), node(20)], &[session(0, 1, 60)]);
-    fluid.run_until(S - 30 * MS);
+    fluid.run_until(at(S - 30 * MS));
     let sent = fluid.sent(0);
     assert_eq!(fluid.came(), [sent, fluid.came()[1]]);
-    fluid.run_until(S);
+    fluid.run_until(at(S));
     let came = fluid.came();
     assert!((came[1] - sent).abs() < 1e-6 * sent && came[1] < came[0]);
     assert!(fluid.take_most_granted() > 0.5);
@@ -283,7 +290,7 @@ fn where_it_is_looked_at_changes_nothing_and_the_seed_decides_ties() {
         )
         .unwrap();
         for look in 1..=looks {
-            fluid.run_until(look * S / looks);
+            fluid.run_until(at(look * S / looks));
             fluid.rate(0);
         }
         (0..64).map(|session| fluid.rate(session)).collect::<Vec<f64>>()
@@ -297,7 +304,7 @@ fn crowd(rule: Rule) -> (f64, bool) {
     let sessions: Vec<FluidSession> = (0..20)
         .map(|index| {
             let mut session = session(1 + index, 0, 50);
-            session.join_ns = if index == 0 { 0 } else { 5 * S };
+            session.join = at(if index == 0 { Duration::ZERO } else { 5 * S });
             session
         })
         .collect();
@@ -306,9 +313,9 @@ fn crowd(rule: Rule) -> (f64, bool) {
         ..FluidOptions::default()
     };
     let mut fluid = Fluid::new(&[node(50); 21], &sessions, options).unwrap();
-    fluid.run_until(5 * S - 1);
+    fluid.run_until(at(5 * S - Duration::from_ns(1)));
     fluid.take_most_granted();
-    fluid.run_until(25 * S);
+    fluid.run_until(at(25 * S));
     let share = 1.0 / 20.0;
     let all_there = (0..20).all(|index| (fluid.rate(index) - share).abs() < 1e-6);
     (fluid.take_most_granted(), all_there)
@@ -356,7 +363,7 @@ fn what_cannot_run_is_refused() {
     let two = [node(50), node(50)];
     let default = FluidOptions::default();
     let bad = Node {
-        interval_ns: 0,
+        interval: Duration::ZERO,
         ..node(50)
     };
     assert_eq!(
@@ -364,22 +371,22 @@ fn what_cannot_run_is_refused() {
         "interval in ns of link 0: out of range; expected finite and above 0, got 0"
     );
     let bad = Node {
-        phase_ns: 51 * MS,
+        phase: at(51 * MS),
         ..node(50)
     };
     assert!(refused(&[node(50), bad], &[], default).contains("phase in ns of link 1"));
     assert!(refused(&two, &[session(0, 2, 1)], default).contains("session 0: link 2"));
     let mut bad = session(0, 1, 1);
-    bad.leave_ns = Some(0);
+    bad.leave = Some(Instant::ZERO);
     assert!(refused(&two, &[bad], default).contains("end in ns of session 0"));
     let mut bad = session(0, 1, 1);
-    (bad.initial, bad.join_ns) = (Some(0.5), 1);
+    (bad.initial, bad.join) = (Some(0.5), Instant::from_ns(1));
     assert!(refused(&two, &[bad], default).contains("start in ns of session 0"));
     let mut bad = session(0, 1, 1);
-    bad.demands = vec![(0, Some(-1.0))];
+    bad.demands = vec![(Instant::ZERO, Some(-1.0))];
     assert!(refused(&two, &[bad], default).contains("demand of session 0"));
     let mut bad = session(0, 1, 1);
-    bad.rtt_ns = u64::MAX;
+    bad.rtt = Duration::MAX;
     assert!(refused(&two, &[bad], default).contains("at most 1e13"));
     let all_lost = FluidOptions {
         lost_grants: 1.0,

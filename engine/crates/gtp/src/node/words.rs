@@ -2,13 +2,14 @@
 //! What the ends of a transfer say to each other of it, beside GTP.
 
 use slotwise_transport::content::{Sink, Source};
+use slotwise_units::{Bytes, Duration, Instant};
 
 use super::{Ended, Event, Node, TransferId};
 use crate::control::{Control, Digest, Reason, Verdict};
 use crate::peers::Said;
 
 /// Who asked asks again when it has heard nothing for so long.
-const AGAIN_NS: u64 = 1_000_000_000;
+const AGAIN: Duration = Duration::from_s(1);
 /// Times that the end of a transfer is said without an answer.
 const MAX_DONE: u32 = 20;
 
@@ -35,11 +36,11 @@ pub(super) struct Transfer {
     pub(super) stage: Stage,
     pub(super) name: String,
     /// Of the file, once they are known.
-    pub(super) entry: Option<(u64, Digest)>,
+    pub(super) entry: Option<(Bytes, Digest)>,
     /// Most bytes in a data message.
     pub(super) block_bytes: u16,
     /// When it last said something by itself.
-    pub(super) said_ns: u64,
+    pub(super) said_at: Instant,
 }
 
 impl<S: Source, K: Sink> Node<S, K> {
@@ -87,15 +88,15 @@ impl<S: Source, K: Sink> Node<S, K> {
         self.say(id, control);
     }
 
-    pub(super) fn on_control(&mut self, now_ns: u64, id: TransferId, control: Control) {
+    pub(super) fn on_control(&mut self, now: Instant, id: TransferId, control: Control) {
         match control {
-            Control::Get { name } => self.on_request(now_ns, id, name, None),
+            Control::Get { name } => self.on_request(now, id, name, None),
             Control::Put {
                 block_bytes,
                 bytes,
                 digest,
                 name,
-            } => self.on_request(now_ns, id, name, Some((block_bytes, (bytes, digest)))),
+            } => self.on_request(now, id, name, Some((block_bytes, (bytes, digest)))),
             Control::Wait => {}
             Control::Have {
                 block_bytes,
@@ -142,7 +143,7 @@ impl<S: Source, K: Sink> Node<S, K> {
     }
 
     /// The other end asks for the first time, or again.
-    fn on_request(&mut self, now_ns: u64, id: TransferId, name: &str, file: Option<(u16, (u64, Digest))>) {
+    fn on_request(&mut self, now: Instant, id: TransferId, name: &str, file: Option<(u16, (Bytes, Digest))>) {
         if self.transfers.contains_key(&id) {
             return self.say_state(id);
         }
@@ -158,7 +159,7 @@ impl<S: Source, K: Sink> Node<S, K> {
             name: name.into(),
             entry: file.map(|(_, entry)| entry),
             block_bytes: file.map_or(own, |(theirs, _)| own.min(theirs)),
-            said_ns: now_ns,
+            said_at: now,
         };
         self.transfers.insert(id, transfer);
         let name = name.into();
@@ -174,12 +175,12 @@ impl<S: Source, K: Sink> Node<S, K> {
     }
 
     /// Says again what may have been lost.
-    pub(super) fn tick(&mut self, now_ns: u64, id: TransferId) {
-        let heard_ns = self.peers.heard_ns(id.channel).unwrap_or(now_ns);
+    pub(super) fn tick(&mut self, now: Instant, id: TransferId) {
+        let heard = self.peers.heard(id.channel).unwrap_or(now);
         let Some(transfer) = self.transfers.get_mut(&id) else {
             return;
         };
-        let since_ns = now_ns.saturating_sub(transfer.said_ns);
+        let since = now.saturating_since(transfer.said_at);
         match &mut transfer.stage {
             Stage::Concluding(verdict, said) => {
                 *said += 1;
@@ -190,10 +191,10 @@ impl<S: Source, K: Sink> Node<S, K> {
                 }
                 self.say(id, Control::Done { verdict });
             }
-            _ if transfer.is_own && since_ns >= AGAIN_NS => {
-                let is_silent = now_ns.saturating_sub(heard_ns) >= AGAIN_NS;
+            _ if transfer.is_own && since >= AGAIN => {
+                let is_silent = now.saturating_since(heard) >= AGAIN;
                 if is_silent || transfer.stage == Stage::Asking {
-                    transfer.said_ns = now_ns;
+                    transfer.said_at = now;
                     self.ask(id);
                 }
             }

@@ -11,16 +11,22 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use slotwise_gtp::{Digest, Ended, Event, Key, Node, NodeConfig, TransferId, Verdict};
 use slotwise_lambda::{KnifeEdge, Rule, Start, Steps};
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 
-pub const MS: u64 = 1_000_000;
-pub const SECOND: u64 = 1_000 * MS;
+pub const MS: Duration = Duration::from_ms(1);
+pub const SECOND: Duration = Duration::from_s(1);
+
+/// The point in time so long after the start.
+pub fn at(since: Duration) -> Instant {
+    Instant::ZERO + since
+}
 
 pub type End = Node<Vec<u8>, Vec<u8>>;
 
 pub fn config(answers: bool, seed: u8) -> NodeConfig {
     NodeConfig {
-        capacity_bps: 50_000_000,
-        interval_ns: 20 * MS,
+        capacity: Rate::from_bps(50_000_000),
+        interval: 20 * MS,
         rule: Rule {
             knife_edge: KnifeEdge::Capped,
             start: Start::FairShare,
@@ -28,9 +34,9 @@ pub fn config(answers: bool, seed: u8) -> NodeConfig {
         },
         steps: Steps::default(),
         packet_bytes: 1500,
-        catch_up_ns: 100_000,
+        catch_up: Duration::from_us(100),
         answers,
-        patience_ns: 10 * SECOND,
+        patience: 10 * SECOND,
         secret: [seed; 32],
     }
 }
@@ -49,9 +55,9 @@ pub struct Harm {
 
 /// Nodes at 10.0.0.1, 10.0.0.2 ..., and what is under way.
 pub struct World {
-    pub now_ns: u64,
+    pub now: Instant,
     pub nodes: BTreeMap<SocketAddr, End>,
-    pub under_way: BinaryHeap<Reverse<(u64, u64, SocketAddr, SocketAddr, Vec<u8>)>>,
+    pub under_way: BinaryHeap<Reverse<(Instant, u64, SocketAddr, SocketAddr, Vec<u8>)>>,
     pub sent: u64,
     pub harm: Harm,
     /// How many it did that to.
@@ -73,7 +79,7 @@ impl World {
             (place(index), node)
         };
         World {
-            now_ns: 0,
+            now: Instant::ZERO,
             nodes: (1..).zip(keys).map(node).collect(),
             under_way: BinaryHeap::new(),
             sent: 0,
@@ -112,10 +118,10 @@ impl World {
         for copy in 0..copies {
             let is_late = chance(harm.late);
             self.harmed.late += u32::from(is_late);
-            let late_ns = if is_late { 7 * MS } else { 0 };
-            let at_ns = self.now_ns + 5 * MS + late_ns + copy * MS;
+            let late = if is_late { 7 * MS } else { Duration::ZERO };
+            let arrives = self.now + 5 * MS + late + copy * MS;
             self.under_way
-                .push(Reverse((at_ns, self.sent, from, to, datagram.clone())));
+                .push(Reverse((arrives, self.sent, from, to, datagram.clone())));
         }
     }
 
@@ -125,7 +131,7 @@ impl World {
         for at in self.nodes.keys().copied().collect::<Vec<_>>() {
             loop {
                 let node = self.nodes.get_mut(&at).unwrap();
-                let Some(to) = node.poll_transmit(self.now_ns, &mut out) else {
+                let Some(to) = node.poll_transmit(self.now, &mut out) else {
                     break;
                 };
                 self.send(at, to, std::mem::take(&mut out));
@@ -136,36 +142,36 @@ impl World {
         }
     }
 
-    /// On to the next thing that happens; false if that is after `until_ns`.
-    pub fn step(&mut self, until_ns: u64) -> bool {
+    /// On to the next thing that happens; false if that is after `until`.
+    pub fn step(&mut self, until: Instant) -> bool {
         self.settle();
-        let due_ns = self.nodes.values().filter_map(Node::poll_timeout).min();
-        let arrives_ns = self.under_way.peek().map(|Reverse(next)| next.0);
-        let next_ns = [due_ns, arrives_ns].into_iter().flatten().min();
-        let Some(next_ns) = next_ns.filter(|next_ns| *next_ns <= until_ns) else {
-            self.now_ns = until_ns;
+        let due = self.nodes.values().filter_map(Node::poll_timeout).min();
+        let arrives = self.under_way.peek().map(|Reverse(next)| next.0);
+        let next = [due, arrives].into_iter().flatten().min();
+        let Some(next) = next.filter(|next| *next <= until) else {
+            self.now = until;
             return false;
         };
-        self.now_ns = self.now_ns.max(next_ns);
+        self.now = self.now.max(next);
         while let Some(Reverse(next)) = self.under_way.peek()
-            && next.0 <= self.now_ns
+            && next.0 <= self.now
         {
             let Some(Reverse((_, _, from, to, datagram))) = self.under_way.pop() else {
                 break;
             };
             if let Some(node) = self.nodes.get_mut(&to) {
-                node.handle_datagram(self.now_ns, from, &datagram);
+                node.handle_datagram(self.now, from, &datagram);
             }
         }
         for node in self.nodes.values_mut() {
-            node.handle_timeout(self.now_ns);
+            node.handle_timeout(self.now);
         }
         true
     }
 
     /// Until `wanted` gives something of an event.
     pub fn until<T>(&mut self, wanted: impl Fn(SocketAddr, &Event) -> Option<T>) -> T {
-        let until_ns = self.now_ns + 120 * SECOND;
+        let until = self.now + 120 * SECOND;
         loop {
             self.settle();
             let found = self.events.iter().position(|(at, event)| wanted(*at, event).is_some());
@@ -173,14 +179,14 @@ impl World {
                 let (at, event) = self.events.remove(found);
                 return wanted(at, &event).unwrap();
             }
-            assert!(self.step(until_ns), "not within 120 s; there is {:?}", self.events);
+            assert!(self.step(until), "not within 120 s; there is {:?}", self.events);
         }
     }
 
     /// A channel from node `index` to node 1.
     pub fn connect(&mut self, index: u8) -> u32 {
-        let now_ns = self.now_ns;
-        let channel = self.node(index).connect(now_ns, place(1), [index; 16]);
+        let now = self.now;
+        let channel = self.node(index).connect(now, place(1), [index; 16]);
         self.until(|at, event| (at == place(index) && *event == Event::Opened(channel)).then_some(()));
         channel
     }
@@ -208,18 +214,18 @@ impl World {
 
     /// Node `index` gets `file` from node 1, from `offset` on; what came.
     pub fn get(&mut self, index: u8, channel: u32, file: &[u8], offset: u64) -> Vec<u8> {
-        let now_ns = self.now_ns;
-        let own = self.node(index).get(now_ns, channel, "a/file").unwrap();
+        let now = self.now;
+        let own = self.node(index).get(now, channel, "a/file").unwrap();
         let theirs = self.wanted();
-        let entry = (file.len() as u64, Digest([3; 32]));
+        let entry = (Bytes::of(file.len()), Digest([3; 32]));
         self.node(1).offer(theirs, entry, file.to_vec()).unwrap();
         assert_eq!(self.offered(index), own);
-        let now_ns = self.now_ns;
-        self.node(index).take(now_ns, own, offset, Vec::new()).unwrap();
+        let now = self.now;
+        self.node(index).take(now, own, offset, Vec::new()).unwrap();
         self.until(|at, event| (at == place(index) && *event == Event::Received(own)).then_some(()));
         let came = self.node(index).content(own).cloned().unwrap_or_default();
-        let now_ns = self.now_ns;
-        self.node(index).conclude(now_ns, own, Verdict::Whole).unwrap();
+        let now = self.now;
+        self.node(index).conclude(now, own, Verdict::Whole).unwrap();
         assert_eq!(self.ended(index), (own, Ended::Done(Verdict::Whole)));
         assert_eq!(self.ended(1), (theirs, Ended::Done(Verdict::Whole)));
         self.node(index).forget(own);

@@ -4,6 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use slotwise_units::Instant;
+
 use super::past::Past;
 use super::{FluidOptions, FluidSession, Node, Ties, check_node, check_session};
 use crate::draw::{Draws, rank};
@@ -13,7 +15,7 @@ use crate::rule::{Claim, grants};
 /// Stream of draws for lost grants.
 const LOST: u64 = 1;
 
-/// A fluid network on its way.
+/// A fluid network on its way. Inside, times are ns with a sign: what came at the start left before it.
 #[derive(Debug, Clone)]
 pub struct Fluid {
     options: FluidOptions,
@@ -79,7 +81,7 @@ struct Crossing {
 impl SessionState {
     fn new(about: &FluidSession) -> SessionState {
         let links = &about.session.links;
-        let half_ns = (about.rtt_ns / 2) as i64;
+        let half_ns = (about.rtt.ns() / 2) as i64;
         let last = (links.len() - 1).max(1) as i64;
         let crossing = |(place, &link): (usize, &usize)| Crossing {
             link,
@@ -158,15 +160,15 @@ impl Fluid {
         }
         let mut events = BinaryHeap::new();
         for (index, node) in nodes.iter().enumerate() {
-            events.push(Reverse((node.phase_ns as i64, Event::Calculates(index))));
+            events.push(Reverse((node.phase.ns() as i64, Event::Calculates(index))));
         }
         for (index, session) in sessions.iter().enumerate() {
-            events.push(Reverse((session.join_ns as i64, Event::Joins(index))));
-            for (place, (at_ns, _)) in session.demands.iter().enumerate() {
-                events.push(Reverse((*at_ns as i64, Event::Wants(index, place))));
+            events.push(Reverse((session.join.ns() as i64, Event::Joins(index))));
+            for (place, (at, _)) in session.demands.iter().enumerate() {
+                events.push(Reverse((at.ns() as i64, Event::Wants(index, place))));
             }
-            if let Some(leave_ns) = session.leave_ns {
-                events.push(Reverse((leave_ns as i64, Event::Leaves(index))));
+            if let Some(leave) = session.leave {
+                events.push(Reverse((leave.ns() as i64, Event::Leaves(index))));
             }
         }
         let node = |node: &Node| NodeState {
@@ -196,8 +198,8 @@ impl Fluid {
     }
 
     /// Lets everything happen until then, that time included. An earlier time changes nothing.
-    pub fn run_until(&mut self, until_ns: u64) {
-        let until_ns = until_ns as i64;
+    pub fn run_until(&mut self, until: Instant) {
+        let until_ns = until.ns() as i64;
         while let Some(&Reverse((at_ns, event))) = self.events.peek() {
             if at_ns > until_ns {
                 break;
@@ -226,7 +228,7 @@ impl Fluid {
                     return;
                 }
                 state.is_there = true;
-                let half_ns = (state.about.rtt_ns / 2) as i64;
+                let half_ns = (state.about.rtt.ns() / 2) as i64;
                 for place in 1..state.crossings.len() {
                     self.count(session, place, at_ns);
                 }
@@ -254,7 +256,7 @@ impl Fluid {
             }
             Event::Calculates(node) => {
                 self.calculate(node, at_ns);
-                let next_ns = at_ns + self.nodes[node].node.interval_ns as i64;
+                let next_ns = at_ns + self.nodes[node].node.interval.ns() as i64;
                 self.events.push(Reverse((next_ns, Event::Calculates(node))));
             }
         }
@@ -266,7 +268,7 @@ impl Fluid {
         let node = &mut self.nodes[state.crossings[place].link];
         // Of one that sends since ever the first interval began before the start.
         let before_ns = match state.about.initial {
-            Some(_) => node.node.phase_ns as i64 - node.node.interval_ns as i64,
+            Some(_) => node.node.phase.ns() as i64 - node.node.interval.ns() as i64,
             None => at_ns,
         };
         state.advance(at_ns);
@@ -287,12 +289,12 @@ impl Fluid {
             members,
             calculations,
         } = &mut self.nodes[index];
-        let interval_ns = node.interval_ns as i64;
+        let interval_ns = node.interval.ns() as i64;
         *calculations += 1;
         self.calculations += 1;
         self.claims.clear();
-        let rtts_ns = members.iter().map(|&(session, _)| self.sessions[session].about.rtt_ns);
-        let longest_ns = rtts_ns.max().unwrap_or(0) as i64;
+        let rtts = members.iter().map(|&(session, _)| self.sessions[session].about.rtt);
+        let longest_ns = rtts.max().unwrap_or_default().ns() as i64;
         for &(session, place) in members.iter() {
             let state = &mut self.sessions[session];
             state.advance(at_ns);
@@ -302,7 +304,7 @@ impl Fluid {
             let measured = ((came - crossing.seen) / interval_ns as f64).max(0.0);
             crossing.seen = came;
             // Others are cut within their round trip, it is told within half of its own, and seen half of it later, in a whole interval.
-            let young_ns = longest_ns + state.about.rtt_ns as i64 + 3 * interval_ns;
+            let young_ns = longest_ns + state.about.rtt.ns() as i64 + 3 * interval_ns;
             let (delay_ns, since_ns) = (crossing.delay_ns, crossing.since_ns);
             if place + 1 == state.crossings.len() {
                 state.past.forget_before(at_ns - delay_ns);
@@ -333,9 +335,9 @@ impl Fluid {
         }
     }
 
-    /// Time to which it has run, in ns.
-    pub fn now_ns(&self) -> u64 {
-        self.now_ns as u64
+    /// Time to which it has run.
+    pub fn now(&self) -> Instant {
+        Instant::from_ns(self.now_ns as u64)
     }
 
     /// Calculations of all nodes so far.

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A fluid network looked at every period, beside the oracle.
 
+use slotwise_units::{Duration, Instant};
+
 use super::Fluid;
 use crate::oracle::max_min;
 
 /// What a period was like.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// End of the period, ns.
-    pub at_ns: u64,
+    /// End of the period.
+    pub at: Instant,
     /// Mean rate of each session over the period; 0 for one that was not there.
     pub rates: Vec<f64>,
     /// Max-min rate of each session among those that are there just before its end.
@@ -32,7 +34,7 @@ impl Sample {
 #[derive(Debug, Clone)]
 pub struct Samples {
     fluid: Fluid,
-    period_ns: u64,
+    period: Duration,
     /// What each session had sent at the end of the last period.
     sent: Vec<f64>,
     fair: Vec<f64>,
@@ -41,13 +43,13 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Of a network from its present time on, each `period_ns` (at least 1).
-    pub fn new(mut fluid: Fluid, period_ns: u64) -> Samples {
+    /// Of a network from its present time on, each `period` (at least 1 ns).
+    pub fn new(mut fluid: Fluid, period: Duration) -> Samples {
         let sent = (0..fluid.sessions()).map(|session| fluid.sent(session)).collect();
         Samples {
             fair: vec![0.0; fluid.sessions()],
             fluid,
-            period_ns: period_ns.max(1),
+            period: period.max(Duration::from_ns(1)),
             sent,
             changes: None,
         }
@@ -75,19 +77,19 @@ impl Iterator for Samples {
     type Item = Sample;
 
     fn next(&mut self) -> Option<Sample> {
-        let at_ns = self.fluid.now_ns() + self.period_ns;
+        let at = self.fluid.now() + self.period;
         // What changes at the very end is of the next period.
-        self.fluid.run_until(at_ns - 1);
+        self.fluid.run_until(at - Duration::from_ns(1));
         self.solve();
-        self.fluid.run_until(at_ns);
+        self.fluid.run_until(at);
         let mean = |(session, sent): (usize, &mut f64)| {
             let now = self.fluid.sent(session);
             let before = std::mem::replace(sent, now);
-            (now - before) / self.period_ns as f64
+            (now - before) / self.period.ns() as f64
         };
         let rates = self.sent.iter_mut().enumerate().map(mean).collect();
         Some(Sample {
-            at_ns,
+            at,
             rates,
             fair: self.fair.clone(),
         })
