@@ -44,7 +44,7 @@ impl Cubic {
     /// Begins in slow start, which ends at `ssthresh` unless there is a loss before.
     pub fn new(mss: Bytes, initial_window: Bytes, ssthresh: Option<Bytes>) -> Self {
         Self {
-            mss: mss,
+            mss,
             window: initial_window.get() as f64 / mss.get() as f64,
             ssthresh: ssthresh.map_or(f64::INFINITY, |bytes| bytes.get() as f64 / mss.get() as f64),
             window_max: 0.0,

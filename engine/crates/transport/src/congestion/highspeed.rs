@@ -47,7 +47,7 @@ impl HighSpeed {
     /// Begins in slow start, which ends at `ssthresh` unless there is a loss before.
     pub fn new(mss: Bytes, initial_window: Bytes, ssthresh: Option<Bytes>) -> Self {
         Self {
-            mss: mss,
+            mss,
             window: initial_window,
             ssthresh: ssthresh.unwrap_or(Bytes::MAX),
             credit: 0.0,

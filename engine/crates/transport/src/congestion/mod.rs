@@ -62,7 +62,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// A controller for segments of `mss` in packets of `packet_bytes`, a window to begin with, and a slow-start threshold
+    /// A controller for segments of `mss` in packets of `packet`, a window to begin with, and a slow-start threshold
     /// if there is one from the beginning, which XCP does without. The window that is used is at most `limit`: XCP's stays within.
     pub(crate) fn controller(
         self,

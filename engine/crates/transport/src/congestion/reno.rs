@@ -20,7 +20,7 @@ impl Reno {
     /// Begins in slow start, which ends at `ssthresh` unless there is a loss before.
     pub fn new(mss: Bytes, initial_window: Bytes, ssthresh: Option<Bytes>) -> Self {
         Self {
-            mss: mss,
+            mss,
             window: initial_window,
             ssthresh: ssthresh.unwrap_or(Bytes::MAX),
             credit: Bytes::ZERO,

@@ -28,7 +28,7 @@ impl Xcp {
     /// `mss` of payload in packets of `packet`.
     pub fn new(mss: Bytes, packet: Bytes, initial_window: Bytes) -> Self {
         Self {
-            mss: mss,
+            mss,
             packet,
             window: initial_window,
             limit: Bytes::MAX,
