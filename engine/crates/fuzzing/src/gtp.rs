@@ -9,11 +9,12 @@ use slotwise_gtp::{Key, Node, NodeConfig};
 use slotwise_lambda::{Rule, Steps};
 use slotwise_transport::gtp::message::{Message, Request};
 use slotwise_transport::gtp::{Host, HostConfig, Offer, SessionKey, SinkConfig};
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 
 /// Length of the file that is offered and asked for.
 pub(crate) const FILE_BYTES: u64 = 20_000;
 const LOCAL: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
-pub(crate) const INTERVAL_NS: u64 = 10_000_000;
+pub(crate) const INTERVAL: Duration = Duration::from_ms(10);
 
 /// Takes nothing, at any place.
 pub(crate) struct Nowhere;
@@ -35,47 +36,48 @@ fn session(number: u32) -> SessionKey {
 /// A host that offers a file as session 0, and asks for one as session 1.
 fn host() -> Host<Vec<u8>, Nowhere> {
     let mut host = Host::new(HostConfig {
-        capacity_bps: 100_000_000,
-        interval_ns: INTERVAL_NS,
-        phase_ns: 0,
+        capacity: Rate::from_bps(100_000_000),
+        interval: INTERVAL,
+        phase: Instant::ZERO,
         rule: Rule::default(),
         steps: Steps::default(),
         packet_bytes: 1500,
-        catch_up_ns: 1000,
+        catch_up: Duration::from_us(1),
         seed: 1,
     })
     .expect("the settings are within their ranges");
     let offer = Offer {
-        length: Some(FILE_BYTES),
+        length: Some(Bytes::new(FILE_BYTES)),
         ..Offer::default()
     };
     let request = Request {
         block_bytes: 1400,
         offset: 0,
-        length: FILE_BYTES,
-        wanted_bps: 0,
+        length: Bytes::new(FILE_BYTES),
+        wanted: Rate::ZERO,
     };
     host.offer(session(0), offer, vec![1; FILE_BYTES as usize])
         .expect("it is the first");
     let sink = SinkConfig {
         request,
         steps: None,
-        begin_bps: 0,
+        begin: Rate::ZERO,
     };
-    host.request(0, session(1), sink, Nowhere).expect("it is the first");
+    host.request(Instant::ZERO, session(1), sink, Nowhere)
+        .expect("it is the first");
     host
 }
 
 pub(crate) fn node() -> Node<Vec<u8>, Nowhere> {
     let config = NodeConfig {
-        capacity_bps: 100_000_000,
-        interval_ns: INTERVAL_NS,
+        capacity: Rate::from_bps(100_000_000),
+        interval: INTERVAL,
         rule: Rule::default(),
         steps: Steps::default(),
         packet_bytes: 1500,
-        catch_up_ns: 1000,
+        catch_up: Duration::from_us(1),
         answers: true,
-        patience_ns: 1_000_000_000,
+        patience: Duration::from_s(1),
         secret: [1; 32],
     };
     Node::new(&config, Key::of([2; 32])).expect("the settings are within their ranges")
@@ -85,13 +87,13 @@ pub(crate) fn node() -> Node<Vec<u8>, Nowhere> {
 pub fn gtp(data: &[u8]) {
     let (mut host, mut node) = (host(), node());
     let from = SocketAddr::from(([10, 0, 0, 1], 1));
-    node.connect(0, from, [3; 16]);
-    let (mut out, mut now_ns, mut rest) = (Vec::new(), 0, data);
+    node.connect(Instant::ZERO, from, [3; 16]);
+    let (mut out, mut now, mut rest) = (Vec::new(), Instant::ZERO, data);
     while let [high, low, after @ ..] = rest {
         let length = usize::from(u16::from_be_bytes([*high, *low]));
         let (message, next) = after.split_at(length.min(after.len()));
         rest = next;
-        now_ns += INTERVAL_NS / 3;
+        now += INTERVAL / 3;
         if let Ok(packet) = Packet::decode(message) {
             out.clear();
             packet.encode(&mut out);
@@ -103,16 +105,16 @@ pub fn gtp(data: &[u8]) {
             assert_eq!(out, message, "two messages mean the same");
         }
         drop(Message::decode(message).map_err(|error| error.to_string()));
-        node.handle_datagram(now_ns, from, message);
-        node.handle_timeout(now_ns);
-        while node.poll_transmit(now_ns, &mut out).is_some() {}
+        node.handle_datagram(now, from, message);
+        node.handle_timeout(now);
+        while node.poll_transmit(now, &mut out).is_some() {}
         while node.poll_event().is_some() {}
-        host.handle_message(now_ns, (LOCAL, LOCAL), message);
-        host.handle_timeout(now_ns);
+        host.handle_message(now, (LOCAL, LOCAL), message);
+        host.handle_timeout(now);
         // A grant may be of any rate; what leaves in no time is bounded by how much there is to say.
         for _ in 0..64 {
             out.clear();
-            if host.poll_message(now_ns, &mut out).is_none() {
+            if host.poll_message(now, &mut out).is_none() {
                 break;
             }
         }

@@ -4,8 +4,9 @@
 use std::net::SocketAddr;
 
 use slotwise_gtp::{Digest, Event, Node, Reason, Verdict};
+use slotwise_units::{Bytes, Instant};
 
-use crate::gtp::{FILE_BYTES, INTERVAL_NS, Nowhere, node};
+use crate::gtp::{FILE_BYTES, INTERVAL, Nowhere, node};
 
 type End = Node<Vec<u8>, Nowhere>;
 
@@ -15,26 +16,30 @@ const BURST: usize = 64;
 const TURNS: usize = 8;
 
 /// Carries what one node has to say to the other.
-fn carry(now_ns: u64, (from, at): (&mut End, SocketAddr), to: &mut End) {
+fn carry(now: Instant, (from, at): (&mut End, SocketAddr), to: &mut End) {
     let mut datagram = Vec::new();
     for _ in 0..BURST {
-        if from.poll_transmit(now_ns, &mut datagram).is_none() {
+        if from.poll_transmit(now, &mut datagram).is_none() {
             return;
         }
-        to.handle_datagram(now_ns, at, &datagram);
+        to.handle_datagram(now, at, &datagram);
     }
 }
 
 /// Answers what the other end wants as `choice` says.
-fn answer(node: &mut End, now_ns: u64, choice: u8, event: Event) {
+fn answer(node: &mut End, now: Instant, choice: u8, event: Event) {
     match event {
         Event::Wanted { id, .. } | Event::Offered { id, .. } if choice & 1 == 1 => node.refuse(id, Reason::Busy),
-        Event::Wanted { id, .. } => drop(node.offer(id, (FILE_BYTES, Digest([8; 32])), vec![1; FILE_BYTES as usize])),
+        Event::Wanted { id, .. } => drop(node.offer(
+            id,
+            (Bytes::new(FILE_BYTES), Digest([8; 32])),
+            vec![1; FILE_BYTES as usize],
+        )),
         // A file of another length is one that this end does not take.
-        Event::Offered { id, bytes, .. } if bytes > FILE_BYTES => node.refuse(id, Reason::TooLong),
-        Event::Offered { id, bytes, .. } => drop(node.take(now_ns, id, bytes.min(u64::from(choice) << 6), Nowhere)),
-        Event::Received(id) if choice & 2 == 2 => drop(node.conclude(now_ns, id, Verdict::Differs)),
-        Event::Received(id) => drop(node.conclude(now_ns, id, Verdict::Whole)),
+        Event::Offered { id, bytes, .. } if bytes > Bytes::new(FILE_BYTES) => node.refuse(id, Reason::TooLong),
+        Event::Offered { id, bytes, .. } => drop(node.take(now, id, bytes.get().min(u64::from(choice) << 6), Nowhere)),
+        Event::Received(id) if choice & 2 == 2 => drop(node.conclude(now, id, Verdict::Differs)),
+        Event::Received(id) => drop(node.conclude(now, id, Verdict::Whole)),
         Event::Ended(id, _) => node.forget(id),
         Event::Opened(_) | Event::Lost { .. } => {}
     }
@@ -45,12 +50,12 @@ fn answer(node: &mut End, now_ns: u64, choice: u8, event: Event) {
 pub fn gtp_peer(data: &[u8]) {
     let (mut own, mut peer) = (node(), node());
     let [own_at, peer_at] = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 1)));
-    let channel = peer.connect(0, own_at, [3; 16]);
-    let mut now_ns = 0;
+    let channel = peer.connect(Instant::ZERO, own_at, [3; 16]);
+    let mut now = Instant::ZERO;
     let mut opened = None;
     for _ in 0..TURNS {
-        carry(now_ns, (&mut peer, peer_at), &mut own);
-        carry(now_ns, (&mut own, own_at), &mut peer);
+        carry(now, (&mut peer, peer_at), &mut own);
+        carry(now, (&mut own, own_at), &mut peer);
         while let Some(event) = own.poll_event() {
             if let Event::Opened(channel) = event {
                 opened = Some(channel);
@@ -59,26 +64,26 @@ pub fn gtp_peer(data: &[u8]) {
     }
     if let Some(channel) = opened {
         // Both roles, from the beginning on.
-        let entry = (FILE_BYTES, Digest([7; 32]));
-        drop(own.put(now_ns, (channel, "own"), entry, vec![2; FILE_BYTES as usize]));
-        drop(own.get(now_ns, channel, "theirs"));
+        let entry = (Bytes::new(FILE_BYTES), Digest([7; 32]));
+        drop(own.put(now, (channel, "own"), entry, vec![2; FILE_BYTES as usize]));
+        drop(own.get(now, channel, "theirs"));
     }
     let mut rest = data;
     while let [high, low, choice, after @ ..] = rest {
         let length = usize::from(u16::from_be_bytes([*high, *low]));
         let (message, next) = after.split_at(length.min(after.len()));
         rest = next;
-        now_ns += INTERVAL_NS / 3;
+        now += INTERVAL / 3;
         peer.say_anything(channel, message);
-        carry(now_ns, (&mut peer, peer_at), &mut own);
-        own.handle_timeout(now_ns);
+        carry(now, (&mut peer, peer_at), &mut own);
+        own.handle_timeout(now);
         while let Some(event) = own.poll_event() {
-            answer(&mut own, now_ns, *choice, event);
+            answer(&mut own, now, *choice, event);
         }
-        carry(now_ns, (&mut own, own_at), &mut peer);
-        peer.handle_timeout(now_ns);
+        carry(now, (&mut own, own_at), &mut peer);
+        peer.handle_timeout(now);
         while let Some(event) = peer.poll_event() {
-            answer(&mut peer, now_ns, !*choice, event);
+            answer(&mut peer, now, !*choice, event);
         }
     }
 }

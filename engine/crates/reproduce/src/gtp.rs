@@ -2,6 +2,7 @@
 //! What is written down of sessions of GTP.
 
 use slotwise_fabric::SessionUse;
+use slotwise_units::Bytes;
 
 use crate::record::{Column, Table, column};
 use crate::routed::Period;
@@ -51,7 +52,7 @@ pub(crate) fn table() -> Table {
 
 /// In the order of [`GTP_COLUMNS`]: what a session did between two looks.
 pub(crate) fn row(period: &Period, before: &SessionUse, after: &SessionUse, packet_bytes: u32) -> [f64; 16] {
-    let mbps = |before: u64, after: u64| (after - before) as f64 * 8.0 / 1e6 / period.seconds;
+    let mbps = |before: Bytes, after: Bytes| (after - before).get() as f64 * 8.0 / 1e6 / period.seconds;
     let count = |before: u64, after: u64| (after - before) as f64;
     let (source, sink) = (&after.source, &after.sink);
     let still_lost = sink.lost_packets.saturating_sub(sink.late_packets);
@@ -59,8 +60,8 @@ pub(crate) fn row(period: &Period, before: &SessionUse, after: &SessionUse, pack
         period.end_s,
         mbps(before.source.packet_bytes, source.packet_bytes),
         mbps(before.sink.packet_bytes, sink.packet_bytes),
-        source.sink_bps as f64 / 1e6,
-        source.own_bps as f64 / 1e6,
+        source.sink_granted.bps() as f64 / 1e6,
+        source.own_granted.bps() as f64 / 1e6,
         count(before.source.packets, source.packets),
         count(before.source.retransmissions, source.retransmissions),
         count(before.sink.lost_packets, sink.lost_packets),
@@ -69,10 +70,11 @@ pub(crate) fn row(period: &Period, before: &SessionUse, after: &SessionUse, pack
         count(before.sink.lists, sink.lists),
         count(before.source.expired, source.expired),
         count(before.sink.refused, sink.refused),
-        sink.rtt_ns.unwrap_or(0) as f64 / 1e6,
-        sink.received_bytes as f64,
+        sink.rtt.unwrap_or_default().milliseconds(),
+        sink.received.get() as f64,
         source
             .packet_bytes
-            .saturating_sub(sink.packet_bytes + still_lost * u64::from(packet_bytes)) as f64,
+            .saturating_sub(sink.packet_bytes + still_lost * Bytes::new(packet_bytes.into()))
+            .get() as f64,
     ]
 }

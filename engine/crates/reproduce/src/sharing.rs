@@ -129,7 +129,7 @@ impl Sharing {
         let mut whole = Vec::with_capacity(self.sessions.len());
         for (session, rate_bps) in self.sessions.iter_mut().zip(&mut self.rates_bps) {
             let used = used.get(session.flow).copied().flatten();
-            let bytes = |of: SessionUse| of.source.packet_bytes as f64;
+            let bytes = |of: SessionUse| of.source.packet_bytes.get() as f64;
             *rate_bps = used.map_or(0.0, |(before, after)| {
                 (bytes(after) - bytes(before)) * 8.0 / period.seconds
             });

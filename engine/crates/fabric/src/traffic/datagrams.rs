@@ -6,6 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::{Pcg64, Pcg64Mcg};
 use slotwise_scenario::{Flow, HostId, OnOff, Process, Scenario, TrafficKind, edge_mac};
 use slotwise_transport::{Arrivals, Departures};
+use slotwise_units::{Duration, Instant, Rate};
 use slotwise_wire::{DATAGRAM_HEADER_BYTES, ETHERTYPE_IPV4, Ethernet, IP_PROTOCOL_UDP, Ipv4, UDP_HEADER_BYTES};
 
 use super::{DelaySummary, FlowResult, mac_number};
@@ -125,8 +126,13 @@ impl DatagramFlow {
         // Sources of one rate would otherwise all send at the same nanosecond.
         let first_ns = start_ns + random.random_range(0..gap_ns);
         let arrivals = arrivals(process, rate_bps);
-        let departures = Departures::new(arrivals, payload_bytes as u16, first_ns, Pcg64::from_rng(&mut random))
-            .expect("a scenario's rates, times and shapes are within the source's bounds");
+        let departures = Departures::new(
+            arrivals,
+            payload_bytes as u16,
+            Instant::from_ns(first_ns),
+            Pcg64::from_rng(&mut random),
+        )
+        .expect("a scenario's rates, times and shapes are within the source's bounds");
         Some(DatagramFlow {
             flow,
             rate_bps: mean_bps(process, rate_bps),
@@ -147,7 +153,7 @@ impl DatagramFlow {
 
     /// When the next datagram leaves, unless the phase is over then.
     fn next_ns(&self) -> Option<u64> {
-        let next_ns = Some(self.departures.next_ns()).filter(|next_ns| *next_ns < self.end_ns);
+        let next_ns = Some(self.departures.next().ns()).filter(|next_ns| *next_ns < self.end_ns);
         next_ns.map(|next_ns| next_ns.wrapping_add(self.late_ns))
     }
 
@@ -224,17 +230,18 @@ impl DatagramFlow {
 
 /// The transports' name for a scenario's process.
 pub(crate) fn arrivals(process: Process, rate_bps: u64) -> Arrivals {
+    let rate = Rate::from_bps(rate_bps);
     match process {
-        Process::Constant => Arrivals::Constant { rate_bps },
-        Process::Poisson => Arrivals::Poisson { rate_bps },
+        Process::Constant => Arrivals::Constant { rate },
+        Process::Poisson => Arrivals::Poisson { rate },
         Process::OnOffPareto(OnOff {
             mean_on_ns,
             mean_off_ns,
             shape,
         }) => Arrivals::OnOffPareto {
-            peak_bps: rate_bps,
-            mean_on_ns,
-            mean_off_ns,
+            peak: rate,
+            mean_on: Duration::from_ns(mean_on_ns),
+            mean_off: Duration::from_ns(mean_off_ns),
             shape,
         },
     }

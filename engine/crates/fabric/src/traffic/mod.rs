@@ -15,6 +15,7 @@ use slotwise_scenario::{
 };
 use slotwise_transport::RtoConfig;
 use slotwise_transport::gtp::HostConfig;
+use slotwise_units::{Duration, Instant, Rate};
 
 use crate::api::HostMode;
 use crate::groups::group_hosts;
@@ -490,13 +491,13 @@ fn gtp_host(scenario: &Scenario, party: Party, (seed, host): (u64, usize)) -> Ho
     let interval_ns = settings.interval_ms * NS_PER_MS;
     let mut random = random::generator(seed, random::Stream::Gtp, host as u64);
     HostConfig {
-        capacity_bps: settings.capacity_bps,
-        interval_ns,
-        phase_ns: random.random_range(0..interval_ns),
+        capacity: Rate::from_bps(settings.capacity_bps),
+        interval: Duration::from_ns(interval_ns),
+        phase: Instant::from_ns(random.random_range(0..interval_ns)),
         rule: settings.rule,
         steps: settings.steps,
         packet_bytes: scenario.routed.packet_bytes as u16,
-        catch_up_ns: 1000,
+        catch_up: Duration::from_us(1),
         seed: random.random(),
     }
 }
@@ -505,8 +506,8 @@ fn gtp_host(scenario: &Scenario, party: Party, (seed, host): (u64, usize)) -> Ho
 fn rto(tcp: &Tcp) -> RtoConfig {
     let rfc = RtoConfig::default();
     RtoConfig {
-        min_ns: tcp.min_rto_ms.map_or(rfc.min_ns, |ms| ms * NS_PER_MS),
-        tick_ns: tcp.rto_tick_ms.map_or(rfc.tick_ns, |ms| ms * NS_PER_MS),
+        min: tcp.min_rto_ms.map_or(rfc.min, Duration::from_ms),
+        tick: tcp.rto_tick_ms.map_or(rfc.tick, Duration::from_ms),
         ..rfc
     }
 }

@@ -4,8 +4,9 @@
 use slotwise_scenario::GtpFlow;
 use slotwise_transport::content::{Pattern, PatternCheck};
 use slotwise_transport::gtp::message::Request;
-use slotwise_transport::gtp::{Host, OVERHEAD_BYTES, Offer, SessionKey, SinkConfig, SinkStats, SourceStats};
+use slotwise_transport::gtp::{Host, OVERHEAD, Offer, SessionKey, SinkConfig, SinkStats, SourceStats};
 use slotwise_transport::{Event, FlowKey, PROTOCOL_UDP};
+use slotwise_units::{Bytes, Instant, Rate};
 
 /// The sessions of a host.
 pub(crate) type Sessions = Host<Pattern, PatternCheck>;
@@ -40,10 +41,10 @@ fn flow(key: &SessionKey) -> FlowKey {
 /// Begins a session: `data` are the addresses of its data, in packets of at most `packet_bytes`.
 pub(crate) fn offer(sessions: &mut Sessions, data: &FlowKey, asked: &GtpFlow, seed: u64) {
     let offer = Offer {
-        length: asked.bytes,
-        limit_bps: asked.limit_bps,
+        length: asked.bytes.map(Bytes::new),
+        limit: asked.limit_bps.map(Rate::from_bps),
         steps: asked.steps,
-        begin_bps: asked.begin_bps,
+        begin: Rate::from_bps(asked.begin_bps),
     };
     let offered = sessions.offer(session(&data.reversed()), offer, Pattern::new(seed));
     offered.expect("ports of two hosts are numbered together");
@@ -55,21 +56,21 @@ pub(crate) fn request(
     data: &FlowKey,
     asked: &GtpFlow,
     (packet_bytes, seed): (u16, u64),
-    now_ns: u64,
+    now: Instant,
 ) {
     let request = Request {
-        block_bytes: packet_bytes - OVERHEAD_BYTES as u16,
+        block_bytes: packet_bytes - OVERHEAD.get() as u16,
         offset: 0,
-        length: asked.bytes.unwrap_or(0),
-        wanted_bps: 0,
+        length: Bytes::new(asked.bytes.unwrap_or(0)),
+        wanted: Rate::ZERO,
     };
     let config = SinkConfig {
         request,
         steps: asked.steps,
-        begin_bps: asked.begin_bps,
+        begin: Rate::from_bps(asked.begin_bps),
     };
     let content = PatternCheck::new(Pattern::new(seed));
-    let requested = sessions.request(now_ns, session(data), config, content);
+    let requested = sessions.request(now, session(data), config, content);
     requested.expect("ports are numbered together, and packets of a scenario hold the headers and a byte");
 }
 

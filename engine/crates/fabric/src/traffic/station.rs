@@ -7,6 +7,7 @@ use slotwise_transport::{
     Algorithm, Endpoint, Event, FlowKey, Receiver, ReceiverConfig, RtoConfig, Sender, SenderConfig, Stack, UdpSink,
     UdpSource,
 };
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{ETHERTYPE_IPV4, Ethernet};
 
 use super::mac_number;
@@ -15,14 +16,14 @@ use crate::packet::Frame;
 
 /// Linux's bounds of the retransmission timeout.
 pub(crate) const LINUX_RTO: RtoConfig = RtoConfig {
-    initial_ns: 1_000_000_000,
-    min_ns: 200_000_000,
-    max_ns: 120_000_000_000,
-    granularity_ns: 200_000_000,
-    tick_ns: 1,
+    initial: Duration::from_s(1),
+    min: Duration::from_ms(200),
+    max: Duration::from_s(120),
+    granularity: Duration::from_ms(200),
+    tick: Duration::from_ns(1),
 };
 /// Linux's delay of an acknowledgment.
-const DELAYED_ACK_NS: u64 = 40_000_000;
+const DELAYED_ACK: Duration = Duration::from_ms(40);
 /// So that the receiver's window never is what limits a stream.
 const RECEIVE_WINDOW_BYTES: u32 = 512 << 20;
 
@@ -36,11 +37,11 @@ pub(crate) struct StreamSpec {
     pub(crate) packet_bytes: u16,
     /// Of the receiver, if it is not as large as Linux's may become.
     pub(crate) window_bytes: Option<u32>,
-    /// Bytes to send; `None`: until told to stop.
-    pub(crate) bytes: Option<u64>,
+    /// What is to be sent; `None`: until told to stop.
+    pub(crate) bytes: Option<Bytes>,
     /// Rate at which the application writes; `None`: it always has more.
-    pub(crate) rate_bps: Option<u64>,
-    pub(crate) start_ns: u64,
+    pub(crate) rate: Option<Rate>,
+    pub(crate) start: Instant,
     pub(crate) rto: RtoConfig,
     /// Initial sequence numbers and content.
     pub(crate) seed: u64,
@@ -59,9 +60,9 @@ pub(crate) enum End {
 
 /// An application that writes at a rate.
 pub(crate) struct Application {
-    rate_bps: u64,
-    start_ns: u64,
-    written_bytes: u64,
+    rate: Rate,
+    start: Instant,
+    written: Bytes,
 }
 
 impl StreamSpec {
@@ -87,7 +88,7 @@ impl StreamSpec {
             sack: self.sack,
             dsack: self.tcp.rack,
             // XCP's feedback comes with each acknowledgment (thesis section 4.2).
-            delayed_ack_ns: self.tcp.delayed_acks.unwrap_or(!is_xcp).then_some(DELAYED_ACK_NS),
+            delayed_ack: self.tcp.delayed_acks.unwrap_or(!is_xcp).then_some(DELAYED_ACK),
             window_bytes: self.window_bytes.unwrap_or(RECEIVE_WINDOW_BYTES),
             initial_sequence: (self.seed >> 32) as u32,
             rto: self.rto,
@@ -96,10 +97,10 @@ impl StreamSpec {
         let pattern = Pattern::new(self.seed);
         let sender = Sender::new(sender, self.bytes, pattern).expect("packets of a scenario hold the headers");
         let receiver = Receiver::new(receiver, PatternCheck::new(pattern)).expect("constants within bounds");
-        let application = self.rate_bps.map(|rate_bps| Application {
-            rate_bps,
-            start_ns: self.start_ns,
-            written_bytes: 0,
+        let application = self.rate.map(|rate| Application {
+            rate,
+            start: self.start,
+            written: Bytes::ZERO,
         });
         let sender = End::Sender {
             sender: Box::new(sender),
@@ -119,22 +120,21 @@ impl End {
         }
     }
 
-    /// Hands the sender what its application has written by `now_ns`.
-    fn write(&mut self, now_ns: u64) {
+    /// Hands the sender what its application has written by `now`.
+    fn write(&mut self, now: Instant) {
         if let End::Sender {
             sender,
             application: Some(application),
         } = self
         {
-            let since_ns = u128::from(now_ns.saturating_sub(application.start_ns));
-            let bytes = since_ns * u128::from(application.rate_bps) / 8_000_000_000;
-            application.written_bytes = bytes as u64;
-            sender.write_up_to(application.written_bytes);
+            let since = now.saturating_since(application.start);
+            application.written = application.rate.bytes_in(since);
+            sender.write_up_to(application.written);
         }
     }
 
     /// When the application, which holds the sender back, will have written one more whole segment.
-    fn next_write_ns(&self) -> Option<u64> {
+    fn next_write(&self) -> Option<Instant> {
         let End::Sender {
             sender,
             application: Some(application),
@@ -143,37 +143,36 @@ impl End {
             return None;
         };
         let stats = sender.stats();
-        let wanted_bytes = stats.sent_bytes + stats.mss_bytes;
-        if application.written_bytes >= wanted_bytes {
+        let wanted = stats.sent + stats.mss;
+        if application.written >= wanted {
             return None;
         }
-        let since_ns = (u128::from(wanted_bytes) * 8_000_000_000).div_ceil(u128::from(application.rate_bps));
-        Some(application.start_ns.saturating_add(since_ns as u64))
+        Some(application.start.saturating_add(application.rate.time(wanted)))
     }
 }
 
 impl Endpoint for End {
-    fn handle_segment(&mut self, now_ns: u64, packet: &[u8]) {
-        self.endpoint().handle_segment(now_ns, packet);
+    fn handle_segment(&mut self, now: Instant, packet: &[u8]) {
+        self.endpoint().handle_segment(now, packet);
     }
 
-    fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
-        self.write(now_ns);
-        self.endpoint().poll_transmit(now_ns, out)
+    fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
+        self.write(now);
+        self.endpoint().poll_transmit(now, out)
     }
 
-    fn poll_timeout(&self) -> Option<u64> {
-        let timeout_ns = match self {
+    fn poll_timeout(&self) -> Option<Instant> {
+        let timeout = match self {
             End::Sender { sender, .. } => sender.poll_timeout(),
             End::Receiver(receiver) => receiver.poll_timeout(),
             End::Source(source) => source.poll_timeout(),
             End::Sink(sink) => sink.poll_timeout(),
         };
-        [timeout_ns, self.next_write_ns()].into_iter().flatten().min()
+        [timeout, self.next_write()].into_iter().flatten().min()
     }
 
-    fn handle_timeout(&mut self, now_ns: u64) {
-        self.endpoint().handle_timeout(now_ns);
+    fn handle_timeout(&mut self, now: Instant) {
+        self.endpoint().handle_timeout(now);
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -189,7 +188,7 @@ pub(crate) struct Station {
     ethernet: [u8; Ethernet::SIZE],
     packet: Vec<u8>,
     /// When a timer event is due already.
-    pub(crate) wake_ns: Option<u64>,
+    pub(crate) wake: Option<Instant>,
 }
 
 impl Station {
@@ -205,12 +204,12 @@ impl Station {
             sessions: None,
             ethernet: ethernet.encode(),
             packet: Vec::new(),
-            wake_ns: None,
+            wake: None,
         }
     }
 
     /// Takes a frame, whose flow is known if it has one; false if it is not for an end here.
-    pub(crate) fn receive(&mut self, now_ns: u64, frame: &[u8], flow: Option<FlowKey>) -> bool {
+    pub(crate) fn receive(&mut self, now: Instant, frame: &[u8], flow: Option<FlowKey>) -> bool {
         let Some(ethernet) = Ethernet::decode(frame) else {
             return false;
         };
@@ -222,12 +221,12 @@ impl Station {
         if let (Some(flow), Some(sessions)) = (flow, &mut self.sessions)
             && sessions.has(&sessions::session(&flow))
         {
-            return sessions.handle_packet(now_ns, packet);
+            return sessions.handle_packet(now, packet);
         }
         let before = self.stack.stats();
         match flow {
-            Some(flow) => self.stack.handle_segment_of(flow, now_ns, packet),
-            None => self.stack.handle_segment(now_ns, packet),
+            Some(flow) => self.stack.handle_segment_of(flow, now, packet),
+            None => self.stack.handle_segment(now, packet),
         }
         self.stack.stats() == before
     }
@@ -241,16 +240,16 @@ impl Station {
     }
 
     /// Does what is due.
-    pub(crate) fn handle_timeout(&mut self, now_ns: u64) {
-        self.wake_ns = None;
-        self.stack.handle_timeout(now_ns);
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.wake = None;
+        self.stack.handle_timeout(now);
         if let Some(sessions) = &mut self.sessions {
-            sessions.handle_timeout(now_ns);
+            sessions.handle_timeout(now);
         }
     }
 
     /// When something is due next; right once [`Station::transmit`] gave nothing.
-    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let sessions = self.sessions.as_ref();
         let of_sessions = sessions.and_then(|sessions| sessions.poll_timeout());
         [self.stack.poll_timeout(), of_sessions].into_iter().flatten().min()
@@ -264,10 +263,10 @@ impl Station {
     }
 
     /// Writes the next frame that the host sends into `frame`.
-    pub(crate) fn transmit(&mut self, now_ns: u64, frame: &mut Frame) -> bool {
+    pub(crate) fn transmit(&mut self, now: Instant, frame: &mut Frame) -> bool {
         let sessions = self.sessions.as_mut();
-        let of_session = sessions.and_then(|sessions| sessions.poll_transmit(now_ns, &mut self.packet));
-        if of_session.is_none() && self.stack.poll_transmit(now_ns, &mut self.packet).is_none() {
+        let of_session = sessions.and_then(|sessions| sessions.poll_transmit(now, &mut self.packet));
+        if of_session.is_none() && self.stack.poll_transmit(now, &mut self.packet).is_none() {
             return false;
         }
         frame.clear();

@@ -15,6 +15,7 @@ use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{
     Algorithm, Event as StreamEvent, FlowKey, PROTOCOL_UDP, RtoConfig, UdpSink, UdpSource, UdpSourceConfig, xcp,
 };
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{DATAGRAM_HEADER_BYTES, Ethernet};
 
 use super::datagrams::{arrivals, set_dscp};
@@ -265,7 +266,7 @@ impl Streams {
     pub(crate) fn turn(&mut self, index: usize, now_ns: u64) -> Option<u64> {
         match self.flows[index].state {
             State::Waiting => {
-                self.open(index, now_ns);
+                self.open(index, Instant::from_ns(now_ns));
                 self.flows[index].state = State::Running;
                 self.flows[index].spec.end_ns
             }
@@ -283,20 +284,20 @@ impl Streams {
         matches!(self.flows[index].state, State::Over)
     }
 
-    fn open(&mut self, index: usize, now_ns: u64) {
+    fn open(&mut self, index: usize, now: Instant) {
         let flow = &self.flows[index];
         let to = flow.spec.to;
         match flow.spec.sends {
             Sends::Web { users, web, seed } => {
-                self.clients.add(index, to, (users, web), now_ns, seed);
+                self.clients.add(index, to, (users, web), now, seed);
                 self.awake.push_back(to);
             }
             Sends::Streams { bytes, .. } => {
                 for (key, seed) in flow.connections.clone() {
-                    self.open_stream(index, key, seed, bytes, now_ns);
+                    self.open_stream(index, key, seed, bytes.map(Bytes::new), now);
                 }
             }
-            Sends::Session { session, .. } => self.open_session(index, &session, now_ns),
+            Sends::Session { session, .. } => self.open_session(index, &session, now),
             Sends::Datagrams { rate_bps, process, .. } => {
                 let (key, seed) = flow.connections[0];
                 let config = UdpSourceConfig {
@@ -304,8 +305,8 @@ impl Streams {
                     remote: key.destination,
                     packet_bytes: flow.spec.packet_bytes,
                     arrivals: arrivals(process, rate_bps),
-                    start_ns: now_ns,
-                    stop_ns: None,
+                    start: now,
+                    stop: None,
                 };
                 let source = UdpSource::new(config, Pcg64::seed_from_u64(seed))
                     .expect("a scenario's sizes, rates and shapes are within the source's bounds");
@@ -315,10 +316,10 @@ impl Streams {
         }
     }
 
-    fn open_stream(&mut self, index: usize, key: FlowKey, seed: u64, bytes: Option<u64>, now_ns: u64) {
+    fn open_stream(&mut self, index: usize, key: FlowKey, seed: u64, bytes: Option<Bytes>, now: Instant) {
         let spec = &self.flows[index].spec;
-        let rate_bps = match spec.sends {
-            Sends::Streams { rate_bps, .. } => rate_bps,
+        let rate = match spec.sends {
+            Sends::Streams { rate_bps, .. } => rate_bps.map(Rate::from_bps),
             _ => None,
         };
         let stream = StreamSpec {
@@ -329,8 +330,8 @@ impl Streams {
             packet_bytes: spec.packet_bytes,
             window_bytes: spec.window_bytes,
             bytes,
-            rate_bps,
-            start_ns: now_ns,
+            rate,
+            start: now,
             rto: spec.rto,
             seed,
         };
@@ -362,8 +363,8 @@ impl Streams {
     }
 
     /// Begins the pages that users at `host` ask for now.
-    fn begin_pages(&mut self, host: usize, now_ns: u64) {
-        while let Some(page) = self.clients.poll(host, now_ns) {
+    fn begin_pages(&mut self, host: usize, now: Instant) {
+        while let Some(page) = self.clients.poll(host, now) {
             let key = self.page_key(page.flow);
             self.flows[page.flow].connections.push((key, page.seed));
             if let Some(old) = self.clients.begun(host, page.client, key) {
@@ -375,7 +376,7 @@ impl Streams {
                     self.given_up.insert(old);
                 }
             }
-            self.open_stream(page.flow, key, page.seed, Some(page.bytes), now_ns);
+            self.open_stream(page.flow, key, page.seed, Some(page.bytes), now);
         }
     }
 
@@ -460,7 +461,7 @@ impl Streams {
             return false;
         };
         self.awake.push_back(host);
-        station.receive(now_ns, frame, key) || key.is_some_and(|key| self.is_given_up(&key))
+        station.receive(Instant::from_ns(now_ns), frame, key) || key.is_some_and(|key| self.is_given_up(&key))
     }
 
     fn is_given_up(&self, key: &FlowKey) -> bool {
@@ -470,12 +471,13 @@ impl Streams {
     /// A host's timers are due; nothing happens for an event whose timer has moved since it was scheduled. Each event that
     /// is heeded schedules one, so none that is stale may be: they would never end.
     pub(crate) fn timeout(&mut self, host: usize, now_ns: u64) {
+        let now = Instant::from_ns(now_ns);
         if let Some(station) = &mut self.stations[host]
-            && station.wake_ns.is_some_and(|wake_ns| wake_ns <= now_ns)
+            && station.wake.is_some_and(|wake| wake <= now)
         {
-            station.handle_timeout(now_ns);
+            station.handle_timeout(now);
             self.awake.push_back(host);
-            self.begin_pages(host, now_ns);
+            self.begin_pages(host, now);
         }
     }
 
@@ -486,11 +488,12 @@ impl Streams {
         frame: &mut Vec<u8>,
         timers: &mut Vec<(usize, u64)>,
     ) -> Option<usize> {
+        let now = Instant::from_ns(now_ns);
         while let Some(&host) = self.awake.front() {
             let Some(station) = &mut self.stations[host] else {
                 break;
             };
-            if station.transmit(now_ns, frame) {
+            if station.transmit(now, frame) {
                 if self.has_marks {
                     self.mark(frame);
                 }
@@ -504,18 +507,18 @@ impl Streams {
                 // Only a receiver is known by the key of the data.
                 if let (StreamEvent::Finished, Some(&index)) = (event, self.owners.get(&key)) {
                     self.flows[index].completed_ns.get_or_insert(now_ns);
-                    self.clients.finished(host, key, now_ns);
+                    self.clients.finished(host, key, now);
                 }
                 if let (StreamEvent::Aborted(_), Some(&index)) = (event, self.owners.get(&key.reversed())) {
-                    self.clients.failed(self.flows[index].spec.to, key.reversed(), now_ns);
+                    self.clients.failed(self.flows[index].spec.to, key.reversed(), now);
                 }
             }
-            let next_ns = [station.poll_timeout(), self.clients.poll_timeout(host)];
-            if let Some(at_ns) = next_ns.into_iter().flatten().min()
-                && station.wake_ns.is_none_or(|wake_ns| at_ns < wake_ns)
+            let next = [station.poll_timeout(), self.clients.poll_timeout(host)];
+            if let Some(at) = next.into_iter().flatten().min()
+                && station.wake.is_none_or(|wake| at < wake)
             {
-                station.wake_ns = Some(at_ns);
-                timers.push((host, at_ns));
+                station.wake = Some(at);
+                timers.push((host, at.ns()));
             }
         }
         None
@@ -598,26 +601,26 @@ impl Totals {
             End::Sender { sender, .. } => {
                 let stats = sender.stats();
                 self.sent_packets += stats.segments;
-                self.sent_bytes += stats.sent_bytes;
+                self.sent_bytes += stats.sent.get();
                 self.retransmissions += stats.retransmissions;
                 self.fast_retransmits += stats.fast_recoveries;
                 self.timeouts += stats.timeouts;
                 self.losses += stats.losses;
-                self.window_before_losses_bytes += stats.window_before_losses_bytes;
-                self.srtt_ns = self.srtt_ns.max(stats.srtt_ns);
-                self.window_bytes += stats.window_bytes;
-                self.mss_bytes = stats.mss_bytes;
+                self.window_before_losses_bytes += stats.window_before_losses.get();
+                self.srtt_ns = self.srtt_ns.max(stats.srtt.map(Duration::ns));
+                self.window_bytes += stats.window.get();
+                self.mss_bytes = stats.mss.get();
             }
             End::Receiver(receiver) => {
                 let stats = receiver.stats();
                 self.received_packets += stats.segments;
-                self.received_bytes += stats.in_order_bytes;
-                self.wrong_bytes += receiver.sink().wrong_bytes();
+                self.received_bytes += stats.in_order.get();
+                self.wrong_bytes += receiver.sink().wrong().get();
             }
             End::Sink(sink) => {
                 let stats = sink.stats();
                 self.received_packets += stats.packets;
-                self.received_bytes += stats.bytes - DATAGRAM_HEADER_BYTES as u64 * stats.packets;
+                self.received_bytes += stats.bytes.get() - DATAGRAM_HEADER_BYTES as u64 * stats.packets;
             }
             End::Source(source) => self.sent_packets += source.sent(),
         }

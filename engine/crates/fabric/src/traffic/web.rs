@@ -7,6 +7,7 @@ use rand::{RngCore, SeedableRng};
 use rand_pcg::Pcg64;
 use slotwise_scenario::Web;
 use slotwise_transport::{FlowKey, WebConfig, WebUser};
+use slotwise_units::{Bytes, Duration, Instant};
 
 /// Connections of a user that have ended and are not taken out when another one begins: what is under way of an earlier one has
 /// arrived while its successor was fetched.
@@ -18,7 +19,7 @@ pub(crate) struct Page {
     pub(crate) flow: usize,
     /// Number of the user at the host.
     pub(crate) client: usize,
-    pub(crate) bytes: u64,
+    pub(crate) bytes: Bytes,
     /// Of the connection.
     pub(crate) seed: u64,
 }
@@ -45,20 +46,20 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Users of a flow who begin to think at `now_ns`.
-    pub(crate) fn add(&mut self, flow: usize, host: usize, (users, web): (u32, Web), now_ns: u64, seed: u64) {
+    /// Users of a flow who begin to think at `now`.
+    pub(crate) fn add(&mut self, flow: usize, host: usize, (users, web): (u32, Web), now: Instant, seed: u64) {
         let config = WebConfig {
-            mean_think_ns: web.mean_think_ns,
+            mean_think: Duration::from_ns(web.mean_think_ns),
             open: web.open,
-            mean_bytes: web.mean_bytes,
+            mean_size: Bytes::new(web.mean_bytes),
             shape: web.shape,
-            max_bytes: web.max_bytes,
+            max_size: Bytes::new(web.max_bytes),
         };
         let mut seeds = Pcg64::seed_from_u64(seed);
         for _ in 0..users {
             let draws = Pcg64::from_rng(&mut seeds);
-            let user = WebUser::new(config, now_ns, draws)
-                .expect("a scenario's sizes and shapes are within the user's bounds");
+            let user =
+                WebUser::new(config, now, draws).expect("a scenario's sizes and shapes are within the user's bounds");
             self.hosts.entry(host).or_default().push(Client {
                 flow,
                 user,
@@ -85,10 +86,10 @@ impl Clients {
     }
 
     /// The next page that a user at `host` asks for by now.
-    pub(crate) fn poll(&mut self, host: usize, now_ns: u64) -> Option<Page> {
+    pub(crate) fn poll(&mut self, host: usize, now: Instant) -> Option<Page> {
         let mut clients = self.hosts.get_mut(&host)?.iter_mut().enumerate();
         clients.find_map(|(index, client)| {
-            let bytes = client.user.poll(now_ns)?;
+            let bytes = client.user.poll(now)?;
             Some(Page {
                 flow: client.flow,
                 client: index,
@@ -106,17 +107,17 @@ impl Clients {
     }
 
     /// All of a connection's bytes have arrived at `host`.
-    pub(crate) fn finished(&mut self, host: usize, key: FlowKey, now_ns: u64) {
+    pub(crate) fn finished(&mut self, host: usize, key: FlowKey, now: Instant) {
         if let Some(client) = self.end(host, key) {
-            client.user.finished(now_ns);
+            client.user.finished(now);
             client.fetched += 1;
         }
     }
 
     /// A connection to `host` ended early: its user thinks, and asks again.
-    pub(crate) fn failed(&mut self, host: usize, key: FlowKey, now_ns: u64) {
+    pub(crate) fn failed(&mut self, host: usize, key: FlowKey, now: Instant) {
         if let Some(client) = self.end(host, key) {
-            client.user.finished(now_ns);
+            client.user.finished(now);
         }
     }
 
@@ -131,7 +132,7 @@ impl Clients {
     }
 
     /// When the next user at `host` asks for a page.
-    pub(crate) fn poll_timeout(&self, host: usize) -> Option<u64> {
+    pub(crate) fn poll_timeout(&self, host: usize) -> Option<Instant> {
         let clients = self.hosts.get(&host)?.iter();
         clients.filter_map(|client| client.user.poll_timeout()).min()
     }

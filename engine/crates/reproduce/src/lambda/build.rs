@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use slotwise_lambda::fluid::{FluidSession, Node};
 use slotwise_lambda::{Draws, LambdaError, Network, Session, Steps, max_min};
+use slotwise_units::{Duration, Instant};
 
 /// A stream of draws for each thing that is drawn, so that none disturbs another.
 #[derive(Clone, Copy)]
@@ -155,8 +156,12 @@ struct Wired {
     times_s: Option<Vec<(f64, f64)>>,
 }
 
-fn ns(seconds: f64) -> u64 {
-    (seconds * 1e9).round() as u64
+fn duration(seconds: f64) -> Duration {
+    Duration::from_ns((seconds * 1e9).round() as u64)
+}
+
+fn at(seconds: f64) -> Instant {
+    Instant::ZERO + duration(seconds)
 }
 
 impl Shape {
@@ -249,11 +254,11 @@ impl Case {
         let alphas = of_nodes(&self.alpha, Stream::Alpha);
         let betas = of_nodes(&self.beta, Stream::Beta);
         let node = |index: usize| {
-            let interval_ns = ns(intervals_ms[index] / 1e3);
+            let interval = duration(intervals_ms[index] / 1e3);
             Ok(Node {
                 capacity: capacities[index],
-                interval_ns,
-                phase_ns: (phases[index] * interval_ns as f64) as u64,
+                interval,
+                phase: Instant::from_ns((phases[index] * interval.ns() as f64) as u64),
                 steps: Steps::new(alphas[index], betas[index])?,
             })
         };
@@ -283,12 +288,12 @@ impl Case {
                     demand,
                     weight: 1.0,
                 },
-                ns(rtts_ms[index] / 1e3),
+                duration(rtts_ms[index] / 1e3),
             );
             session.demands = self
                 .demands
                 .iter()
-                .map(|(at_s, wanted)| (ns(at_s * scale), Some(*wanted)))
+                .map(|(at_s, wanted)| (at(at_s * scale), Some(*wanted)))
                 .collect();
             let shape_s = wired.times_s.as_ref().map(|times_s| times_s[index]);
             let join_s = shape_s
@@ -297,8 +302,8 @@ impl Case {
             let leave_s = shape_s
                 .map(|(_, leave_s)| leave_s)
                 .or(leaves_s.as_ref().map(|leaves_s| leaves_s[index]));
-            session.join_ns = ns(join_s.unwrap_or(0.0) * scale);
-            session.leave_ns = leave_s.map(|leave_s| ns(leave_s * scale));
+            session.join = at(join_s.unwrap_or(0.0) * scale);
+            session.leave = leave_s.map(|leave_s| at(leave_s * scale));
             if let (Some(alphas), Some(betas)) = (&own_alphas, &own_betas) {
                 session.steps = Some(Steps::new(alphas[index], betas[index])?);
             }
@@ -327,12 +332,12 @@ impl Built {
     pub(super) fn in_step(&self, slot_ms: f64, steps: Steps) -> Built {
         let mut built = self.clone();
         for node in &mut built.nodes {
-            node.interval_ns = ns(slot_ms / 1e3);
-            node.phase_ns = node.interval_ns;
+            node.interval = duration(slot_ms / 1e3);
+            node.phase = Instant::ZERO + node.interval;
             node.steps = steps;
         }
         for session in &mut built.sessions {
-            session.rtt_ns = ns(slot_ms / 1e3);
+            session.rtt = duration(slot_ms / 1e3);
         }
         built
     }

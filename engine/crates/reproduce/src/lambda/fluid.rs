@@ -9,6 +9,7 @@ use serde_yaml_ng::{Mapping, Value};
 use slotwise_lambda::fluid::{Fluid, FluidOptions, Samples, Ties};
 use slotwise_lambda::{LambdaError, Rule, Steps};
 use slotwise_scenario::Scenario;
+use slotwise_units::Duration;
 
 use super::build::{Built, Case};
 use super::twin::{self, Manner, Timing};
@@ -340,7 +341,7 @@ impl Cases {
         let window = self
             .load_window_ms
             .map_or(0, |window_ms| (window_ms / self.sample_ms) as usize);
-        let mut watch = Watch::new(fluid, built, self.sample_ms * 1_000_000, window);
+        let mut watch = Watch::new(fluid, built, Duration::from_ms(self.sample_ms), window);
         let periods = (self.duration_ms() / self.sample_ms).max(1);
         let mut distances = Vec::new();
         for period in 0..periods as usize {
@@ -353,14 +354,14 @@ impl Cases {
 }
 
 impl Watch {
-    fn new(mut fluid: Fluid, built: &Built, period_ns: u64, window: usize) -> Watch {
+    fn new(mut fluid: Fluid, built: &Built, period: Duration, window: usize) -> Watch {
         let mut sources: Vec<usize> = built.sessions.iter().map(|on| on.session.links[0]).collect();
         sources.sort_unstable();
         sources.dedup();
         let came = (window > 0).then(|| fluid.came());
         Watch {
             was_there: (0..fluid.sessions()).map(|session| fluid.is_there(session)).collect(),
-            samples: Samples::new(fluid, period_ns),
+            samples: Samples::new(fluid, period),
             window,
             came: came.into_iter().collect(),
             most_mbps: built.nodes.iter().map(|node| node.capacity).fold(0.0, f64::max),
@@ -374,13 +375,13 @@ impl Watch {
     }
 
     /// The most that was offered to a node over the window, by its capacity.
-    fn load(&mut self, period_ns: u64) -> f64 {
+    fn load(&mut self, period: Duration) -> f64 {
         if self.window == 0 {
             return 0.0;
         }
         let fluid = self.samples.fluid();
         let now = fluid.came();
-        let over_ns = (period_ns * self.came.len() as u64) as f64;
+        let over_ns = (period * self.came.len() as u64).ns() as f64;
         let before = &self.came[0];
         let of_node = |(node, (now, before)): (usize, (&f64, &f64))| (now - before) / over_ns / fluid.capacity(node);
         let load = now.iter().zip(before).enumerate().map(of_node).fold(0.0, f64::max);
@@ -399,10 +400,10 @@ impl Watch {
         [slow, fast]: [Option<Distance>; 2],
         recording: &mut Recording,
     ) -> Option<Distance> {
-        let from_ns = self.samples.fluid().now_ns();
+        let from = self.samples.fluid().now();
         let sample = self.samples.next()?;
-        let load = self.load(sample.at_ns - from_ns);
-        let time_s = sample.at_ns as f64 / 1e9;
+        let load = self.load(sample.at - from);
+        let time_s = sample.at.since_start().seconds();
         let by = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let own = Distance {
             own: sample.distance() / self.most_mbps,

@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 use slotwise_lambda::fluid::{FluidSession, Node};
 use slotwise_lambda::{Crowd, KnifeEdge, Rule, Start};
 use slotwise_scenario::Scenario;
+use slotwise_units::{Duration, Instant};
 
 use super::build::Built;
 
-/// What has no delay of its own, ns.
-const NEAR_NS: u64 = 1000;
+/// What has no delay of its own.
+const NEAR: Duration = Duration::from_us(1);
 /// Packets that wait for a link at most, as the experiment assumes it.
 const BUFFER_PACKETS: u64 = 1000;
 /// Where sources and sinks are if no lambda has a delay of its own.
@@ -75,7 +76,7 @@ pub(super) fn scenario(name: &str, built: &Built, timing: Timing, manner: Manner
             let all = built.nodes.iter().map(|node| node.capacity).sum();
             for (from, to) in [(WEST, EAST), (EAST, WEST)] {
                 links.push(json!({
-                    "name": format!("{from}-{to}"), "from": from, "to": to, "rate_bps": bps(all, manner.scale), "delay_ns": NEAR_NS,
+                    "name": format!("{from}-{to}"), "from": from, "to": to, "rate_bps": bps(all, manner.scale), "delay_ns": NEAR.ns(),
                     "buffer": {"packets": BUFFER_PACKETS},
                 }));
             }
@@ -84,11 +85,11 @@ pub(super) fn scenario(name: &str, built: &Built, timing: Timing, manner: Manner
             routers.extend(used.iter().map(|node| router(*node)));
             let fastest = built.nodes.iter().map(|node| node.capacity).fold(0.0, f64::max);
             let rate_bps = bps(fastest * LAMBDA_BY_HOST, manner.scale);
-            for (&(source, sink), &rtt_ns) in delays {
+            for (&(source, sink), &rtt) in delays {
                 for (from, to, loss) in [(source, sink, 0.0), (sink, source, manner.lost_grants)] {
                     let (from, to) = (router(from), router(to));
                     links.push(json!({
-                        "name": format!("{from}-{to}"), "from": from, "to": to, "rate_bps": rate_bps, "delay_ns": (rtt_ns / 2).max(NEAR_NS),
+                        "name": format!("{from}-{to}"), "from": from, "to": to, "rate_bps": rate_bps, "delay_ns": (rtt / 2).max(NEAR).ns(),
                         "buffer": {"packets": BUFFER_PACKETS}, "loss": loss,
                     }));
                 }
@@ -142,9 +143,9 @@ pub(super) fn scenario(name: &str, built: &Built, timing: Timing, manner: Manner
 /// Where round-trip times come from.
 enum Delays {
     /// From the hosts' own links: there are two routers, with a link between them that is never short.
-    OfHosts(BTreeMap<usize, u64>),
+    OfHosts(BTreeMap<usize, Duration>),
     /// From lambdas, (source, sink) to round-trip time: each host has a router of its own. Sessions between the same hosts have one.
-    OfLambdas(BTreeMap<(usize, usize), u64>),
+    OfLambdas(BTreeMap<(usize, usize), Duration>),
 }
 
 impl Delays {
@@ -152,8 +153,8 @@ impl Delays {
         for end in [0, 1].into_iter().filter(|_| !needs_links) {
             let mut of_hosts = BTreeMap::new();
             let is_one = |session: &FluidSession| {
-                let known = of_hosts.entry(session.session.links[end]).or_insert(session.rtt_ns);
-                *known == session.rtt_ns
+                let known = of_hosts.entry(session.session.links[end]).or_insert(session.rtt);
+                *known == session.rtt
             };
             if sessions.iter().all(is_one) {
                 return Delays::OfHosts(of_hosts);
@@ -162,15 +163,15 @@ impl Delays {
         let mut of_lambdas = BTreeMap::new();
         for session in sessions {
             let links = &session.session.links;
-            of_lambdas.entry((links[0], links[1])).or_insert(session.rtt_ns);
+            of_lambdas.entry((links[0], links[1])).or_insert(session.rtt);
         }
         Delays::OfLambdas(of_lambdas)
     }
 
-    fn of_host(&self, host: usize) -> u64 {
+    fn of_host(&self, host: usize) -> Duration {
         match self {
-            Delays::OfHosts(delays) => delays.get(&host).map_or(NEAR_NS, |rtt_ns| (rtt_ns / 2).max(NEAR_NS)),
-            Delays::OfLambdas(_) => NEAR_NS,
+            Delays::OfHosts(delays) => delays.get(&host).map_or(NEAR, |rtt| (*rtt / 2).max(NEAR)),
+            Delays::OfLambdas(_) => NEAR,
         }
     }
 }
@@ -180,18 +181,18 @@ fn bps(mbps: f64, scale: f64) -> u64 {
     (mbps * scale * 1e6).round() as u64
 }
 
-fn host(index: usize, router: &str, node: &Node, delay_ns: u64, manner: Manner) -> Value {
+fn host(index: usize, router: &str, node: &Node, delay: Duration, manner: Manner) -> Value {
     let rule = manner.rule;
     json!({
         "name": format!("n{index}"),
         "count": 1,
         "router": router,
         "rate_bps": bps(node.capacity, manner.scale),
-        "up_delay_ns": delay_ns,
-        "down_delay_ns": delay_ns,
+        "up_delay_ns": delay.ns(),
+        "down_delay_ns": delay.ns(),
         "buffer": {"packets": BUFFER_PACKETS},
         "gtp": {
-            "interval_ms": ((node.interval_ns as f64 / 1e6).round() as u64).max(1),
+            "interval_ms": (node.interval.milliseconds().round() as u64).max(1),
             "alpha": node.steps.alpha(),
             "beta": node.steps.beta(),
             "knife_edge": match rule.knife_edge {
@@ -224,13 +225,13 @@ fn flow(place: usize, session: &FluidSession, (source, sink): (usize, usize), ca
     if let Some(initial) = session.initial.filter(|initial| bps(*initial, scale) >= 1000) {
         asked["begin_bps"] = json!(bps(initial, scale));
     }
-    let ms = |ns: u64| (ns as f64 / 1e6).round() as u64;
+    let ms = |at: Instant| at.since_start().milliseconds().round() as u64;
     let mut flow = json!({
-        "name": format!("s{place}"), "from": format!("n{source}"), "to": format!("n{sink}"), "spread_ms": 0, "start_ms": ms(session.join_ns),
+        "name": format!("s{place}"), "from": format!("n{source}"), "to": format!("n{sink}"), "spread_ms": 0, "start_ms": ms(session.join),
         "gtp": asked,
     });
-    if let Some(leave_ns) = session.leave_ns {
-        flow["stop_ms"] = json!(ms(leave_ns).max(ms(session.join_ns) + 1));
+    if let Some(leave) = session.leave {
+        flow["stop_ms"] = json!(ms(leave).max(ms(session.join) + 1));
     }
     flow
 }

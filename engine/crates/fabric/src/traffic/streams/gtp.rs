@@ -4,6 +4,7 @@
 use slotwise_scenario::GtpFlow;
 use slotwise_transport::FlowKey;
 use slotwise_transport::gtp::{Host, HostConfig};
+use slotwise_units::{Duration, Instant};
 
 use super::super::sessions::{self, SessionUse, session};
 use super::super::station::Station;
@@ -20,7 +21,7 @@ impl Streams {
         });
     }
 
-    pub(super) fn open_session(&mut self, index: usize, asked: &GtpFlow, now_ns: u64) {
+    pub(super) fn open_session(&mut self, index: usize, asked: &GtpFlow, now: Instant) {
         let flow = &self.flows[index];
         let (from, to, packet_bytes) = (flow.spec.from, flow.spec.to, flow.spec.packet_bytes);
         let (key, seed) = flow.connections[0];
@@ -33,7 +34,7 @@ impl Streams {
         }
         let sink = self.stations[to].as_mut().and_then(|station| station.sessions.as_mut());
         if let Some(sink) = sink {
-            sessions::request(sink, &key, asked, (packet_bytes, seed), now_ns);
+            sessions::request(sink, &key, asked, (packet_bytes, seed), now);
         }
         self.awake.push_back(to);
     }
@@ -70,14 +71,14 @@ impl Totals {
         let key = session(flow);
         if let Some(source) = sessions.source_stats(&key) {
             self.sent_packets += source.packets;
-            self.sent_bytes += source.bytes;
+            self.sent_bytes += source.bytes.get();
             self.retransmissions += source.retransmissions;
         }
         if let (Some(sink), Some(content)) = (sessions.sink_stats(&key), sessions.content(&key)) {
             self.received_packets += sink.packets;
-            self.received_bytes += sink.in_order_bytes;
-            self.srtt_ns = self.srtt_ns.max(sink.rtt_ns);
-            self.wrong_bytes += content.wrong_bytes();
+            self.received_bytes += sink.in_order.get();
+            self.srtt_ns = self.srtt_ns.max(sink.rtt.map(Duration::ns));
+            self.wrong_bytes += content.wrong().get();
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use slotwise_transport::FlowKey;
 use slotwise_transport::segment::Segment;
+use slotwise_units::Bytes;
 use slotwise_wire::Ethernet;
 
 use super::super::order::{Counted, OrderUse};
@@ -59,7 +60,7 @@ impl Streams {
             key, sequence, bytes, ..
         }) = data
             && let Some(End::Receiver(receiver)) = station.and_then(|station| station.stack.get(&key))
-            && receiver.has(sequence, bytes)
+            && receiver.has(sequence, Bytes::new(bytes))
         {
             order.duplicate(sequence);
         }
@@ -127,7 +128,7 @@ impl Streams {
                 sequence,
                 stats.retransmissions,
                 stats.fast_recoveries,
-                || matches!(end(flow.spec.to, &key), Some(End::Receiver(receiver)) if receiver.has(sequence, bytes)),
+                || matches!(end(flow.spec.to, &key), Some(End::Receiver(receiver)) if receiver.has(sequence, Bytes::new(bytes))),
             );
         }
     }
