@@ -7,6 +7,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use slotwise_gtp::{Digest, Ended, Event, Node, Reason, Said, TransferId, TransferStats, Verdict};
+use slotwise_units::{Bytes, Instant};
 
 use super::disk::{DiskSink, DiskSource};
 use super::hasher::Hasher;
@@ -61,9 +62,9 @@ struct Entry {
     bytes: u64,
     /// Bytes that were here before.
     resumed: u64,
-    began_ns: u64,
+    began: Instant,
     /// When the last byte was here.
-    ended_ns: Option<u64>,
+    ended: Option<Instant>,
     /// Bytes that were here without gaps when it was last looked; the node knows none of a channel that is lost.
     here: u64,
 }
@@ -72,7 +73,7 @@ impl Entry {
     /// Looks how much is here without gaps, on disk: a byte that could not be written is not.
     fn look(&mut self, node: &FileNode, id: TransferId) {
         if let Some(sink) = node.transfer_stats(id).sink {
-            let came = self.resumed + sink.in_order_bytes;
+            let came = self.resumed + sink.in_order.get();
             self.here = node.content(id).map_or(came, |content| content.written(came));
         }
     }
@@ -124,7 +125,7 @@ impl Desk {
         }
     }
 
-    fn entry(role: Role, (name, peer): (&str, &str), now_ns: u64, content: Content) -> Entry {
+    fn entry(role: Role, (name, peer): (&str, &str), now: Instant, content: Content) -> Entry {
         Entry {
             role,
             name: name.into(),
@@ -132,21 +133,21 @@ impl Desk {
             content,
             bytes: 0,
             resumed: 0,
-            began_ns: now_ns,
-            ended_ns: None,
+            began: now,
+            ended: None,
             here: 0,
         }
     }
 
     /// This end asks for a file.
-    pub fn asked(&mut self, now_ns: u64, id: TransferId, (name, peer): (&str, &str)) {
+    pub fn asked(&mut self, now: Instant, id: TransferId, (name, peer): (&str, &str)) {
         self.entries
-            .insert(id, Desk::entry(Role::Receive, (name, peer), now_ns, Content::Asked));
+            .insert(id, Desk::entry(Role::Receive, (name, peer), now, Content::Asked));
     }
 
     /// This end sends a file, which is hashed.
-    pub fn sends(&mut self, now_ns: u64, id: TransferId, (name, peer): (&str, &str), (bytes, digest): (u64, Digest)) {
-        let entry = Desk::entry(Role::Send, (name, peer), now_ns, Content::Sending(digest));
+    pub fn sends(&mut self, now: Instant, id: TransferId, (name, peer): (&str, &str), (bytes, digest): (u64, Digest)) {
+        let entry = Desk::entry(Role::Send, (name, peer), now, Content::Sending(digest));
         self.entries.insert(id, Entry { bytes, ..entry });
     }
 
@@ -156,7 +157,7 @@ impl Desk {
     }
 
     /// Takes what happened at the node.
-    pub fn on_event(&mut self, now_ns: u64, node: &mut FileNode, event: Event) {
+    pub fn on_event(&mut self, now: Instant, node: &mut FileNode, event: Event) {
         match event {
             Event::Opened(channel) => self.news.push_back(News::Opened(channel)),
             Event::Lost { said, transfers, .. } => {
@@ -164,41 +165,41 @@ impl Desk {
                     if let Some(entry) = self.entries.get_mut(&id) {
                         entry.note_all();
                     }
-                    self.report(now_ns, id, Outcome::Over(ended), stats);
+                    self.report(now, id, Outcome::Over(ended), stats);
                 }
                 self.news.push_back(News::Lost(said));
             }
-            Event::Wanted { id, name } => self.on_wanted(now_ns, node, id, &name),
+            Event::Wanted { id, name } => self.on_wanted(now, node, id, &name),
             Event::Offered {
                 id,
                 name,
                 bytes,
                 digest,
             } => {
-                if let Err(reason) = self.on_offered(now_ns, node, id, (&name, bytes, digest)) {
-                    self.refuse(now_ns, node, id, reason);
+                if let Err(reason) = self.on_offered(now, node, id, (&name, bytes.get(), digest)) {
+                    self.refuse(now, node, id, reason);
                 }
             }
-            Event::Received(id) => self.on_received(now_ns, node, id),
-            Event::Ended(id, ended) => self.ended(now_ns, node, id, Outcome::Over(ended)),
+            Event::Received(id) => self.on_received(now, node, id),
+            Event::Ended(id, ended) => self.ended(now, node, id, Outcome::Over(ended)),
         }
     }
 
     /// This end is to stop: what is here is noted, and all transfers are over. One that came whole and has its name is so, whether the other end
     /// has said that it knows or not.
-    pub fn stop(&mut self, now_ns: u64, node: &mut FileNode) {
+    pub fn stop(&mut self, now: Instant, node: &mut FileNode) {
         self.save(node, true);
         for id in self.entries.keys().copied().collect::<Vec<_>>() {
             let outcome = match self.entries[&id].content {
                 Content::Compared(_, verdict) => Outcome::Over(Ended::Done(verdict)),
                 _ => Outcome::Interrupted,
             };
-            self.ended(now_ns, node, id, outcome);
+            self.ended(now, node, id, outcome);
         }
     }
 
     /// Ends transfers of files that cannot be written: no more of them is to come.
-    pub fn fail(&mut self, now_ns: u64, node: &mut FileNode) {
+    pub fn fail(&mut self, now: Instant, node: &mut FileNode) {
         let cannot_be_written = |(id, entry): &(&TransferId, &Entry)| {
             let sink = node
                 .content(**id)
@@ -211,7 +212,7 @@ impl Desk {
                 entry.look(node, id);
                 entry.note_all();
             }
-            self.refuse(now_ns, node, id, Reason::Storage);
+            self.refuse(now, node, id, Reason::Storage);
         }
     }
 
@@ -220,12 +221,12 @@ impl Desk {
             .map_or_else(String::new, |address| address.to_string())
     }
 
-    fn on_wanted(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId, name: &str) {
+    fn on_wanted(&mut self, now: Instant, node: &mut FileNode, id: TransferId, name: &str) {
         let file = match self.gives {
             true => self.directory.read(name),
             false => Err(Reason::Missing),
         };
-        let entry = Desk::entry(Role::Send, (name, &Desk::peer(node, id)), now_ns, Content::Asked);
+        let entry = Desk::entry(Role::Send, (name, &Desk::peer(node, id)), now, Content::Asked);
         self.entries.insert(id, entry);
         match file {
             Ok((file, bytes)) => {
@@ -236,13 +237,13 @@ impl Desk {
                     entry.content = Content::Hashing(file);
                 }
             }
-            Err(reason) => self.refuse(now_ns, node, id, reason),
+            Err(reason) => self.refuse(now, node, id, reason),
         }
     }
 
     fn on_offered(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         node: &mut FileNode,
         id: TransferId,
         (name, bytes, digest): (&str, u64, Digest),
@@ -250,7 +251,7 @@ impl Desk {
         let is_asked = self.entries.contains_key(&id);
         let peer = Desk::peer(node, id);
         let entry = self.entries.entry(id);
-        let entry = entry.or_insert_with(|| Desk::entry(Role::Receive, (name, &peer), now_ns, Content::Asked));
+        let entry = entry.or_insert_with(|| Desk::entry(Role::Receive, (name, &peer), now, Content::Asked));
         entry.bytes = bytes;
         let place = match (is_asked, &self.wanted, &self.taking) {
             (true, Some(wanted), _) => wanted.as_os_str(),
@@ -261,22 +262,22 @@ impl Desk {
         let part = self.directory.receive(place, bytes, digest)?;
         entry.resumed = part.here();
         entry.here = part.here();
-        entry.began_ns = now_ns;
-        let taken = node.take(now_ns, id, part.here(), part.sink());
+        entry.began = now;
+        let taken = node.take(now, id, part.here(), part.sink());
         entry.content = Content::Receiving(Box::new(part));
         taken.map_err(|_| Reason::Storage)
     }
 
-    fn on_received(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId) {
+    fn on_received(&mut self, now: Instant, node: &mut FileNode, id: TransferId) {
         let Some(entry) = self.entries.get_mut(&id) else { return };
-        entry.ended_ns = Some(now_ns);
+        entry.ended = Some(now);
         entry.look(node, id);
         let content = std::mem::replace(&mut entry.content, Content::Asked);
         let Content::Receiving(mut part) = content else { return };
         let failed = node.content(id).is_some_and(|sink| sink.error().is_some());
         // Of what was not written, the next try asks again.
         if part.save(entry.here).is_err() || failed {
-            self.conclude(now_ns, node, id, Verdict::Storage);
+            self.conclude(now, node, id, Verdict::Storage);
             return;
         }
         self.hasher.add(id, &part.file(), part.bytes());
@@ -284,12 +285,12 @@ impl Desk {
     }
 
     /// The node knows of each transfer that this has; one that it has forgotten meanwhile needs no answer.
-    fn conclude(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId, verdict: Verdict) {
-        let _ = node.conclude(now_ns, id, verdict);
+    fn conclude(&mut self, now: Instant, node: &mut FileNode, id: TransferId, verdict: Verdict) {
+        let _ = node.conclude(now, id, verdict);
     }
 
     /// Takes what was hashed.
-    pub fn on_hashed(&mut self, now_ns: u64, node: &mut FileNode) {
+    pub fn on_hashed(&mut self, now: Instant, node: &mut FileNode) {
         while let Some((id, result)) = self.hasher.done() {
             let Some(entry) = self.entries.get_mut(&id) else {
                 continue;
@@ -298,11 +299,11 @@ impl Desk {
             match (content, result) {
                 (Content::Hashing(file), Ok(digest)) => {
                     entry.content = Content::Sending(digest);
-                    entry.began_ns = now_ns;
+                    entry.began = now;
                     // Of one that the node has forgotten meanwhile it says the end.
-                    let _ = node.offer(id, (entry.bytes, digest), DiskSource(file));
+                    let _ = node.offer(id, (Bytes::new(entry.bytes), digest), DiskSource(file));
                 }
-                (Content::Hashing(_), Err(_)) => self.refuse(now_ns, node, id, Reason::Storage),
+                (Content::Hashing(_), Err(_)) => self.refuse(now, node, id, Reason::Storage),
                 (Content::Comparing(part), result) => {
                     let verdict = match result {
                         Err(_) => Verdict::Storage,
@@ -312,7 +313,7 @@ impl Desk {
                             verdict
                         }
                     };
-                    self.conclude(now_ns, node, id, verdict);
+                    self.conclude(now, node, id, verdict);
                 }
                 (other, _) => entry.content = other,
             }
@@ -336,26 +337,26 @@ impl Desk {
     pub fn progress<'a>(&'a self, node: &'a FileNode) -> impl Iterator<Item = (&'a str, u64, u64)> {
         self.entries.iter().map(|(id, entry)| {
             let stats = node.transfer_stats(*id);
-            let source = stats.source.map_or(0, |source| source.bytes);
-            let done = entry.resumed + stats.sink.map_or(source, |sink| sink.received_bytes);
+            let source = stats.source.map_or(0, |source| source.bytes.get());
+            let done = entry.resumed + stats.sink.map_or(source, |sink| sink.received.get());
             (entry.name.as_str(), done, entry.bytes)
         })
     }
 
     /// Says no to the other end.
-    fn refuse(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId, reason: Reason) {
-        self.ended(now_ns, node, id, Outcome::Over(Ended::Refused(reason)));
+    fn refuse(&mut self, now: Instant, node: &mut FileNode, id: TransferId, reason: Reason) {
+        self.ended(now, node, id, Outcome::Over(Ended::Refused(reason)));
         node.refuse(id, reason);
     }
 
-    fn ended(&mut self, now_ns: u64, node: &mut FileNode, id: TransferId, outcome: Outcome) {
+    fn ended(&mut self, now: Instant, node: &mut FileNode, id: TransferId, outcome: Outcome) {
         let stats = node.transfer_stats(id);
         node.forget(id);
-        self.report(now_ns, id, outcome, stats);
+        self.report(now, id, outcome, stats);
     }
 
     /// Reports a transfer that is over, once.
-    fn report(&mut self, now_ns: u64, id: TransferId, outcome: Outcome, stats: TransferStats) {
+    fn report(&mut self, now: Instant, id: TransferId, outcome: Outcome, stats: TransferStats) {
         let Some(entry) = self.entries.remove(&id) else { return };
         let digest = match entry.content {
             Content::Sending(digest) | Content::Compared(digest, _) => Some(digest),
@@ -367,7 +368,7 @@ impl Desk {
             peer: entry.peer,
             bytes: entry.bytes,
             resumed_bytes: entry.resumed,
-            duration_ns: entry.ended_ns.unwrap_or(now_ns).saturating_sub(entry.began_ns),
+            duration: entry.ended.unwrap_or(now).saturating_since(entry.began),
             digest,
             stats,
         };
@@ -395,19 +396,20 @@ mod tests {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use slotwise_gtp::{Key, NodeConfig};
     use slotwise_lambda::{Rule, Steps};
+    use slotwise_units::{Duration, Rate};
 
     use super::*;
 
     fn node(answers: bool, key: &Key) -> FileNode {
         let config = NodeConfig {
-            capacity_bps: 50_000_000,
-            interval_ns: 20_000_000,
+            capacity: Rate::from_bps(50_000_000),
+            interval: Duration::from_ms(20),
             rule: Rule::default(),
             steps: Steps::default(),
             packet_bytes: 1500,
-            catch_up_ns: 0,
+            catch_up: Duration::ZERO,
             answers,
-            patience_ns: 1_000_000_000,
+            patience: Duration::from_s(1),
             secret: [7; 32],
         };
         Node::new(&config, key.clone()).unwrap()
@@ -416,7 +418,7 @@ mod tests {
     /// A node that offers a file, or asks for one, and one whose files a desk has.
     struct World {
         root: tempfile::TempDir,
-        now_ns: u64,
+        now: Instant,
         other: FileNode,
         node: FileNode,
         desk: Desk,
@@ -432,10 +434,10 @@ mod tests {
             let key = Key::generate().unwrap();
             let directory = Directory::open(root.path()).unwrap();
             let (mut other, node) = (node(false, &key), node(true, &key));
-            other.connect(0, SocketAddr::from(HERE), [1; 16]);
+            other.connect(Instant::ZERO, SocketAddr::from(HERE), [1; 16]);
             World {
                 root,
-                now_ns: 0,
+                now: Instant::ZERO,
                 other,
                 node,
                 desk: Desk::serving(Hasher::start().unwrap(), directory, taking),
@@ -444,42 +446,43 @@ mod tests {
         }
 
         /// A millisecond; `ask` when the channel is open.
-        fn step(&mut self, ask: impl Fn(&mut FileNode, u64, u32)) {
+        fn step(&mut self, ask: impl Fn(&mut FileNode, Instant, u32)) {
             let mut out = Vec::new();
-            self.now_ns += 1_000_000;
-            while self.other.poll_transmit(self.now_ns, &mut out).is_some() {
-                self.node.handle_datagram(self.now_ns, SocketAddr::from(THERE), &out);
+            self.now += Duration::from_ms(1);
+            while self.other.poll_transmit(self.now, &mut out).is_some() {
+                self.node.handle_datagram(self.now, SocketAddr::from(THERE), &out);
             }
             while let Some(event) = self.other.poll_event() {
                 if let Event::Opened(channel) = event {
-                    ask(&mut self.other, self.now_ns, channel);
+                    ask(&mut self.other, self.now, channel);
                 }
             }
             self.events();
-            while self.node.poll_transmit(self.now_ns, &mut out).is_some() {
-                self.other.handle_datagram(self.now_ns, SocketAddr::from(HERE), &out);
+            while self.node.poll_transmit(self.now, &mut out).is_some() {
+                self.other.handle_datagram(self.now, SocketAddr::from(HERE), &out);
             }
-            self.other.handle_timeout(self.now_ns);
-            self.node.handle_timeout(self.now_ns);
+            self.other.handle_timeout(self.now);
+            self.node.handle_timeout(self.now);
         }
 
         fn events(&mut self) {
             while let Some(event) = self.node.poll_event() {
-                self.desk.on_event(self.now_ns, &mut self.node, event);
+                self.desk.on_event(self.now, &mut self.node, event);
             }
             self.news.extend(std::iter::from_fn(|| self.desk.poll_news()));
         }
 
         /// A file of so many zeros is offered as "file".
-        fn offer(bytes: u64) -> impl Fn(&mut FileNode, u64, u32) {
+        fn offer(bytes: u64) -> impl Fn(&mut FileNode, Instant, u32) {
             let file = tempfile::tempfile().unwrap();
             file.set_len(bytes).unwrap();
             let mut hashing = crate::xfer::Hashing::default();
             while !hashing.advance(&file, bytes).unwrap() {}
             let (file, digest) = (Arc::new(file), hashing.digest());
-            move |node, now_ns, channel| {
+            move |node, now, channel| {
                 let content = DiskSource(Arc::clone(&file));
-                node.put(now_ns, (channel, "file"), (bytes, digest), content).unwrap();
+                node.put(now, (channel, "file"), (Bytes::new(bytes), digest), content)
+                    .unwrap();
             }
         }
 
@@ -514,22 +517,22 @@ mod tests {
             PollTimeout::NONE,
         )
         .unwrap();
-        world.desk.on_hashed(0, &mut world.node);
-        world.desk.stop(0, &mut world.node);
+        world.desk.on_hashed(Instant::ZERO, &mut world.node);
+        world.desk.stop(Instant::ZERO, &mut world.node);
         world.events();
         let (reports, _) = world.told();
         assert!(reports.len() == 1 && reports[0]["ok"] == true, "{reports:?}");
         assert!(world.root.path().join("file").is_file());
-        world.desk.stop(0, &mut world.node);
+        world.desk.stop(Instant::ZERO, &mut world.node);
         assert!(world.desk.poll_news().is_none(), "each is reported once");
     }
 
     #[test]
     fn transfers_that_are_refused_are_reported() {
-        let ask: fn(&mut FileNode, u64, u32) = |node, now_ns, channel| {
-            node.get(now_ns, channel, "file").unwrap();
+        let ask: fn(&mut FileNode, Instant, u32) = |node, now, channel| {
+            node.get(now, channel, "file").unwrap();
         };
-        let cases: [(Taking, Box<dyn Fn(&mut FileNode, u64, u32)>, &str, &str); 3] = [
+        let cases: [(Taking, Box<dyn Fn(&mut FileNode, Instant, u32)>, &str, &str); 3] = [
             (Taking::Nothing, Box::new(ask), "no such file", "send"),
             (
                 Taking::Nothing,
@@ -564,8 +567,8 @@ mod tests {
         let cases: [(Cut, &str, &[Said]); 3] = [
             (
                 |world| {
-                    world.now_ns += 2_000_000_000;
-                    world.node.handle_timeout(world.now_ns);
+                    world.now += Duration::from_s(2);
+                    world.node.handle_timeout(world.now);
                 },
                 "no response from the peer",
                 &[Said::Something],
@@ -578,11 +581,7 @@ mod tests {
                 "peer stopped",
                 &[Said::Close],
             ),
-            (
-                |world| world.desk.stop(world.now_ns, &mut world.node),
-                "stopped here",
-                &[],
-            ),
+            (|world| world.desk.stop(world.now, &mut world.node), "stopped here", &[]),
         ];
         for (cut, reason, said) in cases {
             let mut world = World::new(Taking::Files { max_bytes: 1 << 40 });
@@ -590,7 +589,7 @@ mod tests {
             let has_some = |world: &World| {
                 let ids = world.desk.entries.keys();
                 let sinks = ids.filter_map(|id| world.node.transfer_stats(*id).sink);
-                sinks.map(|sink| sink.received_bytes).sum::<u64>() > 100_000
+                sinks.map(|sink| sink.received).sum::<Bytes>() > Bytes::new(100_000)
             };
             while !has_some(&world) {
                 world.step(&offer);

@@ -3,10 +3,10 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use slotwise_gtp::MAX_CHANNELS;
 use slotwise_netio::{Batch, Sent, UdpPort, WallClock};
+use slotwise_units::{Duration, Instant};
 
 use super::GtpError;
 use super::desk::{Desk, FileNode, News};
@@ -17,14 +17,14 @@ use crate::xfer::Stop;
 /// Datagrams sent or received before the other direction gets its turn.
 const BURST: usize = 512;
 /// What is due within so long leaves together: a timer a packet would be a wake-up each few microseconds.
-const TOGETHER_NS: u64 = 250_000;
-const SECOND_NS: u64 = 1_000_000_000;
+const TOGETHER: Duration = Duration::from_us(250);
+const SECOND: Duration = Duration::from_s(1);
 
 /// A node, its socket, its clock and its files.
 pub struct Drive {
     pub node: FileNode,
     pub desk: Desk,
-    pub clock: WallClock,
+    clock: WallClock,
     port: UdpPort,
     batch: Batch,
     /// A datagram that had no place in the batch.
@@ -81,25 +81,25 @@ impl Drive {
         stop: &Stop,
         mut on_news: impl FnMut(&mut Drive, News) -> Option<T>,
     ) -> Result<T, GtpError> {
-        let mut shown = (self.clock.now_ns(), 0);
+        let mut shown = (self.now(), 0);
         loop {
-            if let Some(bps) = self.granted.as_mut().and_then(Granted::changed) {
-                self.node.set_capacity(bps)?;
+            if let Some(rate) = self.granted.as_mut().and_then(Granted::changed) {
+                self.node.set_capacity(rate)?;
             }
             let sent_all = self.send()?;
-            let now_ns = self.clock.now_ns();
-            self.desk.on_hashed(now_ns, &mut self.node);
+            let now = self.now();
+            self.desk.on_hashed(now, &mut self.node);
             while let Some(event) = self.node.poll_event() {
-                self.desk.on_event(now_ns, &mut self.node, event);
+                self.desk.on_event(now, &mut self.node, event);
             }
             let is_to_stop = stop.is_requested();
             if is_to_stop {
-                self.desk.stop(now_ns, &mut self.node);
-            } else if now_ns >= shown.0 + SECOND_NS {
-                shown = self.show(shown, now_ns);
+                self.desk.stop(now, &mut self.node);
+            } else if now >= shown.0 + SECOND {
+                shown = self.show(shown, now);
                 self.tell_refused();
                 self.desk.save(&self.node, false);
-                self.desk.fail(now_ns, &mut self.node);
+                self.desk.fail(now, &mut self.node);
             }
             while let Some(news) = self.desk.poll_news() {
                 if let Some(result) = on_news(self, news) {
@@ -109,19 +109,19 @@ impl Drive {
             if is_to_stop {
                 return Err(GtpError::Interrupted);
             }
-            let due_ns = self.node.poll_timeout();
-            let wake_ns = match due_ns {
-                _ if !sent_all && !self.waits_to_send => Some(now_ns),
-                Some(due_ns) => Some(due_ns.max(now_ns + TOGETHER_NS)),
+            let due = self.node.poll_timeout();
+            let wake = match due {
+                _ if !sent_all && !self.waits_to_send => Some(now),
+                Some(due) => Some(due.max(now + TOGETHER)),
                 None => None,
             };
-            let timeout = wake_ns.map(|wake_ns| Duration::from_nanos(wake_ns.saturating_sub(now_ns)));
+            let timeout = wake.map(|wake| std::time::Duration::from_nanos(wake.saturating_since(now).ns()));
             let others = [stop.descriptor(), self.desk.hasher.descriptor()];
             self.port
                 .wait(self.waits_to_send, others, timeout)
                 .map_err(GtpError::Socket)?;
             self.receive();
-            self.node.handle_timeout(self.clock.now_ns());
+            self.node.handle_timeout(self.now());
         }
     }
 
@@ -157,13 +157,18 @@ impl Drive {
         Ok(false)
     }
 
+    /// The time since this was made.
+    pub fn now(&self) -> Instant {
+        Instant::from_ns(self.clock.now_ns())
+    }
+
     fn fill(&mut self, datagram: &mut Vec<u8>) {
         let most = self.port.max_batch();
-        let now_ns = self.clock.now_ns();
+        let now = self.now();
         if let Some((to, datagram)) = self.next.take() {
             self.batch.push(to, &datagram, most);
         }
-        while let Some(to) = self.node.poll_transmit(now_ns, datagram) {
+        while let Some(to) = self.node.poll_transmit(now, datagram) {
             if !self.batch.push(to, datagram, most) {
                 self.next = Some((to, std::mem::take(datagram)));
                 return;
@@ -174,10 +179,11 @@ impl Drive {
     fn receive(&mut self) {
         let mut received = 0;
         while received < BURST {
-            let (node, now_ns) = (&mut self.node, self.clock.now_ns());
+            let now = self.now();
+            let node = &mut self.node;
             match self
                 .port
-                .receive(|from, datagram| node.handle_datagram(now_ns, from, datagram))
+                .receive(|from, datagram| node.handle_datagram(now, from, datagram))
             {
                 Ok(0) => return,
                 Ok(count) => received += count,
@@ -202,7 +208,7 @@ impl Drive {
     }
 
     /// How far transfers are, and since when: time and bytes.
-    fn show(&self, (then_ns, before): (u64, u64), now_ns: u64) -> (u64, u64) {
+    fn show(&self, (then, before): (Instant, u64), now: Instant) -> (Instant, u64) {
         let (done, all, count) = self
             .desk
             .progress(&self.node)
@@ -210,10 +216,10 @@ impl Drive {
                 (done + so_far, all + bytes, count + 1)
             });
         if self.shows && count > 0 {
-            let mbps = done.saturating_sub(before) as f64 * 8e3 / (now_ns - then_ns) as f64;
+            let mbps = done.saturating_sub(before) as f64 * 8e3 / (now - then).ns() as f64;
             note!("slotwise gtp: {done} of {all} bytes in {count} files, {mbps:.0} Mb/s");
         }
-        (now_ns, done)
+        (now, done)
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use slotwise_gtp::CAPACITIES_BPS;
+use slotwise_gtp::CAPACITIES;
+use slotwise_units::Rate;
 
 use super::GtpError;
 use super::lambda::{LEASE, Lambda};
@@ -30,7 +31,7 @@ struct Answer {
 pub struct Granted {
     answer: Arc<Mutex<Answer>>,
     has_lease: bool,
-    told_bps: Option<u64>,
+    told: Option<Rate>,
     asking: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
@@ -73,20 +74,20 @@ impl Granted {
         Ok(Granted {
             answer,
             has_lease,
-            told_bps: None,
+            told: None,
             asking: Some((goes, asking)),
         })
     }
 
     /// The rate, if it is another one than the last time, within what a node can share.
-    pub fn changed(&mut self) -> Option<u64> {
+    pub fn changed(&mut self) -> Option<Rate> {
         let answer = *self.answer.lock().unwrap_or_else(PoisonError::into_inner);
         let bps = match self.has_lease {
             true => renewed_before(answer.bps, answer.joined.elapsed()),
             false => answer.bps,
         };
-        let bps = bps.clamp(*CAPACITIES_BPS.start(), *CAPACITIES_BPS.end());
-        (self.told_bps.replace(bps) != Some(bps)).then_some(bps)
+        let rate = Rate::from_bps(bps).clamp(*CAPACITIES.start(), *CAPACITIES.end());
+        (self.told.replace(rate) != Some(rate)).then_some(rate)
     }
 }
 
@@ -136,7 +137,7 @@ mod tests {
             (200, r#"{"sessions": [{"session": "film", "granted_bps": 0}]}"#),
         ]);
         let mut granted = Granted::asked_each(OFTEN, NEVER, called(&url, &[]).unwrap()).unwrap();
-        assert_eq!(granted.changed(), Some(9_000_000));
+        assert_eq!(granted.changed(), Some(Rate::from_bps(9_000_000)));
         assert_eq!(granted.changed(), None);
         // It left, and came back with nothing: the least that a node can share.
         let next = loop {
@@ -145,7 +146,7 @@ mod tests {
                 break next;
             }
         };
-        assert_eq!(next, *CAPACITIES_BPS.start());
+        assert_eq!(next, *CAPACITIES.start());
     }
 
     #[test]
@@ -195,7 +196,7 @@ mod tests {
         let joined = granted.answer.lock().unwrap().joined;
         assert_eq!(asked.iter().count(), 3);
         assert_eq!(granted.answer.lock().unwrap().joined, joined);
-        assert_eq!(granted.changed(), Some(4_000_000));
+        assert_eq!(granted.changed(), Some(Rate::from_bps(4_000_000)));
     }
 
     #[test]

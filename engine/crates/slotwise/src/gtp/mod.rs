@@ -25,9 +25,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use nix::fcntl::OFlag;
-use slotwise_gtp::{CAPACITIES_BPS, Digest, Key, KeyError, MAX_CHANNELS, Node, NodeConfig, NodeError, Said};
+use slotwise_gtp::{CAPACITIES, Digest, Key, KeyError, MAX_CHANNELS, Node, NodeConfig, NodeError, Said};
 use slotwise_lambda::{Crowd, KnifeEdge, LambdaError, Rule, Start, Steps};
 use slotwise_netio::UdpPort;
+use slotwise_units::{Bytes, Duration, Rate};
 use zeroize::Zeroizing;
 
 use self::desk::{Desk, News, Taking};
@@ -125,8 +126,8 @@ struct CommonArgs {
     /// Capacity shared by all transfers per direction, bit/s of IP packets
     ///
     /// At most 90 % of the link rate of this host.
-    #[arg(long, value_name = "BPS", default_value_t = 900_000_000, value_parser = rate)]
-    rate_bps: u64,
+    #[arg(long, value_name = "BPS", default_value = "900000000", value_parser = rate)]
+    rate_bps: Rate,
     #[command(flatten)]
     grant: GrantArgs,
     /// Interval of rate computation; above the longest round-trip time
@@ -173,14 +174,15 @@ impl From<Begins> for Start {
     }
 }
 
-/// What transfers share, b/s.
-fn rate(text: &str) -> Result<u64, String> {
-    let rate = text.parse().ok().filter(|bps| CAPACITIES_BPS.contains(bps));
+/// What transfers share.
+fn rate(text: &str) -> Result<Rate, String> {
+    let rate = text.parse().ok().map(Rate::from_bps);
+    let rate = rate.filter(|rate| CAPACITIES.contains(rate));
     let expected = || {
         format!(
             "expected bit/s, an integer from {} to {}",
-            CAPACITIES_BPS.start(),
-            CAPACITIES_BPS.end()
+            CAPACITIES.start().bps(),
+            CAPACITIES.end().bps()
         )
     };
     rate.ok_or_else(expected)
@@ -375,8 +377,8 @@ impl CommonArgs {
     fn node(&self, answers: bool, is_v6: bool) -> Result<desk::FileNode, GtpError> {
         let key = read_key(&self.key)?;
         let config = NodeConfig {
-            capacity_bps: self.rate_bps,
-            interval_ns: self.interval_ms * 1_000_000,
+            capacity: self.rate_bps,
+            interval: Duration::from_ms(self.interval_ms),
             rule: Rule {
                 knife_edge: KnifeEdge::Capped,
                 crowd: Crowd::RisesShare,
@@ -385,9 +387,9 @@ impl CommonArgs {
             steps: Steps::new(self.alpha, self.beta)?,
             // An IPv6 header has 20 bytes more.
             packet_bytes: self.packet_bytes - if is_v6 { 20 } else { 0 },
-            catch_up_ns: self.catch_up_ms * 1_000_000,
+            catch_up: Duration::from_ms(self.catch_up_ms),
             answers,
-            patience_ns: self.timeout_s * 1_000_000_000,
+            patience: Duration::from_s(self.timeout_s),
             secret: draw().map_err(file_error(Path::new("/dev/urandom")))?,
         };
         Ok(Node::new(&config, key)?)
@@ -476,8 +478,8 @@ fn exchange(
     mut ask: impl FnMut(&mut Drive, u32) -> Result<(), NodeError>,
 ) -> Result<Report, GtpError> {
     let nonce = draw().map_err(file_error(Path::new("/dev/urandom")))?;
-    let now_ns = drive.clock.now_ns();
-    drive.node.connect(now_ns, peer, nonce);
+    let now = drive.now();
+    drive.node.connect(now, peer, nonce);
     let mut opened = false;
     drive.run(stop, |drive, news| match news {
         News::Opened(channel) => {
@@ -515,9 +517,9 @@ fn receive(args: &ReceiveArgs) -> Result<bool, RunError> {
     let desk = Desk::asking(Hasher::start()?, directory, Some(name.to_owned()));
     let mut drive = args.common.drive(node, desk, drive::bind(any(peer))?, false)?;
     let report = exchange(&args.common, (peer, &stop), &mut drive, |drive, channel| {
-        let now_ns = drive.clock.now_ns();
-        let id = drive.node.get(now_ns, channel, &args.file)?;
-        drive.desk.asked(now_ns, id, (&args.file, &peer.to_string()));
+        let now = drive.now();
+        let id = drive.node.get(now, channel, &args.file)?;
+        drive.desk.asked(now, id, (&args.file, &peer.to_string()));
         Ok(())
     })?;
     // Before its session leaves, for which a controller may take its time.
@@ -539,10 +541,12 @@ fn send(args: &SendArgs) -> Result<bool, RunError> {
     let desk = Desk::asking(Hasher::start()?, directory, None);
     let mut drive = args.common.drive(node, desk, drive::bind(any(peer))?, false)?;
     let report = exchange(&args.common, (peer, &stop), &mut drive, |drive, channel| {
-        let now_ns = drive.clock.now_ns();
+        let now = drive.now();
         let source = DiskSource(Arc::clone(&file));
-        let id = drive.node.put(now_ns, (channel, name), (bytes, digest), source)?;
-        drive.desk.sends(now_ns, id, (name, &peer.to_string()), (bytes, digest));
+        let id = drive
+            .node
+            .put(now, (channel, name), (Bytes::new(bytes), digest), source)?;
+        drive.desk.sends(now, id, (name, &peer.to_string()), (bytes, digest));
         Ok(())
     })?;
     tell(&report)

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use slotwise_gtp::{Digest, Ended, TransferStats, Verdict};
+use slotwise_units::Duration;
 
 /// End of a transfer, as far as this end knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct Counts {
     pub bytes: u64,
     pub resumed_bytes: u64,
     /// From the offer to the last byte, or to where it ended before.
-    pub duration_ns: u64,
+    pub duration: Duration,
     pub digest: Option<Digest>,
     pub stats: TransferStats,
 }
@@ -91,11 +92,11 @@ impl Report {
         };
         let (source, sink) = (counts.stats.source, counts.stats.sink);
         let moved = match (source, sink) {
-            (_, Some(sink)) => sink.received_bytes,
-            (Some(source), None) => source.bytes,
+            (_, Some(sink)) => sink.received.get(),
+            (Some(source), None) => source.bytes.get(),
             (None, None) => 0,
         };
-        let goodput = u128::from(moved) * 8_000_000_000 / u128::from(counts.duration_ns.max(1));
+        let goodput = u128::from(moved) * 8_000_000_000 / u128::from(counts.duration.ns().max(1));
         let (packets, end) = match (source, sink) {
             (_, Some(sink)) => {
                 let sent = sink.packets + sink.lost_packets - sink.late_packets.min(sink.lost_packets);
@@ -105,7 +106,7 @@ impl Report {
                     loss: lost as f64 / sent.max(1) as f64,
                     duplicates: sink.duplicates,
                     loss_lists: sink.lists,
-                    rtt_ns: sink.rtt_ns,
+                    rtt_ns: sink.rtt.map(Duration::ns),
                 };
                 (sink.packets, end)
             }
@@ -126,7 +127,7 @@ impl Report {
             peer: counts.peer.clone(),
             bytes: counts.bytes,
             resumed_bytes: counts.resumed_bytes,
-            seconds: counts.duration_ns as f64 / 1e9,
+            seconds: counts.duration.seconds(),
             goodput_bps: u64::try_from(goodput).unwrap_or(u64::MAX),
             sha256: counts.digest.map(|digest| digest.to_string()),
             packets,
@@ -150,6 +151,7 @@ impl Report {
 mod tests {
     use slotwise_gtp::Reason;
     use slotwise_transport::gtp::{SinkStats, SourceStats};
+    use slotwise_units::Bytes;
 
     use super::*;
 
@@ -160,7 +162,7 @@ mod tests {
             peer: "10.0.0.1:5254".into(),
             bytes: 100_000_000_000,
             resumed_bytes,
-            duration_ns: 2_000_000_000,
+            duration: Duration::from_s(2),
             digest: None,
             stats,
         };
@@ -191,7 +193,7 @@ mod tests {
     fn goodput_is_of_the_bytes_that_moved_however_the_transfer_ended() {
         let sink = TransferStats {
             sink: Some(SinkStats {
-                received_bytes: 10_000_000,
+                received: Bytes::new(10_000_000),
                 ..SinkStats::default()
             }),
             source: None,
@@ -207,7 +209,7 @@ mod tests {
         }
         let source = TransferStats {
             source: Some(SourceStats {
-                bytes: 5_000_000,
+                bytes: Bytes::new(5_000_000),
                 ..SourceStats::default()
             }),
             sink: None,

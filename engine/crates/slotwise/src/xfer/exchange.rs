@@ -5,10 +5,10 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
 
 use nix::errno::Errno;
 use slotwise_netio::{RawIpSocket, Sent, WallClock};
+use slotwise_units::{Duration, Instant};
 use slotwise_wire::Ipv4;
 
 use super::role::{Role, Step, XferError};
@@ -55,15 +55,15 @@ pub struct SocketStats {
 /// A side, its socket and its clock.
 pub struct Exchange<'a> {
     socket: &'a RawIpSocket,
-    pub clock: WallClock,
+    clock: WallClock,
     stop: &'a Stop,
-    patience: Duration,
+    patience: std::time::Duration,
     pub stats: SocketStats,
 }
 
 impl Exchange<'_> {
     /// A transfer without a sign of the peer for `patience` has failed.
-    pub fn new<'a>(socket: &'a RawIpSocket, stop: &'a Stop, patience: Duration) -> Exchange<'a> {
+    pub fn new<'a>(socket: &'a RawIpSocket, stop: &'a Stop, patience: std::time::Duration) -> Exchange<'a> {
         Exchange {
             socket,
             clock: WallClock::start(),
@@ -78,49 +78,51 @@ impl Exchange<'_> {
     /// # Errors
     /// Whatever ended it early.
     pub fn run(&mut self, role: &mut impl Role) -> Result<(), XferError> {
-        let patience_ns = u64::try_from(self.patience.as_nanos()).unwrap_or(u64::MAX);
+        let patience = u64::try_from(self.patience.as_nanos()).map_or(Duration::MAX, Duration::from_ns);
         let mut incoming = vec![0; LONGEST_PACKET];
         let mut outgoing = Outgoing::default();
-        let mut heard = (None, 0);
+        let mut heard = (None, Instant::ZERO);
         loop {
             if self.stop.is_requested() {
                 return Err(XferError::Interrupted);
             }
             let sent_all = self.send(role, &mut outgoing)?;
-            let now_ns = self.clock.now_ns();
-            let step = role.step(now_ns)?;
+            let now = self.now();
+            let step = role.step(now)?;
             let progress = role.progress();
             if progress != heard.0 {
-                heard = (progress, now_ns);
+                heard = (progress, now);
             }
-            let silent_ns = progress.map(|_| heard.1.saturating_add(patience_ns));
-            if silent_ns.is_some_and(|silent_ns| silent_ns <= now_ns) {
+            let silent = progress.map(|_| heard.1.saturating_add(patience));
+            if silent.is_some_and(|silent| silent <= now) {
                 return Err(XferError::Silence(self.patience.as_secs()));
             }
-            let wake_ns = match step {
+            let wake = match step {
                 Step::Done => return Ok(()),
-                Step::Again => Some(now_ns),
-                Step::Wait { .. } if !sent_all && !outgoing.is_waiting => Some(now_ns),
-                Step::Wait { until_ns } => [until_ns, silent_ns, role.stack().poll_timeout()]
-                    .into_iter()
-                    .flatten()
-                    .min(),
+                Step::Again => Some(now),
+                Step::Wait { .. } if !sent_all && !outgoing.is_waiting => Some(now),
+                Step::Wait { until } => [until, silent, role.stack().poll_timeout()].into_iter().flatten().min(),
             };
-            let timeout = wake_ns.map(|wake_ns| Duration::from_nanos(wake_ns.saturating_sub(now_ns)));
+            let timeout = wake.map(|wake| std::time::Duration::from_nanos(wake.saturating_since(now).ns()));
             self.socket
                 .wait(outgoing.is_waiting, self.stop.descriptor(), timeout)
                 .map_err(XferError::Socket)?;
             self.receive(role, &mut incoming)?;
-            role.stack().handle_timeout(self.clock.now_ns());
+            role.stack().handle_timeout(self.now());
         }
+    }
+
+    /// The time since this was made.
+    pub fn now(&self) -> Instant {
+        Instant::from_ns(self.clock.now_ns())
     }
 
     /// Sends until there is nothing, or no room, or the other direction's turn; true if there is nothing.
     fn send(&mut self, role: &mut impl Role, outgoing: &mut Outgoing) -> Result<bool, XferError> {
         for _ in 0..BURST {
             if !outgoing.is_waiting {
-                let now_ns = self.clock.now_ns();
-                if role.stack().poll_transmit(now_ns, &mut outgoing.packet).is_none() {
+                let now = self.now();
+                if role.stack().poll_transmit(now, &mut outgoing.packet).is_none() {
                     return Ok(true);
                 }
             }
@@ -146,7 +148,7 @@ impl Exchange<'_> {
             match self.socket.receive(buffer) {
                 Ok(Some(length)) => {
                     self.stats.packets_received += 1;
-                    role.stack().handle_segment(self.clock.now_ns(), &buffer[..length]);
+                    role.stack().handle_segment(self.now(), &buffer[..length]);
                 }
                 Ok(None) => break,
                 Err(error) => self.note(role, error)?,

@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use slotwise_netio::RawIpSocket;
 use slotwise_transport::xcp;
+use slotwise_units::Bytes;
 
 use self::content::FileSource;
 pub use self::content::Hashing;
@@ -157,8 +158,8 @@ fn send(args: &SendArgs) -> Result<Outcome, RunError> {
     let stats = side.stats();
     let ending = Ending {
         result: &result,
-        bytes: stats.acked_bytes.saturating_sub(Offer::SIZE as u64),
-        duration_ns: side.duration_ns(exchange.clock.now_ns()),
+        bytes: stats.acked.saturating_sub(Bytes::of(Offer::SIZE)),
+        duration: side.duration(exchange.now()),
         digest: Some(digest),
         socket: exchange.stats,
         stack: side.stack().stats(),
@@ -186,8 +187,8 @@ fn receive(args: &ReceiveArgs) -> Result<Outcome, RunError> {
     let stats = side.stats();
     let ending = Ending {
         result: &result,
-        bytes: stats.in_order_bytes.saturating_sub(Offer::SIZE as u64),
-        duration_ns: side.duration_ns(exchange.clock.now_ns()),
+        bytes: stats.in_order.saturating_sub(Bytes::of(Offer::SIZE)),
+        duration: side.duration(exchange.now()),
         digest: side.digest(),
         socket: exchange.stats,
         stack: side.stack().stats(),

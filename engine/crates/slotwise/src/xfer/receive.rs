@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use slotwise_transport::{
     ANYONE, Algorithm, Event, FlowKey, Receiver, ReceiverConfig, ReceiverStats, Sender, SenderConfig, Stack, xcp,
 };
+use slotwise_units::{Bytes, Duration, Instant};
 
 use super::content::FileSink;
 use super::message::{Answer, Digest, Offer, Status};
@@ -14,7 +15,7 @@ use super::role::{End, RTO, Role, Step, XferError};
 use super::send::differs;
 
 /// From a SYN to a whole offer; after that, the next sender gets its turn.
-const OFFER_PATIENCE_NS: u64 = 5_000_000_000;
+const OFFER_PATIENCE: Duration = Duration::from_s(5);
 /// Less than the socket's buffer holds, so that a window that comes at once is not lost there.
 const WINDOW_BYTES: u32 = 4 << 20;
 /// Of the answer, which is one.
@@ -39,10 +40,10 @@ pub struct ReceiveSide {
     stack: Stack<End<Vec<u8>, FileSink>>,
     data: FlowKey,
     /// When the first sign of a sender came.
-    syn_ns: Option<u64>,
-    started_ns: Option<u64>,
+    syn: Option<Instant>,
+    started: Option<Instant>,
     /// When everything up to the end of the stream had come.
-    finished_ns: Option<u64>,
+    finished: Option<Instant>,
     offer: Option<(Offer, SocketAddrV4)>,
     answer: Option<FlowKey>,
     /// Of the file, once it is complete.
@@ -68,9 +69,9 @@ impl ReceiveSide {
             draw,
             stack: Stack::default(),
             data,
-            syn_ns: None,
-            started_ns: None,
-            finished_ns: None,
+            syn: None,
+            started: None,
+            finished: None,
             offer: None,
             answer: None,
             digest: None,
@@ -103,7 +104,7 @@ impl ReceiveSide {
         self.stack.remove(&self.data);
         // Removed the line before.
         let _ = self.stack.insert(self.data, End::Receiving(Box::new(receiver)));
-        (self.syn_ns, self.started_ns, self.finished_ns) = (None, None, None);
+        (self.syn, self.started, self.finished) = (None, None, None);
         Ok(())
     }
 
@@ -135,20 +136,20 @@ impl ReceiveSide {
     }
 
     /// From the handshake until everything was there, or until now.
-    pub fn duration_ns(&self, now_ns: u64) -> u64 {
-        let end_ns = self.finished_ns.unwrap_or(now_ns);
-        self.started_ns.map_or(0, |started_ns| end_ns - started_ns)
+    pub fn duration(&self, now: Instant) -> Duration {
+        let end = self.finished.unwrap_or(now);
+        self.started.map_or(Duration::ZERO, |started| end - started)
     }
 
     /// Looks for the offer in what came in order.
-    fn take_offer(&mut self, now_ns: u64) -> Result<(), XferError> {
+    fn take_offer(&mut self, now: Instant) -> Result<(), XferError> {
         let receiver = self.receiver();
         let Some(remote) = receiver.remote() else {
             return Ok(());
         };
-        let is_whole = receiver.stats().in_order_bytes >= Offer::SIZE as u64;
+        let is_whole = receiver.stats().in_order >= Bytes::of(Offer::SIZE);
         let offer = is_whole.then(|| Offer::decode(receiver.sink().offer()));
-        let syn_ns = *self.syn_ns.get_or_insert(now_ns);
+        let syn = *self.syn.get_or_insert(now);
         match offer {
             Some(Ok(offer)) => {
                 let (bytes, max_bytes) = (offer.bytes, self.config.max_bytes);
@@ -158,7 +159,7 @@ impl ReceiveSide {
                 }
                 Ok(())
             }
-            None if self.finished_ns.is_none() && now_ns < syn_ns + OFFER_PATIENCE_NS => Ok(()),
+            None if self.finished.is_none() && now < syn + OFFER_PATIENCE => Ok(()),
             Some(Err(_)) | None => self.turn_away(),
         }
     }
@@ -169,9 +170,9 @@ impl ReceiveSide {
             return Ok(true);
         };
         let path = self.config.path.clone();
-        let has_ended = self.finished_ns.is_some();
+        let has_ended = self.finished.is_some();
         let receiver = self.receiver();
-        let stream_bytes = receiver.stats().in_order_bytes;
+        let stream_bytes = receiver.stats().in_order.get();
         let expected_bytes = offer.bytes.saturating_add(Offer::SIZE as u64);
         let sink = receiver.sink_mut();
         match sink.advance(stream_bytes.min(expected_bytes)) {
@@ -222,7 +223,7 @@ impl ReceiveSide {
             rto: RTO,
             ..SenderConfig::new(self.config.local, remote, Algorithm::Xcp)
         };
-        let sender = Sender::new(sender, Some(Answer::SIZE as u64), answer.encode().to_vec())?;
+        let sender = Sender::new(sender, Some(Bytes::of(Answer::SIZE)), answer.encode().to_vec())?;
         let flow = FlowKey {
             source: remote,
             ..self.data
@@ -243,11 +244,11 @@ impl Role for ReceiveSide {
         &mut self.stack
     }
 
-    fn step(&mut self, now_ns: u64) -> Result<Step, XferError> {
+    fn step(&mut self, now: Instant) -> Result<Step, XferError> {
         while let Some((flow, event)) = self.stack.poll_event() {
             match event {
-                Event::Connected if flow == self.data => self.started_ns = Some(now_ns),
-                Event::Finished if flow == self.data => self.finished_ns = Some(now_ns),
+                Event::Connected if flow == self.data => self.started = Some(now),
+                Event::Finished if flow == self.data => self.finished = Some(now),
                 Event::Aborted(reason) if flow == self.data => {
                     if self.offer.is_some() && self.outcome.is_none() {
                         return Err(reason.into());
@@ -273,22 +274,22 @@ impl Role for ReceiveSide {
             return outcome.map(|()| Step::Done);
         }
         if self.offer.is_none() {
-            self.take_offer(now_ns)?;
+            self.take_offer(now)?;
         }
         if self.outcome.is_none() && !self.take_content()? {
             return Ok(Step::Again);
         }
-        let offer_due_ns = self.syn_ns.filter(|_| self.offer.is_none());
+        let offer_due = self.syn.filter(|_| self.offer.is_none());
         Ok(Step::Wait {
-            until_ns: offer_due_ns.map(|syn_ns| syn_ns + OFFER_PATIENCE_NS),
+            until: offer_due.map(|syn| syn + OFFER_PATIENCE),
         })
     }
 
     fn progress(&self) -> Option<u64> {
         self.offer.as_ref()?;
         let data = self.stack.get(&self.data).and_then(End::receiving)?;
-        let steps = [self.finished_ns.is_some(), self.answer.is_some()];
-        Some(data.stats().in_order_bytes + steps.into_iter().filter(|done| *done).count() as u64)
+        let steps = [self.finished.is_some(), self.answer.is_some()];
+        Some(data.stats().in_order.get() + steps.into_iter().filter(|done| *done).count() as u64)
     }
 
     fn supposed_peer(&self) -> Option<Ipv4Addr> {

@@ -3,12 +3,13 @@
 
 use serde::Serialize;
 use slotwise_transport::{ReceiverStats, SenderStats, StackStats};
+use slotwise_units::{Bytes, Duration};
 
 use super::exchange::SocketStats;
 use super::message::Digest;
 use super::role::XferError;
 
-const NS_PER_SECOND: f64 = 1e9;
+const NS_PER_SECOND: u128 = 1_000_000_000;
 
 /// One side's report. docs/transports.md has the meaning of each field.
 #[derive(Debug, Serialize)]
@@ -55,8 +56,8 @@ enum Connection {
 pub struct Ending<'a> {
     pub result: &'a Result<(), XferError>,
     /// Of the file: acknowledged, or arrived in order.
-    pub bytes: u64,
-    pub duration_ns: u64,
+    pub bytes: Bytes,
+    pub duration: Duration,
     pub digest: Option<Digest>,
     pub socket: SocketStats,
     pub stack: StackStats,
@@ -68,8 +69,8 @@ impl Report {
             segments: stats.segments,
             retransmissions: stats.retransmissions,
             timeouts: stats.timeouts,
-            srtt_ns: stats.srtt_ns,
-            window_bytes: stats.window_bytes,
+            srtt_ns: stats.srtt.map(Duration::ns),
+            window_bytes: stats.window.get(),
         };
         Report::new("send", ending, connection)
     }
@@ -78,21 +79,21 @@ impl Report {
         let connection = Connection::Receiver {
             segments: stats.segments,
             out_of_order_segments: stats.out_of_order,
-            duplicate_bytes: stats.duplicate_bytes,
+            duplicate_bytes: stats.duplicated.get(),
             turned_away,
         };
         Report::new("receive", ending, connection)
     }
 
     fn new(role: &'static str, ending: &Ending<'_>, connection: Connection) -> Report {
-        let bits = u128::from(ending.bytes) * 8 * NS_PER_SECOND as u128;
-        let goodput_bps = bits.checked_div(ending.duration_ns.into()).unwrap_or(0);
+        let bits = ending.bytes.bits() * NS_PER_SECOND;
+        let goodput_bps = bits.checked_div(ending.duration.ns().into()).unwrap_or(0);
         Report {
             role,
             ok: ending.result.is_ok(),
             error: ending.result.as_ref().err().map(ToString::to_string),
-            bytes: ending.bytes,
-            seconds: ending.duration_ns as f64 / NS_PER_SECOND,
+            bytes: ending.bytes.get(),
+            seconds: ending.duration.seconds(),
             goodput_bps: u64::try_from(goodput_bps).unwrap_or(u64::MAX),
             sha256: ending.digest.map(|digest| digest.to_string()),
             connection,

@@ -7,16 +7,17 @@ use std::path::PathBuf;
 
 use slotwise_transport::content::{Sink, Source};
 use slotwise_transport::{AbortReason, ConfigError, Endpoint, Event, Receiver, RtoConfig, Sender, Stack};
+use slotwise_units::{Duration, Instant};
 
 use super::message::MessageError;
 
 /// Bounds of Linux, but for the longest timeout: a live transfer gives up before.
 pub const RTO: RtoConfig = RtoConfig {
-    initial_ns: 1_000_000_000,
-    min_ns: 200_000_000,
-    max_ns: 10_000_000_000,
-    granularity_ns: 200_000_000,
-    tick_ns: 1,
+    initial: Duration::from_s(1),
+    min: Duration::from_ms(200),
+    max: Duration::from_s(10),
+    granularity: Duration::from_ms(200),
+    tick: Duration::from_ns(1),
 };
 
 /// A transfer did not succeed.
@@ -62,7 +63,7 @@ impl From<AbortReason> for XferError {
     fn from(reason: AbortReason) -> XferError {
         match reason {
             AbortReason::Reset => XferError::Reset,
-            AbortReason::NoAnswer => XferError::Silence(RTO.max_ns / 1_000_000_000),
+            AbortReason::NoAnswer => XferError::Silence(RTO.max / Duration::from_s(1)),
         }
     }
 }
@@ -108,23 +109,23 @@ impl<A: Source, B: Sink> End<A, B> {
 }
 
 impl<A: Source + 'static, B: Sink + 'static> Endpoint for End<A, B> {
-    fn handle_segment(&mut self, now_ns: u64, packet: &[u8]) {
-        self.endpoint().handle_segment(now_ns, packet);
+    fn handle_segment(&mut self, now: Instant, packet: &[u8]) {
+        self.endpoint().handle_segment(now, packet);
     }
 
-    fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
-        self.endpoint().poll_transmit(now_ns, out)
+    fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
+        self.endpoint().poll_transmit(now, out)
     }
 
-    fn poll_timeout(&self) -> Option<u64> {
+    fn poll_timeout(&self) -> Option<Instant> {
         match self {
             End::Sending(sender) => sender.poll_timeout(),
             End::Receiving(receiver) => receiver.poll_timeout(),
         }
     }
 
-    fn handle_timeout(&mut self, now_ns: u64) {
-        self.endpoint().handle_timeout(now_ns);
+    fn handle_timeout(&mut self, now: Instant) {
+        self.endpoint().handle_timeout(now);
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -136,7 +137,7 @@ impl<A: Source + 'static, B: Sink + 'static> Endpoint for End<A, B> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Packets, or this time.
-    Wait { until_ns: Option<u64> },
+    Wait { until: Option<Instant> },
     /// Another step at once.
     Again,
     /// It is over and went well.
@@ -157,7 +158,7 @@ pub trait Role {
     ///
     /// # Errors
     /// When the transfer has failed; there is no way on from there.
-    fn step(&mut self, now_ns: u64) -> Result<Step, XferError>;
+    fn step(&mut self, now: Instant) -> Result<Step, XferError>;
 
     /// A number that changes whenever the peer is heard from; `None` while nobody has to be.
     fn progress(&self) -> Option<u64>;

@@ -6,13 +6,14 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use slotwise_transport::{
     Algorithm, Event, FlowKey, Receiver, ReceiverConfig, Sender, SenderConfig, SenderStats, Stack, xcp,
 };
+use slotwise_units::{Bytes, Duration, Instant};
 
 use super::content::{AnswerSink, FileSource};
 use super::message::{Answer, Digest, Offer, Status};
 use super::role::{End, RTO, Role, Step, XferError};
 
 /// For how long the sender answers for its acknowledgment of the answer.
-const LINGER_NS: u64 = 1_000_000_000;
+const LINGER: Duration = Duration::from_s(1);
 
 /// What a sender has to be told.
 pub struct SendConfig {
@@ -32,9 +33,9 @@ pub struct SendSide {
     data: FlowKey,
     answer: FlowKey,
     offer: Offer,
-    started_ns: Option<u64>,
-    finished_ns: Option<u64>,
-    linger_until_ns: Option<u64>,
+    started: Option<Instant>,
+    finished: Option<Instant>,
+    linger_until: Option<Instant>,
 }
 
 impl SendSide {
@@ -61,8 +62,8 @@ impl SendSide {
             rto: RTO,
             ..ReceiverConfig::new(local(offer.answer_port))
         };
-        let stream_bytes = offer.bytes.saturating_add(Offer::SIZE as u64);
-        let sender = Sender::new(sender, Some(stream_bytes), source)?;
+        let stream = Bytes::new(offer.bytes.saturating_add(Offer::SIZE as u64));
+        let sender = Sender::new(sender, Some(stream), source)?;
         let receiver = Receiver::new(receiver, AnswerSink([0; Answer::SIZE]))?;
         let (data, answer) = (key(config.port), key(offer.answer_port));
         let mut stack = Stack::default();
@@ -79,9 +80,9 @@ impl SendSide {
             data,
             answer,
             offer,
-            started_ns: None,
-            finished_ns: None,
-            linger_until_ns: None,
+            started: None,
+            finished: None,
+            linger_until: None,
         })
     }
 
@@ -94,9 +95,9 @@ impl SendSide {
     }
 
     /// From the handshake until everything was acknowledged, or until now.
-    pub fn duration_ns(&self, now_ns: u64) -> u64 {
-        let end_ns = self.finished_ns.unwrap_or(now_ns);
-        self.started_ns.map_or(0, |started_ns| end_ns - started_ns)
+    pub fn duration(&self, now: Instant) -> Duration {
+        let end = self.finished.unwrap_or(now);
+        self.started.map_or(Duration::ZERO, |started| end - started)
     }
 
     fn check_answer(&mut self) -> Result<(), XferError> {
@@ -129,13 +130,13 @@ impl Role for SendSide {
         &mut self.stack
     }
 
-    fn step(&mut self, now_ns: u64) -> Result<Step, XferError> {
+    fn step(&mut self, now: Instant) -> Result<Step, XferError> {
         while let Some((flow, event)) = self.stack.poll_event() {
             match event {
-                Event::Connected if flow == self.data => self.started_ns = Some(now_ns),
-                Event::Finished if flow == self.data => self.finished_ns = Some(now_ns),
-                Event::Finished if flow == self.answer => self.linger_until_ns = Some(now_ns + LINGER_NS),
-                Event::Closed if flow == self.answer => self.linger_until_ns = Some(now_ns),
+                Event::Connected if flow == self.data => self.started = Some(now),
+                Event::Finished if flow == self.data => self.finished = Some(now),
+                Event::Finished if flow == self.answer => self.linger_until = Some(now + LINGER),
+                Event::Closed if flow == self.answer => self.linger_until = Some(now),
                 Event::Aborted(reason) => return Err(reason.into()),
                 _ => {}
             }
@@ -143,19 +144,19 @@ impl Role for SendSide {
         if let Some(error) = self.sender().and_then(|sender| sender.source().error()) {
             return Err(XferError::Changed(error.to_string()));
         }
-        match self.linger_until_ns {
-            Some(until_ns) if until_ns <= now_ns => self.check_answer().map(|()| Step::Done),
-            until_ns => Ok(Step::Wait { until_ns }),
+        match self.linger_until {
+            Some(until) if until <= now => self.check_answer().map(|()| Step::Done),
+            until => Ok(Step::Wait { until }),
         }
     }
 
     fn progress(&self) -> Option<u64> {
-        let acked_bytes = self.stats().acked_bytes;
-        let steps = [self.started_ns, self.finished_ns, self.linger_until_ns];
-        Some(acked_bytes + steps.iter().flatten().count() as u64)
+        let acked = self.stats().acked.get();
+        let steps = [self.started, self.finished, self.linger_until];
+        Some(acked + steps.iter().flatten().count() as u64)
     }
 
     fn supposed_peer(&self) -> Option<Ipv4Addr> {
-        self.started_ns.is_none().then(|| *self.data.source.ip())
+        self.started.is_none().then(|| *self.data.source.ip())
     }
 }

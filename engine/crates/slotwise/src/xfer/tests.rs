@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use slotwise_units::{Bytes, Duration, Instant};
 use tempfile::TempDir;
 
 use super::content::{FileSource, Hashing};
@@ -13,8 +14,8 @@ use super::receive::{ReceiveConfig, ReceiveSide};
 use super::role::{Role, Step, XferError};
 use super::send::{SendConfig, SendSide};
 
-const MS: u64 = 1_000_000;
-const DELAY_NS: u64 = 5 * MS;
+const MS: Duration = Duration::from_ms(1);
+const DELAY: Duration = Duration::from_ms(5);
 const PORT: u16 = 5253;
 
 /// What happens to the n-th packet between the two.
@@ -25,7 +26,7 @@ struct Transfer {
     directory: TempDir,
     send: SendSide,
     receive: ReceiveSide,
-    now_ns: u64,
+    now: Instant,
     sent: u64,
 }
 
@@ -79,7 +80,7 @@ impl Transfer {
             send: SendSide::new(&config, offer, source).unwrap(),
             receive: ReceiveSide::new(receive, Box::new(|| Ok(7))).unwrap(),
             directory,
-            now_ns: 0,
+            now: Instant::ZERO,
             sent: 0,
         }
     }
@@ -104,42 +105,43 @@ impl Transfer {
         names.filter(|name| name != "sent").collect()
     }
 
-    /// Runs both until they have ended, or for `limit_ns`.
-    fn run(&mut self, arrives: Fate, limit_ns: u64) -> Ends {
+    /// Runs both until they have ended, or for `limit`.
+    fn run(&mut self, arrives: Fate, limit: Duration) -> Ends {
+        let limit = Instant::ZERO + limit;
         let mut ends = Ends {
             send: None,
             receive: None,
         };
         // (time, to the receiver, packet), by time: all take the same.
-        let mut flying: VecDeque<(u64, bool, Vec<u8>)> = VecDeque::new();
-        while self.now_ns < limit_ns && (ends.send.is_none() || ends.receive.is_none()) {
-            let now_ns = self.now_ns;
-            while flying.front().is_some_and(|(at_ns, ..)| *at_ns <= now_ns) {
+        let mut flying: VecDeque<(Instant, bool, Vec<u8>)> = VecDeque::new();
+        while self.now < limit && (ends.send.is_none() || ends.receive.is_none()) {
+            let now = self.now;
+            while flying.front().is_some_and(|(at, ..)| *at <= now) {
                 let (_, to_receiver, packet) = flying.pop_front().unwrap();
                 // Who has ended hears nothing.
                 if to_receiver && ends.receive.is_none() {
-                    self.receive.stack().handle_segment(now_ns, &packet);
+                    self.receive.stack().handle_segment(now, &packet);
                 } else if !to_receiver && ends.send.is_none() {
-                    self.send.stack().handle_segment(now_ns, &packet);
+                    self.send.stack().handle_segment(now, &packet);
                 }
             }
             let mut put = |to_receiver, packet| {
                 self.sent += 1;
                 if arrives(self.sent) {
-                    flying.push_back((now_ns + DELAY_NS, to_receiver, packet));
+                    flying.push_back((now + DELAY, to_receiver, packet));
                 }
             };
             let due = [
-                turn(&mut self.send, now_ns, &mut ends.send, &mut |packet| put(true, packet)),
-                turn(&mut self.receive, now_ns, &mut ends.receive, &mut |packet| {
+                turn(&mut self.send, now, &mut ends.send, &mut |packet| put(true, packet)),
+                turn(&mut self.receive, now, &mut ends.receive, &mut |packet| {
                     put(false, packet)
                 }),
-                flying.front().map(|(at_ns, ..)| *at_ns),
+                flying.front().map(|(at, ..)| *at),
             ];
-            let Some(next_ns) = due.into_iter().flatten().min() else {
+            let Some(next) = due.into_iter().flatten().min() else {
                 break;
             };
-            self.now_ns = next_ns.max(now_ns + 1);
+            self.now = next.max(now + Duration::from_ns(1));
         }
         ends
     }
@@ -148,24 +150,24 @@ impl Transfer {
 /// One side's turn; when it wants the next.
 fn turn<R: Role>(
     role: &mut R,
-    now_ns: u64,
+    now: Instant,
     end: &mut Option<Result<(), XferError>>,
     put: &mut dyn FnMut(Vec<u8>),
-) -> Option<u64> {
+) -> Option<Instant> {
     if end.is_some() {
         return None;
     }
-    role.stack().handle_timeout(now_ns);
+    role.stack().handle_timeout(now);
     let mut packet = Vec::new();
-    while role.stack().poll_transmit(now_ns, &mut packet).is_some() {
+    while role.stack().poll_transmit(now, &mut packet).is_some() {
         put(packet.clone());
     }
-    match role.step(now_ns) {
+    match role.step(now) {
         Ok(Step::Done) => *end = Some(Ok(())),
         Err(error) => *end = Some(Err(error)),
-        Ok(Step::Again) => return Some(now_ns),
-        Ok(Step::Wait { until_ns }) => {
-            return [until_ns, role.stack().poll_timeout()].into_iter().flatten().min();
+        Ok(Step::Again) => return Some(now),
+        Ok(Step::Wait { until }) => {
+            return [until, role.stack().poll_timeout()].into_iter().flatten().min();
         }
     }
     None
@@ -222,7 +224,7 @@ fn a_file_that_is_too_long_is_refused_before_it_comes() {
             max_bytes: 19_999_999
         }))
     ));
-    assert!(transfer.send.stats().sent_bytes < 10_000_000);
+    assert!(transfer.send.stats().sent < Bytes::new(10_000_000));
 }
 
 #[test]
@@ -245,7 +247,7 @@ fn a_stream_that_goes_on_too_long_is_cut_off() {
     transfer.lie(|offer| offer.bytes = 1000);
     let ends = transfer.run(all, 100_000 * MS);
     assert!(matches!(ends.receive, Some(Err(XferError::Differs(_)))));
-    assert!(transfer.send.stats().sent_bytes < 10_000_000);
+    assert!(transfer.send.stats().sent < Bytes::new(10_000_000));
 }
 
 #[test]
@@ -289,17 +291,20 @@ fn a_sender_that_falls_silent_before_its_offer_makes_room() {
 fn hostile_packets_change_nothing() {
     let mut transfer = Transfer::new(5000, 1 << 20, |_| {});
     let mut packet = Vec::new();
-    transfer.send.stack().poll_transmit(0, &mut packet).unwrap();
+    transfer.send.stack().poll_transmit(Instant::ZERO, &mut packet).unwrap();
     for cut in 0..packet.len() {
-        transfer.receive.stack().handle_segment(0, &packet[..cut]);
+        transfer.receive.stack().handle_segment(Instant::ZERO, &packet[..cut]);
     }
     // No checksum covers the fields of the shim that routers read and write.
     for at in (0..23).chain(40..packet.len()) {
         let mut broken = packet.clone();
         broken[at] ^= 0x10;
-        transfer.receive.stack().handle_segment(0, &broken);
+        transfer.receive.stack().handle_segment(Instant::ZERO, &broken);
     }
-    assert_eq!(transfer.receive.step(0).unwrap(), Step::Wait { until_ns: None });
+    assert_eq!(
+        transfer.receive.step(Instant::ZERO).unwrap(),
+        Step::Wait { until: None }
+    );
     assert_eq!(transfer.receive.turned_away(), 0);
     assert_eq!(transfer.left().len(), 1, "the temporary file");
 }

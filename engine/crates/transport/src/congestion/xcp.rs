@@ -39,6 +39,7 @@ impl Xcp {
 
     /// The same with a window of at most `limit`, at least a segment: a sender that never uses more tells routers no more, or they would take what
     /// it leaves for given to it.
+    #[must_use]
     pub fn within(mut self, limit: Bytes) -> Self {
         self.limit = limit.max(self.mss);
         self.window = self.window.min(self.limit);
