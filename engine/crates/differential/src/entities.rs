@@ -30,7 +30,7 @@ pub fn updates(p4info: &config::P4Info, schema: &Schema, setup: &[Statement]) ->
                 let table = named(&p4info.tables, |table| &table.preamble, &table)?;
                 let chosen = table_action::Type::Action(action(p4info, &call)?);
                 let entry = entity::Entity::TableEntry(v1::TableEntry {
-                    table_id: id(&table.preamble),
+                    table_id: id(table.preamble.as_ref()),
                     is_default_action: true,
                     action: Some(v1::TableAction { r#type: Some(chosen) }),
                     ..Default::default()
@@ -51,7 +51,7 @@ pub fn updates(p4info: &config::P4Info, schema: &Schema, setup: &[Statement]) ->
                     ..Default::default()
                 };
                 let entry = entity::Entity::MeterEntry(v1::MeterEntry {
-                    meter_id: id(&meter.preamble),
+                    meter_id: id(meter.preamble.as_ref()),
                     index: Some(v1::Index {
                         index: i64::from(*index),
                     }),
@@ -102,7 +102,7 @@ pub fn updates(p4info: &config::P4Info, schema: &Schema, setup: &[Statement]) ->
             ..Default::default()
         };
         updates.push(insert(entity::Entity::DigestEntry(v1::DigestEntry {
-            digest_id: id(&digest.preamble),
+            digest_id: id(digest.preamble.as_ref()),
             config: Some(config),
         })));
     }
@@ -126,7 +126,7 @@ pub fn counter_read(p4info: &config::P4Info, place: &CounterPlace) -> Result<ent
         CounterPlace::Cell { counter, index } => {
             let counter = named(&p4info.counters, |counter| &counter.preamble, counter)?;
             entity::Entity::CounterEntry(v1::CounterEntry {
-                counter_id: id(&counter.preamble),
+                counter_id: id(counter.preamble.as_ref()),
                 index: Some(v1::Index { index: *index as i64 }),
                 data: None,
             })
@@ -135,7 +135,7 @@ pub fn counter_read(p4info: &config::P4Info, place: &CounterPlace) -> Result<ent
             let table = named(&p4info.tables, |it| &it.preamble, table)?;
             entity::Entity::DirectCounterEntry(v1::DirectCounterEntry {
                 table_entry: Some(v1::TableEntry {
-                    table_id: id(&table.preamble),
+                    table_id: id(table.preamble.as_ref()),
                     r#match: matches(table, entry),
                     priority: entry.priority,
                     ..Default::default()
@@ -218,8 +218,8 @@ fn named<'a, T>(all: &'a [T], preamble: impl Fn(&T) -> &Option<config::Preamble>
     found.ok_or_else(|| format!("P4Info has no {name}"))
 }
 
-fn id(preamble: &Option<config::Preamble>) -> u32 {
-    preamble.as_ref().map_or(0, |preamble| preamble.id)
+fn id(preamble: Option<&config::Preamble>) -> u32 {
+    preamble.map_or(0, |preamble| preamble.id)
 }
 
 /// The entry, after the member, or the group of members, that it names if the table has an action profile.
@@ -256,14 +256,13 @@ fn table_entry(
                     group_id: first_member,
                     max_size: members.len() as i32,
                     members,
-                    ..Default::default()
                 }));
                 table_action::Type::ActionProfileGroupId(first_member)
             }
         }
     };
     entities.push(entity::Entity::TableEntry(v1::TableEntry {
-        table_id: id(&table.preamble),
+        table_id: id(table.preamble.as_ref()),
         r#match: matches(table, entry),
         action: Some(v1::TableAction { r#type: Some(chosen) }),
         priority: entry.priority,
@@ -285,7 +284,7 @@ fn action(p4info: &config::P4Info, call: &ActionCall) -> Result<v1::Action, Stri
         value: canonical(value),
     });
     Ok(v1::Action {
-        action_id: id(&action.preamble),
+        action_id: id(action.preamble.as_ref()),
         params: params.collect(),
     })
 }

@@ -216,7 +216,7 @@ fn tables(json: &Value, p4info: &config::P4Info) -> Vec<Table> {
         }
     }
     let table = |table: &config::Table| {
-        let table_name = name(&table.preamble);
+        let table_name = name(table.preamble.as_ref());
         let key = table.match_fields.iter().map(|field| Key {
             name: field.name.clone(),
             kind: match field.r#match {
@@ -226,7 +226,7 @@ fn tables(json: &Value, p4info: &config::P4Info) -> Vec<Table> {
             width: usize::try_from(field.bitwidth).unwrap_or(0),
             field: targets.get(&(table_name.clone(), field.name.clone())).cloned(),
         });
-        let selector = |profile: &&config::ActionProfile| id(&profile.preamble) == table.implementation_id;
+        let selector = |profile: &&config::ActionProfile| id(profile.preamble.as_ref()) == table.implementation_id;
         Table {
             key: key.collect(),
             actions: actions(p4info, table, config::action_ref::Scope::DefaultOnly),
@@ -243,27 +243,25 @@ fn tables(json: &Value, p4info: &config::P4Info) -> Vec<Table> {
     p4info.tables.iter().filter(writable).map(table).collect()
 }
 
-fn id(preamble: &Option<config::Preamble>) -> u32 {
-    preamble.as_ref().map_or(0, |preamble| preamble.id)
+fn id(preamble: Option<&config::Preamble>) -> u32 {
+    preamble.map_or(0, |preamble| preamble.id)
 }
 
-fn name(preamble: &Option<config::Preamble>) -> String {
-    preamble
-        .as_ref()
-        .map_or_else(String::new, |preamble| preamble.name.clone())
+fn name(preamble: Option<&config::Preamble>) -> String {
+    preamble.map_or_else(String::new, |preamble| preamble.name.clone())
 }
 
 /// The actions of a table but those of one scope.
 fn actions(p4info: &config::P4Info, table: &config::Table, but: config::action_ref::Scope) -> Vec<Action> {
     let action = |reference: &config::ActionRef| {
         let mut all = p4info.actions.iter();
-        let action = all.find(|action| id(&action.preamble) == reference.id)?;
+        let action = all.find(|action| id(action.preamble.as_ref()) == reference.id)?;
         let params = action
             .params
             .iter()
             .map(|p| (p.name.clone(), usize::try_from(p.bitwidth).unwrap_or(0)));
         Some(Action {
-            name: name(&action.preamble),
+            name: name(action.preamble.as_ref()),
             params: params.collect(),
         })
     };
@@ -290,7 +288,7 @@ fn constants(json: &Value) -> BTreeSet<u64> {
 fn fallbacks(p4info: &config::P4Info) -> Vec<Fallback> {
     let may_change = |table: &&config::Table| table.const_default_action_id == 0 && table.implementation_id == 0;
     let fallback = |table: &config::Table| Fallback {
-        table: name(&table.preamble),
+        table: name(table.preamble.as_ref()),
         actions: actions(p4info, table, config::action_ref::Scope::TableOnly),
     };
     p4info.tables.iter().filter(may_change).map(fallback).collect()
@@ -308,18 +306,18 @@ fn counters(p4info: &config::P4Info) -> Vec<Counter> {
         Some(Unit::Unspecified) | None => (false, false),
     };
     let array = |counter: &config::Counter| Counter {
-        name: name(&counter.preamble),
+        name: name(counter.preamble.as_ref()),
         size: counter.size.clamp(0, MAX_CELLS) as usize,
         table: None,
         units: units(&counter.spec),
     };
     let direct = |counter: &config::DirectCounter| {
         let mut tables = p4info.tables.iter();
-        let table = tables.find(|table| id(&table.preamble) == counter.direct_table_id)?;
+        let table = tables.find(|table| id(table.preamble.as_ref()) == counter.direct_table_id)?;
         Some(Counter {
-            name: name(&counter.preamble),
+            name: name(counter.preamble.as_ref()),
             size: 0,
-            table: Some(name(&table.preamble)),
+            table: Some(name(table.preamble.as_ref())),
             units: units(&counter.spec),
         })
     };
@@ -328,7 +326,7 @@ fn counters(p4info: &config::P4Info) -> Vec<Counter> {
 }
 
 fn meters(p4info: &config::P4Info) -> Vec<(String, u64)> {
-    let meter = |meter: &config::Meter| (name(&meter.preamble), u64::try_from(meter.size).unwrap_or(0));
+    let meter = |meter: &config::Meter| (name(meter.preamble.as_ref()), u64::try_from(meter.size).unwrap_or(0));
     p4info.meters.iter().map(meter).collect()
 }
 

@@ -31,12 +31,13 @@ struct Bench {
     _stream: mpsc::Sender<StreamMessageRequest>,
 }
 
+static BENCH: OnceLock<Mutex<Bench>> = OnceLock::new();
+
 /// A WriteRequest; what it names is read back, which must work whatever has been written.
 pub fn p4runtime(data: &[u8]) {
     let Ok(mut write) = WriteRequest::decode(data) else {
         return;
     };
-    static BENCH: OnceLock<Mutex<Bench>> = OnceLock::new();
     let bench = BENCH.get_or_init(|| Mutex::new(Bench::start()));
     let Bench { runtime, client, .. } = &mut *bench.lock().unwrap_or_else(PoisonError::into_inner);
     // Those that are not ours are refused before anything else is looked at.

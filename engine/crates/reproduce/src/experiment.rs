@@ -268,7 +268,7 @@ impl Entry {
         let swept = lines.flat_map(|line| line.points.iter().map(|(_, run)| (run.as_str(), &line.what)));
         let distributions = self.distribution.iter();
         let distributed = distributions.flat_map(|of| of.runs.iter().map(|run| (run.as_str(), &of.what)));
-        let measured = self.facts.iter().flat_map(|fact| fact.measurements());
+        let measured = self.facts.iter().flat_map(facts::Fact::measurements);
         let measured = measured.map(|measurement| (measurement.run, measurement.what));
         plotted.chain(swept).chain(distributed).chain(measured)
     }

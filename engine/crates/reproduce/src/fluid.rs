@@ -230,8 +230,7 @@ impl Ways {
                 if first_hops == NONE {
                     continue;
                 }
-                for to in 0..count {
-                    let (second_ns, second_hops) = distances[over][to];
+                for (to, (second_ns, second_hops)) in distances[over].clone().into_iter().enumerate() {
                     if second_hops != NONE {
                         let longer = (first_ns + second_ns, first_hops + second_hops);
                         distances[from][to] = distances[from][to].min(longer);

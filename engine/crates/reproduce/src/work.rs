@@ -282,7 +282,7 @@ fn work(
             scope.spawn(|| {
                 while let Some(job) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let advance = |ms| {
-                        let mut done = done_ms.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                        let mut done = done_ms.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                         *done += ms;
                         report(Progress::Simulated(*done, total_ms));
                     };
@@ -295,7 +295,7 @@ fn work(
                         Err(error) => {
                             failure
                                 .lock()
-                                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                                .unwrap_or_else(std::sync::PoisonError::into_inner)
                                 .get_or_insert(error);
                             next.store(order.len(), Ordering::Relaxed);
                         }
@@ -304,7 +304,7 @@ fn work(
             });
         }
     });
-    let failure = failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let failure = failure.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     failure.map_or(Ok(()), Err)
 }
 

@@ -55,8 +55,11 @@ pub enum Changed {
     Ring(Value),
 }
 
+/// Makes a change of what it was set to.
+type Makes = fn(Value) -> Changed;
+
 /// By the keys that a controller has for them. Sessions of GTP come and go by themselves: what is asked for them is no change of the run.
-const CHANGES: [(&str, fn(Value) -> Changed); 6] = [
+const CHANGES: [(&str, Makes); 6] = [
     ("scheduler", Changed::Scheduler),
     ("shutdown", Changed::Shutdown),
     ("target", Changed::Target),

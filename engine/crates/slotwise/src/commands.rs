@@ -170,7 +170,7 @@ mod tests {
     }
 
     fn of_star(edge: u16, core: u16) -> Fibre {
-        Fibre::OfStar { edge, core }
+        Fibre::Star { edge, core }
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
 {"command": "fibre", "name": "s2-s4", "up": false}
 cut it"#;
         let answers = heard_by(mesh, lines);
-        let of_span = |span: usize| Fibre::OfSpan { span };
+        let of_span = |span: usize| Fibre::Span { span };
         assert_eq!(answers[0], Ok((of_span(5), false)));
         assert_eq!(answers[1], answers[0]);
         assert_eq!(answers[2], Ok((of_span(11), true)));
@@ -209,7 +209,7 @@ cut it"#;
         let lines = br#"{"command": "fibre", "name": "north-east", "up": false}
 {"command": "fibre", "name": "router1-router3", "up": false}"#;
         let answers = heard_by(routers, lines);
-        assert_eq!(answers[0], Ok((Fibre::OfRouters { link: 2 }, false)));
+        assert_eq!(answers[0], Ok((Fibre::Routers { link: 2 }, false)));
         assert!(answers[1].as_ref().unwrap_err().ends_with(
             "expected one of west-north, north-west, north-east, \
              east-north, west-south, south-west, south-east, east-south"

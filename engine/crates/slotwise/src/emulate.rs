@@ -53,7 +53,7 @@ use crate::tunnels::Tunnels;
 use crate::web::Watch;
 
 /// Time for the hosts or the controller to come up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// P4Runtime and REST, unless others are asked for.
 pub const PORTS: (u16, u16) = (9559, 8181);
 /// Interfaces that come and go all the time do not fill the report: with this many notes they are told of on standard error only.

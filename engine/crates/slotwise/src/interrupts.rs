@@ -29,7 +29,7 @@ fn is_ignored(signal: i32) -> bool {
     // SAFETY: all bytes 0 are an action, which the call replaces; it changes no action of the process.
     let (status, action) = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        (libc::sigaction(signal, std::ptr::null(), &mut action), action)
+        (libc::sigaction(signal, std::ptr::null(), &raw mut action), action)
     };
     status == 0 && action.sa_sigaction == libc::SIG_IGN
 }

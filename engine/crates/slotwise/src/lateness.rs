@@ -277,7 +277,7 @@ impl SlotLateness {
                 self.cause = blame();
             }
         }
-        (is_new && self.histogram.len() % SLOTS_A_SUMMARY == 0).then(|| self.p99_ns())
+        (is_new && self.histogram.len().is_multiple_of(SLOTS_A_SUMMARY)).then(|| self.p99_ns())
     }
 
     /// A slot is over; the first one may have begun before measuring did.

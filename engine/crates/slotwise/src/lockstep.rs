@@ -33,7 +33,7 @@ use crate::run::RunError;
 use crate::run_directory::RunDirectory;
 
 /// A controller that says nothing for so long has failed. Generous: the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// At the start it says nothing until it has configured every switch.
 const PATIENCE_A_DEVICE: Duration = Duration::from_secs(2);
 /// Period in which a wait looks whether it is to be given up.
@@ -95,7 +95,7 @@ const HAS_ENDED: &str = "controller: exited";
 struct Interrupted;
 
 fn lock(process: &Mutex<Process>) -> MutexGuard<'_, Process> {
-    process.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    process.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// The controller process behind the P4Runtime server.
@@ -130,6 +130,7 @@ impl RemoteController {
 }
 
 /// What an agent has for the controller.
+#[expect(clippy::large_enum_variant, reason = "few, and notifications are the most of them")]
 enum Notice {
     Notification(Notification),
     /// A port got or lost its link.
@@ -220,7 +221,7 @@ impl Controller for RemoteController {
             .filter_map(|arrival| match arrival.message {
                 Message::Packet(frame) => Some(Arrival::Packet(ControllerPacket {
                     device_id: arrival.device_id,
-                    frame: frame.to_vec(),
+                    frame: frame.clone(),
                 })),
                 Message::Notice(Notice::Notification(notification)) => Some(Arrival::Notification(notification)),
                 Message::Notice(Notice::Port { port, is_up }) => Some(Arrival::Port {

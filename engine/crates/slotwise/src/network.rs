@@ -12,19 +12,19 @@ use crate::lockstep::RunPlan;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fibre {
     /// An edge and a core.
-    OfStar {
+    Star {
         /// The edge.
         edge: u16,
         /// The core.
         core: u16,
     },
     /// Two routers, by the number of a link between them.
-    OfRouters {
+    Routers {
         /// The link.
         link: usize,
     },
     /// Two nodes of a network with a section of its own, by the number of the span between them.
-    OfSpan {
+    Span {
         /// The span.
         span: usize,
     },
@@ -34,7 +34,7 @@ impl Fibre {
     /// Mends it, or cuts it: nothing passes then.
     pub fn set_up(self, fabric: &mut Fabric, is_up: bool) {
         match self {
-            Fibre::OfStar { edge, core } => fabric.apply_link_change(&LinkChange {
+            Fibre::Star { edge, core } => fabric.apply_link_change(&LinkChange {
                 at_ms: 0,
                 core,
                 edge,
@@ -44,8 +44,8 @@ impl Fibre {
                 attenuation_mdb: None,
                 up: Some(is_up),
             }),
-            Fibre::OfRouters { link } => fabric.set_link_up(link, is_up),
-            Fibre::OfSpan { span } => fabric.set_own_span_up(span, is_up),
+            Fibre::Routers { link } => fabric.set_link_up(link, is_up),
+            Fibre::Span { span } => fabric.set_own_span_up(span, is_up),
         }
     }
 }
@@ -95,16 +95,16 @@ impl Network {
         let edges = self.scenario.edges.iter();
         let ends = edges.flat_map(|edge| edge.fibres.iter().map(|fibre| (edge.id, fibre.core)));
         let fibres = ends.flat_map(|(edge, core)| {
-            let fibre = Fibre::OfStar { edge, core };
+            let fibre = Fibre::Star { edge, core };
             let (edge, core) = (Device::Edge(edge), Device::Core(core));
             [(format!("{edge}-{core}"), fibre), (format!("{core}-{edge}"), fibre)]
         });
         let links = self.scenario.routed.links.iter().enumerate();
-        let links = links.map(|(link, of)| (of.name.clone(), Fibre::OfRouters { link }));
+        let links = links.map(|(link, of)| (of.name.clone(), Fibre::Routers { link }));
         let spans = self.scenario.own_spans().into_iter().enumerate();
-        let spans = spans.map(|(span, name)| (name, Fibre::OfSpan { span }));
+        let spans = spans.map(|(span, name)| (name, Fibre::Span { span }));
         let back = self.scenario.own_spans_back().into_iter().enumerate();
-        let back = back.map(|(span, name)| (name, Fibre::OfSpan { span }));
+        let back = back.map(|(span, name)| (name, Fibre::Span { span }));
         fibres.chain(links).chain(spans).chain(back).collect()
     }
 

@@ -153,7 +153,7 @@ pub fn table_series(recording: &Recording) -> Vec<TableSeries> {
         let places = things(table);
         let mut names = vec![String::new(); places.len()];
         for (name, &place) in &places {
-            names[place] = (*name).to_owned();
+            (*name).clone_into(&mut names[place]);
         }
         let of_table = |column: &str| table.column(column).map_or(&[][..], |column| &table.numbers[column]);
         let times_s = of_table("time_s");

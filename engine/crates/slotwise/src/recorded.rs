@@ -290,7 +290,7 @@ impl Within<'_> {
 
     /// The parts of a part.
     fn within(&self, key: &str, place: &'static str) -> Result<Within<'_>, ReplayError> {
-        self.optional::<BTreeMap<String, IgnoredAny>>(key)?;
+        self.optional::<serde_json::Map<String, Value>>(key)?;
         let whole = &self.whole[key];
         Ok(Within { whole, place })
     }

@@ -129,7 +129,11 @@ impl Recorded {
         }
         // What was dropped is known at the end.
         let last_ns = updates.keys().next_back().copied().unwrap_or_default();
-        updates.entry(last_ns.max(self.duration_ns)).or_default().drops = self.drops.clone();
+        updates
+            .entry(last_ns.max(self.duration_ns))
+            .or_default()
+            .drops
+            .clone_from(&self.drops);
         for (now_ns, update) in &mut updates {
             update.now_ns = *now_ns;
             update.end_ns = self.duration_ns;

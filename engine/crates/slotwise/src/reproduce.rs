@@ -65,7 +65,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
     let directory = find(&args.experiment, &home.experiments())?;
     let name = directory
         .file_name()
-        .map_or_else(|| "experiment".into(), |name| name.to_os_string());
+        .map_or_else(|| "experiment".into(), std::ffi::OsStr::to_os_string);
     let out = args
         .out
         .clone()
@@ -98,12 +98,12 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
         events: Events::into(args.events.as_deref())?,
     });
     let counts = reproduce(&options, &Networks::new(home), &|progress| {
-        let mut shown = shown.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut shown = shown.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         shown.show(&progress);
     })?;
     let report = options.results().join("report.html");
     say!("\n{counts}: {}", report.display());
-    let mut shown = shown.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut shown = shown.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     shown.events.judged(&counts, &report);
     Ok(())
 }
@@ -162,7 +162,7 @@ impl Shown {
                     }
                 };
                 self.events.run(run, &how);
-                let far = (!out.is_terminal()).then(|| self.far()).unwrap_or_default();
+                let far = if out.is_terminal() { String::new() } else { self.far() };
                 writeln!(out, "\r{run}: {how}{far}                              ")
             }
             Progress::Simulated(done_ms, total_ms) => {

@@ -19,7 +19,7 @@ use crate::http;
 const TRIES: usize = 10;
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long virtual time waits for an answer: the machine may be busy.
-pub const PATIENCE_OF_VIRTUAL_TIME: Duration = Duration::from_secs(60);
+pub const PATIENCE_OF_VIRTUAL_TIME: Duration = Duration::from_mins(1);
 /// How long a live run does, on a thread of its own.
 pub const PATIENCE_OF_LIVE_RUNS: Duration = Duration::from_secs(5);
 /// Time for the last call of a run, which holds nothing up any more.

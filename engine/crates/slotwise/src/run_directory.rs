@@ -124,7 +124,7 @@ fn delete_dead(parent: &Path) {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound && about.mode() & 0o777 == OWN => {
-                delete_unborn(&path)
+                delete_unborn(&path);
             }
             Err(_) => {}
         }

@@ -450,7 +450,7 @@ fn flow(result: &FlowResult, phase_bytes: u64, phase_ns: &Range<u64>) -> Value {
     let own_ns = own_ns(start_ns, result.completed_ns, phase_ns);
     json!({
         "kind": result.flow.kind.name(),
-        "transport": result.flow.kind.transport().map(|transport| transport.name()),
+        "transport": result.flow.kind.transport().map(slotwise_scenario::Transport::name),
         "entry": result.flow.entry,
         "from": result.flow.from.to_string(),
         "to": result.flow.to.to_string(),

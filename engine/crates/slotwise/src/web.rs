@@ -279,7 +279,7 @@ mod tests {
         let status = |asked: &Asked| steering.call(asked.clone()).status;
         assert_eq!(status(&put("fibre", r#"{"name": "edge1-core0", "up": false}"#)), 200);
         let command = told.try_recv().unwrap();
-        assert!(!command.is_up && command.fibre == Fibre::OfStar { edge: 1, core: 0 });
+        assert!(!command.is_up && command.fibre == Fibre::Star { edge: 1, core: 0 });
         for (asked, expected) in [
             (put("fibre", r#"{"name": "edge9-core0", "up": false}"#), 422),
             (put("fibre", r#"{"name": "edge1-core0"}"#), 400),

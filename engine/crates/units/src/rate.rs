@@ -73,7 +73,7 @@ impl ByteTime {
     /// Returns the time that data takes, rounded down.
     #[inline]
     pub fn time(self, bytes: Bytes) -> Duration {
-        Duration::from_ns((u128::from(bytes.get()) * u128::from(self.0) >> ByteTime::SHIFT) as u64)
+        Duration::from_ns(((u128::from(bytes.get()) * u128::from(self.0)) >> ByteTime::SHIFT) as u64)
     }
 
     /// Returns the whole bytes that a duration has room for.

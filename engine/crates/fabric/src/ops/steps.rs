@@ -68,7 +68,7 @@ impl Fabric {
     pub(crate) fn ops_passed(&mut self, passed: Passed, pass: Pass) {
         match passed {
             Passed::AtSwitch { switch, label, program } => {
-                self.light_left_switch(switch, label.as_ref(), program, pass)
+                self.light_left_switch(switch, label.as_ref(), program, pass);
             }
             Passed::Label { edge } => self.refuse_unanswered(edge, pass),
         }

@@ -160,7 +160,7 @@ impl Emulation<'_> {
         };
         let recording = recorder.map(RoutedRecorder::finish).unwrap_or_default();
         let report = report(&self.network.scenario, &fabric, gathered, &recording);
-        let is_well = self.args.finish(&self.home, &report, &mut self.events);
+        let is_well = self.args.finish(self.home, &report, &mut self.events);
         if let Some(watch) = self.watch.take().filter(|_| !self.interrupted) {
             watch.end(&report);
             // Whatever else is said now comes too late.

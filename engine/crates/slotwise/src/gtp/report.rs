@@ -178,7 +178,7 @@ mod tests {
                 peer: "10.0.0.1:5254".into(),
                 bytes: 0,
                 resumed_bytes: 0,
-                duration_ns: 0,
+                duration: Duration::ZERO,
                 digest: None,
                 stats: TransferStats::default(),
             };

@@ -122,7 +122,7 @@ impl Args {
             return Ok(Loaded::Pipeline(Box::new(pipeline)));
         };
         let p4info = program_files::p4info(p4info_path)?;
-        if p4info == Default::default() {
+        if p4info == slotwise_p4runtime::proto::p4::config::v1::P4Info::default() {
             return Err(format!(
                 "{}: an empty P4Info, from which no controller could write a table; p4c makes one beside the JSON: \
                  --p4runtime-files FILE",
