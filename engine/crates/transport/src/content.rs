@@ -111,7 +111,7 @@ impl PatternCheck {
         Bytes::of(bytes.iter().zip(expected).filter(|(a, b)| *a != b).count())
     }
 
-    /// What was not as the pattern says; more than 0 is a broken network or transport.
+    /// Bytes that differ from the pattern; more than 0 is a broken network or transport.
     pub fn wrong(&self) -> Bytes {
         self.wrong
     }

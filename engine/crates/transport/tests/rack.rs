@@ -12,13 +12,13 @@ use slotwise_units::{Bytes, Duration, Instant};
 /// Payload of the default 1000-byte packet.
 const MSS: Bytes = Bytes::new(960);
 
-/// A transfer of `segments`, or an endless one in a window of 60, over a link of 100 Mb/s with `way` each way, in which data packets `drops` are lost.
-fn network(algorithm: Algorithm, rack: bool, segments: Option<u64>, way: Duration, drops: &[u64]) -> Network {
+/// A transfer of `segments`, or an endless one in a window of 60, over a link of 100 Mb/s with `delay` each way, in which data packets `drops` are lost.
+fn network(algorithm: Algorithm, rack: bool, segments: Option<u64>, delay: Duration, drops: &[u64]) -> Network {
     let mut settings = config(0, algorithm);
     settings.rack = rack;
     settings.window_limit_segments = segments.is_none().then_some(60);
     let bytes = segments.map(|segments| segments * MSS);
-    let mut flow = flow(settings, |r| r.dsack = rack, bytes, (way, way));
+    let mut flow = flow(settings, |r| r.dsack = rack, bytes, (delay, delay));
     flow.drops = drops.iter().copied().collect();
     Network::new(vec![flow], mbps(100), 10_000)
 }
@@ -92,13 +92,13 @@ fn a_lost_retransmission_costs_no_timeout() {
     assert!(timed_out.is_empty(), "whatever is lost second: {timed_out:?}");
 }
 
-/// Retransmissions by `from`, and in the 10 s after it, when packets are late by up to 5 ms, one in five, on a round trip of 2 `way`.
-fn reordered(rack: bool, way: Duration, from: Duration) -> (u64, u64) {
+/// Retransmissions by `from`, and in the 10 s after it, when packets are late by up to 5 ms, one in five, on a round trip of 2 `delay`.
+fn reordered(rack: bool, delay: Duration, from: Duration) -> (u64, u64) {
     let faults = Faults {
         reorder: 0.2,
         ..Faults::default()
     };
-    let mut network = network(Cubic, rack, None, way, &[]).with_faults(faults, 5);
+    let mut network = network(Cubic, rack, None, delay, &[]).with_faults(faults, 5);
     network.run(at(from));
     let early = network.flows[0].sender.stats().retransmissions;
     network.run(at(from + 10 * SECOND));

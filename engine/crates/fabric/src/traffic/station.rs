@@ -37,7 +37,7 @@ pub(crate) struct StreamSpec {
     pub(crate) packet_bytes: u16,
     /// Of the receiver, if it is not as large as Linux's may become.
     pub(crate) window_bytes: Option<u32>,
-    /// What is to be sent; `None`: until told to stop.
+    /// Bytes to send; `None`: until told to stop.
     pub(crate) bytes: Option<Bytes>,
     /// Rate at which the application writes; `None`: it always has more.
     pub(crate) rate: Option<Rate>,

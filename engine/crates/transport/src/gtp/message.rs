@@ -98,7 +98,7 @@ pub enum Message<'a> {
     Losses(LossList<'a>),
     /// From the sink: that is all; from the source: it has heard that.
     End {
-        /// What the sink has.
+        /// Payload that the sink has.
         received: Bytes,
     },
 }

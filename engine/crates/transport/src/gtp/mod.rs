@@ -22,5 +22,5 @@ pub use host::{Host, HostConfig, HostStats, SessionKey};
 pub use sink::{SinkConfig, SinkStats};
 pub use source::{Offer, SourceStats};
 
-/// What is not payload of an IP packet of a session.
+/// Headers of an IP packet of a session: all that is not payload.
 pub const OVERHEAD: Bytes = Bytes::of(slotwise_wire::DATAGRAM_HEADER_BYTES + message::DATA_HEADER_BYTES);

@@ -18,7 +18,7 @@ pub(super) const LIFETIME_INTERVALS: u64 = 3;
 /// What a source has.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Offer {
-    /// How much; `None`: without end.
+    /// Length; `None`: without end.
     pub length: Option<Bytes>,
     /// Most that it can send, of IP packets; `None`: as much as it may.
     pub limit: Option<Rate>,
@@ -181,7 +181,7 @@ impl<S: Source> SourceSession<S> {
         self.again.clear();
     }
 
-    /// What is to be sent in all.
+    /// Length of all that is to be sent.
     fn length(&self) -> Option<Bytes> {
         let request = self.request?;
         match request.length {
@@ -228,7 +228,7 @@ impl<S: Source> SourceSession<S> {
         })
     }
 
-    /// When the last packet is over at this rate; `None` before the first.
+    /// End of the last packet at this rate; `None` before the first.
     fn due(&self, rate: Rate) -> Option<FineInstant> {
         let (last, bytes) = self.last?;
         Some(last.after(rate, bytes))
