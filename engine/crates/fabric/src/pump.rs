@@ -25,7 +25,7 @@ use crate::{ops, ring, slots};
 pub(crate) struct Stack<W> {
     /// The last item is the next one, once the activation in progress has ended.
     work: Vec<W>,
-    /// Items from here on are of the activation in progress, in the order in which it added them.
+    /// Items from here on are of the activation in progress, in their order.
     base: usize,
 }
 
@@ -44,7 +44,7 @@ impl<W> Stack<W> {
         self.work.push(work);
     }
 
-    /// True if the activation in progress has added work: whatever follows it must be added, too.
+    /// True if the activation in progress has added work: all that follows must be added, too.
     pub(crate) fn has_added(&self) -> bool {
         self.work.len() > self.base
     }
@@ -181,7 +181,7 @@ impl Fabric {
         }
     }
 
-    /// True if this activation has added work: whatever follows it must be a continuation.
+    /// True if this activation has added work: all that follows must be a continuation.
     pub(crate) fn has_asked(&self) -> bool {
         self.stack.has_added()
     }
@@ -263,7 +263,7 @@ mod tests {
             }
             assert_eq!(order, expected);
         }
-        assert!(deepest > 6, "trees are deep enough to tell orders apart: {deepest}");
+        assert!(deepest > 6, "trees are deep enough for orders to differ: {deepest}");
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_card_with_one_question_at_a_time_sees_all_that_followed_the_last_one() {
-        /// A card that asks while its backlog lasts; P4 answers each question by two messages, the second of which drains it.
+        /// A card that asks while its backlog lasts; P4 answers each question by two messages; the second drains it.
         enum Step {
             Ask,
             Answer(u32),

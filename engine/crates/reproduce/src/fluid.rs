@@ -274,7 +274,7 @@ mod tests {
 
     use super::*;
 
-    /// Of 90 of 100 Mb/s that edges share, a TCP flow that leaves after 10 s leaves its part to the others.
+    /// Edges share 90 of 100 Mb/s; a TCP flow that stops after 10 s leaves its part to the others.
     #[test]
     fn a_flow_counts_from_its_start_to_its_end_and_shares_what_edges_share() {
         let scenario = Scenario::parse(include_bytes!("../../../../topologies/edges-share.yaml")).unwrap();

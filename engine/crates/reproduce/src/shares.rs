@@ -32,7 +32,7 @@ pub(crate) struct Demand {
     pub(crate) start_ns: u64,
     /// When it stops; `u64::MAX`: with the run.
     end_ns: u64,
-    /// When it has begun for sure, whoever plays it, and when it stops, from the start of the run.
+    /// Latest start, and stop, from the start of the run.
     latest_ns: u64,
     stop_ns: Option<u64>,
     /// Of its packets, what is no payload.
@@ -58,7 +58,7 @@ pub(crate) struct Shares {
     pub(crate) flows: Vec<Demand>,
     /// Whether it is known what each flow asks for: users and files decide themselves when they want something.
     pub(crate) is_known: bool,
-    /// How often flows have begun or stopped, and what pairs should have then, bit/s.
+    /// Number of starts and stops of flows so far, and the allocation of pairs then, bit/s.
     wanted: (usize, Vec<f64>),
     /// Of [`MOST_LOOKS`]; nothing is known once they are used up.
     looks_left: u64,
@@ -192,7 +192,7 @@ impl Shares {
         pair.ringlet == ringlet && ahead(pair.from, station) < ahead(pair.from, pair.to)
     }
 
-    /// What each pair should have when all flows that are there at `now_ns` ask for what they send, bit/s.
+    /// Returns the allocation of each pair with the flows that are there at `now_ns`, bit/s.
     pub(crate) fn wanted(&mut self, now_ns: u64) -> &[f64] {
         let count = self.changes().filter(|at_ns| *at_ns <= now_ns).count();
         if self.wanted.0 != count || self.wanted.1.is_empty() {
@@ -201,7 +201,7 @@ impl Shares {
         &self.wanted.1
     }
 
-    /// The mean of that over a time in which flows may begin and stop.
+    /// Returns its mean over a time while flows begin and stop.
     pub(crate) fn wanted_over(&mut self, start_ns: u64, end_ns: u64) -> Vec<f64> {
         let mut wanted = self.wanted(start_ns).to_vec();
         let (mut since_ns, mut before) = (start_ns, wanted.clone());
@@ -236,7 +236,7 @@ impl Shares {
         later.filter(|at_ns| *at_ns < u64::MAX)
     }
 
-    /// What the ring should give each pair if the flows that are there at `now_ns` share it, bit/s; nothing if that is no longer known.
+    /// Computes the allocation of each pair with the flows that are there at `now_ns`, bit/s; empty if that is not known any more.
     fn allocated(&mut self, now_ns: u64) -> Vec<f64> {
         // Of each pair, whether it sends, and how much.
         let mut asked: Vec<Option<Option<f64>>> = vec![None; self.pairs.len()];

@@ -78,7 +78,7 @@ impl Scenario {
         self.epoch_ns() + self.duration_ms() * NS_PER_MS
     }
 
-    /// When flows of a group stop, in fabric time; `None` if they last until the run ends.
+    /// Returns the stop time of a group's flows, in network time; `None` if they last until the run ends.
     pub fn stop_ns(&self, group: &FlowGroup) -> Option<u64> {
         group.stop_ms.map(|stop_ms| self.epoch_ns() + stop_ms * NS_PER_MS)
     }

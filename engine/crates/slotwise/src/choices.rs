@@ -55,7 +55,7 @@ pub enum Changed {
     Ring(Value),
 }
 
-/// Makes a change of what it was set to.
+/// Makes a change of the value set.
 type Makes = fn(Value) -> Changed;
 
 /// By the keys that a controller has for them. Sessions of GTP come and go by themselves: what is asked for them is no change of the run.

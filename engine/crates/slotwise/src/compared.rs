@@ -30,8 +30,8 @@ pub struct Demand {
     class: usize,
     /// Rate of each flow, bit/s; `None` if it takes all it gets.
     rate_bps: Option<f64>,
-    /// True for flows of a given size, which end by themselves.
-    is_sized: bool,
+    /// True for flows whose sources send a given size, or pages of random sizes: their rates do not show fairness.
+    is_limited: bool,
 }
 
 impl Demand {
@@ -49,7 +49,10 @@ impl Demand {
                 Source::Udp { rate_bps, .. } => Some(rate_bps as f64),
                 _ => None,
             },
-            is_sized: matches!(groups[index].source, Source::Stream { bytes: Some(_) } | Source::Gtp(_)),
+            is_limited: matches!(
+                groups[index].source,
+                Source::Stream { bytes: Some(_) } | Source::Gtp(_) | Source::Web { .. }
+            ),
         };
         (0..groups.len()).map(demand).collect()
     }
@@ -71,12 +74,12 @@ pub fn compared(flows: &[Value], demands: &[Demand]) -> Option<Compared> {
         let (class, demand_bps) = match is_of_run(flow) {
             true => {
                 let demand = demands.get(usize::try_from(flow["entry"].as_u64()?).ok()?)?;
-                if demand.is_sized {
+                if demand.is_limited {
                     continue;
                 }
                 (demand.class.to_string(), demand.rate_bps)
             }
-            false if flow["kind"] == "file" => continue,
+            false if flow["kind"] == "file" || flow["kind"] == "web" => continue,
             false => {
                 let class = format!("{} {} {}", flow["kind"], flow["transport"], flow["offered_bps"]);
                 (class, flow["offered_bps"].as_f64())
@@ -92,10 +95,7 @@ pub fn compared(flows: &[Value], demands: &[Demand]) -> Option<Compared> {
     let (_, most) = classes.max_by_key(|(_, flows)| flows.len())?;
     let rates_bps: Vec<f64> = most.iter().map(|flow| rate_bps(flow)).collect();
     let is_compared = most.len() >= 2 && 2 * most.len() >= flows.len();
-    let kind = match most.first()?["kind"].as_str()? {
-        "web" => "groups of web users".to_owned(),
-        kind => format!("{} flows", kind.to_uppercase()),
-    };
+    let kind = format!("{} flows", most.first()?["kind"].as_str()?.to_uppercase());
     is_compared.then_some(Compared { rates_bps, kind })
 }
 

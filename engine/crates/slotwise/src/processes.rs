@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::controller::ControllerError;
 
-/// Period in which a live run requests the statistics of its controller. An answer that takes longer is noted.
+/// Period after which a live run requests the statistics of its controller. An answer that takes longer is noted.
 pub const POLL_PERIOD: Duration = Duration::from_secs(1);
 
 const NS_PER_S: f64 = 1e9;

@@ -19,7 +19,7 @@ const MAX_SHOWN: usize = 20;
 const MAX_REASONS: usize = 4;
 /// Prefix of drop reasons that P4 programs count.
 const COUNTED_BY_P4: &str = "p4:";
-/// The one of them that is no loss: a tick for which a line card has no message to send.
+/// The only one without a loss: a tick of a line card that has no message to send.
 const NO_LOSS: &str = "p4:NoSignaling";
 
 /// A labelled line.

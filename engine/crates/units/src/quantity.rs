@@ -126,7 +126,7 @@ macro_rules! amount {
             }
         }
 
-        /// How often one is contained in the other, rounded down.
+        /// Returns how often `other` is contained, rounded down.
         impl std::ops::Div for $name {
             type Output = u64;
             #[inline]

@@ -17,7 +17,7 @@ pub(crate) enum Passed {
     /// Light has passed a switch.
     AtSwitch {
         switch: usize,
-        /// Of the first frame of a train.
+        /// Label of the first frame of a train.
         label: Option<Label>,
         program: u32,
     },

@@ -11,7 +11,7 @@ use crate::pump::{self, Pass};
 pub(crate) enum Passed {
     /// Light has passed a core.
     AtCore(AtCore),
-    /// The program of an edge was asked in which VOQ a train waits.
+    /// The program of an edge was asked for the VOQ of a train.
     Voq { card: usize },
 }
 

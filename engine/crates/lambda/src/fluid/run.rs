@@ -335,7 +335,7 @@ impl Fluid {
         }
     }
 
-    /// Time to which it has run.
+    /// Present time.
     pub fn now(&self) -> Instant {
         Instant::from_ns(self.now_ns as u64)
     }

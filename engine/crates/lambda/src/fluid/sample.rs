@@ -43,7 +43,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Of a network from its present time on, each `period` (at least 1 ns).
+    /// Samples a network from its present time on, each `period` (at least 1 ns).
     pub fn new(mut fluid: Fluid, period: Duration) -> Samples {
         let sent = (0..fluid.sessions()).map(|session| fluid.sent(session)).collect();
         Samples {

@@ -56,7 +56,7 @@ import p4.v1.P4RuntimeOuterClass.WriteRequest;
 import p4.v1.P4RuntimeOuterClass.WriteResponse;
 
 /** P4Runtime server with many switches that hold tables and forward nothing; strict about what it is asked. */
-// Who interrupts a test ends it.
+// An interrupt ends the test.
 @SuppressWarnings("try")
 public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase implements AutoCloseable {
     private static final int INGRESS_PORT_ID = 1;
