@@ -25,7 +25,7 @@ use crate::{ops, ring, slots};
 pub(crate) struct Stack<W> {
     /// The last item is the next one, once the activation in progress has ended.
     work: Vec<W>,
-    /// Items from here on are of the activation in progress, in their order.
+    /// Items from here on are of the activation in progress, in the order in which it added them.
     base: usize,
 }
 
@@ -44,7 +44,7 @@ impl<W> Stack<W> {
         self.work.push(work);
     }
 
-    /// True if the activation in progress has added work: all that follows must be added, too.
+    /// True if the activation in progress has added work: the rest of it must be added, too.
     pub(crate) fn has_added(&self) -> bool {
         self.work.len() > self.base
     }
@@ -57,7 +57,9 @@ impl<W> Stack<W> {
 
     /// Ends the activation in progress and begins the next one.
     pub(crate) fn next(&mut self) -> Option<W> {
-        self.work[self.base..].reverse();
+        if self.work.len() > self.base + 1 {
+            self.work[self.base..].reverse();
+        }
         let next = self.work.pop();
         self.base = self.work.len();
         next
@@ -152,6 +154,22 @@ impl Fabric {
         self.stack.add(Work::Ask(ask));
     }
 
+    /// As [`Fabric::ask_and_go_on`], as the last act of an event: at once, as this is the next item in any case.
+    pub(crate) fn enter(&mut self, (device, port): (Device, Port), frame: Frame, origin: Origin, then: Passed) {
+        if self.has_asked() {
+            return self.ask_and_go_on((device, port), frame, origin, then);
+        }
+        if self.may_pass(device, port) {
+            self.pass(Ask {
+                device,
+                port,
+                frame,
+                origin,
+                then,
+            });
+        }
+    }
+
     /// As [`Fabric::ask`], with a message of a card.
     pub(crate) fn notify_p4(&mut self, device: Device, message: &[u8], origin: Origin) {
         let frame = self.pool.copy_of(message);
@@ -181,7 +199,7 @@ impl Fabric {
         }
     }
 
-    /// True if this activation has added work: all that follows must be a continuation.
+    /// True if this activation has added work: the rest of it must be a continuation.
     pub(crate) fn has_asked(&self) -> bool {
         self.stack.has_added()
     }
@@ -283,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_card_with_one_question_at_a_time_sees_all_that_followed_the_last_one() {
-        /// A card that asks while its backlog lasts; P4 answers each question by two messages; the second drains it.
+        /// A card that asks while its backlog lasts; P4 answers each question by two messages, the second of which drains it.
         enum Step {
             Ask,
             Answer(u32),

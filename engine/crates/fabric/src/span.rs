@@ -84,7 +84,7 @@ impl Fabric {
         self.set_cards_of_span_dark(span, 0);
     }
 
-    /// Cards of a span from one on carry packets or not, and the switches are told.
+    /// Lets the cards of a span carry packets or not, from one of them on; then the controller is notified.
     pub(crate) fn set_cards_of_span_dark(&mut self, span: usize, first: usize) {
         let is_up = self.spans[span].is_light();
         for number in first..self.spans[span].cards.len() {

@@ -239,7 +239,7 @@ impl Fabric {
             input: port,
         };
         let then = Passed::AtSwitch { switch, label, program };
-        self.ask_and_go_on((device, port), frame, origin, pump::Passed::Ops(then));
+        self.enter((device, port), frame, origin, pump::Passed::Ops(then));
     }
 
     /// Light has passed a switch, or was dropped by it.

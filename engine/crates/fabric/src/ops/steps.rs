@@ -48,7 +48,7 @@ pub(crate) enum Step {
     LoseInLane { card: usize, cause: DropCause },
     /// The next card of a node that is reset.
     Reset { device: Device, first: usize },
-    /// The program of an edge numbers trains anew.
+    /// The program of an edge starts its numbers of trains again.
     Renumber { edge: u16 },
     /// A frame at an edge, after the train before it.
     Enter { entrance: usize, flying: Flying },

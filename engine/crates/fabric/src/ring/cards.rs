@@ -210,7 +210,7 @@ impl Fabric {
         }
     }
 
-    /// The interval ends when P4 has said, or without an answer when the card tries again.
+    /// Begins an interval that ends as P4 has answered, or without an answer when the card tries again.
     fn begin_interval(&mut self, index: usize) {
         let now_ns = self.now_ns;
         if self.ring.cards[index].due_ns == now_ns + u64::from(TIMER_RETRY_NS) {
@@ -383,7 +383,7 @@ impl Fabric {
             bytes: frame.len() as u64,
         };
         let (device, port) = (device(station), port_in(ringlet));
-        self.ask_and_go_on((device, port), frame, Origin::Lane { born_ns }, Passed::OnRing(arrival));
+        self.enter((device, port), frame, Origin::Lane { born_ns }, Passed::OnRing(arrival));
     }
 
     /// What is no data reaches a station's program.

@@ -209,7 +209,7 @@ impl Fabric {
             input: optical_port(port),
         };
         let to = (Device::Core(core), optical_port(port));
-        self.ask_and_go_on(to, frame, origin, pump::Passed::Star(then));
+        self.enter(to, frame, origin, pump::Passed::Star(then));
     }
 
     /// Light has passed a core, or was dropped by it.
@@ -312,6 +312,7 @@ impl Fabric {
             optical,
             born_ns,
         };
-        self.ask(Device::Edge(edge), optical_port(core), frame, origin);
+        let to = (Device::Edge(edge), optical_port(core));
+        self.enter(to, frame, origin, pump::Passed::Nothing);
     }
 }
