@@ -25,7 +25,7 @@ use crate::{ops, ring, slots};
 pub(crate) struct Stack<W> {
     /// The last item is the next one, once the activation in progress has ended.
     work: Vec<W>,
-    /// Items from here on are of the activation in progress, in the order in which it added them.
+    /// Items from here on are of the activation in progress, in their order.
     base: usize,
 }
 
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_card_with_one_question_at_a_time_sees_all_that_followed_the_last_one() {
-        /// A card that asks while its backlog lasts; P4 answers each question by two messages, the second of which drains it.
+        /// A card that asks while its backlog lasts; P4 answers each question by two messages; the second drains it.
         enum Step {
             Ask,
             Answer(u32),
