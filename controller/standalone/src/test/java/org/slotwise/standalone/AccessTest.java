@@ -183,7 +183,8 @@ class AccessTest {
         long[] nowNs = {0};
         RateLimit limit = new RateLimit(2, () -> nowNs[0]);
         InetAddress one = InetAddress.getByName("192.0.2.1");
-        assertTrue(limit.admit(one) && limit.admit(one));
+        assertTrue(limit.admit(one));
+        assertTrue(limit.admit(one));
         assertFalse(limit.admit(one));
         assertTrue(limit.admit(InetAddress.getByName("192.0.2.2")));
         nowNs[0] = 499_999_999;
@@ -191,7 +192,8 @@ class AccessTest {
         nowNs[0] = 500_000_000;
         assertTrue(limit.admit(one));
         nowNs[0] = Long.MAX_VALUE / 2;
-        assertTrue(limit.admit(one) && limit.admit(one));
+        assertTrue(limit.admit(one));
+        assertTrue(limit.admit(one));
         assertFalse(limit.admit(one));
     }
 

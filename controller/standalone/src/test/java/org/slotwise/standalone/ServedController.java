@@ -63,6 +63,7 @@ final class ServedController implements AutoCloseable {
     }
 
     /** Until the server has begun with so many callers: its threads begin with them in any order. */
+    @SuppressWarnings("ThreadPriorityCheck") // Yields while threads of the server start; nothing tells when they have.
     void awaitConnections(int callers) throws InterruptedException {
         while (server.connections() < callers) {
             if (Thread.interrupted()) {
