@@ -80,9 +80,10 @@ final class ControllerPool {
 
         private static void untilClosed(BufferedReader lines) {
             try {
-                while (lines.readLine() != null) {
-                    continue;
-                }
+                String line;
+                do {
+                    line = lines.readLine();
+                } while (line != null);
             } catch (IOException e) {
                 // Closed, too.
             }

@@ -4,6 +4,7 @@ package org.slotwise.standalone;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.jar.JarEntry;
@@ -28,7 +29,7 @@ public final class Jars {
                 Files.copy(file, out);
             }
             out.putNextEntry(new JarEntry("META-INF/services/" + SchedulerProvider.class.getName()));
-            out.write(provider.getBytes());
+            out.write(provider.getBytes(StandardCharsets.UTF_8));
         }
         return jar;
     }

@@ -33,16 +33,11 @@ import org.slf4j.LoggerFactory;
 import org.slotwise.control.AppHost;
 import org.slotwise.p4runtime.FakeP4Runtime;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.star.Networks;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.schedule.Kinds;
 
 class StandaloneControllerTest {
     private static final long TIMEOUT_S = 20;
     private static final Path REPOSITORY = Path.of("../..").toAbsolutePath().normalize();
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final SchedulerChosen FAIR = Networks.scheduler(Kinds.FAIR);
-    private static final SchedulerChosen ROTATION = Networks.scheduler(Kinds.ROTATION);
 
     @TempDir
     private Path directory;
@@ -384,7 +379,7 @@ class StandaloneControllerTest {
             for (String wrong : new String[] {"weights {\"device_id\":3002,\"weight\":0}", "weights {\"device_id\":3009,\"weight\":1}",
                 "mode {\"mode\":\"best\"}", "ports {\"device_id\":3001,\"port\":255,\"up\":false}",
                 "classes " + classes.replace("\"port\":1", "\"port\":2"), "classes " + classes.replace("800000", "7999")}) {
-                String[] parts = wrong.split(" ");
+                String[] parts = wrong.split(" ", -1);
                 assertEquals(422, call(controller, "apps/ring/" + parts[0], parts[1]).statusCode(), wrong);
             }
             assertEquals(405, call(controller, "apps/ring/spans", "{}").statusCode());

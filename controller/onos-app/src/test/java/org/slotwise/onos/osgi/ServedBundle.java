@@ -34,6 +34,7 @@ final class ServedBundle {
     /** Has no role. */
     static final String STRANGER = "nobody:none";
     private static final String USERS = "onos: rocks, admin\nguest: seat, viewer\nnobody: none\n";
+    @SuppressWarnings("InlineFormatString") // A file, for itself.
     private static final String REALM = "<?xml version=\"1.0\"?>\n"
             + "<!DOCTYPE Configure PUBLIC \"-//Jetty//Configure//EN\" \"http://www.eclipse.org/jetty/configure_9_0.dtd\">\n"
             + "<Configure class=\"org.eclipse.jetty.server.Server\"><Call name=\"addBean\"><Arg>"

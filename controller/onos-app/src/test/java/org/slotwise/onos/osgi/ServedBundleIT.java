@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Base64;
 import java.util.List;
+import java.util.Locale;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -64,7 +65,7 @@ class ServedBundleIT {
         for (String path : ALL) {
             HttpResponse<byte[]> refused = get(path, null);
             assertEquals(401, refused.statusCode(), path);
-            assertEquals("basic realm=\"karaf\"", refused.headers().firstValue("WWW-Authenticate").orElseThrow().toLowerCase());
+            assertEquals("basic realm=\"karaf\"", refused.headers().firstValue("WWW-Authenticate").orElseThrow().toLowerCase(Locale.ROOT));
             assertEquals(401, get(path, "onos:wrong").statusCode(), path);
             assertEquals(403, get(path, ServedBundle.STRANGER).statusCode(), path);
         }

@@ -48,7 +48,7 @@ class SchedulerMessagesTest {
     void anAnswerIsWhatTheSchemaSays() throws Exception {
         String answer = "{\"version\": 1, \"schedule\": [[1, -1, -1], [-1, -1, 0]]}";
         assertEquals(Set.of(), SCHEMA.validate(new ObjectMapper().readTree(answer)));
-        assertEquals(current, SchedulerMessages.answer(answer.getBytes(), current));
+        assertEquals(current, SchedulerMessages.answer(answer.getBytes(StandardCharsets.UTF_8), current));
         assertFalse(SCHEMA.validate(new ObjectMapper().readTree("{\"version\": 2, \"schedule\": []}")).isEmpty());
     }
 
