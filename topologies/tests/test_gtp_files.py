@@ -164,9 +164,9 @@ def test_a_daemon_reports_what_was_refused_or_cut_off_too(tmp_path, key, served)
         for report in server.reports
     ]
     assert said == [
-        ("none", "none", "rejected: no such file"),
-        ("none", "large", "rejected: another transfer to this name is in progress"),
-        ("none", "file", "rejected: file exists already"),
+        ("send", "none", "rejected: no such file"),
+        ("receive", "large", "rejected: another transfer to this name is in progress"),
+        ("receive", "file", "rejected: file exists already"),
         ("receive", "large", "interrupted: stopped here"),
     ]
 
