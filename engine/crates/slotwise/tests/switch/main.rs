@@ -117,7 +117,7 @@ fn says_what_is_wrong_and_fails() {
         (&["-i", "veth0"], "expected PORT@IFACE"),
         (&["-i", "1@a", "-i", "1@b"], "duplicate port or interface"),
         (&["-i", "510@a"], "reserved as CPU port or drop port"),
-        (&["-i", "1@a-name-of-17-bytes"], "interface a-name-of-17-bytes"),
+        (&["-i", "1@a-name-of-17-bytes"], "no interface can have this name"),
         (&[P4INFO], "P4Info; expected p4c's JSON"),
         (&[PROGRAM, "-i", "1@one", "2@two"], "unexpected argument '2@two'"),
     ];
