@@ -235,7 +235,7 @@ def test_a_report_that_is_none_is_refused(tmp_path):
     whole = json.loads((ROOT / "schema" / "examples" / "stream-report.json").read_text())
     short = whole | {"series": whole["series"] | {"frame_ms": [5.0]}}
     for text, reason in (
-        ("[]", "no report"),
+        ("[]", "not a report"),
         (json.dumps(short), "series.pairs[0].demand_bytes: 2 values; expected 1"),
     ):
         path = tmp_path / "report.json"
