@@ -19,5 +19,5 @@ mod time;
 
 pub use fine::FineInstant;
 pub use quantity::Bytes;
-pub use rate::{ByteTime, Rate};
+pub use rate::Rate;
 pub use time::{Duration, Instant};

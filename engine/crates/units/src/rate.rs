@@ -58,31 +58,6 @@ impl std::fmt::Display for Rate {
     }
 }
 
-/// The time of a byte in 2^-16 ns, rounded down: the arithmetic of switch programs, which multiply and shift but do not divide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ByteTime(u64);
-
-impl ByteTime {
-    const SHIFT: u32 = 16;
-
-    /// Returns the time of a byte at a rate over 0.
-    pub const fn of(rate: Rate) -> ByteTime {
-        ByteTime((8_000_000_000 << ByteTime::SHIFT) / rate.0)
-    }
-
-    /// Returns the time that data takes, rounded down.
-    #[inline]
-    pub fn time(self, bytes: Bytes) -> Duration {
-        Duration::from_ns(((u128::from(bytes.get()) * u128::from(self.0)) >> ByteTime::SHIFT) as u64)
-    }
-
-    /// Returns the whole bytes that a duration has room for.
-    #[inline]
-    pub fn bytes_in(self, duration: Duration) -> Bytes {
-        Bytes::new(((u128::from(duration.ns()) << ByteTime::SHIFT) / u128::from(self.0)) as u64)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -96,13 +71,6 @@ mod tests {
         assert_eq!(rate.time(Bytes::new(1)), Duration::from_ns(1));
         assert_eq!(rate.time_rounded_down(Bytes::new(1)), Duration::ZERO);
         assert_eq!(Rate::from_bps(1).time(Bytes::MAX), Duration::MAX);
-    }
-
-    #[test]
-    fn a_program_reckons_within_its_shift() {
-        let byte_time = ByteTime::of(Rate::from_bps(1_000_000_000));
-        assert_eq!(byte_time.time(Bytes::new(970)), Duration::from_ns(7760));
-        assert_eq!(byte_time.bytes_in(Duration::from_ns(7760)), Bytes::new(970));
     }
 
     proptest! {
