@@ -283,3 +283,33 @@ impl Fabric {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use slotwise_scenario::Scenario;
+
+    use super::*;
+    use crate::{FabricOptions, HostMode};
+
+    #[test]
+    fn outputs_of_a_pass_go_on_in_the_order_in_which_they_left() {
+        let scenario = Scenario::parse(include_bytes!("../../../../schema/examples/valid/pair.yaml")).unwrap();
+        let options = FabricOptions {
+            seed: 1,
+            host_mode: HostMode::External,
+            captures: None,
+            frame_records: false,
+        };
+        let mut fabric = Fabric::new(&scenario, options);
+        for port in [7, 3, 5] {
+            let frame = fabric.pool.copy_of(&[0; 60]);
+            fabric.outbox.packets.push((port, frame));
+        }
+        assert_eq!(fabric.add_outputs(Device::Edge(0), Origin::Local), 3);
+        let ports = std::iter::from_fn(|| fabric.stack.next()).filter_map(|work| match work {
+            Work::Output { port, .. } => Some(port),
+            _ => None,
+        });
+        assert_eq!(ports.collect::<Vec<Port>>(), [7, 3, 5]);
+    }
+}

@@ -293,6 +293,21 @@ fn what_waits_for_its_limit_takes_no_room_from_what_goes_less_far() {
 }
 
 #[test]
+fn room_is_taken_from_the_queue_with_most_bytes_not_with_most_packets() {
+    let mut card: TransitFirst<&str> = TransitFirst::new(Settings {
+        buffer_bytes: 10_000,
+        ..SETTINGS
+    });
+    for _ in 0..3 {
+        card.add(0, 9, "long", 1500).unwrap();
+    }
+    for _ in 0..9 {
+        card.add(0, 8, "short", 450).unwrap();
+    }
+    assert_eq!(card.add(0, 1, "comer", 1000), Err((DropCause::QueueFull, "long")));
+}
+
+#[test]
 fn what_is_committed_gives_no_room_to_what_is_fair() {
     let mut card: TransitFirst<&str> = TransitFirst::new(Settings {
         buffer_bytes: 10_000,
