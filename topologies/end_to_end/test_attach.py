@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from contextlib import ExitStack
@@ -98,7 +99,7 @@ def test_an_interface_made_anew_takes_its_place_again(tmp_path):
         run.process.send_signal(signal.SIGINT)
         assert run.finish() == 0, run.output
     notes = [
-        note.split(" of fabric time ")[-1] for note in load_report(report)["verdict"]["notes"] if "interface " in note
+        re.sub(r"^at \d+\.\d s: ", "", note) for note in load_report(report)["verdict"]["notes"] if "interface " in note
     ]
     gone, again, *rest = notes
     assert gone == f"interface {other.interface} of port 1 of edge 1 disappeared"

@@ -256,7 +256,7 @@ def test_a_daemon_outlives_an_interface_that_takes_less(pair, tmp_path):
     receiver = spawn(pair.stack, *command, stderr=subprocess.STDOUT)
     read_until(receiver, f"of {3 * FILE_BYTES} bytes")
     ip("link", "set", "gtp0", "mtu", "1000")
-    assert "packets do not fit" in read_until(daemon, "slotwise gtp: ")
+    assert "packets exceed the interface MTU" in read_until(daemon, "slotwise gtp: ")
     receiver.communicate(timeout=30)
     assert receiver.returncode != 0
     report, status = pair.run("receive", SERVER, "small", "--out", str(tmp_path / "small"), "--packet-bytes", "900")
