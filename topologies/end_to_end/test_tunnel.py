@@ -305,15 +305,15 @@ def test_a_number_that_another_tunnel_of_the_machine_has_is_refused(ends):
     longer = f"{ends.name}1"
     assert ends.up(ends.name, "near", "--number", "7").returncode == 0
     there = ends.left()
-    elsewhere = f"interface {ends.name}-wg in namespace {ends.name}-wg has its address 198.18.0.29 already"
+    elsewhere = f"interface {ends.name}-wg in namespace {ends.name}-wg already has its address 198.18.0.29"
     for side, within, reason in (
         (
             "near",
             None,
-            f"--number: 7: interface {ends.name}p has its address 198.18.0.29 already; expected a number that no other tunnel",
+            f"--number: 7: interface {ends.name}p already has its address 198.18.0.29; expected a number that is unique",
         ),
         # Its own packets would come back without a tunnel.
-        ("far", None, f"interface {ends.name}p has its address 198.18.0.29"),
+        ("far", None, f"interface {ends.name}p already has its address 198.18.0.29"),
         ("near", ends.far.within, elsewhere),
     ):
         refused = ends.up(longer, side, "--number", "7", "--listen", str(PORT + 1), within=within)
