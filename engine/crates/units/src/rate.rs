@@ -21,10 +21,30 @@ impl Rate {
         Rate(bps)
     }
 
+    /// Returns the rate of data in a duration (over 0), rounded down. At most [`Rate::MAX`].
+    #[inline]
+    pub fn of(bytes: Bytes, duration: Duration) -> Rate {
+        let bps = bytes.bits() * NS_PER_S / u128::from(duration.ns());
+        Rate(u64::try_from(bps).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the least rate at which data takes no longer than a duration (over 0). At most [`Rate::MAX`].
+    #[inline]
+    pub fn of_rounded_up(bytes: Bytes, duration: Duration) -> Rate {
+        let bps = (bytes.bits() * NS_PER_S).div_ceil(u128::from(duration.ns()));
+        Rate(u64::try_from(bps).unwrap_or(u64::MAX))
+    }
+
     /// Returns the bits per second.
     #[inline]
     pub const fn bps(self) -> u64 {
         self.0
+    }
+
+    /// Returns the product, at most [`Rate::MAX`].
+    #[inline]
+    pub const fn saturating_mul(self, factor: u64) -> Rate {
+        Rate(self.0.saturating_mul(factor))
     }
 
     /// Returns the time that data takes, rounded up; the rate is over 0. At most [`Duration::MAX`].
@@ -73,6 +93,15 @@ mod tests {
         assert_eq!(Rate::from_bps(1).time(Bytes::MAX), Duration::MAX);
     }
 
+    #[test]
+    fn a_rate_is_rounded_as_asked() {
+        let (bytes, duration) = (Bytes::new(1), Duration::from_s(3));
+        assert_eq!(Rate::of(bytes, duration), Rate::from_bps(2));
+        assert_eq!(Rate::of_rounded_up(bytes, duration), Rate::from_bps(3));
+        assert_eq!(Rate::of(Bytes::MAX, Duration::from_ns(1)), Rate::MAX);
+        assert_eq!(Rate::of_rounded_up(Bytes::MAX, Duration::from_ns(1)), Rate::MAX);
+    }
+
     proptest! {
         #[test]
         fn what_takes_a_time_has_room_in_it(bps in 1..=1_000_000_000_000u64, bytes in 0..=1_000_000_000u64) {
@@ -81,6 +110,10 @@ mod tests {
             prop_assert!(rate.bytes_in(time) >= bytes);
             prop_assert!(time.is_zero() || rate.bytes_in(time - Duration::from_ns(1)) <= bytes);
             prop_assert!(time - rate.time_rounded_down(bytes) <= Duration::from_ns(1));
+            if !time.is_zero() {
+                prop_assert!(Rate::of(bytes, time) <= rate);
+                prop_assert!(Rate::of_rounded_up(bytes, time).time(bytes) <= time);
+            }
         }
     }
 }
