@@ -20,13 +20,13 @@ fn main() {
     ));
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
     let start = Instant::now();
-    while fabric.now() < scenario.end_ns() {
-        fabric.run_until(fabric.now() + scenario.frame.frame_ns());
+    while fabric.now() < scenario.end().ns() {
+        fabric.run_until(fabric.now() + scenario.frame.length().ns());
         while fabric.poll_frame().is_some() {}
         while fabric.poll_control().is_some() {}
     }
     let wall_s = start.elapsed().as_secs_f64();
-    let fabric_s = (scenario.end_ns() - scenario.epoch_ns()) as f64 / 1e9;
+    let fabric_s = (scenario.end().ns() - scenario.epoch().ns()) as f64 / 1e9;
     let packets: u64 = fabric.links().iter().map(|link| link.used.packets).sum();
     let received: u64 = fabric.flow_results().iter().map(|flow| flow.received_packets).sum();
     println!(

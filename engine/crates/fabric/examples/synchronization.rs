@@ -39,7 +39,7 @@ fn scenario(seed: u64, drift_ppb: u64) -> Scenario {
 
 fn run_frames(fabric: &mut Fabric, scenario: &Scenario, frames: u64) {
     for _ in 0..frames {
-        fabric.run_until(fabric.now() + scenario.frame.frame_ns());
+        fabric.run_until(fabric.now() + scenario.frame.length().ns());
         while next_message(fabric).is_some() {}
         while fabric.poll_frame().is_some() {}
     }
@@ -59,7 +59,7 @@ fn measure(seed: u64, drift_ppb: u64, seconds: u64) -> (Vec<SyncError>, Vec<Sync
     run_frames(
         &mut fabric,
         &scenario,
-        seconds * 1_000_000_000 / scenario.frame.frame_ns(),
+        seconds * 1_000_000_000 / scenario.frame.length().ns(),
     );
     (acquiring, errors(&fabric), fabric.invariants().held())
 }

@@ -34,7 +34,7 @@ impl Fabric {
         fabric.faults = Faults::of(scenario, &fabric.spans, seed);
         fabric.set_traffic(Traffic::new(scenario, seed, host_mode));
         if host_mode == HostMode::Simulated {
-            fabric.schedule_link_changes(scenario.epoch_ns());
+            fabric.schedule_link_changes(scenario.epoch().ns());
             fabric.faults.schedule(&mut fabric.events);
         }
         fabric

@@ -30,7 +30,7 @@ impl From<Buffer> for Limit {
     fn from(buffer: Buffer) -> Limit {
         match buffer {
             Buffer::Packets(most) => Limit::Packets(most),
-            Buffer::Bytes(most) => Limit::Bytes(most),
+            Buffer::Bytes(most) => Limit::Bytes(most.get()),
         }
     }
 }

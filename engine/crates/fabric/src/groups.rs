@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use slotwise_p4::Port;
 use slotwise_scenario::{Changed, Device, Party, Scenario, group_host_ip, group_host_mac};
+use slotwise_units::{Duration, Rate};
 use slotwise_wire::Ethernet;
 
 use crate::access::{FIFO, Host};
@@ -39,9 +40,9 @@ impl Fabric {
                 *next_port += 1;
                 let limit = Limit::from(group.buffer);
                 let up = self.add_lane(LaneEnd::Port { device, port });
-                let up = ip_fifo(up, (group.rate_bps, group.up_delay_ns), limit);
+                let up = ip_fifo(up, (group.rate.bps(), group.up_delay.ns()), limit);
                 let down = self.add_lane(LaneEnd::Host(host));
-                let down = ip_fifo(down, (group.rate_bps, group.down_delay_ns), limit);
+                let down = ip_fifo(down, (group.rate.bps(), group.down_delay.ns()), limit);
                 let uplink = self.add_fifo(up, Place::HostAt { device, port }, None);
                 let downlink = self.add_port_fifo(down, device, port);
                 self.add_host(Host {
@@ -71,16 +72,16 @@ impl Fabric {
             match changed {
                 Changed::Link {
                     link,
-                    rate_bps,
-                    delay_ns,
-                    xcp_bps: _,
+                    rate,
+                    delay,
+                    xcp: _,
                     up,
                 } => {
                     let card = self.routed.links[link];
                     let change = Change::Fifo {
                         card,
-                        rate_bps,
-                        delay_ns,
+                        rate_bps: rate.map(Rate::bps),
+                        delay_ns: delay.map(Duration::ns),
                     };
                     add(at_ms, change);
                     if let (Some(is_up), Some(&span)) = (up, spans.get(&card)) {
@@ -90,16 +91,16 @@ impl Fabric {
                 Changed::Span { span, up: is_up } => add(at_ms, Change::Span { span, is_up }),
                 Changed::Hosts {
                     group,
-                    up_delay_ns,
-                    down_delay_ns,
+                    up_delay,
+                    down_delay,
                 } => {
                     for number in scenario.host_numbers(Party::Group(group)) {
                         let host = &self.hosts[number];
-                        for (card, delay_ns) in [(host.uplink, up_delay_ns), (host.downlink, down_delay_ns)] {
+                        for (card, delay) in [(host.uplink, up_delay), (host.downlink, down_delay)] {
                             let change = Change::Fifo {
                                 card,
                                 rate_bps: None,
-                                delay_ns,
+                                delay_ns: delay.map(Duration::ns),
                             };
                             add(at_ms, change);
                         }

@@ -2,6 +2,7 @@
 //! Fibres.
 
 use slotwise_scenario::{Fibre, Light, LinkChange, Optics};
+use slotwise_units::{Duration, Rate};
 
 use crate::random::{Chance, Stream, generator};
 
@@ -80,8 +81,8 @@ impl FibrePair {
             edge,
             core: fibre.core,
             port: fibre.port,
-            rate_bps: fibre.rate_bps,
-            delay_ns: fibre.delay_ns,
+            rate_bps: fibre.rate.bps(),
+            delay_ns: fibre.delay.ns(),
             up: true,
             cut: false,
             attenuation_mdb: fibre.attenuation_mdb,
@@ -131,8 +132,8 @@ impl FibrePair {
 
     pub(crate) fn change(&mut self, change: &LinkChange) -> LightChange {
         self.changed(|pair| {
-            pair.rate_bps = change.rate_bps.unwrap_or(pair.rate_bps);
-            pair.delay_ns = change.delay_ns.unwrap_or(pair.delay_ns);
+            pair.rate_bps = change.rate.map_or(pair.rate_bps, Rate::bps);
+            pair.delay_ns = change.delay.map_or(pair.delay_ns, Duration::ns);
             if let Some(loss) = change.loss {
                 pair.to_core.loss.set(loss);
                 pair.to_edge.loss.set(loss);
@@ -187,8 +188,8 @@ mod tests {
         at_ms: 0,
         core: 0,
         edge: 2,
-        rate_bps: None,
-        delay_ns: None,
+        rate: None,
+        delay: None,
         loss: None,
         attenuation_mdb: None,
         up: None,
@@ -200,8 +201,8 @@ mod tests {
             2,
             &Fibre {
                 core: 0,
-                rate_bps: 200_000_000,
-                delay_ns: 100,
+                rate: Rate::from_bps(200_000_000),
+                delay: Duration::from_ns(100),
                 loss,
                 port: 2,
                 attenuation_mdb: 20_000,
@@ -255,7 +256,7 @@ mod tests {
         assert_eq!((pair.rate_bps, pair.delay_ns), (200_000_000, 100));
         let up = LinkChange {
             up: Some(true),
-            delay_ns: Some(7),
+            delay: Some(Duration::from_ns(7)),
             ..NO_CHANGE
         };
         assert_eq!(pair.change(&up).is_up, Some(true));

@@ -37,7 +37,7 @@ fn send(fabric: &mut Fabric, scenario: &Scenario, pairs: &[(u16, u16)]) {
 }
 
 fn run_frames(fabric: &mut Fabric, scenario: &Scenario, frames: u64) {
-    fabric.run_until(fabric.now() + frames * scenario.frame.frame_ns());
+    fabric.run_until(fabric.now() + frames * scenario.frame.length().ns());
 }
 
 /// Edges whose hosts have got a packet, in order of time.
@@ -61,8 +61,8 @@ fn every_edge_signals_in_its_own_slot() {
     let scenario = scenario("");
     let mut fabric = network(&scenario);
     // Before the master begins with the next frame, its T_d early.
-    let t_d_ns = scenario.edges[0].fibres[0].t_d_ns();
-    fabric.run_until(scenario.epoch_ns() + 4 * scenario.frame.frame_ns() - t_d_ns - 1);
+    let t_d_ns = scenario.edges[0].fibres[0].t_d().ns();
+    fabric.run_until(scenario.epoch().ns() + 4 * scenario.frame.length().ns() - t_d_ns - 1);
     let mut requests = BTreeMap::new();
     while let Some(event) = fabric.poll_control() {
         let ControlMessage::Packet(frame) = event.message else {

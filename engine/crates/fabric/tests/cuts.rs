@@ -31,7 +31,7 @@ fn cut_ms() -> (u64, u64) {
     let scenario = scenario(&[(0, "loss: 0.0")]);
     let fabric = Fabric::new(&scenario, options(HostMode::Simulated));
     let cut = &fabric.faults()[0];
-    let since = |ns: u64| (ns - scenario.epoch_ns()) / NS_PER_MS;
+    let since = |ns: u64| (ns - scenario.epoch().ns()) / NS_PER_MS;
     (since(cut.start_ns), since(cut.end_ns))
 }
 
@@ -45,7 +45,7 @@ fn light(scenario: &Scenario) -> Vec<(u64, bool)> {
             if let (true, ControlMessage::Link { is_up, .. }) =
                 (event.device_id == Device::Edge(EDGE).id(), event.message)
             {
-                seen.push(((event.at_ns - scenario.epoch_ns()) / NS_PER_MS, is_up));
+                seen.push(((event.at_ns - scenario.epoch().ns()) / NS_PER_MS, is_up));
             }
         }
     }

@@ -83,15 +83,15 @@ fn delivered(fabric: &Fabric, scenario: &Scenario) -> Vec<u64> {
 fn switches_that_answer_late_deliver_the_same_and_break_nothing() {
     let scenario = star4(TRAFFIC);
     let mut inside = star(&scenario, HostMode::Simulated, &rotation(&scenario));
-    inside.run_until(scenario.end_ns());
+    inside.run_until(scenario.end().ns());
     for answer_ns in [0, QUICK_NS, 700_000] {
         let mut outside = Outside::new(&scenario);
-        outside.run_until(scenario.end_ns(), |_| Some(answer_ns));
+        outside.run_until(scenario.end().ns(), |_| Some(answer_ns));
         let invariants = outside.fabric.invariants();
         assert!(invariants.held(), "{invariants:?}");
         let bytes = delivered(&outside.fabric, &scenario);
         // An answer later than a slot is of no use: the gate is shut again, and no light leaves.
-        let (expected, longest_ns) = if answer_ns < scenario.frame.slot_ns {
+        let (expected, longest_ns) = if answer_ns < scenario.frame.slot.ns() {
             (delivered(&inside, &scenario), answer_ns)
         } else {
             (vec![0; bytes.len()], 0)
@@ -106,7 +106,7 @@ fn packets_keep_their_birth_through_switches_that_answer_late() {
     let traffic = "  - {name: tcp, duration_ms: 100, traffic: [{kind: tcp, from: h1_0, to: h2_0}]}";
     let scenario = star4(traffic);
     let mut outside = Outside::new(&scenario);
-    outside.run_until(scenario.end_ns(), |_| Some(QUICK_NS));
+    outside.run_until(scenario.end().ns(), |_| Some(QUICK_NS));
     let received = outside.fabric.flow_results()[0].received_packets;
     let (_, delay) = outside.fabric.take_flow_delays()[0];
     assert!(received > 0 && delay.packets >= received, "{received} {delay:?}");
@@ -119,7 +119,7 @@ fn light_that_a_core_does_not_send_on_is_lost_and_counted() {
     let scenario = star4(TRAFFIC);
     let mut outside = Outside::new(&scenario);
     let mut seen = 0;
-    outside.run_until(scenario.end_ns(), |input| {
+    outside.run_until(scenario.end().ns(), |input| {
         seen += u64::from(input.device_id == CORE && input.id != 0);
         (input.device_id != CORE || seen != 100).then_some(QUICK_NS)
     });
@@ -136,11 +136,11 @@ fn a_beacon_that_is_too_late_for_its_slot_goes_to_no_other_edge() {
     let scenario = star4(TRAFFIC);
     let mut outside = Outside::new(&scenario);
     let mut ticks = 0;
-    outside.run_until(scenario.end_ns(), |input| {
+    outside.run_until(scenario.end().ns(), |input| {
         ticks += u64::from(input.device_id == MASTER && input.port == PORT_LINECARD && input.id != 0);
         // Some of the master's ticks take a slot longer than the rest.
         let is_late = input.device_id == MASTER && input.port == PORT_LINECARD && ticks % 7 == 0;
-        Some(QUICK_NS + if is_late { scenario.frame.slot_ns } else { 0 })
+        Some(QUICK_NS + if is_late { scenario.frame.slot.ns() } else { 0 })
     });
     let fabric = &outside.fabric;
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());

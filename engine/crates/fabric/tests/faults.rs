@@ -16,12 +16,12 @@ const PACKETS: usize = 3;
 
 /// Edge 1's host 0 sends a few packets to edge 3's host 1 in frame 4.
 fn send_packets(fabric: &mut Fabric, scenario: &Scenario) {
-    let at_ns = scenario.epoch_ns() + 4 * scenario.frame.frame_ns();
+    let at_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     let frame = host_frame(HostId { edge: 1, index: 0 }, HostId { edge: 3, index: 1 }, 1450);
     for _ in 0..PACKETS {
         fabric.inject_host(at_ns, Device::Edge(1), 1, &frame).unwrap();
     }
-    fabric.run_until(at_ns + 4 * scenario.frame.frame_ns());
+    fabric.run_until(at_ns + 4 * scenario.frame.length().ns());
 }
 
 fn only(fabric: &Fabric, broken: Invariant) -> u64 {
@@ -80,7 +80,7 @@ fn light_without_a_connection_is_ungranted() {
     assert_eq!(first.place, Place::Device(Device::Core(0)));
     assert_eq!(first.packet.unwrap().dst_edge, 3);
     // T_d brings light to the core at the slot's start by the core's clock.
-    let gate_ns = scenario.epoch_ns() + 4 * scenario.frame.frame_ns() + 7 * 250_000 + 10_000;
+    let gate_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns() + 7 * 250_000 + 10_000;
     assert_eq!(first.at_ns, gate_ns);
 }
 
@@ -129,7 +129,7 @@ fn two_inputs_to_one_output_collide() {
     for _ in 0..PACKETS {
         fabric
             .inject_host(
-                scenario.epoch_ns() + 4 * scenario.frame.frame_ns(),
+                scenario.epoch().ns() + 4 * scenario.frame.length().ns(),
                 Device::Edge(2),
                 1,
                 &frame,
@@ -175,7 +175,7 @@ fn light_in_the_guard_is_seen() {
     let scenario = silent_star4();
     let mut fabric = star(&scenario, HostMode::External, &rotation(&scenario));
     let edge = fabric.pipeline_mut(Device::Edge(1).id()).unwrap();
-    let early = edge_params(&scenario, 1, scenario.frame.guard_ns - 1);
+    let early = edge_params(&scenario, 1, scenario.frame.guard.ns() - 1);
     edge.table_set_default("EdgeIngress.edge_params", Some(early)).unwrap();
     send_packets(&mut fabric, &scenario);
     let violations = only(&fabric, Invariant::GUARD);
@@ -190,19 +190,19 @@ fn light_across_the_end_of_a_slot_is_seen() {
          link_changes: [{at_ms: 15, core: 0, edge: 1, delay_ns: 85001}]",
     );
     let mut fabric = star(&scenario, HostMode::External, &rotation(&scenario));
-    fabric.schedule_link_changes(scenario.epoch_ns());
+    fabric.schedule_link_changes(scenario.epoch().ns());
     let frame = host_frame(HostId { edge: 1, index: 0 }, HostId { edge: 3, index: 1 }, 1450);
     for _ in 0..4 {
         fabric
             .inject_host(
-                scenario.epoch_ns() + 4 * scenario.frame.frame_ns(),
+                scenario.epoch().ns() + 4 * scenario.frame.length().ns(),
                 Device::Edge(1),
                 1,
                 &frame,
             )
             .unwrap();
     }
-    fabric.run_until(scenario.epoch_ns() + 5 * scenario.frame.frame_ns());
+    fabric.run_until(scenario.epoch().ns() + 5 * scenario.frame.length().ns());
     // 60.001 us late, the last of four packets of 59.2 us in 240 us ends after the slot.
     let violations = only(&fabric, Invariant::GUARD);
     assert_eq!(violations, 1);
@@ -222,12 +222,12 @@ fn a_new_program_numbers_anew_while_packets_of_the_old_one_are_on_their_way() {
             fabric.inject_host(at_ns, Device::Edge(edge), 1, &frame).unwrap();
         }
     };
-    let frame_ns = scenario.frame.frame_ns();
-    let frame_start_ns = scenario.epoch_ns() + 4 * frame_ns;
+    let frame_ns = scenario.frame.length().ns();
+    let frame_start_ns = scenario.epoch().ns() + 4 * frame_ns;
     send(&mut fabric, frame_start_ns - frame_ns);
     // In the middle of the first slot in which edge 1 sends to edge 3, more packets are in the fibres than before it.
     let slot = schedule.iter().position(|slot| slot[1] == Some(3)).unwrap() as u64;
-    fabric.run_until(frame_start_ns + slot * scenario.frame.slot_ns + 100_000);
+    fabric.run_until(frame_start_ns + slot * scenario.frame.slot.ns() + 100_000);
     let before = received(&mut fabric);
     fabric.set_pipeline(id, edge_program()).unwrap();
     let pipeline = fabric.pipeline_mut(id).unwrap();
@@ -273,7 +273,7 @@ fn a_fibre_that_is_down_carries_nothing_until_it_is_up() {
          link_changes: [{at_ms: 15, core: 0, edge: 3, up: false}, {at_ms: 100, core: 0, edge: 3, up: true}]",
     );
     let mut fabric = star(&scenario, HostMode::External, &rotation(&scenario));
-    fabric.schedule_link_changes(scenario.epoch_ns());
+    fabric.schedule_link_changes(scenario.epoch().ns());
     send_packets(&mut fabric, &scenario);
     let place = Place::Fibre {
         from: Device::Core(0),
@@ -281,7 +281,7 @@ fn a_fibre_that_is_down_carries_nothing_until_it_is_up() {
     };
     assert!(fabric.drops().get(place, DropCause::LinkDown).packets >= PACKETS as u64);
     assert_eq!(received(&mut fabric), 0);
-    fabric.run_until(scenario.epoch_ns() + 110_000_000);
+    fabric.run_until(scenario.epoch().ns() + 110_000_000);
     let frame = host_frame(HostId { edge: 1, index: 0 }, HostId { edge: 3, index: 1 }, 1450);
     fabric.inject_host(fabric.now(), Device::Edge(1), 1, &frame).unwrap();
     fabric.run_until(fabric.now() + 10_000_000);
@@ -299,7 +299,7 @@ fn an_edge_without_beacons_goes_dark_and_breaks_nothing() {
          link_changes: [{at_ms: 15, core: 0, edge: 1, loss: 1}, {at_ms: 35, core: 0, edge: 1, loss: 0}]",
     );
     let mut fabric = star(&scenario, HostMode::External, &rotation(&scenario));
-    fabric.schedule_link_changes(scenario.epoch_ns());
+    fabric.schedule_link_changes(scenario.epoch().ns());
     send_packets(&mut fabric, &scenario);
     assert_eq!(received(&mut fabric), PACKETS, "after the fibre's loss is over");
     let drops = fabric.p4_drops(Device::Edge(1)).unwrap();

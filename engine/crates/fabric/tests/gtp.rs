@@ -5,7 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{Fabric, FlowUse, SessionUse};
 use slotwise_scenario::Scenario;
-use slotwise_units::Bytes;
+use slotwise_units::{Bytes, Rate};
 use support::dumbbell::{dumbbell, network};
 
 const MS: u64 = 1_000_000;
@@ -15,7 +15,7 @@ const CAPACITY_BPS: u64 = 8_000_000;
 fn scenario(flows: &str, rest: &str) -> Scenario {
     let mut scenario = dumbbell(flows, rest);
     for group in &mut scenario.routed.hosts {
-        group.gtp.capacity_bps = CAPACITY_BPS;
+        group.gtp.capacity = Rate::from_bps(CAPACITY_BPS);
     }
     scenario
 }
@@ -65,7 +65,7 @@ fn sessions_of_one_sink_share_it_and_tcp_lives_in_the_rest() {
     let flows = "{name: f, from: s, to: d, each: 2, gtp: {limit_bps: 2000000, alpha: 0.3}}, {name: t, from: s, to: d}";
     let mut scenario = scenario(flows, "");
     // Two sessions of 2 Mb/s that each host may send, and no more than 3 for the sink.
-    scenario.routed.hosts[1].gtp.capacity_bps = 3_000_000;
+    scenario.routed.hosts[1].gtp.capacity = Rate::from_bps(3_000_000);
     let mut network = network(&scenario, 3);
     // A retransmission of TCP's first recovery is lost: what came behind that gap counts when the timer has filled it, at 4 s.
     run(&mut network, 5000);

@@ -18,7 +18,7 @@ fn scenario(faults: &str) -> Scenario {
 /// Runs all of it under a schedule that stays, with nobody at the other end of control messages.
 fn run(scenario: &Scenario) -> Fabric {
     let mut fabric = star(scenario, HostMode::Simulated, &rotation(scenario));
-    fabric.run_until(scenario.end_ns());
+    fabric.run_until(scenario.end().ns());
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
     fabric
 }
@@ -35,7 +35,7 @@ fn cut_links_recover_within_frames_and_the_run_repeats() {
     let records = happened(&fabric);
     assert!(records.len() > 15, "{}", records.len());
     for record in &records {
-        let frames = record.recovery_ns().expect("it recovers") / scenario.frame.frame_ns();
+        let frames = record.recovery_ns().expect("it recovers") / scenario.frame.length().ns();
         assert!(frames <= 4, "{frames} frames after {record:?}");
         let fibre = Place::Fibre {
             from: Device::Core(0),

@@ -70,13 +70,13 @@ fn streams_of_a_phase_that_is_over_are_not_waited_for_after_a_fault_of_a_router(
     let faults = "faults: [{kind: link-cut, every_ms: 100, for_ms: 20}]";
     let scenario = mixed(&format!("{flows}\n{PHASES}\n{faults}"));
     let mut fabric = configured(&scenario);
-    fabric.run_until(scenario.end_ns());
+    fabric.run_until(scenario.end().ns());
     let delivered_bytes = |fabric: &mut Fabric| fabric.take_flow_use(0).delivered_bytes;
     assert!(delivered_bytes(&mut fabric) > 0, "datagrams cross routers and star");
     let tcp_bytes: u64 = fabric.flow_results().iter().map(|flow| flow.received_bytes).sum();
     assert!(tcp_bytes > 0, "streams are there that were to be waited for");
     let of_routers = || fabric.faults().iter().filter(|fault| fault.beside_stars().count() > 0);
-    let busy_end_ns = scenario.phase_ns(0).1;
+    let busy_end_ns = scenario.phase_times(0).1.ns();
     assert!(of_routers().any(|fault| fault.start_ns > busy_end_ns && fault.happened));
     for fault in of_routers() {
         assert!(fault.recovered_ns.is_some(), "{fault:?}");
@@ -90,7 +90,7 @@ fn what_crossed_the_star_is_delivered_also_if_the_link_behind_it_is_dark() {
     let changes = "changes: [{at_ms: 0, link: star-west, up: false}]";
     let scenario = mixed(&format!("{flows}\n{PHASES}\n{changes}"));
     let mut fabric = configured(&scenario);
-    fabric.run_until(scenario.epoch_ns() + 500 * MS);
+    fabric.run_until(scenario.epoch().ns() + 500 * MS);
     assert_eq!(fabric.take_flow_use(0).delivered_bytes, 0, "the link is dark");
     let packets = fabric.delivered(0, 2).packets;
     assert!(packets > 10, "{packets} crossed the star");

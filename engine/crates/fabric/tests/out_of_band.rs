@@ -79,7 +79,7 @@ fn dropped(fabric: &Fabric, edge: u16, reason: DropReason) -> u64 {
 #[test]
 fn every_slot_carries_data_and_every_edge_asks_by_its_own_switch() {
     let (scenario, mut fabric) = slot_based();
-    let mut asked = run(&mut fabric, scenario.end_ns(), |_| true);
+    let mut asked = run(&mut fabric, scenario.end().ns(), |_| true);
     asked.sort_unstable();
     asked.dedup();
     let own: Vec<(u64, u16)> = (0..4).map(|edge| (Device::Edge(edge).id(), PORT_LINECARD)).collect();
@@ -93,11 +93,11 @@ fn every_slot_carries_data_and_every_edge_asks_by_its_own_switch() {
 #[test]
 fn a_commit_takes_effect_everywhere_in_one_frame() {
     let (scenario, mut fabric) = slot_based();
-    run(&mut fabric, scenario.end_ns() / 2, |_| true);
+    run(&mut fabric, scenario.end().ns() / 2, |_| true);
     write_schedule(&mut fabric, 1, &vec![vec![None, Some(3), Some(0), None]]);
     let now_ns = fabric.now();
     fabric.packet_out(now_ns, Device::Edge(0).id(), &commit(1, 0)).unwrap();
-    run(&mut fabric, scenario.end_ns(), |_| true);
+    run(&mut fabric, scenario.end().ns(), |_| true);
     assert!(fabric.delivered(1, 2).packets > 100);
     assert!(fabric.delivered(1, 3).packets > 100);
     assert!(fabric.invariants().held());
@@ -106,15 +106,15 @@ fn a_commit_takes_effect_everywhere_in_one_frame() {
 #[test]
 fn a_slave_that_hears_no_beacon_is_dark_and_never_wrong() {
     let (scenario, mut fabric) = slot_based();
-    let slot_ns = scenario.frame.slot_ns;
-    let last_frame = (scenario.end_ns() / slot_ns / 2) as u32;
-    run(&mut fabric, scenario.end_ns() / 2, |frame| frame < last_frame);
+    let slot_ns = scenario.frame.slot.ns();
+    let last_frame = (scenario.end().ns() / slot_ns / 2) as u32;
+    run(&mut fabric, scenario.end().ns() / 2, |frame| frame < last_frame);
     write_schedule(&mut fabric, 1, &vec![vec![None, Some(3), Some(0), None]]);
     let now_ns = fabric.now();
     fabric.packet_out(now_ns, Device::Edge(0).id(), &commit(1, 0)).unwrap();
     run(&mut fabric, now_ns + 4 * slot_ns, |frame| frame < last_frame);
     let before = fabric.delivered(1, 2).packets;
-    run(&mut fabric, scenario.end_ns(), |frame| frame < last_frame);
+    run(&mut fabric, scenario.end().ns(), |frame| frame < last_frame);
     assert_eq!(fabric.delivered(1, 2).packets, before);
     assert_eq!(fabric.delivered(1, 3).packets, 0);
     assert!(dropped(&fabric, 1, DropReason::Unsynchronized) > 100);
@@ -124,8 +124,8 @@ fn a_slave_that_hears_no_beacon_is_dark_and_never_wrong() {
 #[test]
 fn beacons_that_are_old_early_or_of_another_are_refused_and_counted() {
     let (scenario, mut fabric) = slot_based();
-    run(&mut fabric, scenario.end_ns() / 2, |_| true);
-    let frame = ((fabric.now() - scenario.epoch_ns()) / scenario.frame.slot_ns) as u32;
+    run(&mut fabric, scenario.end().ns() / 2, |_| true);
+    let frame = ((fabric.now() - scenario.epoch().ns()) / scenario.frame.slot.ns()) as u32;
     let forge = |src_edge, frame| {
         let beacon = Commit {
             frame,
@@ -156,7 +156,7 @@ fn beacons_that_are_old_early_or_of_another_are_refused_and_counted() {
         run(&mut fabric, now_ns, |_| true);
         assert_eq!(dropped(&fabric, 1, reason), before + 1, "{reason:?}");
     }
-    run(&mut fabric, scenario.end_ns(), |_| true);
+    run(&mut fabric, scenario.end().ns(), |_| true);
     assert!(
         (245..=250).contains(&fabric.delivered(1, 2).packets),
         "nothing has changed"

@@ -5,6 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{ControlMessage, DropCause, Fabric, HostMode};
 use slotwise_scenario::{Device, Scenario};
+use slotwise_units::Rate;
 use slotwise_wire::{
     AddLimit, AddLimits, Check, ETHERTYPE_LINECARD, Ethernet, FAIRNESS_ENTRIES, LINECARD_VERSION, LineCardKind,
     Linecard, NO_LIMIT, PORT_LINECARD, PORT_RING_EAST, PacketIn, REPORT_SOURCES, ReportSource, Ring, RingReport,
@@ -207,7 +208,7 @@ fn a_message_that_a_newer_one_replaced_is_no_lost_packet() {
     // A packet takes 1.2 ms, in which messages come each 100 us.
     let of_ring = "  half: true\n  ingress: {buffer_bytes: 100000000}\n";
     let mut scenario = scenario(of_ring, &(flows + &udp("back", 4, 0, 9_000_000)), "");
-    scenario.ring.as_mut().unwrap().rate_bps = 10_000_000;
+    scenario.ring.as_mut().unwrap().rate = Rate::from_bps(10_000_000);
     let mut network = ring(&scenario, HostMode::Simulated);
     network.run_until(500 * MS);
     let outdated = network

@@ -156,7 +156,9 @@ fn run_captured(scenario: &Scenario, seed: u64, filter: CaptureFilter, snaplen: 
     let mut fabric = Fabric::new(scenario, options);
     let controller = Scripted::new(scenario, 30_000_123);
     let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
-    lockstep.run_until(&mut fabric, scenario.end_ns() + 20_000_000).unwrap();
+    lockstep
+        .run_until(&mut fabric, scenario.end().ns() + 20_000_000)
+        .unwrap();
     assert!(fabric.finish_captures().is_empty());
     let records = std::iter::from_fn(|| fabric.poll_frame()).collect();
     let captures = std::mem::take(&mut *memory.0.lock().unwrap());
@@ -281,7 +283,7 @@ fn streams(traffic: &str) -> Vec<FlowResult> {
         "  - {{name: streams, duration_ms: 1000, traffic: [{traffic}]}}"
     ));
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
-    fabric.run_until(scenario.end_ns());
+    fabric.run_until(scenario.end().ns());
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
     fabric.flow_results()
 }
@@ -327,7 +329,7 @@ fn streams_of_different_phases_use_their_own_ports() {
   - {name: two, duration_ms: 200, traffic: [{kind: tcp, from: h0_0, to: h1_0, transport: xcp}]}",
     );
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
-    fabric.run_until(scenario.end_ns());
+    fabric.run_until(scenario.end().ns());
     let flows = fabric.flow_results();
     assert!(flows.iter().all(|flow| flow.received_bytes > 0), "{flows:?}");
     assert!(fabric.drops().iter().all(|(_, cause, _)| cause == DropCause::QueueFull));
@@ -347,11 +349,11 @@ fn demand_that_gets_no_light_is_counted_beside_the_waits_of_what_does() {
         slot[1] = slot[1].filter(|to| *to != 2);
     }
     let mut fabric = star(&scenario, HostMode::Simulated, &schedule);
-    fabric.run_until(scenario.epoch_ns() + 40_000_000);
+    fabric.run_until(scenario.epoch().ns() + 40_000_000);
     assert_eq!((fabric.first_light().count(), fabric.unserved_demand()), (1, 1));
     // Its VOQs are lost with the edge's program, and with no route nothing comes any more.
     fabric.set_pipeline(Device::Edge(1).id(), edge_program()).unwrap();
-    fabric.run_until(scenario.epoch_ns() + 60_000_000);
+    fabric.run_until(scenario.epoch().ns() + 60_000_000);
     assert_eq!((fabric.first_light().count(), fabric.unserved_demand()), (1, 1));
 }
 
@@ -389,7 +391,7 @@ fn a_commit_takes_effect_everywhere_in_one_frame() {
     let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
     let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
-    lockstep.run_until(&mut fabric, scenario.end_ns()).unwrap();
+    lockstep.run_until(&mut fabric, scenario.end().ns()).unwrap();
     // Staged in frame 5, announced in frame 6.
     let in_force: Vec<u32> = lockstep.controller().in_force.values().copied().collect();
     assert_eq!(in_force, [7; 4]);
@@ -411,7 +413,7 @@ link_changes: [{at_ms: 30, core: 0, edge: 1, loss: 1}, {at_ms: 36, core: 0, edge
     let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
     let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
-    lockstep.run_until(&mut fabric, scenario.end_ns()).unwrap();
+    lockstep.run_until(&mut fabric, scenario.end().ns()).unwrap();
     // Edge 1 hears of it in frame 8, after it has sent its request.
     let in_force: Vec<u32> = lockstep.controller().in_force.values().copied().collect();
     assert_eq!(in_force, [7, 9, 7, 7]);
@@ -425,7 +427,7 @@ fn a_large_star_hears_every_request_once_a_frame() {
     let text = include_str!("../../../../schema/examples/valid/sixty-four-edges.yaml");
     let scenario = Scenario::parse(text.as_bytes()).unwrap();
     let mut fabric = star(&scenario, HostMode::External, &dark(&scenario));
-    fabric.run_until(scenario.epoch_ns() + 2 * scenario.frame.frame_ns() - 1);
+    fabric.run_until(scenario.epoch().ns() + 2 * scenario.frame.length().ns() - 1);
     let mut requests = BTreeMap::new();
     while let Some(event) = fabric.poll_control() {
         let ControlMessage::Packet(frame) = event.message else {

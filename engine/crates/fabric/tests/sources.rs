@@ -9,7 +9,7 @@ use support::*;
 fn results(traffic: &str) -> Vec<FlowResult> {
     let scenario = star4(&format!("  - {{name: one, duration_ms: 3000, traffic: [{traffic}]}}"));
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
-    fabric.run_until(scenario.end_ns() + 1_000_000_000);
+    fabric.run_until(scenario.end().ns() + 1_000_000_000);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
     fabric.flow_results()
 }

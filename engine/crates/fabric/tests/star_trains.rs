@@ -6,6 +6,7 @@ use crate::support;
 use slotwise_fabric::{ControlMessage, DropCause, Fabric, HostMode, Invariant, Place};
 use slotwise_p4::{KeyField, TableEntry};
 use slotwise_scenario::{Device, HostId, LinkChange, Scenario, optical_port};
+use slotwise_units::Rate;
 use slotwise_wire::{DropReason, Ethernet, Optical, OpticalKind, PORT_CPU, PORT_SELF, PacketIn};
 use support::*;
 
@@ -78,9 +79,9 @@ fn lengths(count: u64) -> impl Iterator<Item = usize> + Clone {
 fn trains_leave_whole_and_in_order_and_nothing_is_lost() {
     let scenario = in_band(300_000, SIZE_BYTES);
     let mut fabric = with_trains(&scenario, &granted(&scenario), SIZE_BYTES);
-    let first_ns = scenario.epoch_ns() + 4 * scenario.frame.frame_ns();
+    let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     send(&mut fabric, first_ns, 40_000, lengths(SENT));
-    fabric.run_until(first_ns + 40 * scenario.frame.frame_ns());
+    fabric.run_until(first_ns + 40 * scenario.frame.length().ns());
     let arrived: Vec<usize> = arrived(&mut fabric).into_iter().map(|(bytes, _)| bytes).collect();
     assert_eq!(arrived, lengths(SENT).collect::<Vec<_>>());
     assert!(fabric.invariants().checked().contains(&Invariant::SPLIT));
@@ -93,11 +94,11 @@ fn a_train_waits_for_its_interval_and_then_leaves_at_once() {
     const INTERVAL_NS: u64 = 2_000_000;
     let scenario = in_band(INTERVAL_NS, 5000);
     let mut fabric = with_trains(&scenario, &granted(&scenario), 5000);
-    let first_ns = scenario.epoch_ns() + 4 * scenario.frame.frame_ns();
+    let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     send(&mut fabric, first_ns, 50_000, [500, 700, 900].into_iter());
     fabric.run_until(first_ns + INTERVAL_NS);
     assert_eq!(arrived(&mut fabric), [], "the train is open, whatever slots there were");
-    fabric.run_until(first_ns + 3 * scenario.frame.frame_ns());
+    fabric.run_until(first_ns + 3 * scenario.frame.length().ns());
     let arrived = arrived(&mut fabric);
     assert_eq!(
         arrived.iter().map(|(bytes, _)| *bytes).collect::<Vec<_>>(),
@@ -115,9 +116,9 @@ fn a_train_that_does_not_fit_the_rest_of_a_slot_waits_for_the_next_one() {
     let scenario = in_band(100_000, 4400);
     let schedule = granted(&scenario);
     let mut fabric = with_trains(&scenario, &schedule, 4400);
-    let frame_ns = scenario.frame.frame_ns();
+    let frame_ns = scenario.frame.length().ns();
     let fibre = scenario.edges[1].fibres[0];
-    let slot_ns = |slot: u64| scenario.epoch_ns() + 5 * frame_ns + slot * scenario.frame.slot_ns - fibre.t_d_ns();
+    let slot_ns = |slot: u64| scenario.epoch().ns() + 5 * frame_ns + slot * scenario.frame.slot.ns() - fibre.t_d().ns();
     // Closed when some 120 us are left of the slot: 3 packets of 1450 bytes take 178 us.
     let first_ns = slot_ns(7) - 120_000 - 100_000 - 13_000;
     send(&mut fabric, first_ns, 15_000, [1450, 1450, 1450].into_iter());
@@ -137,7 +138,8 @@ fn a_train_that_has_begun_to_leave_keeps_its_rate() {
     let scenario = in_band(100_000, 4400);
     let mut fabric = with_trains(&scenario, &granted(&scenario), 4400);
     let fibre = scenario.edges[1].fibres[0];
-    let slot_ns = scenario.epoch_ns() + 5 * scenario.frame.frame_ns() + 9 * scenario.frame.slot_ns - fibre.t_d_ns();
+    let slot_ns =
+        scenario.epoch().ns() + 5 * scenario.frame.length().ns() + 9 * scenario.frame.slot.ns() - fibre.t_d().ns();
     send(
         &mut fabric,
         slot_ns - 400_000,
@@ -150,13 +152,13 @@ fn a_train_that_has_begun_to_leave_keeps_its_rate() {
         at_ms: 0,
         core: 0,
         edge: FROM.edge,
-        rate_bps: Some(fibre.rate_bps / 10),
-        delay_ns: None,
+        rate: Some(Rate::from_bps(fibre.rate.bps() / 10)),
+        delay: None,
         loss: None,
         attenuation_mdb: None,
         up: None,
     });
-    fabric.run_until(slot_ns + 10 * scenario.frame.frame_ns());
+    fabric.run_until(slot_ns + 10 * scenario.frame.length().ns());
     assert_eq!(arrived(&mut fabric).len(), 3);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
 }
@@ -176,7 +178,7 @@ fn even_and_odd(
     fabric: &mut Fabric,
     odd: impl Fn(usize) -> (HostId, Vec<u8>),
 ) -> (Vec<usize>, [Vec<usize>; 2]) {
-    let first_ns = scenario.epoch_ns() + 4 * scenario.frame.frame_ns();
+    let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     for packet in 0..SENT {
         let at_ns = first_ns + packet * 40_000;
         fabric.run_until(at_ns);
@@ -189,7 +191,7 @@ fn even_and_odd(
             .inject_host(at_ns, Device::Edge(from.edge), from.access_port(), &frame)
             .unwrap();
     }
-    fabric.run_until(first_ns + 40 * scenario.frame.frame_ns());
+    fabric.run_until(first_ns + 40 * scenario.frame.length().ns());
     let arrived: Vec<usize> = arrived(fabric).into_iter().map(|(bytes, _)| bytes).collect();
     let of = |rest: usize| arrived.iter().copied().filter(|bytes| bytes % 2 == rest).collect();
     let parts = [of(0), of(1)];
@@ -265,9 +267,9 @@ fn a_train_is_never_longer_than_a_slot() {
     // P4 would let it grow to 100 packets.
     let scenario = in_band(50_000_000, 145_000);
     let mut fabric = with_trains(&scenario, &granted(&scenario), 145_000);
-    let first_ns = scenario.epoch_ns() + 4 * scenario.frame.frame_ns();
+    let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     send(&mut fabric, first_ns, 20_000, lengths(SENT));
-    fabric.run_until(first_ns + 60 * scenario.frame.frame_ns());
+    fabric.run_until(first_ns + 60 * scenario.frame.length().ns());
     let arrived: Vec<usize> = arrived(&mut fabric).into_iter().map(|(bytes, _)| bytes).collect();
     assert_eq!(arrived, lengths(SENT).collect::<Vec<_>>());
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
@@ -277,9 +279,9 @@ fn a_train_is_never_longer_than_a_slot() {
 fn a_train_without_room_in_its_voq_is_lost_whole_and_counted() {
     let scenario = in_band(300_000, SIZE_BYTES);
     let mut fabric = with_trains(&scenario, &dark(&scenario), SIZE_BYTES);
-    let first_ns = scenario.epoch_ns() + 4 * scenario.frame.frame_ns();
+    let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     send(&mut fabric, first_ns, 20_000, std::iter::repeat_n(1450, 400));
-    fabric.run_until(first_ns + 10 * scenario.frame.frame_ns());
+    fabric.run_until(first_ns + 10 * scenario.frame.length().ns());
     assert_eq!(arrived(&mut fabric), []);
     let card = Place::LineCard { edge: 1, core: 0 };
     let lost = fabric.drops().get(card, DropCause::QueueFull).packets;
@@ -296,9 +298,9 @@ fn a_train_that_p4_does_not_know_is_dropped_and_counted() {
     let voq = u64::from(scenario.voq(0, 3));
     let known = entry(&[voq], "EdgeIngress.set_star_train", &[voq]);
     pipeline.table_delete("EdgeIngress.train_queue", &known).unwrap();
-    let first_ns = scenario.epoch_ns() + 4 * scenario.frame.frame_ns();
+    let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     send(&mut fabric, first_ns, 20_000, lengths(5));
-    fabric.run_until(first_ns + 4 * scenario.frame.frame_ns());
+    fabric.run_until(first_ns + 4 * scenario.frame.length().ns());
     assert_eq!(arrived(&mut fabric), []);
     let edge = Place::Device(Device::Edge(1));
     assert_eq!(fabric.drops().get(edge, DropCause::Refused).packets, 5);
@@ -329,9 +331,9 @@ fn out_of_band_slots_carry_trains_as_well() {
         let beacon = entry(&key, "EdgeIngress.send_commit", &[slave.into(), PORT_CPU.into()]);
         insert(master, "EdgeIngress.signaling", beacon);
     }
-    let first_ns = scenario.epoch_ns() + 4 * scenario.frame.frame_ns();
+    let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     let mut to_send = (first_ns..).step_by(40_000).zip(lengths(SENT)).peekable();
-    let end_ns = first_ns + 60 * scenario.frame.frame_ns();
+    let end_ns = first_ns + 60 * scenario.frame.length().ns();
     loop {
         let next_ns = to_send.peek().map_or(end_ns, |(at_ns, _)| *at_ns);
         while fabric.run_until_control(next_ns) {

@@ -49,7 +49,7 @@ fn inject(fabric: &mut Fabric, from: u16, to: u16, packets: usize) {
 }
 
 fn run_frames(fabric: &mut Fabric, scenario: &Scenario, frames: u64) {
-    fabric.run_until(fabric.now() + frames * scenario.frame.frame_ns());
+    fabric.run_until(fabric.now() + frames * scenario.frame.length().ns());
 }
 
 /// Packets that have arrived at hosts, by edge.
@@ -138,7 +138,7 @@ fn shares_split_the_flows_of_a_pair_over_the_cores() {
         let way = enqueue(&scenario, &[2, part], (part / 8) as u16, 2);
         insert(edge, "EdgeIngress.voq_share", way);
     }
-    fabric.run_until(scenario.end_ns());
+    fabric.run_until(scenario.end().ns());
     assert!(fabric.flow_results().iter().all(|flow| flow.received_packets > 0));
     let records: Vec<_> = std::iter::from_fn(|| fabric.poll_frame()).collect();
     let delivered = [0, 1].map(|core| {
@@ -246,7 +246,7 @@ fn a_core_that_goes_dark_leaves_the_other_star_undisturbed() {
         grant_all(&mut fabric, &scenario, core, 0, 1);
     }
     send_over(&mut fabric, &scenario, 2, 3, 1);
-    fabric.schedule_link_changes(scenario.epoch_ns());
+    fabric.schedule_link_changes(scenario.epoch().ns());
     // Edge 1 sends over core 0, edge 2 over core 1.
     let each_frame = |fabric: &mut Fabric, frames| {
         for _ in 0..frames {
@@ -256,7 +256,7 @@ fn a_core_that_goes_dark_leaves_the_other_star_undisturbed() {
         }
         received(fabric)
     };
-    fabric.run_until(scenario.epoch_ns());
+    fabric.run_until(scenario.epoch().ns());
     assert_eq!(each_frame(&mut fabric, 6), [0, 0, 12, 12]);
     requests(&mut fabric);
     let while_dark = each_frame(&mut fabric, 6);

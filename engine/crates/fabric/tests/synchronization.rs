@@ -5,6 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{DropCause, Fabric, Invariant, Place};
 use slotwise_scenario::{Device, LinkChange, Scenario, edge_mac, optical_port};
+use slotwise_units::Duration;
 use slotwise_wire::{
     DropReason, Fault, FaultCode, Invitation, OpticalKind, SIGNALING_QUEUE, Stamp, Sync as SyncMessage,
 };
@@ -40,7 +41,7 @@ fn joined(scenario: &Scenario) -> Fabric {
 }
 
 fn run_frames(fabric: &mut Fabric, scenario: &Scenario, frames: u64) {
-    fabric.run_until(fabric.now() + frames * scenario.frame.frame_ns());
+    fabric.run_until(fabric.now() + frames * scenario.frame.length().ns());
     while next_message(fabric).is_some() {}
 }
 
@@ -112,13 +113,13 @@ fn long_fibres_cost_no_precision() {
 fn a_fibre_that_gets_longer_at_once_is_measured_and_no_rate_is_learnt_of_it() {
     let scenario = scenario();
     let mut fabric = joined(&scenario);
-    let before_ns = scenario.edges[2].fibre_to(0).unwrap().delay_ns;
+    let before = scenario.edges[2].fibre_to(0).unwrap().delay;
     fabric.apply_link_change(&LinkChange {
         at_ms: 0,
         core: 0,
         edge: 2,
-        rate_bps: None,
-        delay_ns: Some(before_ns + 5_000),
+        rate: None,
+        delay: Some(before + Duration::from_us(5)),
         loss: None,
         attenuation_mdb: None,
         up: None,
@@ -219,7 +220,7 @@ fn a_master_that_ends_tells_all_and_they_fall_silent() {
         );
     }
     let shutdown = Fault {
-        frame: ((fabric.now() - scenario.epoch_ns()) / scenario.frame.frame_ns()) as u32,
+        frame: ((fabric.now() - scenario.epoch().ns()) / scenario.frame.length().ns()) as u32,
         code: FaultCode::Shutdown.into(),
         ..Fault::default()
     };
@@ -239,7 +240,7 @@ fn the_controller_can_tell_measurements_out_of_band() {
     let mut fabric = joined(&scenario);
     let port = u64::from(optical_port(0));
     master_sends(&mut fabric, 1, "EdgeIngress.send_commit", &[1, port]);
-    let own_ns = scenario.edges[0].fibres[0].delay_ns as i64;
+    let own_ns = scenario.edges[0].fibres[0].delay.ns() as i64;
     fabric.reset_sync_errors();
     for _ in 0..40 {
         let seen = await_message(&mut fabric, &scenario, 1, OpticalKind::Sync).expect("it goes on");
@@ -263,7 +264,7 @@ fn the_controller_can_tell_measurements_out_of_band() {
 fn forged_replayed_and_senseless_messages_are_refused_and_counted() {
     let scenario = scenario();
     let mut fabric = joined(&scenario);
-    let frame = ((fabric.now() - scenario.epoch_ns()) / scenario.frame.frame_ns()) as u32;
+    let frame = ((fabric.now() - scenario.epoch().ns()) / scenario.frame.length().ns()) as u32;
     let refused = [
         (
             OpticalKind::Sync,

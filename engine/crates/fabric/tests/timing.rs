@@ -4,7 +4,8 @@
 use crate::support;
 
 use slotwise_fabric::{DropCause, Fabric, HostMode, Place};
-use slotwise_scenario::{Device, HostId, Scenario, WIRE_OVERHEAD_BYTES};
+use slotwise_scenario::{Device, HostId, Scenario, WIRE_OVERHEAD};
+use slotwise_units::Bytes;
 use support::*;
 
 const FROM: HostId = HostId { edge: 1, index: 0 };
@@ -26,8 +27,8 @@ fn one_pair(scenario: &Scenario) -> Fabric {
 
 /// Local start of a slot at an edge.
 fn slot_start_ns(scenario: &Scenario, edge: u16, frame: u64, slot: u64) -> u64 {
-    let at_core_ns = scenario.epoch_ns() + frame * scenario.frame.frame_ns() + slot * scenario.frame.slot_ns;
-    at_core_ns - scenario.edges[usize::from(edge)].fibres[0].t_d_ns()
+    let at_core_ns = scenario.epoch().ns() + frame * scenario.frame.length().ns() + slot * scenario.frame.slot.ns();
+    at_core_ns - scenario.edges[usize::from(edge)].fibres[0].t_d().ns()
 }
 
 /// Sends a packet so that it is at its edge at `at_edge_ns`.
@@ -47,19 +48,19 @@ fn send(fabric: &mut Fabric, scenario: &Scenario, at_edge_ns: u64, ip_bytes: u64
 
 /// Time over an access link.
 fn access_ns(scenario: &Scenario, ip_bytes: u64) -> u64 {
-    (ip_bytes + ETHERNET_BYTES) * 8_000_000_000 / scenario.hosts.access_rate_bps + scenario.hosts.access_delay_ns
+    (ip_bytes + ETHERNET_BYTES) * 8_000_000_000 / scenario.hosts.access_rate.bps() + scenario.hosts.access_delay.ns()
 }
 
 /// Time from the start of sending at the edge to the arrival at the far host.
 fn wire_ns(scenario: &Scenario, ip_bytes: u64) -> u64 {
     let fibre = |host: HostId| scenario.edges[usize::from(host.edge)].fibres[0];
-    let light_ns = fibre(FROM).transmission_ns(ip_bytes + WIRE_OVERHEAD_BYTES);
-    fibre(FROM).delay_ns + light_ns + fibre(TO).delay_ns + access_ns(scenario, ip_bytes)
+    let light_ns = fibre(FROM).rate.time(Bytes::new(ip_bytes) + WIRE_OVERHEAD).ns();
+    fibre(FROM).delay.ns() + light_ns + fibre(TO).delay.ns() + access_ns(scenario, ip_bytes)
 }
 
 /// When the only packet arrives at its host.
 fn arrival_ns(fabric: &mut Fabric, scenario: &Scenario) -> u64 {
-    fabric.run_until(fabric.now() + 3 * scenario.frame.frame_ns());
+    fabric.run_until(fabric.now() + 3 * scenario.frame.length().ns());
     let output = fabric.poll_host_output().expect("the packet arrives");
     assert_eq!((output.device, output.port), (Device::Edge(TO.edge), TO.access_port()));
     assert_eq!(fabric.poll_host_output(), None);
@@ -70,7 +71,7 @@ fn arrival_ns(fabric: &mut Fabric, scenario: &Scenario) -> u64 {
 #[test]
 fn a_packet_in_its_own_slot_leaves_after_the_wire_delay() {
     let scenario = silent_star4();
-    let gate_ns = slot_start_ns(&scenario, FROM.edge, FRAME, 7) + scenario.frame.guard_ns;
+    let gate_ns = slot_start_ns(&scenario, FROM.edge, FRAME, 7) + scenario.frame.guard.ns();
     for (into_slot_ns, ip_bytes) in [(0, 1450), (1, 1450), (100_000, 500), (180_000, 1450)] {
         let mut fabric = one_pair(&scenario);
         let at_edge_ns = gate_ns + into_slot_ns;
@@ -88,19 +89,19 @@ fn a_packet_in_its_own_slot_leaves_after_the_wire_delay() {
 fn a_packet_one_slot_early_waits_exactly_one_slot() {
     let scenario = silent_star4();
     let mut fabric = one_pair(&scenario);
-    let at_edge_ns = slot_start_ns(&scenario, FROM.edge, FRAME, 6) + scenario.frame.guard_ns;
+    let at_edge_ns = slot_start_ns(&scenario, FROM.edge, FRAME, 6) + scenario.frame.guard.ns();
     send(&mut fabric, &scenario, at_edge_ns, 1450);
     let arrival_ns = arrival_ns(&mut fabric, &scenario);
     assert_eq!(
         arrival_ns,
-        at_edge_ns + scenario.frame.slot_ns + wire_ns(&scenario, 1450)
+        at_edge_ns + scenario.frame.slot.ns() + wire_ns(&scenario, 1450)
     );
 }
 
 #[test]
 fn a_tail_that_does_not_fit_waits_for_the_next_granted_slot() {
     let scenario = silent_star4();
-    let light_ns = scenario.edges[1].fibres[0].transmission_ns(1480);
+    let light_ns = scenario.edges[1].fibres[0].rate.time(Bytes::new(1480)).ns();
     let end_ns = slot_start_ns(&scenario, FROM.edge, FRAME, 8);
 
     let mut fabric = one_pair(&scenario);
@@ -113,7 +114,7 @@ fn a_tail_that_does_not_fit_waits_for_the_next_granted_slot() {
 
     let mut fabric = one_pair(&scenario);
     send(&mut fabric, &scenario, end_ns - light_ns + 1, 1450);
-    let next_gate_ns = slot_start_ns(&scenario, FROM.edge, FRAME, 11) + scenario.frame.guard_ns;
+    let next_gate_ns = slot_start_ns(&scenario, FROM.edge, FRAME, 11) + scenario.frame.guard.ns();
     assert_eq!(
         arrival_ns(&mut fabric, &scenario),
         next_gate_ns + wire_ns(&scenario, 1450),
@@ -127,7 +128,7 @@ fn a_tail_that_does_not_fit_waits_for_the_next_granted_slot() {
         slot_start_ns(&scenario, FROM.edge, FRAME, 12) - light_ns + 1,
         1450,
     );
-    let next_gate_ns = slot_start_ns(&scenario, FROM.edge, FRAME + 1, 7) + scenario.frame.guard_ns;
+    let next_gate_ns = slot_start_ns(&scenario, FROM.edge, FRAME + 1, 7) + scenario.frame.guard.ns();
     assert_eq!(
         arrival_ns(&mut fabric, &scenario),
         next_gate_ns + wire_ns(&scenario, 1450),
@@ -143,9 +144,9 @@ fn a_slot_carries_four_packets_of_full_size() {
     for _ in 0..5 {
         send(&mut fabric, &scenario, before_ns, 1450);
     }
-    fabric.run_until(before_ns + 2 * scenario.frame.frame_ns());
+    fabric.run_until(before_ns + 2 * scenario.frame.length().ns());
     let gates = [7, 7, 7, 7, 11].map(|slot| slot_start_ns(&scenario, FROM.edge, FRAME, slot) + 10_000);
-    let light_ns = scenario.edges[1].fibres[0].transmission_ns(1480);
+    let light_ns = scenario.edges[1].fibres[0].rate.time(Bytes::new(1480)).ns();
     let expected: Vec<u64> = gates
         .iter()
         .zip([0, 1, 2, 3, 0])
@@ -168,7 +169,7 @@ fn the_far_host_gets_the_packet_that_was_sent() {
         slot_start_ns(&scenario, FROM.edge, FRAME, 7),
         700,
     );
-    fabric.run_until(fabric.now() + scenario.frame.frame_ns());
+    fabric.run_until(fabric.now() + scenario.frame.length().ns());
     let output = fabric.poll_host_output().unwrap();
     let sent = host_frame(FROM, TO, 700);
     assert_eq!(output.frame.len(), sent.len());
@@ -190,7 +191,7 @@ fn telemetry_follows_a_packet() {
         slot_start_ns(&scenario, FROM.edge, FRAME, 1) - 1,
         1450,
     );
-    fabric.run_until(fabric.now() + 2 * scenario.frame.frame_ns());
+    fabric.run_until(fabric.now() + 2 * scenario.frame.length().ns());
     let records: Vec<_> = std::iter::from_fn(|| fabric.poll_frame()).collect();
     let voqs = scenario.edges.len();
     let record = records
@@ -198,7 +199,10 @@ fn telemetry_follows_a_packet() {
         .find(|record| record.frame == FRAME)
         .expect("the frame is over");
     let voq = record.voqs[voqs + 3];
-    assert_eq!(record.start_ns, scenario.epoch_ns() + FRAME * scenario.frame.frame_ns());
+    assert_eq!(
+        record.start_ns,
+        scenario.epoch().ns() + FRAME * scenario.frame.length().ns()
+    );
     assert_eq!((voq.demand_bytes, voq.granted_slots), (1480, 2));
     assert_eq!((voq.sent_bytes, voq.delivered_bytes), (1480, 1450));
     let others = (0..16)

@@ -18,9 +18,9 @@ fn xcp_flows_take_the_slots_granted_to_their_voq_and_lose_nothing() {
     let schedule = rotation(&scenario);
     let granted = schedule.iter().filter(|slot| slot[0] == Some(1)).count() as u64;
     let mut fabric = star(&scenario, HostMode::Simulated, &schedule);
-    let frame_ns = scenario.frame.frame_ns();
+    let frame_ns = scenario.frame.length().ns();
     // What four full packets of an open slot are worth in a frame, 1/16 byte/s.
-    let slot_bytes = 4 * scenario.wire_mtu_bytes();
+    let slot_bytes = 4 * scenario.wire_mtu().get();
     let slot_throughput = slot_bytes * 16 * 1_000_000_000 / frame_ns;
     let pipeline = fabric.pipeline_mut(Device::Edge(0).id()).unwrap();
     let params = [26214, 14811, 6554, 50_000_000, 1_000_000, 2_000_000, frame_ns];
@@ -38,10 +38,10 @@ fn xcp_flows_take_the_slots_granted_to_their_voq_and_lose_nothing() {
         entry(&[0, 1], "EdgeIngress.granted", &[granted]),
     );
 
-    let half_ns = scenario.epoch_ns() + 2_000_000_000;
+    let half_ns = scenario.epoch().ns() + 2_000_000_000;
     fabric.run_until(half_ns);
     let before = fabric.delivered(0, 1);
-    fabric.run_until(scenario.end_ns());
+    fabric.run_until(scenario.end().ns());
     let packets = fabric.delivered(0, 1).packets - before.packets;
     let share = packets as f64 / (granted * 4 * 2_000_000_000 / frame_ns) as f64;
     assert!((0.9..=1.0).contains(&share), "{share} of the slots granted");

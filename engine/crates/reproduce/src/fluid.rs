@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use slotwise_fabric::Fabric;
 use slotwise_lambda::{Network, Session, max_min};
 use slotwise_scenario::{Device, FlowGroup, Ops, OpsMatch, Process, Scenario, Source};
+use slotwise_units::Instant;
 
 use crate::shares::header_bytes;
 
@@ -64,12 +65,12 @@ impl Fluid {
         let ways = Ways::of(ops);
         let of_links = ops.links.len() * 2;
         let edges = ops.edges.len();
-        let mut capacities = vec![ops.rate_bps as f64 * ops.target; of_links];
+        let mut capacities = vec![ops.rate.bps() as f64 * ops.target; of_links];
         // Edges that share by GTP's rule share less than their wavelengths carry, as sources and as sinks.
         let share = ops.macroflows.and_then(|macroflows| macroflows.share);
-        let shared_bps = share.map_or(f64::INFINITY, |share| share.capacity_bps as f64);
-        capacities.extend(vec![(ops.rate_bps as f64).min(shared_bps); edges]);
-        capacities.extend(vec![(ops.rate_bps as f64 * ops.target).min(shared_bps); edges]);
+        let shared_bps = share.map_or(f64::INFINITY, |share| share.capacity.bps() as f64);
+        capacities.extend(vec![(ops.rate.bps() as f64).min(shared_bps); edges]);
+        capacities.extend(vec![(ops.rate.bps() as f64 * ops.target).min(shared_bps); edges]);
         let played = network.routed_flows().iter();
         let starts: BTreeMap<&str, u64> = played.map(|flow| (flow.name.as_str(), flow.start_ns)).collect();
         let mut fluid = Fluid {
@@ -101,7 +102,7 @@ impl Fluid {
                 fluid.flows.push(Flow {
                     pair,
                     start_ns: starts.get(name.as_str()).copied()?,
-                    end_ns: scenario.stop_ns(group).unwrap_or(u64::MAX),
+                    end_ns: scenario.stop(group).map(Instant::ns).unwrap_or(u64::MAX),
                     header_bytes: header_bytes(group),
                     asks_bps,
                 });
@@ -152,14 +153,14 @@ impl Fluid {
 /// Most that each flow of a group can send, bit/s; `None` if nobody knows.
 fn asks(group: &FlowGroup, round_trip_ns: u64) -> Option<Option<f64>> {
     match group.source {
-        Source::Udp { rate_bps, process } => {
+        Source::Udp { rate, process } => {
             let sending = match process {
                 Process::Constant | Process::Poisson => 1.0,
                 Process::OnOffPareto(times) => {
-                    times.mean_on_ns as f64 / (times.mean_on_ns as f64 + times.mean_off_ns as f64)
+                    times.mean_on.ns() as f64 / (times.mean_on.ns() as f64 + times.mean_off.ns() as f64)
                 }
             };
-            Some(Some(rate_bps as f64 * sending))
+            Some(Some(rate.bps() as f64 * sending))
         }
         Source::Stream { bytes: None } => {
             let window = |packets: u32| f64::from(packets) * f64::from(group.packet_bytes) * 8e9;
@@ -213,8 +214,8 @@ impl Ways {
         let mut neighbours = vec![Vec::new(); count];
         for (number, link) in ops.links.iter().enumerate() {
             let [a, b] = link.between.map(usize::from);
-            neighbours[a].push((b, 2 * number, link.delay_ns));
-            neighbours[b].push((a, 2 * number + 1, link.delay_ns));
+            neighbours[a].push((b, 2 * number, link.delay.ns()));
+            neighbours[b].push((a, 2 * number + 1, link.delay.ns()));
         }
         let mut distances = vec![vec![(u64::MAX, NONE); count]; count];
         for (from, near) in neighbours.iter_mut().enumerate() {
@@ -248,7 +249,7 @@ impl Ways {
         let (delay_ns, hops) = self.distances[at][end];
         let mut way = Way {
             links: Vec::new(),
-            delay_ns: source.delay_ns + sink.delay_ns,
+            delay_ns: source.delay.ns() + sink.delay.ns(),
         };
         if hops == NONE {
             return None;

@@ -46,7 +46,7 @@ fn output_rates(ops: &Ops) -> Vec<u64> {
     let fibres = ops.fibres();
     let rates = fibres
         .iter()
-        .flat_map(|fibre| std::iter::repeat_n(ops.rate_of(fibre), ways));
+        .flat_map(|fibre| std::iter::repeat_n(ops.rate_of(fibre).bps(), ways));
     rates.collect()
 }
 
@@ -56,7 +56,7 @@ impl OpsRecorder {
         let ops = scenario.ops.as_ref()?;
         Some(OpsRecorder {
             outputs: output_names(ops),
-            probes: (probe_names(ops), ops.probes.map_or(0, |probes| probes.rate_bps)),
+            probes: (probe_names(ops), ops.probes.map_or(0, |probes| probes.rate.bps())),
             rates_bps: output_rates(ops),
             switches: ops.switches.clone(),
             edges: ops.edges.iter().map(|edge| edge.name.clone()).collect(),

@@ -87,7 +87,7 @@ impl RingRecorder {
         starts.sort();
         starts.reverse();
         Some(RingRecorder {
-            rate_bps: ring.rate_bps,
+            rate_bps: ring.rate.bps(),
             links,
             shares,
             is_whole: !changes.any(|change| matches!(change.what, Changed::Span { .. }))
@@ -95,7 +95,7 @@ impl RingRecorder {
             others: None,
             starts,
             watch: None,
-            after: AfterFaults::new(network, scenario.end_ns()),
+            after: AfterFaults::new(network, scenario.end().ns()),
             seconds: waits::Seconds::default(),
         })
     }

@@ -53,7 +53,7 @@ impl RoutedRecorder {
     pub fn new(scenario: &Scenario, network: &Fabric) -> RoutedRecorder {
         let links = scenario.routed.links.iter().map(|link| Link {
             name: link.name.clone(),
-            rate_bps: link.rate_bps,
+            rate_bps: link.rate.bps(),
         });
         let flows = network.routed_flows().iter().map(|flow| FlowTotals {
             name: flow.name.clone(),
@@ -64,7 +64,7 @@ impl RoutedRecorder {
         RoutedRecorder {
             recording: Recording::default(),
             sample_ms: scenario.routed.sample_ms,
-            start_ns: scenario.epoch_ns(),
+            start_ns: scenario.epoch().ns(),
             duration_ms: scenario.duration_ms(),
             at_ms: 0,
             packet_bytes: scenario.routed.packet_bytes,

@@ -110,11 +110,11 @@ impl Setup {
         }
         let fastest_bps = self.network().and_then(|Network { scenario, .. }| {
             let fibres = scenario.edges.iter().flat_map(|edge| &edge.fibres);
-            let links = scenario.routed.links.iter().map(|link| link.rate_bps);
-            let of_ring = scenario.ring.iter().map(|ring| ring.rate_bps);
-            let of_ops = scenario.ops.iter().map(|ops| ops.rate_bps);
+            let links = scenario.routed.links.iter().map(|link| link.rate.bps());
+            let of_ring = scenario.ring.iter().map(|ring| ring.rate.bps());
+            let of_ops = scenario.ops.iter().map(|ops| ops.rate.bps());
             fibres
-                .map(|fibre| fibre.rate_bps)
+                .map(|fibre| fibre.rate.bps())
                 .chain(links)
                 .chain(of_ring)
                 .chain(of_ops)

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use slotwise_fabric::Fabric;
 use slotwise_rias::{Flow, Ring as Ringlet};
-use slotwise_scenario::{Device, FlowGroup, RING_OVERHEAD_BYTES, Ring, Scenario, Source};
+use slotwise_scenario::{Device, FlowGroup, RING_OVERHEAD, Ring, Scenario, Source};
+use slotwise_units::Instant;
 
 use crate::stats::jain;
 
@@ -90,7 +91,7 @@ impl Shares {
     pub(crate) fn new(scenario: &Scenario, ring: &Ring, network: &Fabric) -> Shares {
         let mut shares = Shares {
             stations: ring.stations.len(),
-            target_bps: ring.threshold * ring.rate_bps as f64,
+            target_bps: ring.threshold * ring.rate.bps() as f64,
             weights: ring.stations.iter().map(|station| f64::from(station.weight)).collect(),
             pairs: Vec::new(),
             flows: Vec::new(),
@@ -116,9 +117,9 @@ impl Shares {
             _ => 0,
         };
         let asks_bps = match group.source {
-            Source::Udp { rate_bps, .. } => {
+            Source::Udp { rate, .. } => {
                 let size = f64::from(group.packet_bytes);
-                let on_ring_bps = rate_bps as f64 * (size + RING_OVERHEAD_BYTES as f64) / size;
+                let on_ring_bps = rate.bps() as f64 * (size + RING_OVERHEAD.get() as f64) / size;
                 Some(on_ring_bps)
             }
             _ => None,
@@ -129,10 +130,10 @@ impl Shares {
             name,
             pair,
             start_ns,
-            end_ns: scenario.stop_ns(group).unwrap_or(u64::MAX),
+            end_ns: scenario.stop(group).map_or(u64::MAX, Instant::ns),
             latest_ns: (group.start_ms + group.spread_ms) * NS_PER_MS,
             stop_ns: group.stop_ms.map(|stop_ms| stop_ms * NS_PER_MS),
-            header_bytes: header_bytes(group) + RING_OVERHEAD_BYTES,
+            header_bytes: header_bytes(group) + RING_OVERHEAD.get(),
             asks_bps,
         });
     }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use slotwise_fabric::{Fabric, SessionUse};
 use slotwise_lambda::{Network, Session, max_min};
 use slotwise_scenario::{Changed, Device, FlowGroup, Metric, Party, RoutedLink, Scenario, Source};
+use slotwise_units::Rate;
 
 use crate::record::Recording;
 use crate::routed::Period;
@@ -89,12 +90,12 @@ impl Sharing {
                 });
                 let name = format!("{}.{i}", group.name);
                 sessions.push(Asked {
-                    is_there: played.get(name.as_str()) == Some(&scenario.epoch_ns()),
+                    is_there: played.get(name.as_str()) == Some(&scenario.epoch().ns()),
                     name,
                     flow,
                     ends,
                     routers: [source.router, sink.router],
-                    demand_bps: asked.limit_bps.map(|bps| bps as f64),
+                    demand_bps: asked.limit.map(Rate::bps).map(|bps| bps as f64),
                     stop_ms: group.stop_ms,
                 });
                 flow += 1;
@@ -102,7 +103,7 @@ impl Sharing {
         }
         let of_links = capacities.len();
         let links = scenario.routed.links.iter();
-        capacities.extend(links.map(|link| link.rate_bps as f64));
+        capacities.extend(links.map(|link| link.rate.bps() as f64));
         let ways = Ways::new(scenario, sessions.iter().map(|session| session.routers[1]));
         (!sessions.is_empty()).then(|| Sharing {
             name: scenario.name.clone(),
@@ -197,9 +198,9 @@ impl Sharing {
     fn solve(&mut self, now_ms: u64) {
         while let Some((_, changed)) = self.timeline.get(self.happened).filter(|(at_ms, _)| *at_ms < now_ms) {
             self.happened += 1;
-            if let Changed::Link { link, rate_bps, up, .. } = *changed {
-                if let Some(rate_bps) = rate_bps {
-                    self.capacities[self.of_links + link] = rate_bps as f64;
+            if let Changed::Link { link, rate, up, .. } = *changed {
+                if let Some(rate) = rate {
+                    self.capacities[self.of_links + link] = rate.bps() as f64;
                 }
                 if let Some(up) = up {
                     self.ways.light(link, up);
@@ -270,7 +271,7 @@ fn end(scenario: &Scenario, party: Party, is_sink: bool) -> Option<End> {
     };
     Some(End {
         is_sink,
-        capacity_bps: scenario.routed.hosts[group].gtp.capacity_bps as f64,
+        capacity_bps: scenario.routed.hosts[group].gtp.capacity.bps() as f64,
         router,
     })
 }
@@ -339,7 +340,7 @@ impl Ways {
                 };
                 let step = match self.metric {
                     Metric::Hops => 1,
-                    Metric::Delay => link.delay_ns,
+                    Metric::Delay => link.delay.ns(),
                 };
                 let longer = (cost.0 + step, cost.1 + 1);
                 let place = usize::from(from);

@@ -73,7 +73,7 @@ fn stars(scenario: &Scenario) -> Vec<Star> {
             core: core.id,
             name: format!("core{}", core.id),
             fibres: fibres.len() as u64,
-            rate_bps: fibres.first().map_or(0, |fibre| fibre.rate_bps),
+            rate_bps: fibres.first().map_or(0, |fibre| fibre.rate.bps()),
             granted_slots: 0,
             data_bytes: 0,
             light_bytes: 0,
@@ -102,8 +102,8 @@ fn followers(scenario: &Scenario) -> Vec<(u16, u16, String)> {
 fn queues(scenario: &Scenario) -> Vec<Queue> {
     let of_fibre = |edge: u16, fibre: &Fibre| {
         // In packets of full size, as the controller reckons.
-        let packets = scenario.slot_capacity_bytes(fibre) / scenario.wire_mtu_bytes();
-        let (core, slot_bytes) = (fibre.core, packets * scenario.wire_mtu_bytes());
+        let packets = scenario.slot_capacity(fibre).get() / scenario.wire_mtu().get();
+        let (core, slot_bytes) = (fibre.core, packets * scenario.wire_mtu().get());
         // The core tells apart what only several stars have.
         let over = match scenario.cores.len() {
             1 => String::new(),
@@ -196,11 +196,11 @@ impl Recorder {
         let flow_names = names(scenario, TableName::Flows);
         Recorder {
             recording: Recording::default(),
-            epoch_ns: scenario.epoch_ns(),
-            end_ns: scenario.end_ns(),
-            sample_ns: u64::from(sample_frames.max(1)) * scenario.frame.frame_ns(),
-            at_ns: scenario.epoch_ns(),
-            access_bps: scenario.hosts.access_rate_bps,
+            epoch_ns: scenario.epoch().ns(),
+            end_ns: scenario.end().ns(),
+            sample_ns: u64::from(sample_frames.max(1)) * scenario.frame.length().ns(),
+            at_ns: scenario.epoch().ns(),
+            access_bps: scenario.hosts.access_rate.bps(),
             mtu: scenario.hosts.mtu,
             queues: queues(scenario),
             ports: Vec::new(),
@@ -209,7 +209,7 @@ impl Recorder {
             delays_ms: vec![(0.0, 0.0); flow_names.len()],
             flow_names,
             frame_slots: f64::from(scenario.frame.slots),
-            slot_ns: scenario.frame.slot_ns as f64,
+            slot_ns: scenario.frame.slot.ns() as f64,
             signaling: scenario.frame.signaling,
             stars: stars(scenario),
             followers: followers(scenario),

@@ -42,7 +42,7 @@ fn every_name_has_a_row_each_period_and_hosts_are_seen_sending() {
     while let Some(at_ns) = recorder.next_ns() {
         fabric.run_until(at_ns);
         recorder.sample(&mut fabric, &[]);
-        times.push(at_ns - scenario.epoch_ns());
+        times.push(at_ns - scenario.epoch().ns());
     }
     // Three frames of 5 ms, and what is left at the end.
     assert_eq!(

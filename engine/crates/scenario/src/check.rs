@@ -5,6 +5,7 @@ mod stars;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use slotwise_units::{Bytes, Rate};
 use slotwise_wire::SIGNALING_QUEUE;
 use slotwise_wire::limits::{ROUTES, SLOTS};
 
@@ -92,12 +93,13 @@ fn timing(scenario: &Scenario, r: &mut Reader) {
     // The crossbar of a core has as many connections in each of its two banks.
     const CONNECTIONS: u64 = 262_144;
     let frame = &scenario.frame;
-    if frame.guard_ns >= frame.slot_ns {
-        let reason = format!(
-            "a guard of {} ns fills the slot of {} ns",
-            frame.guard_ns, frame.slot_ns
+    if frame.guard >= frame.slot {
+        let reason = format!("a guard of {} fills the slot of {}", frame.guard, frame.slot);
+        r.report(
+            "/frame/guard_ns".into(),
+            reason,
+            format!("less than {}", frame.slot.ns()),
         );
-        r.report("/frame/guard_ns".into(), reason, format!("less than {}", frame.slot_ns));
     }
     let edges = scenario.edges.len();
     if frame.slots <= scenario.signaling_slots() {
@@ -114,7 +116,7 @@ fn timing(scenario: &Scenario, r: &mut Reader) {
         r.report("/frame/slots".into(), reason, format!("at most {most}"));
     }
     // Frame numbers have 32 bits on the wire.
-    if u128::from(scenario.end_ns()) / u128::from(frame.frame_ns()) > u128::from(u32::MAX) {
+    if scenario.end().since_start() / frame.length() > u64::from(u32::MAX) {
         let reason = format!("{} ms exceed 2^32 frames", scenario.duration_ms());
         r.report("/phases".into(), reason, "a shorter run or longer slots");
     }
@@ -122,21 +124,21 @@ fn timing(scenario: &Scenario, r: &mut Reader) {
 
 fn fibres(scenario: &Scenario, r: &mut Reader) {
     let mut core_rates = BTreeMap::new();
-    let hold_ns = u64::from(scenario.controller.beacon_hold_frames) * scenario.frame.frame_ns();
+    let hold = u64::from(scenario.controller.beacon_hold_frames) * scenario.frame.length();
     for (e, edge) in scenario.edges.iter().enumerate() {
         for (f, fibre) in edge.fibres.iter().enumerate() {
             let place = format!("/edges/{e}/fibres/{f}");
-            carries_packets(scenario, fibre.core, fibre.rate_bps, format!("{place}/rate_bps"), r);
+            carries_packets(scenario, fibre.core, fibre.rate, format!("{place}/rate_bps"), r);
             // A core knows one time per byte.
-            let core_rate = *core_rates.entry(fibre.core).or_insert(fibre.rate_bps);
-            if fibre.rate_bps != core_rate {
-                let reason = format!("{} bit/s differs from the other fibres of the core", fibre.rate_bps);
-                r.report(format!("{place}/rate_bps"), reason, format!("{core_rate}"));
+            let core_rate = *core_rates.entry(fibre.core).or_insert(fibre.rate);
+            if fibre.rate != core_rate {
+                let reason = format!("{} differs from the other fibres of the core", fibre.rate);
+                r.report(format!("{place}/rate_bps"), reason, core_rate.bps().to_string());
             }
             // A beacon is T_d under way to an edge that is T_d ahead.
-            if scenario.frame.signaling == Signaling::InBand && 2 * fibre.delay_ns > hold_ns {
-                let reason = format!("at a delay of {} ns every beacon arrives too late", fibre.delay_ns);
-                let expected = format!("at most {} (half of beacon_hold_frames)", hold_ns / 2);
+            if scenario.frame.signaling == Signaling::InBand && 2 * fibre.delay > hold {
+                let reason = format!("at a delay of {} every beacon arrives too late", fibre.delay);
+                let expected = format!("at most {} (half of beacon_hold_frames)", (hold / 2).ns());
                 r.report(format!("{place}/delay_ns"), reason, expected);
             }
         }
@@ -144,21 +146,17 @@ fn fibres(scenario: &Scenario, r: &mut Reader) {
 }
 
 /// A slot at this rate carries a packet of full size, and the messages of a signaling slot.
-fn carries_packets(scenario: &Scenario, core: u16, rate_bps: u64, place: String, r: &mut Reader) {
-    let capacity = u128::from(scenario.frame.open_ns()) * u128::from(rate_bps) / 8_000_000_000;
+fn carries_packets(scenario: &Scenario, core: u16, rate: Rate, place: String, r: &mut Reader) {
+    let capacity = rate.bytes_in(scenario.frame.open());
     let needed = [
-        (scenario.wire_mtu_bytes(), "a full-size packet"),
-        (scenario.signaling_bytes(core), "the messages in a signaling slot"),
+        (scenario.wire_mtu(), "a full-size packet"),
+        (scenario.signaling_length(core), "the messages in a signaling slot"),
     ];
     for (bytes, what) in needed {
-        if capacity < u128::from(bytes) {
-            let reason = format!("at {rate_bps} bit/s an open slot carries {capacity} bytes; {what} need {bytes}");
-            let least = (u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(scenario.frame.open_ns()));
-            r.report(
-                place.clone(),
-                reason,
-                format!("at least {least} bit/s, or longer slots"),
-            );
+        if capacity < bytes {
+            let reason = format!("at {rate} an open slot carries {capacity}; {what} need {}", bytes.get());
+            let least = Rate::of_rounded_up(bytes, scenario.frame.open());
+            r.report(place.clone(), reason, format!("at least {least}, or longer slots"));
         }
     }
 }
@@ -230,11 +228,15 @@ fn classes(scenario: &Scenario, r: &mut Reader) {
 }
 
 fn queues(scenario: &Scenario, r: &mut Reader) {
-    let signaling = scenario.cores.iter().map(|core| scenario.signaling_bytes(core.id));
-    let least = signaling.fold(scenario.wire_mtu_bytes(), u64::max);
-    if scenario.queues.limit_bytes < least {
-        let reason = format!("{} bytes are less than a full-size packet", scenario.queues.limit_bytes);
-        r.report("/queues/limit_bytes".into(), reason, format!("at least {least}"));
+    let signaling = scenario.cores.iter().map(|core| scenario.signaling_length(core.id));
+    let least = signaling.fold(scenario.wire_mtu(), Bytes::max);
+    if scenario.queues.limit < least {
+        let reason = format!("{} are less than a full-size packet", scenario.queues.limit);
+        r.report(
+            "/queues/limit_bytes".into(),
+            reason,
+            format!("at least {}", least.get()),
+        );
     }
 }
 
@@ -358,15 +360,15 @@ fn link_changes(scenario: &Scenario, r: &mut Reader) {
             let reason = format!("no fibre between edge {} and core {}", change.edge, change.core);
             r.report(format!("{place}/edge"), reason, "an edge with a fibre to that core");
         }
-        if let Some(rate_bps) = change.rate_bps {
-            carries_packets(scenario, change.core, rate_bps, format!("{place}/rate_bps"), r);
+        if let Some(rate) = change.rate {
+            carries_packets(scenario, change.core, rate, format!("{place}/rate_bps"), r);
             // A core knows one time per byte, and drops what it takes to last beyond its slot.
-            if let Some(fibre) = fibre.filter(|fibre| rate_bps > fibre.rate_bps) {
-                let reason = format!("{rate_bps} bit/s exceeds the initial rate, for which the core is configured");
+            if let Some(fibre) = fibre.filter(|fibre| rate > fibre.rate) {
+                let reason = format!("{rate} exceeds the initial rate, for which the core is configured");
                 r.report(
                     format!("{place}/rate_bps"),
                     reason,
-                    format!("at most {}", fibre.rate_bps),
+                    format!("at most {}", fibre.rate.bps()),
                 );
             }
         }

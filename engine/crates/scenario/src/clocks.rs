@@ -3,11 +3,12 @@
 
 use std::ops::RangeInclusive;
 
+use slotwise_units::{Bytes, Duration};
 use slotwise_wire::{HOLD_FRAMES, Stamp, Sync};
 
 use crate::model::{Scenario, Signaling};
 use crate::reader::{Fields, Reader};
-use crate::timing::WIRE_OVERHEAD_BYTES;
+use crate::timing::WIRE_OVERHEAD;
 
 const PPB: u128 = 1_000_000_000;
 
@@ -19,13 +20,13 @@ const MAX_OFFSET_NS: RangeInclusive<u64> = 0..=500_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clocks {
     /// Offsets are from 0 to this.
-    pub max_offset_ns: u64,
+    pub max_offset: Duration,
     /// Rates differ by at most this, either way, in parts per billion.
     pub max_drift_ppb: u64,
     /// In each step a rate changes by at most this, either way.
     pub walk_ppb: u64,
     /// Length of a step.
-    pub step_ns: u64,
+    pub step: Duration,
 }
 
 /// The optional section `clocks`.
@@ -34,10 +35,10 @@ pub(crate) fn clocks(r: &mut Reader, parent: &Fields) -> Option<Clocks> {
     let keys = ["max_offset_ns", "max_drift_ppb", "walk_ppb", "step_ns"];
     let fields = r.fields(value, parent.pointer("clocks"), &keys);
     Some(Clocks {
-        max_offset_ns: r.integer(&fields, "max_offset_ns", MAX_OFFSET_NS),
+        max_offset: r.duration(&fields, "max_offset_ns", MAX_OFFSET_NS),
         max_drift_ppb: r.integer(&fields, "max_drift_ppb", 0..=500_000),
         walk_ppb: r.integer(&fields, "walk_ppb", 0..=10_000),
-        step_ns: r.integer(&fields, "step_ns", 100_000..=1_000_000_000),
+        step: r.duration(&fields, "step_ns", 100_000..=1_000_000_000),
     })
 }
 
@@ -46,17 +47,17 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
     let Some(clocks) = scenario.clocks else {
         return;
     };
-    let frame_ns = scenario.frame.frame_ns();
+    let frame = scenario.frame.length();
     let delays = scenario.edges.iter().flat_map(|edge| &edge.fibres);
-    let longest_ns = delays.map(|fibre| fibre.delay_ns).max().unwrap_or(0);
-    let under_way_ns = match scenario.frame.signaling {
-        Signaling::InBand => 3 * longest_ns,
-        Signaling::OutOfBand => u64::from(scenario.controller.beacon_hold_frames) * frame_ns,
+    let longest = delays.map(|fibre| fibre.delay).max().unwrap_or_default();
+    let under_way = match scenario.frame.signaling {
+        Signaling::InBand => 3 * longest,
+        Signaling::OutOfBand => u64::from(scenario.controller.beacon_hold_frames) * frame,
     };
     // The controller's `hold_frames`; its T_d is as old when it is configured at the latest.
-    let held_ns = 2 * u128::from(u64::from(HOLD_FRAMES) * frame_ns + under_way_ns);
+    let held_ns = 2 * u128::from((u64::from(HOLD_FRAMES) * frame + under_way).ns());
     let off_ns = held_ns * u128::from(clocks.max_drift_ppb) / PPB;
-    let guard_ns = u128::from(scenario.frame.guard_ns);
+    let guard_ns = u128::from(scenario.frame.guard.ns());
     if off_ns > guard_ns {
         let reason =
             format!("clock error of a joining edge reaches {off_ns} ns and exceeds the guard of {guard_ns} ns");
@@ -72,12 +73,12 @@ impl Scenario {
         self.clocks.is_some()
     }
 
-    /// Bytes of the message by which T_d is measured.
-    pub(crate) fn sync_bytes(&self) -> u64 {
+    /// Length on a fibre of the message by which T_d is measured; 0 where it is not.
+    pub(crate) fn sync_length(&self) -> Bytes {
         if self.joins_by_invitation() {
-            WIRE_OVERHEAD_BYTES + (Stamp::SIZE + Sync::SIZE) as u64
+            WIRE_OVERHEAD + Bytes::of(Stamp::SIZE + Sync::SIZE)
         } else {
-            0
+            Bytes::ZERO
         }
     }
 }

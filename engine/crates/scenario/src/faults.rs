@@ -4,6 +4,7 @@
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
+use slotwise_units::Duration;
 
 use crate::address::{Device, DeviceKind};
 use crate::model::Scenario;
@@ -39,9 +40,9 @@ pub enum FaultKind {
     /// An edge's clock jumps, either way, by a time between these (the logarithm is drawn evenly).
     ClockStep {
         /// Shortest jump.
-        least_ns: u64,
+        least: Duration,
         /// Longest jump.
-        most_ns: u64,
+        most: Duration,
     },
     /// Each control message is treated so with this probability.
     Messages {
@@ -104,8 +105,8 @@ const MESSAGES: &[&str] = &["for_ms", "share"];
 fn kinds() -> Vec<(FaultKind, &'static [&'static str])> {
     let messages = |treatment| (FaultKind::Messages { treatment, share: 1.0 }, MESSAGES);
     let clock_step = FaultKind::ClockStep {
-        least_ns: 1,
-        most_ns: 1,
+        least: Duration::from_ns(1),
+        most: Duration::from_ns(1),
     };
     let restarts = DeviceKind::all().filter(|kind| kind.restart.is_some()).map(|kind| {
         let keys = if *kind == *Device::Edge(0).kind() {
@@ -152,8 +153,8 @@ fn entry(r: &mut Reader, scenario: &Scenario, value: &Value, pointer: String) ->
     let fields = r.fields(value, pointer, &[&COMMON_KEYS[..], own].concat());
     let kind = match *kind {
         FaultKind::ClockStep { .. } => FaultKind::ClockStep {
-            least_ns: r.integer(&fields, "least_ns", STEP_NS),
-            most_ns: r.integer(&fields, "most_ns", STEP_NS),
+            least: r.duration(&fields, "least_ns", STEP_NS),
+            most: r.duration(&fields, "most_ns", STEP_NS),
         },
         FaultKind::Messages { treatment, .. } => FaultKind::Messages {
             treatment,
@@ -215,15 +216,15 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
                 let expected: Vec<&str> = there.chain(others).collect();
                 r.report(format!("{place}/kind"), reason, expected.join(", "));
             }
-            FaultKind::ClockStep { least_ns, most_ns } => {
+            FaultKind::ClockStep { least, most } => {
                 if scenario.clocks.is_none() {
                     r.report(format!("{place}/kind"), "all edges share one clock", "'clocks' too");
                 }
-                if least_ns > most_ns {
+                if least > most {
                     r.report(
                         format!("{place}/least_ns"),
-                        format!("{least_ns} ns exceeds 'most_ns'"),
-                        format!("at most {most_ns}"),
+                        format!("{least} exceeds 'most_ns'"),
+                        format!("at most {}", most.ns()),
                     );
                 }
                 let masters: Vec<u16> = scenario.cores.iter().map(|core| core.master).collect();

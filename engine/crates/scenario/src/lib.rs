@@ -45,20 +45,20 @@ pub use model::{
     Traffic, TrafficKind, Transport, Web,
 };
 pub use ops::{
-    Aggregation, DelayProcess, DirectLink, IngressBuffer, LABEL_OVERHEAD_BYTES, Macroflows, Ops, OpsClass, OpsEdge,
-    OpsFibre, OpsLink, OpsMatch, Probes, Scheme, Share, TrainTimer, UNLIMITED,
+    Aggregation, DelayProcess, DirectLink, IngressBuffer, Macroflows, Ops, OpsClass, OpsEdge, OpsFibre, OpsLink,
+    OpsMatch, Probes, Scheme, Share, TrainTimer, UNLIMITED,
 };
 pub use optics::{Light, Optics, splitting_loss_mdb};
 pub use own_scheduler::{OwnScheduler, SchedulerSource};
 pub use problem::{Problem, ScenarioError};
-pub use ring::{Ingress, RING_OVERHEAD_BYTES, Ring, RingTiming, Station, StationClass};
+pub use ring::{Ingress, RING_OVERHEAD, Ring, RingTiming, Station, StationClass};
 pub use routed::{
     Buffer, Changed, FlowGroup, GtpFlow, GtpHost, HostGroup, Metric, Party, Routed, RoutedChange, RoutedLink, Source,
     Tcp,
 };
 pub use scheduler::{SchedulerChange, SchedulerChoice, SettingValue};
 pub use stars::request_blocks;
-pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};
+pub use timing::{TooShort, WIRE_OVERHEAD};
 
 /// Largest file that is read as a scenario.
 pub const MAX_FILE_BYTES: usize = *slotwise_wire::limits::FILE_BYTES.end() as usize;

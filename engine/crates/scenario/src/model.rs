@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The content of a scenario file. A [`Scenario`] that exists has passed every check.
 
+use slotwise_units::{Bytes, Duration, Rate};
+
 use crate::address::Endpoint;
 use crate::clocks::Clocks;
 use crate::faults::Faults;
@@ -63,9 +65,9 @@ pub struct Frame {
     /// Slots of a frame; in-band the first ones, one an edge, are signaling slots.
     pub slots: u32,
     /// Length of a slot, guard included.
-    pub slot_ns: u64,
+    pub slot: Duration,
     /// Start of each slot in which the core reconfigures.
-    pub guard_ns: u64,
+    pub guard: Duration,
     /// How requests and beacons travel.
     pub signaling: Signaling,
 }
@@ -74,8 +76,8 @@ impl Frame {
     /// Where there is no star: a millisecond, by which the run is looked at.
     pub(crate) const NONE: Frame = Frame {
         slots: 1,
-        slot_ns: 1_000_000,
-        guard_ns: 0,
+        slot: Duration::from_ms(1),
+        guard: Duration::ZERO,
         signaling: Signaling::InBand,
     };
 }
@@ -129,9 +131,9 @@ pub struct Fibre {
     /// The core at the other end.
     pub core: u16,
     /// Rate of each direction.
-    pub rate_bps: u64,
+    pub rate: Rate,
     /// Propagation delay of each direction; also the edge's T_d.
-    pub delay_ns: u64,
+    pub delay: Duration,
     /// Probability that a packet is lost, for each direction; 0 to 1.
     pub loss: f64,
     /// The core's port at the other end. Edges with the same one share it by a combiner and splitter.
@@ -143,13 +145,13 @@ pub struct Fibre {
 /// Limits of queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queues {
-    /// Bytes that a queue holds before it drops what arrives.
-    pub limit_bytes: u64,
+    /// What a queue holds before it drops what arrives.
+    pub limit: Bytes,
 }
 
 impl Queues {
     /// Where there is no star.
-    pub(crate) const NONE: Queues = Queues { limit_bytes: 0 };
+    pub(crate) const NONE: Queues = Queues { limit: Bytes::ZERO };
 }
 
 /// Hosts of edges and their access links.
@@ -158,17 +160,17 @@ pub struct Hosts {
     /// Largest IP packet, in bytes.
     pub mtu: u32,
     /// Rate of an access link, each direction.
-    pub access_rate_bps: u64,
+    pub access_rate: Rate,
     /// Propagation delay of an access link, each direction.
-    pub access_delay_ns: u64,
+    pub access_delay: Duration,
 }
 
 impl Hosts {
     /// Where there is no star.
     pub(crate) const NONE: Hosts = Hosts {
         mtu: 0,
-        access_rate_bps: 1,
-        access_delay_ns: 0,
+        access_rate: Rate::from_bps(1),
+        access_delay: Duration::ZERO,
     };
 }
 
@@ -178,11 +180,11 @@ pub struct Controller {
     /// Scheduler to start with.
     pub scheduler: SchedulerChoice,
     /// Time between switch and controller in virtual time, each direction.
-    pub control_latency_ns: u64,
+    pub control_latency: Duration,
     /// Frames for which a slave trusts a commit beacon.
     pub beacon_hold_frames: u32,
     /// Capacity that XCP reckons with for every VOQ; `None`: that of the slots granted to it (XCP-CL).
-    pub xcp_bps: Option<u64>,
+    pub xcp: Option<Rate>,
     /// By what routes are chosen.
     pub metric: Metric,
     /// Whether it has its application `lambda`: told of sessions of GTP over routers, or with slots of a star.
@@ -217,7 +219,7 @@ pub enum TrafficKind {
     /// Bulk TCP.
     Tcp {
         /// Limit of each stream; without it a stream takes what it gets.
-        rate_bps: Option<u64>,
+        rate: Option<Rate>,
         /// Parallel streams of each flow.
         streams: u32,
         /// Its congestion control in virtual time.
@@ -226,7 +228,7 @@ pub enum TrafficKind {
     /// UDP datagrams.
     Udp {
         /// Rate of each flow, counted in payload bytes.
-        rate_bps: u64,
+        rate: Rate,
         /// UDP payload of each datagram.
         payload_bytes: u32,
         /// When datagrams are sent.
@@ -235,7 +237,7 @@ pub enum TrafficKind {
     /// One file over HTTP; host to host.
     File {
         /// Its size.
-        bytes: u64,
+        bytes: Bytes,
         /// Congestion control of its connection in virtual time.
         transport: Transport,
     },
@@ -331,9 +333,9 @@ pub enum Process {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OnOff {
     /// Mean length of a burst.
-    pub mean_on_ns: u64,
+    pub mean_on: Duration,
     /// Mean length of a silence.
-    pub mean_off_ns: u64,
+    pub mean_off: Duration,
     /// Shape of both distributions, over 1; at most 2 the variance is infinite.
     pub shape: f64,
 }
@@ -342,15 +344,15 @@ pub struct OnOff {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Web {
     /// Mean time between the end of a page, or with `open` its start, and the next request, exponentially distributed.
-    pub mean_think_ns: u64,
+    pub mean_think: Duration,
     /// Requests do not wait for the end of earlier pages.
     pub open: bool,
     /// Mean size of a page.
-    pub mean_bytes: u64,
+    pub mean_size: Bytes,
     /// Shape of Pareto-distributed sizes, over 1; `None`: they are exponentially distributed.
     pub shape: Option<f64>,
     /// Larger draws are cut to this.
-    pub max_bytes: u64,
+    pub max_size: Bytes,
 }
 
 /// A change of one pair of fibres at one time; what is `None` stays as it is.
@@ -363,9 +365,9 @@ pub struct LinkChange {
     /// The edge's end.
     pub edge: u16,
     /// New rate.
-    pub rate_bps: Option<u64>,
+    pub rate: Option<Rate>,
     /// New propagation delay. The edge's T_d stays, as nothing tells the edge.
-    pub delay_ns: Option<u64>,
+    pub delay: Option<Duration>,
     /// New loss probability, 0 to 1.
     pub loss: Option<f64>,
     /// New attenuation, in dB / 1000.

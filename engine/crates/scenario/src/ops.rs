@@ -8,6 +8,7 @@ mod parse;
 
 use std::collections::BTreeMap;
 
+use slotwise_units::{Bytes, Duration, Rate};
 use slotwise_wire::{Ethernet, Ipv4, Label, MAX_CORES, Optical, PORT_OPTICAL_BASE};
 
 use crate::address::Device;
@@ -22,7 +23,7 @@ const IPV4_BYTES: u64 = Ipv4::SIZE as u64;
 /// What an IP packet grows by in a train, its label apart.
 pub(crate) const FRAME_OVERHEAD_BYTES: u64 = (Ethernet::SIZE + Optical::SIZE) as u64;
 /// What an IP packet grows by when it is a train of its own.
-pub const LABEL_OVERHEAD_BYTES: u64 = FRAME_OVERHEAD_BYTES + LABEL_BYTES;
+pub(crate) const LABEL_OVERHEAD_BYTES: u64 = FRAME_OVERHEAD_BYTES + LABEL_BYTES;
 /// Frames of a train: what a label can count.
 const MOST_PACKETS: u64 = u16::MAX as u64;
 /// Of `deflections`: as often as it takes.
@@ -44,13 +45,13 @@ pub struct Ops {
     /// Whether switches change a train's wavelength.
     pub conversion: bool,
     /// Rate of a wavelength for data.
-    pub rate_bps: u64,
+    pub rate: Rate,
     /// The wavelength for probes; `None`: there is none, and no agent.
     pub probes: Option<Probes>,
     /// Optical RAM before each output of a switch, a wavelength's own; 0: none.
-    pub ram_bytes: u64,
+    pub ram: Bytes,
     /// Kept free behind each train.
-    pub guard_ns: u64,
+    pub guard: Duration,
     /// How often a train may be deflected; [`UNLIMITED`] for as often as it takes.
     pub deflections: u8,
     /// How many switches and edges a train may reach.
@@ -68,7 +69,7 @@ pub struct Ops {
     /// Edges pace macroflows, and probe for their rates.
     pub macroflows: Option<Macroflows>,
     /// How long an edge holds TCP packets that came before others of their queue; `None`: it does not.
-    pub resequencing_ns: Option<u64>,
+    pub resequencing: Option<Duration>,
 }
 
 /// A fibre between two switches, both ways.
@@ -77,7 +78,7 @@ pub struct OpsLink {
     /// The switches, by number.
     pub between: [u16; 2],
     /// Propagation delay.
-    pub delay_ns: u64,
+    pub delay: Duration,
 }
 
 /// An edge.
@@ -88,7 +89,7 @@ pub struct OpsEdge {
     /// Its switch, by number; `None` where fibres join the edges directly.
     pub switch: Option<u16>,
     /// Propagation delay of its fibre to the switch.
-    pub delay_ns: u64,
+    pub delay: Duration,
 }
 
 /// A fibre between two edges, both ways: a link of the two-link model.
@@ -97,9 +98,9 @@ pub struct DirectLink {
     /// The edges, by number.
     pub between: [u16; 2],
     /// Propagation delay.
-    pub delay_ns: u64,
+    pub propagation: Duration,
     /// Rate of each of its wavelengths for data.
-    pub rate_bps: u64,
+    pub rate: Rate,
     /// Probability that a train is lost at the far end, from the first edge and from the second.
     pub loss: [f64; 2],
     /// What comes to the propagation delay.
@@ -109,8 +110,8 @@ pub struct DirectLink {
 /// A delay that holds for some time, and is drawn anew then: the positive part of a normal distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DelayProcess {
-    /// It holds for a time between these, drawn uniformly, ns.
-    pub hold_ns: [u64; 2],
+    /// It holds for a time between these, drawn uniformly.
+    pub hold: [Duration; 2],
     /// Mean of the distribution, ms.
     pub mean_ms: f64,
     /// Its standard deviation, ms.
@@ -121,9 +122,9 @@ pub struct DelayProcess {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probes {
     /// Its rate.
-    pub rate_bps: u64,
+    pub rate: Rate,
     /// Time between two probes of a macroflow, and interval of the agents.
-    pub period_ns: u64,
+    pub period: Duration,
 }
 
 /// A fibre: two nodes, and its number at each.
@@ -132,7 +133,7 @@ pub struct OpsFibre {
     /// Its ends: node, and number of the fibre there.
     pub ends: [(Device, u8); 2],
     /// Propagation delay.
-    pub delay_ns: u64,
+    pub delay: Duration,
     /// Its number among the fibres between edges, if it is one.
     pub direct: Option<usize>,
 }
@@ -155,7 +156,7 @@ impl Ops {
         };
         let links = self.links.iter().map(|link| OpsFibre {
             ends: link.between.map(|switch| at(Device::Switch(switch))),
-            delay_ns: link.delay_ns,
+            delay: link.delay,
             direct: None,
         });
         let mut fibres: Vec<OpsFibre> = links.collect();
@@ -163,23 +164,21 @@ impl Ops {
         let attached = edges.filter_map(|(edge, attached)| Some((edge, Device::Switch(attached.switch?), attached)));
         fibres.extend(attached.map(|(edge, switch, attached)| OpsFibre {
             ends: [at(edge), at(switch)],
-            delay_ns: attached.delay_ns,
+            delay: attached.delay,
             direct: None,
         }));
         let direct = self.direct.iter().enumerate();
         fibres.extend(direct.map(|(number, link)| OpsFibre {
             ends: link.between.map(|edge| at(Device::OpsEdge(edge))),
-            delay_ns: link.delay_ns,
+            delay: link.propagation,
             direct: Some(number),
         }));
         fibres
     }
 
     /// Rate of a wavelength for data of a fibre.
-    pub fn rate_of(&self, fibre: &OpsFibre) -> u64 {
-        fibre
-            .direct
-            .map_or(self.rate_bps, |direct| self.direct[direct].rate_bps)
+    pub fn rate_of(&self, fibre: &OpsFibre) -> Rate {
+        fibre.direct.map_or(self.rate, |direct| self.direct[direct].rate)
     }
 
     /// Classes of traffic, class 0 among them: how many numbers they need.
@@ -209,9 +208,9 @@ impl Ops {
         self.aggregates(edge) || self.ingress.trains.is_some() || self.macroflows.is_some() || !self.direct.is_empty()
     }
 
-    /// The least rate of a macroflow, bit/s, and its first one: a packet a period.
-    pub fn floor_bps(&self, packet_bytes: u32, probes: &Probes) -> u64 {
-        (u64::from(packet_bytes) * 8_000_000_000).div_ceil(probes.period_ns)
+    /// The least rate of a macroflow, and its first one: a packet a period.
+    pub fn floor(&self, packet_bytes: u32, probes: &Probes) -> Rate {
+        Rate::of_rounded_up(Bytes::new(u64::from(packet_bytes)), probes.period)
     }
 
     /// Whether an edge puts packets together to trains.
@@ -255,17 +254,17 @@ impl Ops {
         self.direct[..direct].iter().filter(joins_them).count()
     }
 
-    /// Bytes of the longest train, as links count them.
-    pub fn longest_bytes(&self, packet_bytes: u32) -> u64 {
+    /// Length of the longest train, as links count bytes.
+    pub fn longest_train(&self, packet_bytes: u32) -> Bytes {
         let one = (u64::from(packet_bytes) + LABEL_OVERHEAD_BYTES).saturating_sub(u64::from(self.framing_bytes));
         let Some(aggregation) = &self.aggregation else {
-            return one;
+            return Bytes::new(one);
         };
-        let size = aggregation.size_bytes;
+        let size = aggregation.size.get();
         // As many frames as there may be, of packets that are nothing but headers.
         let frames = (size / IPV4_BYTES + 1).min(MOST_PACKETS);
         let framing = FRAME_OVERHEAD_BYTES.saturating_sub(u64::from(self.framing_bytes));
-        one.max(size + frames * framing + LABEL_BYTES)
+        Bytes::new(one.max(size + frames * framing + LABEL_BYTES))
     }
 }
 

@@ -4,6 +4,7 @@
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
+use slotwise_units::Duration;
 use slotwise_wire::limits;
 pub(crate) use slotwise_wire::limits::{DELAY_NS, DURATION_MS, RATE_BPS, SEED};
 use slotwise_wire::{MAX_CORES, MAX_FIBRES};
@@ -205,8 +206,8 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
     };
     if parts.star {
         let fibres = scenario.edges.iter().flat_map(|edge| &edge.fibres);
-        let rate_bps = fibres.map(|fibre| fibre.rate_bps).min().unwrap_or(0);
-        scenario.aggregation = ops::aggregation(r, &fields, &[], rate_bps);
+        let rate = fibres.map(|fibre| fibre.rate).min().unwrap_or_default();
+        scenario.aggregation = ops::aggregation(r, &fields, &[], rate);
         scenario.classes = ops::star_classes(r, &fields);
     }
     if let Some(section) = parts.own {
@@ -256,8 +257,8 @@ fn frame(r: &mut Reader, parent: &Fields) -> Frame {
     };
     Frame {
         slots: r.integer(&fields, "slots", limits::SLOTS) as u32,
-        slot_ns: r.integer(&fields, "slot_ns", limits::SLOT_NS),
-        guard_ns: r.integer(&fields, "guard_ns", limits::GUARD_NS),
+        slot: r.duration(&fields, "slot_ns", limits::SLOT_NS),
+        guard: r.duration(&fields, "guard_ns", limits::GUARD_NS),
         signaling,
     }
 }
@@ -292,8 +293,8 @@ fn fibre(r: &mut Reader, value: &Value, pointer: String, edge: u16) -> Fibre {
     );
     Fibre {
         core: r.integer(&fields, "core", STATION) as u16,
-        rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
-        delay_ns: r.integer(&fields, "delay_ns", DELAY_NS),
+        rate: r.rate(&fields, "rate_bps", RATE_BPS),
+        delay: r.duration(&fields, "delay_ns", DELAY_NS),
         loss: r.optional_probability(&fields, "loss").unwrap_or(0.0),
         port: r
             .optional_integer(&fields, "port", STATION)
@@ -310,7 +311,7 @@ fn queues(r: &mut Reader, parent: &Fields) -> Queues {
     };
     // A report has 32 bits for the backlog.
     Queues {
-        limit_bytes: r.integer(&fields, "limit_bytes", 1..=u64::from(u32::MAX)),
+        limit: r.bytes(&fields, "limit_bytes", 1..=u64::from(u32::MAX)),
     }
 }
 
@@ -326,17 +327,17 @@ fn hosts(r: &mut Reader, parent: &Fields, parts: Parts) -> Hosts {
     };
     Hosts {
         mtu: r.integer(&fields, "mtu", limits::MTU) as u32,
-        access_rate_bps: r.integer(&fields, "access_rate_bps", RATE_BPS),
-        access_delay_ns: r.integer(&fields, "access_delay_ns", DELAY_NS),
+        access_rate: r.rate(&fields, "access_rate_bps", RATE_BPS),
+        access_delay: r.duration(&fields, "access_delay_ns", DELAY_NS),
     }
 }
 
 fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Parts) -> Controller {
     let mut controller = Controller {
         scheduler: SchedulerChoice::of(scheduler::DEFAULT),
-        control_latency_ns: 0,
+        control_latency: Duration::ZERO,
         beacon_hold_frames: 1,
-        xcp_bps: None,
+        xcp: None,
         metric: Metric::default(),
         lambda: false,
     };
@@ -354,13 +355,13 @@ fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Part
     if parts.star {
         controller = Controller {
             scheduler: scheduler::choice(r, &fields, "scheduler", own),
-            control_latency_ns: r.integer(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS),
+            control_latency: r.duration(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS),
             beacon_hold_frames: r.integer(&fields, "beacon_hold_frames", limits::BEACON_HOLD_FRAMES) as u32,
-            xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
+            xcp: r.optional_rate(&fields, "xcp_bps", RATE_BPS),
             ..controller
         };
-    } else if let Some(latency_ns) = r.optional_integer(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS) {
-        controller.control_latency_ns = latency_ns;
+    } else if let Some(latency) = r.optional_duration(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS) {
+        controller.control_latency = latency;
     }
     if r.optional(&fields, "metric").is_some() {
         controller.metric = r.choice(&fields, "metric", &Metric::ALL.map(|metric| (metric.name(), metric)));
@@ -456,17 +457,17 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
     let to = endpoint(r, &fields, "to");
     let kind = match kind {
         Kind::Tcp => TrafficKind::Tcp {
-            rate_bps: r.optional_integer(&fields, "rate_bps", FLOW_RATE_BPS),
+            rate: r.optional_rate(&fields, "rate_bps", FLOW_RATE_BPS),
             streams: r.optional_integer(&fields, "streams", 1..=64).unwrap_or(1) as u32,
             transport: transport(r, &fields, |_| true),
         },
         Kind::Udp => TrafficKind::Udp {
-            rate_bps: r.integer(&fields, "rate_bps", FLOW_RATE_BPS),
+            rate: r.rate(&fields, "rate_bps", FLOW_RATE_BPS),
             payload_bytes: r.integer(&fields, "payload_bytes", sources::PAYLOAD_BYTES) as u32,
             process: sources::process(r, &fields),
         },
         Kind::File => TrafficKind::File {
-            bytes: r.integer(&fields, "bytes", FILE_BYTES),
+            bytes: r.bytes(&fields, "bytes", FILE_BYTES),
             transport: transport(r, &fields, |_| true),
         },
         Kind::Web => TrafficKind::Web {
@@ -520,8 +521,8 @@ fn link_change(r: &mut Reader, value: &Value, pointer: String) -> LinkChange {
         at_ms: r.integer(&fields, "at_ms", AT_MS),
         core: r.integer(&fields, "core", STATION) as u16,
         edge: r.integer(&fields, "edge", STATION) as u16,
-        rate_bps: r.optional_integer(&fields, "rate_bps", RATE_BPS),
-        delay_ns: r.optional_integer(&fields, "delay_ns", DELAY_NS),
+        rate: r.optional_rate(&fields, "rate_bps", RATE_BPS),
+        delay: r.optional_duration(&fields, "delay_ns", DELAY_NS),
         loss: r.optional_probability(&fields, "loss"),
         attenuation_mdb: r
             .optional_integer(&fields, "attenuation_mdb", ATTENUATION_MDB)

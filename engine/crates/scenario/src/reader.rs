@@ -4,6 +4,7 @@
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::{Mapping, Value};
+use slotwise_units::{Bytes, Duration, Rate};
 
 use crate::problem::Problem;
 
@@ -99,6 +100,41 @@ impl Reader {
     pub(crate) fn optional_integer(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
         let value = self.optional(fields, key)?;
         Some(self.integer_value(value, fields.pointer(key), range))
+    }
+
+    /// A time within `range`, ns.
+    pub(crate) fn duration(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> Duration {
+        Duration::from_ns(self.integer(fields, key, range))
+    }
+
+    /// A time within `range`, ns, if `key` is there.
+    pub(crate) fn optional_duration(
+        &mut self,
+        fields: &Fields,
+        key: &str,
+        range: RangeInclusive<u64>,
+    ) -> Option<Duration> {
+        self.optional_integer(fields, key, range).map(Duration::from_ns)
+    }
+
+    /// A rate within `range`, bit/s.
+    pub(crate) fn rate(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> Rate {
+        Rate::from_bps(self.integer(fields, key, range))
+    }
+
+    /// A rate within `range`, bit/s, if `key` is there.
+    pub(crate) fn optional_rate(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> Option<Rate> {
+        self.optional_integer(fields, key, range).map(Rate::from_bps)
+    }
+
+    /// An amount of data within `range`, bytes.
+    pub(crate) fn bytes(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> Bytes {
+        Bytes::new(self.integer(fields, key, range))
+    }
+
+    /// An amount of data within `range`, bytes, if `key` is there.
+    pub(crate) fn optional_bytes(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> Option<Bytes> {
+        self.optional_integer(fields, key, range).map(Bytes::new)
     }
 
     fn integer_value(&mut self, value: &Value, pointer: String, range: RangeInclusive<u64>) -> u64 {

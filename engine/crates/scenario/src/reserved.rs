@@ -3,13 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use slotwise_units::{Bytes, Rate};
 use slotwise_wire::limits::RATE_BPS;
 
 use crate::model::Scenario;
 use crate::reader::Reader;
-
-const BITS: u128 = 8;
-const NS_PER_S: u128 = 1_000_000_000;
 
 impl Scenario {
     /// Whether sessions may have slots of its star.
@@ -18,10 +16,10 @@ impl Scenario {
     }
 
     /// Bits of IP that one slot of each frame carries in a second in packets of full size, over the slowest fibre.
-    pub fn slot_bps(&self) -> u64 {
+    pub fn slot_rate(&self) -> Rate {
         let fibres = self.edges.iter().flat_map(|edge| &edge.fibres);
-        let bytes = fibres.map(|fibre| self.slot_payload_bytes(fibre)).min().unwrap_or(0);
-        (u128::from(bytes) * BITS * NS_PER_S / u128::from(self.frame.frame_ns())) as u64
+        let payload = fibres.map(|fibre| self.slot_payload(fibre)).min();
+        Rate::of(payload.unwrap_or(Bytes::ZERO), self.frame.length())
     }
 }
 
@@ -36,7 +34,7 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
         .flat_map(|edge| &edge.fibres)
         .map(|fibre| fibre.port)
         .collect();
-    let node_bps = u64::from(scenario.data_slots()).saturating_mul(scenario.slot_bps());
+    let node_bps = u64::from(scenario.data_slots()).saturating_mul(scenario.slot_rate().bps());
     let mut refuse = |reason: String, expected: String| r.report("/controller/lambda".into(), reason, expected);
     if scenario.cores.len() > 1 {
         let reason = format!("slot reservation supports a single core, got {}", scenario.cores.len());

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
+use slotwise_units::{Bytes, Duration, Rate};
 use slotwise_wire::limits::{
     CLASS_RATE_BPS, RING_BUCKET_BYTES, RING_ESTIMATOR, RING_HOL_TIMER_NS, RING_INTERVAL_NS, RING_INTERVALS,
     RING_RATE_BPS, RING_STATIONS, RING_WEIGHT, RING_WINDOW_INTERVALS,
@@ -18,11 +19,11 @@ use crate::parse::{DELAY_NS, DSCP, FLOW_RATE_BPS};
 use crate::reader::{Fields, Reader};
 
 /// What an IP packet grows by on a ring.
-pub const RING_OVERHEAD_BYTES: u64 = (Ethernet::SIZE + RingHeader::SIZE + RingData::SIZE) as u64;
+pub const RING_OVERHEAD: Bytes = Bytes::of(Ethernet::SIZE + RingHeader::SIZE + RingData::SIZE);
 
 const BUFFER_BYTES: RangeInclusive<u64> = 1..=1 << 40;
 /// A window in which a rate is measured, with its bytes in 32 bits.
-const MAX_WINDOW_NS: u64 = 10_000_000_000;
+const MAX_WINDOW: Duration = Duration::from_s(10);
 
 /// A ring. Station s is joined to station s + 1, the last one to the first one unless the ring is half.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,9 +35,9 @@ pub struct Ring {
     /// How far below the threshold congestion ends, as a part of the rate; over 0 and below the threshold.
     pub relief: f64,
     /// Rate of each link, both ways.
-    pub rate_bps: u64,
+    pub rate: Rate,
     /// Propagation delay of each link.
-    pub delay_ns: u64,
+    pub delay: Duration,
     /// Stations, along ringlet 0.
     pub stations: Vec<Station>,
     /// Whether the last station's link to the first one is left out.
@@ -66,23 +67,23 @@ pub struct StationClass {
     /// BEST_EFFORT, COMMITTED or RESERVED.
     pub class: RingClass,
     /// Its rate, of each host.
-    pub rate_bps: u64,
+    pub rate: Rate,
 }
 
 /// What stands before the add queues of a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ingress {
     /// Rate of the shaper; `None`: at once.
-    pub rate_bps: Option<u64>,
-    /// Bytes of hosts' packets that may wait.
-    pub buffer_bytes: u64,
+    pub rate: Option<Rate>,
+    /// What may wait of hosts' packets.
+    pub buffer: Bytes,
 }
 
 /// Times and depths of a ring's fairness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RingTiming {
     /// Time between two looks at a link.
-    pub interval_ns: u64,
+    pub interval: Duration,
     /// Intervals of a window in which stations' rates are measured.
     pub window_intervals: u32,
     /// Of the estimators: `Est += Sample / W2 - Est / W1`; powers of two.
@@ -92,7 +93,7 @@ pub struct RingTiming {
     /// Depth of a limit's bucket.
     pub bucket_bytes: u32,
     /// How long a packet may be held back by others before its station is congested.
-    pub hol_timer_ns: u64,
+    pub hol_timer: Duration,
     /// Intervals below the relief after which congestion is over.
     pub calm_intervals: u32,
     /// Intervals for which what was told holds.
@@ -198,7 +199,7 @@ fn ring(r: &mut Reader, parent: &Fields) -> Option<Ring> {
     let mode = r.choice(&fields, "mode", &MODES);
     let threshold = r.optional_number(&fields, "threshold", 0.0, 1.0);
     let relief = r.optional_number(&fields, "relief", 0.0, 1.0);
-    let (rate_bps, delay_ns) = links(r, &fields);
+    let (rate, delay) = links(r, &fields);
     let elements = r.list(
         &fields,
         "stations",
@@ -209,8 +210,8 @@ fn ring(r: &mut Reader, parent: &Fields) -> Option<Ring> {
         threshold: threshold.unwrap_or(if is_rpr(mode) { 0.95 } else { 0.85 }),
         // Of RPR 0.95 and 0.9 times 0.95.
         relief: relief.unwrap_or(if is_rpr(mode) { 0.095 } else { 0.05 }),
-        rate_bps,
-        delay_ns,
+        rate,
+        delay,
         stations: elements.into_iter().map(|(v, p)| station(r, v, p)).collect(),
         half: r.optional_bool(&fields, "half").unwrap_or(false),
         ingress: ingress(r, &fields),
@@ -218,14 +219,14 @@ fn ring(r: &mut Reader, parent: &Fields) -> Option<Ring> {
     })
 }
 
-fn links(r: &mut Reader, parent: &Fields) -> (u64, u64) {
+fn links(r: &mut Reader, parent: &Fields) -> (Rate, Duration) {
     let Some(value) = r.required(parent, "links") else {
-        return (*RING_RATE_BPS.start(), 0);
+        return (Rate::from_bps(*RING_RATE_BPS.start()), Duration::ZERO);
     };
     let fields = r.fields(value, parent.pointer("links"), &["rate_bps", "delay_ns"]);
     (
-        r.integer(&fields, "rate_bps", RING_RATE_BPS),
-        r.integer(&fields, "delay_ns", DELAY_NS),
+        r.rate(&fields, "rate_bps", RING_RATE_BPS),
+        r.duration(&fields, "delay_ns", DELAY_NS),
     )
 }
 
@@ -255,23 +256,23 @@ fn class(r: &mut Reader, value: &Value, pointer: String) -> StationClass {
     StationClass {
         dscp: r.integer(&fields, "dscp", DSCP) as u8,
         class: r.choice(&fields, "class", &CLASSES),
-        rate_bps: r.integer(&fields, "rate_bps", CLASS_RATE_BPS),
+        rate: r.rate(&fields, "rate_bps", CLASS_RATE_BPS),
     }
 }
 
 fn ingress(r: &mut Reader, parent: &Fields) -> Ingress {
-    const BUFFER: u64 = 2_000_000;
+    const BUFFER: Bytes = Bytes::new(2_000_000);
     let Some(value) = r.optional(parent, "ingress") else {
         return Ingress {
-            rate_bps: None,
-            buffer_bytes: BUFFER,
+            rate: None,
+            buffer: BUFFER,
         };
     };
     let fields = r.fields(value, parent.pointer("ingress"), &["rate_bps", "buffer_bytes"]);
     Ingress {
-        rate_bps: r.optional_integer(&fields, "rate_bps", FLOW_RATE_BPS),
-        buffer_bytes: r
-            .optional_integer(&fields, "buffer_bytes", BUFFER_BYTES)
+        rate: r.optional_rate(&fields, "rate_bps", FLOW_RATE_BPS),
+        buffer: r
+            .optional_bytes(&fields, "buffer_bytes", BUFFER_BYTES)
             .unwrap_or(BUFFER),
     }
 }
@@ -300,12 +301,12 @@ fn timing(r: &mut Reader, parent: &Fields, mode: RingMode) -> RingTiming {
     };
     let (estimator, calm) = if is_rpr(mode) { (64, 1) } else { (8, 10) };
     RingTiming {
-        interval_ns: number("interval_ns", RING_INTERVAL_NS, 100_000),
+        interval: Duration::from_ns(number("interval_ns", RING_INTERVAL_NS, 100_000)),
         window_intervals: number("window_intervals", RING_WINDOW_INTERVALS, 100) as u32,
         w1: number("w1", RING_ESTIMATOR, estimator) as u32,
         w2: number("w2", RING_ESTIMATOR, estimator) as u32,
         bucket_bytes: number("bucket_bytes", RING_BUCKET_BYTES, 3000) as u32,
-        hol_timer_ns: number("hol_timer_ns", RING_HOL_TIMER_NS, 1_000_000),
+        hol_timer: Duration::from_ns(number("hol_timer_ns", RING_HOL_TIMER_NS, 1_000_000)),
         calm_intervals: number("calm_intervals", RING_INTERVALS, calm) as u32,
         hold_intervals: number("hold_intervals", RING_INTERVALS, 10) as u32,
         wait_intervals: number("wait_intervals", RING_INTERVALS, 10) as u32,
@@ -372,25 +373,22 @@ fn check(scenario: &Scenario, r: &mut Reader) {
         );
         r.report("/ring/timing/report_intervals".into(), reason, expected);
     }
-    let window_ns = timing.interval_ns * u64::from(timing.window_intervals);
-    let window_bytes = u128::from(window_ns) * u128::from(ring.rate_bps) / 8_000_000_000;
-    if window_ns > MAX_WINDOW_NS || window_bytes > u128::from(u32::MAX) {
-        let reason = format!("window of {window_ns} ns ({window_bytes} bytes) is too long");
-        let expected = format!("at most {MAX_WINDOW_NS} ns and {} bytes", u32::MAX);
+    let window = timing.interval * u64::from(timing.window_intervals);
+    let in_a_window = ring.rate.bytes_in(window);
+    if window > MAX_WINDOW || in_a_window > Bytes::new(u64::from(u32::MAX)) {
+        let reason = format!("window of {window} ({in_a_window}) is too long");
+        let expected = format!("at most {MAX_WINDOW} and {} bytes", u32::MAX);
         r.report("/ring/timing/window_intervals".into(), reason, expected);
     }
-    let frame_bytes = u64::from(scenario.routed.packet_bytes) + RING_OVERHEAD_BYTES;
-    if ring.ingress.buffer_bytes < frame_bytes {
-        let reason = format!(
-            "{} bytes are less than a packet of {frame_bytes} bytes",
-            ring.ingress.buffer_bytes
-        );
+    let frame_bytes = u64::from(scenario.routed.packet_bytes) + RING_OVERHEAD.get();
+    if ring.ingress.buffer.get() < frame_bytes {
+        let reason = format!("{} are less than a packet of {frame_bytes} bytes", ring.ingress.buffer);
         let expected = format!("at least {frame_bytes}");
         r.report("/ring/ingress/buffer_bytes".into(), reason, expected);
     }
     if 2 * frame_bytes > u64::from(timing.bucket_bytes) {
         let reason = format!("a token bucket holds less than two packets of {frame_bytes} bytes on the ring");
-        let most = (u64::from(timing.bucket_bytes) / 2).saturating_sub(RING_OVERHEAD_BYTES);
+        let most = (u64::from(timing.bucket_bytes) / 2).saturating_sub(RING_OVERHEAD.get());
         r.report("/packet_bytes".into(), reason, format!("at most {most}"));
     }
 }

@@ -9,6 +9,8 @@ mod tcp;
 
 use std::ops::Range;
 
+use slotwise_units::{Bytes, Duration, Rate};
+
 use crate::address::{Device, Endpoint, HostId};
 use crate::model::{Process, Scenario, Transport, Web};
 pub(crate) use check::cross_check;
@@ -71,15 +73,15 @@ pub struct RoutedLink {
     /// Router or edge at the other end.
     pub to: Device,
     /// Rate.
-    pub rate_bps: u64,
+    pub rate: Rate,
     /// Propagation delay.
-    pub delay_ns: u64,
+    pub delay: Duration,
     /// Probability that a packet is lost on it, in [0, 1].
     pub loss: f64,
     /// What waits for it at most.
     pub buffer: Buffer,
     /// Capacity that the router's XCP reckons with; `None`: no XCP on this output.
-    pub xcp_bps: Option<u64>,
+    pub xcp: Option<Rate>,
 }
 
 /// What may wait for an output, the packet being sent not counted.
@@ -88,7 +90,7 @@ pub enum Buffer {
     /// Packets of any size.
     Packets(u32),
     /// IP bytes.
-    Bytes(u64),
+    Bytes(Bytes),
 }
 
 /// Like hosts of one router or station, each on a link of its own.
@@ -101,11 +103,11 @@ pub struct HostGroup {
     /// Their router or station.
     pub node: Device,
     /// Rate of each direction.
-    pub rate_bps: u64,
+    pub rate: Rate,
     /// Propagation delay from host to its node.
-    pub up_delay_ns: u64,
+    pub up_delay: Duration,
     /// Propagation delay from there to the host.
-    pub down_delay_ns: u64,
+    pub down_delay: Duration,
     /// What waits for each direction at most.
     pub buffer: Buffer,
     /// How their GTP shares the link.
@@ -162,12 +164,12 @@ pub enum Source {
     /// A stream of so many bytes; `None`: until the end.
     Stream {
         /// How many.
-        bytes: Option<u64>,
+        bytes: Option<Bytes>,
     },
     /// UDP datagrams in full IP packets.
     Udp {
         /// Rate, counted in IP bytes; of bursts with an on-off process.
-        rate_bps: u64,
+        rate: Rate,
         /// When they are sent.
         process: Process,
     },
@@ -201,11 +203,11 @@ pub enum Changed {
         /// Its index.
         link: usize,
         /// New rate.
-        rate_bps: Option<u64>,
+        rate: Option<Rate>,
         /// New propagation delay.
-        delay_ns: Option<u64>,
+        delay: Option<Duration>,
         /// New capacity for XCP.
-        xcp_bps: Option<u64>,
+        xcp: Option<Rate>,
         /// Whether it carries anything, and the link the other way with it.
         up: Option<bool>,
     },
@@ -221,9 +223,9 @@ pub enum Changed {
         /// Its index.
         group: usize,
         /// New delay from host to router.
-        up_delay_ns: Option<u64>,
+        up_delay: Option<Duration>,
         /// New delay from router to host.
-        down_delay_ns: Option<u64>,
+        down_delay: Option<Duration>,
     },
 }
 

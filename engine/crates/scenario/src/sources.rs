@@ -3,6 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+use slotwise_units::{Bytes, Duration};
+
 use crate::model::{OnOff, Process, Web};
 use crate::reader::{Fields, Reader};
 
@@ -48,8 +50,8 @@ const MAX_SHAPE: f64 = 100.0;
 /// The arrival process under `process`.
 pub(crate) fn process(r: &mut Reader, fields: &Fields) -> Process {
     let on_off = Process::OnOffPareto(OnOff {
-        mean_on_ns: *MEAN_NS.start(),
-        mean_off_ns: *MEAN_NS.start(),
+        mean_on: Duration::from_ns(*MEAN_NS.start()),
+        mean_off: Duration::from_ns(*MEAN_NS.start()),
         shape: ON_OFF_SHAPE,
     });
     let choices = [
@@ -59,8 +61,8 @@ pub(crate) fn process(r: &mut Reader, fields: &Fields) -> Process {
     ];
     match r.choice(fields, "process", &choices) {
         Process::OnOffPareto(_) => Process::OnOffPareto(OnOff {
-            mean_on_ns: r.integer(fields, ON_OFF_KEYS[0], MEAN_NS),
-            mean_off_ns: r.integer(fields, ON_OFF_KEYS[1], MEAN_NS),
+            mean_on: r.duration(fields, ON_OFF_KEYS[0], MEAN_NS),
+            mean_off: r.duration(fields, ON_OFF_KEYS[1], MEAN_NS),
             shape: shape(r, fields).unwrap_or(ON_OFF_SHAPE),
         }),
         other => {
@@ -85,13 +87,13 @@ pub(crate) fn web(r: &mut Reader, fields: &Fields) -> Web {
         r.report(fields.pointer(SHAPE), reason, "it only with 'sizes: pareto'");
     }
     Web {
-        mean_think_ns: r.integer(fields, "mean_think_ns", MEAN_NS),
+        mean_think: r.duration(fields, "mean_think_ns", MEAN_NS),
         open: r.optional_bool(fields, OPEN).unwrap_or(false),
-        mean_bytes: r.integer(fields, "mean_bytes", PAGE_BYTES),
+        mean_size: r.bytes(fields, "mean_bytes", PAGE_BYTES),
         shape: is_pareto.then(|| shape.unwrap_or(WEB_SHAPE)),
-        max_bytes: r
-            .optional_integer(fields, "max_bytes", PAGE_BYTES)
-            .unwrap_or(*PAGE_BYTES.end()),
+        max_size: r
+            .optional_bytes(fields, "max_bytes", PAGE_BYTES)
+            .unwrap_or(Bytes::new(*PAGE_BYTES.end())),
     }
 }
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Times and sizes that follow from a scenario.
 
+use slotwise_units::{Bytes, Duration, Instant};
 use slotwise_wire::{Commit, Ethernet, Optical, REQUEST_ENTRIES, Request, RequestEntry};
 
 use crate::model::{Fibre, Frame, Scenario, Signaling};
 use crate::routed::FlowGroup;
 
 /// What an IP packet grows by on a fibre: Ethernet and optical header.
-pub const WIRE_OVERHEAD_BYTES: u64 = (Ethernet::SIZE + Optical::SIZE) as u64;
-
-const NS_PER_S: u64 = 1_000_000_000;
-const NS_PER_MS: u64 = 1_000_000;
+pub const WIRE_OVERHEAD: Bytes = Bytes::of(Ethernet::SIZE + Optical::SIZE);
 
 /// A run cannot be scaled to so short a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,63 +22,54 @@ pub struct TooShort {
 
 impl Frame {
     /// Length of a frame.
-    pub fn frame_ns(&self) -> u64 {
-        u64::from(self.slots) * self.slot_ns
+    pub fn length(&self) -> Duration {
+        u64::from(self.slots) * self.slot
     }
 
     /// Time in which a gate is open in a slot that is granted.
-    pub fn open_ns(&self) -> u64 {
-        self.slot_ns - self.guard_ns
+    pub fn open(&self) -> Duration {
+        self.slot - self.guard
     }
 }
 
 impl Fibre {
-    /// Time that `bytes` take on this fibre, rounded up.
-    pub fn transmission_ns(&self, bytes: u64) -> u64 {
-        transmission_ns(bytes, self.rate_bps)
-    }
-
     /// T_d: how much earlier than the core the edge starts its slots.
-    pub fn t_d_ns(&self) -> u64 {
-        self.delay_ns
+    pub fn t_d(&self) -> Duration {
+        self.delay
     }
-}
-
-/// Time that `bytes` take at `rate_bps`, rounded up.
-fn transmission_ns(bytes: u64, rate_bps: u64) -> u64 {
-    (bytes * 8 * NS_PER_S).div_ceil(rate_bps)
 }
 
 impl Scenario {
     /// Start of frame 0 at the core: the first whole frame that leaves every edge its T_d. Without a star 0.
-    pub fn epoch_ns(&self) -> u64 {
-        let delays = self.edges.iter().flat_map(|edge| &edge.fibres).map(Fibre::t_d_ns);
+    pub fn epoch(&self) -> Instant {
+        let delays = self.edges.iter().flat_map(|edge| &edge.fibres).map(Fibre::t_d);
         let Some(t_d_max) = delays.max() else {
-            return 0;
+            return Instant::ZERO;
         };
-        (1 + t_d_max / self.frame.frame_ns()) * self.frame.frame_ns()
+        let frame = self.frame.length();
+        Instant::ZERO + (1 + t_d_max / frame) * frame
     }
 
-    /// Length of all phases together; they begin at [`Scenario::epoch_ns`].
+    /// Length of all phases together; they begin at [`Scenario::epoch`].
     pub fn duration_ms(&self) -> u64 {
         self.phases.iter().map(|phase| phase.duration_ms).sum()
     }
 
     /// `[start, end)` of a phase in fabric time.
-    pub fn phase_ns(&self, index: usize) -> (u64, u64) {
+    pub fn phase_times(&self, index: usize) -> (Instant, Instant) {
         let before: u64 = self.phases[..index].iter().map(|phase| phase.duration_ms).sum();
-        let start = self.epoch_ns() + before * NS_PER_MS;
-        (start, start + self.phases[index].duration_ms * NS_PER_MS)
+        let start = self.epoch() + Duration::from_ms(before);
+        (start, start + Duration::from_ms(self.phases[index].duration_ms))
     }
 
     /// End of the last phase in fabric time.
-    pub fn end_ns(&self) -> u64 {
-        self.epoch_ns() + self.duration_ms() * NS_PER_MS
+    pub fn end(&self) -> Instant {
+        self.epoch() + Duration::from_ms(self.duration_ms())
     }
 
     /// Returns the stop time of a group's flows, in network time; `None` if they last until the run ends.
-    pub fn stop_ns(&self, group: &FlowGroup) -> Option<u64> {
-        group.stop_ms.map(|stop_ms| self.epoch_ns() + stop_ms * NS_PER_MS)
+    pub fn stop(&self, group: &FlowGroup) -> Option<Instant> {
+        group.stop_ms.map(|stop_ms| self.epoch() + Duration::from_ms(stop_ms))
     }
 
     /// Slots of a frame that carry nothing but signaling: the first ones. Out of band it is light by which T_d is measured.
@@ -98,29 +87,28 @@ impl Scenario {
     }
 
     /// Longest frame on a fibre.
-    pub fn wire_mtu_bytes(&self) -> u64 {
-        u64::from(self.hosts.mtu) + WIRE_OVERHEAD_BYTES
+    pub fn wire_mtu(&self) -> Bytes {
+        Bytes::new(u64::from(self.hosts.mtu)) + WIRE_OVERHEAD
     }
 
-    /// Bytes that a fibre carries while a gate is open in one slot.
-    pub fn slot_capacity_bytes(&self, fibre: &Fibre) -> u64 {
-        let bits = u128::from(self.frame.open_ns()) * u128::from(fibre.rate_bps) / u128::from(NS_PER_S);
-        (bits / 8) as u64
+    /// What a fibre carries while a gate is open in one slot.
+    pub fn slot_capacity(&self, fibre: &Fibre) -> Bytes {
+        fibre.rate.bytes_in(self.frame.open())
     }
 
     /// IP bytes that one slot of a fibre carries in packets of full size.
-    pub fn slot_payload_bytes(&self, fibre: &Fibre) -> u64 {
-        self.slot_capacity_bytes(fibre) / self.wire_mtu_bytes() * u64::from(self.hosts.mtu)
+    pub fn slot_payload(&self, fibre: &Fibre) -> Bytes {
+        self.slot_capacity(fibre) / self.wire_mtu() * Bytes::new(u64::from(self.hosts.mtu))
     }
 
-    /// Bytes on a fibre to `core` in a signaling slot when every message is sent.
-    pub(crate) fn signaling_bytes(&self, core: u16) -> u64 {
+    /// What is on a fibre to `core` in a signaling slot when every message is sent.
+    pub(crate) fn signaling_length(&self, core: u16) -> Bytes {
         if self.frame.signaling == Signaling::OutOfBand {
-            return self.sync_bytes();
+            return self.sync_length();
         }
         let request = Request::SIZE + usize::from(REQUEST_ENTRIES) * RequestEntry::SIZE;
-        let requests = self.request_blocks(core).len() as u64 * (WIRE_OVERHEAD_BYTES + request as u64);
-        requests + WIRE_OVERHEAD_BYTES + Commit::SIZE as u64 + self.sync_bytes()
+        let requests = self.request_blocks(core).len() as u64 * (WIRE_OVERHEAD + Bytes::of(request));
+        requests + WIRE_OVERHEAD + Bytes::of(Commit::SIZE) + self.sync_length()
     }
 
     /// The same run with phases, starts and changes stretched or shortened so that it takes `total_ms`. Delays and rates stay, and so do

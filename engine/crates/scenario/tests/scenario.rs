@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use slotwise_scenario::{
     Device, Endpoint, HostId, MAX_FILE_BYTES, Party, Scenario, ScenarioError, TrafficKind, Transport,
 };
+use slotwise_units::{Bytes, Duration, Instant};
 
 const STAR4: &str = include_str!("../../../../topologies/star4.yaml");
 
@@ -16,13 +17,13 @@ fn star4() -> Scenario {
 fn star4_has_the_times_and_sizes_of_its_comment() {
     let star = star4();
     let fibre = star.edges[3].fibres[0];
-    assert_eq!(star.frame.frame_ns(), 5_000_000);
-    assert_eq!(star.epoch_ns(), 5_000_000);
-    assert_eq!(star.wire_mtu_bytes(), 1480);
-    assert_eq!(star.slot_capacity_bytes(&fibre), 6000);
-    assert_eq!(star.slot_payload_bytes(&fibre), 4 * 1450);
-    assert_eq!(fibre.transmission_ns(1480), 59_200);
-    assert_eq!(fibre.t_d_ns(), 100_000);
+    assert_eq!(star.frame.length(), Duration::from_ms(5));
+    assert_eq!(star.epoch(), Instant::from_ns(5_000_000));
+    assert_eq!(star.wire_mtu(), Bytes::new(1480));
+    assert_eq!(star.slot_capacity(&fibre), Bytes::new(6000));
+    assert_eq!(star.slot_payload(&fibre), Bytes::new(4 * 1450));
+    assert_eq!(fibre.rate.time(Bytes::new(1480)), Duration::from_ns(59_200));
+    assert_eq!(fibre.t_d(), Duration::from_us(100));
     assert_eq!(
         (
             star.voq_count(),
@@ -33,8 +34,9 @@ fn star4_has_the_times_and_sizes_of_its_comment() {
         (4, 0..1, 2, 2)
     );
     assert_eq!(star.data_slots(), 16);
-    assert_eq!(star.phase_ns(1), (6_005_000_000, 12_005_000_000));
-    assert_eq!(star.end_ns(), 22_005_000_000);
+    let phase = (Instant::from_ns(6_005_000_000), Instant::from_ns(12_005_000_000));
+    assert_eq!(star.phase_times(1), phase);
+    assert_eq!(star.end(), Instant::from_ns(22_005_000_000));
 }
 
 #[test]
@@ -67,7 +69,7 @@ fn an_edge_pair_and_a_file_stand_for_what_they_say() {
     assert_eq!(
         file.kind,
         TrafficKind::File {
-            bytes: 50_000_000,
+            bytes: Bytes::new(50_000_000),
             transport: Transport::Cubic
         }
     );
@@ -143,8 +145,8 @@ proptest! {
         let text = format!("{}{number}{}", &STAR4[..at], &STAR4[end..]);
         if let Ok(scenario) = Scenario::parse(text.as_bytes()) {
             for edge in &scenario.edges {
-                prop_assert!(scenario.slot_payload_bytes(&edge.fibres[0]) >= u64::from(scenario.hosts.mtu));
-                prop_assert!(scenario.epoch_ns() >= edge.fibres[0].t_d_ns());
+                prop_assert!(scenario.slot_payload(&edge.fibres[0]).get() >= u64::from(scenario.hosts.mtu));
+                prop_assert!(scenario.epoch().since_start() >= edge.fibres[0].t_d());
             }
         }
     }

@@ -101,7 +101,7 @@ pub struct Bmv2 {
 
 /// Looks at what can be known before anything starts; gives the program to start.
 pub fn check(network: &Network, program: Option<&Path>, first_port: u16) -> Result<PathBuf, RunError> {
-    let slot_ns = network.scenario.frame.slot_ns;
+    let slot_ns = network.scenario.frame.slot.ns();
     if network.scenario.has_star() && slot_ns < SHORTEST_SLOT_NS {
         return Err(TargetError::ShortSlot { slot_ns }.into());
     }
@@ -313,13 +313,14 @@ fn free_ports(first: u16, count: usize) -> Result<Vec<SocketAddr>, RunError> {
 #[cfg(test)]
 mod tests {
     use slotwise_scenario::Scenario;
+    use slotwise_units::Duration;
 
     use super::*;
 
     fn star(slot_ns: u64) -> Network {
         let text = include_bytes!("../../../../topologies/star3-bmv2.yaml");
         let mut scenario = Scenario::parse(text).unwrap();
-        scenario.frame.slot_ns = slot_ns;
+        scenario.frame.slot = Duration::from_ns(slot_ns);
         Network { scenario }
     }
 

@@ -175,9 +175,7 @@ impl Choices {
         let schedulers = schedulers.map(|change| (change.at_ms, Order::Scheduler(change.choice.clone())));
         let order = |(at_ms, change)| {
             let Change::Link {
-                link,
-                xcp_bps: Some(xcp_bps),
-                ..
+                link, xcp: Some(xcp), ..
             } = change
             else {
                 return None;
@@ -186,7 +184,7 @@ impl Choices {
             let order = Order::Capacity {
                 device_id: router.id(),
                 port,
-                xcp_bps,
+                xcp_bps: xcp.bps(),
             };
             Some((at_ms, order))
         };

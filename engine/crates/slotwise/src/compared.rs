@@ -46,7 +46,7 @@ impl Demand {
         let demand = |index: usize| Demand {
             class: (0..index).find(|&earlier| key(earlier) == key(index)).unwrap_or(index),
             rate_bps: match groups[index].source {
-                Source::Udp { rate_bps, .. } => Some(rate_bps as f64),
+                Source::Udp { rate, .. } => Some(rate.bps() as f64),
                 _ => None,
             },
             is_limited: matches!(
@@ -108,7 +108,7 @@ pub fn network_text(scenario: &Scenario) -> String {
             1 => "star".to_owned(),
             cores => format!("{cores} stars"),
         };
-        let (slots, us) = (scenario.frame.slots, scenario.frame.slot_ns as f64 / 1e3);
+        let (slots, us) = (scenario.frame.slots, scenario.frame.slot.ns() as f64 / 1e3);
         let signaling = match scenario.signaling_slots() {
             0 => String::new(),
             slots => format!(" ({slots} signaling)"),
@@ -133,7 +133,7 @@ pub fn network_text(scenario: &Scenario) -> String {
     if let Some(ring) = &scenario.ring {
         let open = if ring.half { "open dual ring" } else { "dual ring" };
         let (stations, spans) = (ring.stations.len(), ring.spans().count());
-        let rate = rate_text(ring.rate_bps);
+        let rate = rate_text(ring.rate.bps());
         let mode = ring.mode_name();
         parts.push(format!(
             "{open}: {stations} stations, {spans} spans of {rate}, fairness mode {mode}"
@@ -146,7 +146,7 @@ pub fn network_text(scenario: &Scenario) -> String {
             0 => String::new(),
             switches => format!("{}, ", counted(switches, "switch")),
         };
-        let (edges, rate) = (counted(ops.edges.len(), "edge"), rate_text(ops.rate_bps));
+        let (edges, rate) = (counted(ops.edges.len(), "edge"), rate_text(ops.rate.bps()));
         parts.push(format!(
             "optical packet switching: {switches}{fibres}, {edges}, {wavelengths} of {rate}"
         ));

@@ -9,7 +9,7 @@ use serde_json::json;
 use signal_hook::iterator::Signals;
 use slotwise_fabric::{CardConfig, CardOutput, GateCard, core_tick};
 use slotwise_netio::{Ports, WallClock, be_realtime};
-use slotwise_scenario::{WIRE_OVERHEAD_BYTES, request_blocks};
+use slotwise_scenario::{WIRE_OVERHEAD, request_blocks};
 
 use crate::interrupts::end_signals;
 use crate::notes::{note, say};
@@ -138,7 +138,7 @@ fn config(args: &Args) -> CardConfig {
         slot_ns: args.slot_ns,
         signaling_ticks: signaling_ticks(args.core, args.edges),
         limit_bytes: args.limit_bytes,
-        max_frame_bytes: u64::from(args.mtu) + WIRE_OVERHEAD_BYTES,
+        max_frame_bytes: u64::from(args.mtu) + WIRE_OVERHEAD.get(),
         rate_bps: args.rate_bps,
         epoch_ns: args.epoch_ns,
         t_d_ns: args.t_d_ns,

@@ -262,8 +262,8 @@ impl RunPlan {
     pub fn of(scenario: &Scenario, fabric: &Fabric) -> RunPlan {
         RunPlan {
             controller: ControllerPlan::of(scenario, fabric, false),
-            latency_ns: scenario.controller.control_latency_ns,
-            start_ns: scenario.epoch_ns(),
+            latency_ns: scenario.controller.control_latency.ns(),
+            start_ns: scenario.epoch().ns(),
             choices: Choices::new(scenario, fabric),
             meter: ControlMeter::new(&scenario.cores),
         }

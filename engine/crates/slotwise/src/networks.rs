@@ -84,7 +84,7 @@ impl Networks {
         let mut session = Session::start(&self.home, run, addresses, log.into(), &interrupts)?;
         while let Some(at_ns) = recorders.next_ns() {
             recorders.run_until(&mut session, at_ns)?;
-            progress((at_ns - scenario.epoch_ns()) / NS_PER_MS);
+            progress((at_ns - scenario.epoch().ns()) / NS_PER_MS);
         }
         let last = session.statistics()?;
         let earlier = session.take_earlier();

@@ -205,13 +205,13 @@ pub fn link_series(scenario: &Scenario, recording: &Recording) -> Vec<LinkSeries
 
 /// Rate of every link of a ring, or of every wavelength for data.
 fn own_rate_bps(scenario: &Scenario) -> Option<u64> {
-    let of_ring = scenario.ring.as_ref().map(|ring| ring.rate_bps);
-    of_ring.or(scenario.ops.as_ref().map(|ops| ops.rate_bps))
+    let of_ring = scenario.ring.as_ref().map(|ring| ring.rate.bps());
+    of_ring.or(scenario.ops.as_ref().map(|ops| ops.rate.bps()))
 }
 
 /// Ends of the periods of links and tables, fabric time.
 pub fn period_times_ms(scenario: &Scenario, recording: &Recording) -> Vec<f64> {
-    let start_ms = scenario.epoch_ns() as f64 / 1e6;
+    let start_ms = scenario.epoch().ns() as f64 / 1e6;
     periods_s(recording).into_iter().map(|s| start_ms + s * 1e3).collect()
 }
 

@@ -37,7 +37,7 @@ impl Progress {
         Progress {
             edges,
             voqs: usize::from(scenario.voq_count()),
-            frame_ns: scenario.frame.frame_ns(),
+            frame_ns: scenario.frame.length().ns(),
             phases: scenario
                 .phases
                 .iter()

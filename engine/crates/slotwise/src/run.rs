@@ -144,8 +144,8 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         }
     }
     let beat = match scenario.has_star() {
-        true => Beat::Slots(scenario.frame.slot_ns),
-        false => Beat::Periods(scenario.frame.slot_ns),
+        true => Beat::Slots(scenario.frame.slot.ns()),
+        false => Beat::Periods(scenario.frame.slot.ns()),
     };
     notes.extend(lateness.as_ref().and_then(|lateness| lateness.note(beat)));
     notes.extend(
@@ -240,8 +240,8 @@ pub fn frame_shape(scenario: &Scenario) -> Option<FrameShape> {
     scenario.has_star().then(|| FrameShape {
         slots: scenario.frame.slots,
         signaling_slots: scenario.signaling_slots(),
-        slot_ns: scenario.frame.slot_ns,
-        guard_ns: scenario.frame.guard_ns,
+        slot_ns: scenario.frame.slot.ns(),
+        guard_ns: scenario.frame.guard.ns(),
     })
 }
 
@@ -376,7 +376,7 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<c
         for traffic in phase
             .traffic
             .iter()
-            .filter(|traffic| matches!(traffic.kind, TrafficKind::Tcp { rate_bps: None, .. }))
+            .filter(|traffic| matches!(traffic.kind, TrafficKind::Tcp { rate: None, .. }))
         {
             let (Some(from), Some(to)) = (edge_of(traffic.from), edge_of(traffic.to)) else {
                 continue;
@@ -384,7 +384,7 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<c
             let cores = scenario.common_cores(from, to);
             let fibres = &scenario.edges[usize::from(from)].fibres;
             let common = fibres.iter().filter(|fibre| cores.contains(&fibre.core));
-            let Some(fibre) = common.min_by_key(|fibre| fibre.rate_bps) else {
+            let Some(fibre) = common.min_by_key(|fibre| fibre.rate.bps()) else {
                 continue;
             };
             let frame_at = |ns: u64| series.frame_ms.partition_point(|&ms| ms < ns as f64 / 1e6);
@@ -396,7 +396,7 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<c
                 .filter_map(|flow| flow.get("phase_bytes").unwrap_or(&flow["bytes"]).as_u64())
                 .sum();
             let goodput_bps = bytes as f64 * 8e9 / run.end_ns.saturating_sub(run.start_ns).max(1) as f64;
-            let packets_a_slot = scenario.slot_capacity_bytes(fibre) / scenario.wire_mtu_bytes();
+            let packets_a_slot = scenario.slot_capacity(fibre).get() / scenario.wire_mtu().get();
             found.extend(hot_pair(
                 series,
                 &HotPairQuery {
@@ -407,9 +407,9 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<c
                     start_frame: frame_at(run.start_ns),
                     end_frame: frame_at(run.end_ns),
                     data_slots: scenario.data_slots() * cores.len() as u32,
-                    slot_bytes: packets_a_slot * scenario.wire_mtu_bytes(),
-                    slot_payload_bytes: scenario.slot_payload_bytes(fibre),
-                    frame_ns: scenario.frame.frame_ns(),
+                    slot_bytes: packets_a_slot * scenario.wire_mtu().get(),
+                    slot_payload_bytes: scenario.slot_payload(fibre).get(),
+                    frame_ns: scenario.frame.length().ns(),
                     phase_ms: (run.start_ns as f64 / 1e6, run.end_ns as f64 / 1e6),
                     goodput_bps,
                 },

@@ -240,7 +240,7 @@ fn run_network(
     if let Some(routed) = &recorders.routed {
         failures.extend(strange_bytes(routed));
         after_faults = routed.after_faults().to_vec();
-        let run_ns = scenario.epoch_ns()..fabric.now();
+        let run_ns = scenario.epoch().ns()..fabric.now();
         if let Some(last) = phases.last_mut() {
             last.flows
                 .extend(whole_flows(scenario, |_| true, routed.flows(), &run_ns));
@@ -285,11 +285,11 @@ struct Simulation<'a> {
 impl Simulation<'_> {
     /// Runs to the end; false if it was interrupted before.
     fn run(&mut self, interrupts: &Interrupts) -> Result<bool, RunError> {
-        let (start_ns, end_ns) = (self.scenario.epoch_ns(), self.scenario.end_ns());
+        let (start_ns, end_ns) = (self.scenario.epoch().ns(), self.scenario.end().ns());
         let (step_ns, view_ns) = match self.scenario.has_star() {
             true => (
-                self.scenario.frame.frame_ns(),
-                VIEW_FRAMES * self.scenario.frame.frame_ns(),
+                self.scenario.frame.length().ns(),
+                VIEW_FRAMES * self.scenario.frame.length().ns(),
             ),
             false => (self.scenario.routed.sample_ms * NS_PER_MS, 0),
         };
@@ -299,7 +299,7 @@ impl Simulation<'_> {
                 return Ok(false);
             }
             let now_ns = self.session.fabric.now();
-            let ends = (0..self.scenario.phases.len()).map(|phase| (phase, self.scenario.phase_ns(phase).1));
+            let ends = (0..self.scenario.phases.len()).map(|phase| (phase, self.scenario.phase_times(phase).1.ns()));
             let next_end = ends
                 .filter(|(_, at_ns)| *at_ns > now_ns)
                 .min_by_key(|(_, at_ns)| *at_ns);
@@ -347,7 +347,9 @@ impl Simulation<'_> {
         let fabric = &self.session.fabric;
         let now_ns = fabric.now();
         let phases = 0..self.scenario.phases.len();
-        let begun = phases.rev().find(|&index| self.scenario.phase_ns(index).0 < now_ns);
+        let begun = phases
+            .rev()
+            .find(|&index| self.scenario.phase_times(index).0.ns() < now_ns);
         Snapshot {
             now_ns: now_ns - start_ns,
             end_ns: end_ns - start_ns,
@@ -411,10 +413,10 @@ fn deterministic(mut statistics: Value) -> Value {
 fn phases(scenario: &Scenario, fabric: &Fabric, phase_bytes: &BTreeMap<usize, Vec<u64>>) -> Vec<PhaseRun> {
     let results = fabric.flow_results();
     (0..scenario.phases.len())
-        .filter(|&index| scenario.phase_ns(index).0 < fabric.now())
+        .filter(|&index| scenario.phase_times(index).0.ns() < fabric.now())
         .map(|index| {
-            let (start_ns, end_ns) = scenario.phase_ns(index);
-            let end_ns = end_ns.min(fabric.now());
+            let (start, end) = scenario.phase_times(index);
+            let (start_ns, end_ns) = (start.ns(), end.ns().min(fabric.now()));
             PhaseRun {
                 start_ns,
                 end_ns,

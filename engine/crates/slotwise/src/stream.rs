@@ -131,7 +131,7 @@ fn slot_bytes(scenario: &Scenario) -> Vec<u64> {
     let of_edge = |edge: &slotwise_scenario::Edge| {
         let fibres = edge.fibres.iter();
         fibres
-            .map(|fibre| scenario.slot_capacity_bytes(fibre))
+            .map(|fibre| scenario.slot_capacity(fibre).get())
             .max()
             .unwrap_or(0)
     };

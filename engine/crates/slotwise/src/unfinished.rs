@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use slotwise_scenario::{Scenario, Source, TrafficKind};
+use slotwise_units::Bytes;
 
 use crate::report::{PhaseReport, is_of_run};
 
@@ -15,7 +16,7 @@ fn size(scenario: &Scenario, phase: usize, flow: &Value) -> Option<u64> {
         return flow_bytes(scenario, flow);
     }
     match scenario.phases.get(phase)?.traffic.get(entry(flow)?)?.kind {
-        TrafficKind::File { bytes, .. } => Some(bytes),
+        TrafficKind::File { bytes, .. } => Some(bytes.get()),
         _ => None,
     }
 }
@@ -23,8 +24,8 @@ fn size(scenario: &Scenario, phase: usize, flow: &Value) -> Option<u64> {
 /// The same of a flow over the whole run.
 pub fn flow_bytes(scenario: &Scenario, flow: &Value) -> Option<u64> {
     match scenario.routed.flows.get(entry(flow)?)?.source {
-        Source::Stream { bytes } => bytes,
-        Source::Gtp(session) => session.bytes,
+        Source::Stream { bytes } => bytes.map(Bytes::get),
+        Source::Gtp(session) => session.bytes.map(Bytes::get),
         Source::Udp { .. } | Source::Web { .. } => None,
     }
 }

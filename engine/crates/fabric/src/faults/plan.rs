@@ -15,7 +15,7 @@ const MAX_FAULTS: usize = 100_000;
 
 /// The faults of a run; routers have these links.
 pub(super) fn draw(scenario: &Scenario, spans: &[Span], seed: u64) -> Vec<FaultRecord> {
-    let run_ns = (scenario.epoch_ns(), scenario.end_ns());
+    let run_ns = (scenario.epoch().ns(), scenario.end().ns());
     let records = again_and_again(&scenario.faults, run_ns, seed, |faults, random, mut record| {
         choose(scenario, spans, faults, random, &mut record);
         record
@@ -115,10 +115,10 @@ fn choose(scenario: &Scenario, spans: &[Span], faults: &Faults, random: &mut Pcg
             record.devices = vec![kind.device(number)];
         }
         FaultKind::ControllerRestart => record.in_turn = random.random(),
-        FaultKind::ClockStep { least_ns, most_ns } => {
+        FaultKind::ClockStep { least, most } => {
             let is_slave = |edge| scenario.cores.iter().all(|core| core.master != edge);
             record.devices = vec![Device::Edge(edge(scenario, faults, random, is_slave))];
-            record.step_ns = step(random, least_ns, most_ns);
+            record.step_ns = step(random, least.ns(), most.ns());
         }
         FaultKind::Messages { .. } => {}
     }
@@ -182,7 +182,7 @@ mod tests {
             assert!((50..=150).contains(&gap_ms) && (15..=45).contains(&length_ms));
         }
         let last_ns = records.iter().map(|record| record.end_ns).max().unwrap();
-        assert!(last_ns + 100 * NS_PER_MS <= scenario.end_ns());
+        assert!(last_ns + 100 * NS_PER_MS <= scenario.end().ns());
         assert!((0..4).all(|edge| cuts.iter().any(|cut| cut.edge() == Some(edge))));
     }
 
@@ -190,7 +190,7 @@ mod tests {
     fn a_controller_is_killed_only_when_it_is_there() {
         let text = "  - {kind: controller-restart, every_ms: 20, for_ms: 200}\n  - {kind: controller-restart, every_ms: 60, for_ms: 40}";
         let (scenario, records) = drawn(text, 1);
-        let run_ns = (scenario.epoch_ns(), scenario.end_ns());
+        let run_ns = (scenario.epoch().ns(), scenario.end().ns());
         let all = again_and_again(&scenario.faults, run_ns, 1, |faults, random, mut record| {
             choose(&scenario, &[], faults, random, &mut record);
             record

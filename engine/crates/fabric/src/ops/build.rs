@@ -3,6 +3,7 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, Ops, OpsFibre, Scenario};
+use slotwise_units::Duration;
 use slotwise_wire::{MAX_QUEUES, PORT_OPTICAL_BASE};
 
 use super::aggregation::{Aggregation, Intervals};
@@ -41,7 +42,7 @@ impl Fabric {
             watch: Watch::new(ops.edges.len()),
             converts: ops.conversion,
             deflections: ops.deflections,
-            guard_ns: ops.guard_ns,
+            guard_ns: ops.guard.ns(),
             framing_bytes: usize::from(ops.framing_bytes),
             looked_at: None,
         });
@@ -66,7 +67,7 @@ impl Fabric {
                         device,
                         port: first + u16::from(ops.wavelengths),
                     };
-                    cards.push(self.add_probe_card((probes.rate_bps, fibre.delay_ns), (at(from), at(to))));
+                    cards.push(self.add_probe_card((probes.rate.bps(), fibre.delay.ns()), (at(from), at(to))));
                 }
             }
             self.spans.push(Span {
@@ -87,7 +88,7 @@ impl Fabric {
                 let aggregation = ops.aggregation.as_ref().filter(|_| ops.aggregates(edge));
                 let aggregation = aggregation.map(|aggregation| {
                     let intervals = Intervals {
-                        interval_ns: aggregation.interval_ns,
+                        interval_ns: aggregation.interval.ns(),
                         timer: aggregation.timer,
                         dither: aggregation.dither,
                         seed: self.seed,
@@ -98,15 +99,15 @@ impl Fabric {
                 let macroflows = ops.macroflows.and(ops.probes).map(|probes| {
                     let queues = ops.queues().filter(|(to, _)| *to != edge);
                     let places = (u64::from(edge), ops.edges.len() as u64);
-                    let floor_bps = ops.floor_bps(packet_bytes, &probes);
-                    Macroflows::new(queues.map(|(_, queue)| queue), probes.period_ns, floor_bps, places)
+                    let floor_bps = ops.floor(packet_bytes, &probes).bps();
+                    Macroflows::new(queues.map(|(_, queue)| queue), probes.period.ns(), floor_bps, places)
                 });
-                let card = TrainCard::new(ops.ingress.bytes, aggregation, macroflows);
+                let card = TrainCard::new(ops.ingress.bytes.get(), aggregation, macroflows);
                 let probe_port = PORT_OPTICAL_BASE + u16::from(ops.wavelengths);
                 EdgeTrains::new(card, (ops.ingress.trains, ops.ingress.fair), probe_port)
             });
             self.ops.trains.push(trains);
-            let resequencer = ops.resequencing_ns.map(EdgeResequencer::new);
+            let resequencer = ops.resequencing.map(Duration::ns).map(EdgeResequencer::new);
             self.ops.resequencers.push(resequencer);
             self.schedule_train_card(edge);
         }
@@ -119,7 +120,7 @@ impl Fabric {
         (fibre, end): (&OpsFibre, usize),
         (from, to): (FibreEnd, FibreEnd),
     ) -> CardAt {
-        let rate_bps = ops.rate_of(fibre);
+        let rate_bps = ops.rate_of(fibre).bps();
         let byte_time = ByteTime::of_rate(rate_bps);
         let (lane, entrance) = self.add_entrance(to);
         let direct = fibre.direct.map(|direct| {
@@ -131,8 +132,8 @@ impl Fabric {
             Device::Switch(_) => {
                 let mut ram = OpticalRam::new(RamSettings {
                     byte_time,
-                    ram_bytes: ops.ram_bytes,
-                    guard_ns: ops.guard_ns,
+                    ram_bytes: ops.ram.get(),
+                    guard_ns: ops.guard.ns(),
                 });
                 if ops.probes.is_some() {
                     ram.start_timers(0);
@@ -148,8 +149,8 @@ impl Fabric {
             }
             // Whole packets wait there, before their first bit leaves.
             _ => {
-                let link = (rate_bps, fibre.delay_ns);
-                let limit = Limit::Bytes(ops.ingress.bytes);
+                let link = (rate_bps, fibre.delay.ns());
+                let limit = Limit::Bytes(ops.ingress.bytes.get());
                 Before::Queue(Fifo::new(lane, link, limit, usize::from(ops.framing_bytes)))
             }
         };
@@ -166,7 +167,7 @@ impl Fabric {
             lane,
             entrance,
             direct,
-            delay_ns: fibre.delay_ns,
+            delay_ns: fibre.delay.ns(),
             byte_time,
             is_dark: false,
         })

@@ -4,6 +4,7 @@
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{DelayProcess, DirectLink};
+use slotwise_units::Duration;
 
 use crate::random::{Chance, Stream, generator};
 
@@ -26,7 +27,7 @@ struct Delay {
 impl Delay {
     fn new(process: DelayProcess, mut random: Pcg64Mcg) -> Delay {
         let now_ns = drawn_ns(&process, &mut random);
-        let until_ns = random.random_range(process.hold_ns[0]..=process.hold_ns[1]);
+        let until_ns = random.random_range(process.hold[0].ns()..=process.hold[1].ns());
         Delay {
             process,
             random,
@@ -39,7 +40,7 @@ impl Delay {
     fn at(&mut self, now_ns: u64) -> u64 {
         while self.until_ns <= now_ns {
             self.now_ns = drawn_ns(&self.process, &mut self.random);
-            let [shortest_ns, longest_ns] = self.process.hold_ns;
+            let [shortest_ns, longest_ns] = self.process.hold.map(Duration::ns);
             self.until_ns += self.random.random_range(shortest_ns..=longest_ns);
         }
         self.now_ns
@@ -86,6 +87,8 @@ impl DirectLane {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_units::Rate;
+
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -93,11 +96,11 @@ mod tests {
     fn link(mean_ms: f64, loss: [f64; 2]) -> DirectLink {
         DirectLink {
             between: [0, 1],
-            delay_ns: 0,
-            rate_bps: 1_000_000,
+            propagation: Duration::ZERO,
+            rate: Rate::from_bps(1_000_000),
             loss,
             delay: Some(DelayProcess {
-                hold_ns: [MS, 100 * MS],
+                hold: [MS, 100 * MS].map(Duration::from_ns),
                 mean_ms,
                 deviation_ms: 4.0,
             }),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A ring of a scenario: its stations, the cards and links between them, and their hosts.
 
-use slotwise_scenario::{Device, RING_OVERHEAD_BYTES, Ring, Scenario};
+use slotwise_scenario::{Device, RING_OVERHEAD, Ring, Scenario};
+use slotwise_units::Rate;
 use slotwise_wire::{PORT_RING_EAST, PORT_RING_WEST};
 
 use super::STATION;
@@ -20,23 +21,23 @@ impl Fabric {
         self.ring = Part::of(super::Ring {
             cards: Vec::new(),
             watch: Watch::new(ring.stations.len()),
-            hol_timer_ns: ring.timing.hol_timer_ns,
+            hol_timer_ns: ring.timing.hol_timer.ns(),
             broken_ns: 0,
         });
         let settings = Settings {
-            rate_bps: ring.rate_bps,
-            frame_bytes: u64::from(scenario.routed.packet_bytes) + RING_OVERHEAD_BYTES,
+            rate_bps: ring.rate.bps(),
+            frame_bytes: u64::from(scenario.routed.packet_bytes) + RING_OVERHEAD.get(),
             bucket_bytes: u64::from(ring.timing.bucket_bytes),
-            buffer_bytes: ring.ingress.buffer_bytes,
-            shaper_bps: ring.ingress.rate_bps,
+            buffer_bytes: ring.ingress.buffer.get(),
+            shaper_bps: ring.ingress.rate.map(Rate::bps),
         };
         for (station, next) in ring.spans() {
             let ends = [
                 (Device::Station(station), PORT_RING_EAST),
                 (Device::Station(next), PORT_RING_WEST),
             ];
-            let east = self.add_ring_card((station, 0, next), settings, ring.delay_ns);
-            let west = self.add_ring_card((next, 1, station), settings, ring.delay_ns);
+            let east = self.add_ring_card((station, 0, next), settings, ring.delay.ns());
+            let west = self.add_ring_card((next, 1, station), settings, ring.delay.ns());
             self.add_to_span(east, ends[0], ends[1]);
             self.add_to_span(west, ends[1], ends[0]);
         }

@@ -43,8 +43,8 @@ impl Fabric {
                 loss => self.lossy_end(index, loss, (link.to, far_port)),
             };
             let lane = self.add_lane(end);
-            let mut queue = ip_fifo(lane, (link.rate_bps, link.delay_ns), link.buffer.into());
-            if link.xcp_bps.is_some() {
+            let mut queue = ip_fifo(lane, (link.rate.bps(), link.delay.ns()), link.buffer.into());
+            if link.xcp.is_some() {
                 queue.start_timers(0);
                 let card = CardAt::new(&FIFO, self.fifos.len());
                 self.events.schedule(0, Event::timer(card));

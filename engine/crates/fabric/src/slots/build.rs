@@ -67,8 +67,8 @@ impl Fabric {
 
     fn add_hosts(&mut self, scenario: &Scenario, edge: &EdgeOfScenario) {
         let hosts = &scenario.hosts;
-        let (rate_bps, delay_ns) = (hosts.access_rate_bps, hosts.access_delay_ns);
-        let limit = Limit::Ns(transmission_ns(scenario.queues.limit_bytes, rate_bps));
+        let (rate_bps, delay_ns) = (hosts.access_rate.bps(), hosts.access_delay.ns());
+        let limit = Limit::Ns(transmission_ns(scenario.queues.limit.get(), rate_bps));
         let device = Device::Edge(edge.id);
         for index in 0..edge.hosts {
             let id = HostId { edge: edge.id, index };
@@ -103,11 +103,11 @@ impl Fabric {
             .fibres
             .push(pair.with_optics(scenario.optics, scenario.edges_at_port(fibre)));
         let (clock, time_difference) = Fabric::own_time(self.seed, scenario, edge, fibre);
-        let (voqs, limit_bytes) = (scenario.card_voqs(fibre.core), scenario.queues.limit_bytes);
+        let (voqs, limit_bytes) = (scenario.card_voqs(fibre.core), scenario.queues.limit.get());
         self.star.cards.push(Card {
             edge,
             core: fibre.core,
-            queues: LineCard::new(voqs, limit_bytes, scenario.wire_mtu_bytes()),
+            queues: LineCard::new(voqs, limit_bytes, scenario.wire_mtu().get()),
             trains: StarTrains::of(scenario, edge, fibre),
             wake_ns: None,
             report_slot: u64::from(scenario.signaling_slot(edge)),

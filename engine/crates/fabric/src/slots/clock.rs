@@ -47,7 +47,7 @@ struct Drifting {
 impl Drifting {
     /// The segment of a fabric time, or the oldest one kept.
     fn segment(&mut self, fabric_ns: u64) -> Segment {
-        let (step_ns, walk) = (self.settings.step_ns, self.settings.walk_ppb as i64);
+        let (step_ns, walk) = (self.settings.step.ns(), self.settings.walk_ppb as i64);
         let limit = self.settings.max_drift_ppb as i64;
         let drawn_until_ns = fabric_ns.min(self.segments[0].start_ns + HORIZON_NS);
         let mut last = self.segments[self.segments.len() - 1];
@@ -82,7 +82,7 @@ impl Clock {
         let limit = settings.max_drift_ppb as i64;
         let first = Segment {
             start_ns: 0,
-            offset: i128::from(random.random_range(0..=settings.max_offset_ns)) * PER_NS,
+            offset: i128::from(random.random_range(0..=settings.max_offset.ns())) * PER_NS,
             drift_ppb: random.random_range(-limit..=limit),
         };
         Clock {
@@ -112,7 +112,7 @@ impl Clock {
     /// Nobody asks for a time before `fabric_ns` any more.
     pub(crate) fn forget_before(&mut self, fabric_ns: u64) {
         if let Some(Drifting { settings, segments, .. }) = &mut self.drifting {
-            while segments[0].start_ns + settings.step_ns <= fabric_ns && segments.len() > 1 {
+            while segments[0].start_ns + settings.step.ns() <= fabric_ns && segments.len() > 1 {
                 segments.pop_front();
             }
         }
@@ -153,13 +153,15 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_units::Duration;
+
     use super::*;
 
     const SETTINGS: Clocks = Clocks {
-        max_offset_ns: 5_000_000,
+        max_offset: Duration::from_ns(5_000_000),
         max_drift_ppb: 50_000,
         walk_ppb: 100,
-        step_ns: 1_000_000,
+        step: Duration::from_ns(1_000_000),
     };
 
     #[test]
@@ -188,7 +190,7 @@ mod tests {
     fn a_second_is_a_second_within_the_drift_and_never_goes_back() {
         let mut clock = Clock::drifting(1, 2, SETTINGS);
         let start_ns = clock.local_ns(0);
-        assert!(start_ns <= SETTINGS.max_offset_ns);
+        assert!(start_ns <= SETTINGS.max_offset.ns());
         let mut last_ns = start_ns;
         for fabric_ns in (1_000..=1_000_000_000).step_by(999_000) {
             let local_ns = clock.local_ns(fabric_ns);

@@ -106,10 +106,10 @@ impl Slots {
     pub(crate) fn of(scenario: &Scenario) -> Slots {
         let frame = &scenario.frame;
         Slots {
-            epoch_ns: scenario.epoch_ns(),
+            epoch_ns: scenario.epoch().ns(),
             count: u64::from(frame.slots),
-            slot_ns: frame.slot_ns,
-            guard_ns: frame.guard_ns,
+            slot_ns: frame.slot.ns(),
+            guard_ns: frame.guard.ns(),
             signaling: u64::from(scenario.signaling_slots()),
             has_alarms: scenario.joins_by_invitation() || frame.signaling == Signaling::OutOfBand,
         }
@@ -140,7 +140,7 @@ impl Star {
             scenario.edges.len(),
             scenario.voq_count(),
             scenario.edges.iter().map(|edge| edge.fibres.len()).sum(),
-            (scenario.epoch_ns(), scenario.frame.frame_ns()),
+            (scenario.epoch().ns(), scenario.frame.length().ns()),
             frame_records,
         );
         Star::new(Slots::of(scenario), telemetry)

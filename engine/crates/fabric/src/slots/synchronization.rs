@@ -103,7 +103,7 @@ impl Fabric {
         edge: u16,
         fibre: &slotwise_scenario::Fibre,
     ) -> (Clock, Option<TimeDifference>) {
-        let known = TimeDifference::constant(fibre.t_d_ns() as i64);
+        let known = TimeDifference::constant(fibre.t_d().ns() as i64);
         let is_master = scenario.cores[usize::from(fibre.core)].master == edge;
         match scenario.clocks {
             Some(clocks) if !is_master => {

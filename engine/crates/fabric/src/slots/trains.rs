@@ -45,7 +45,7 @@ impl StarTrains {
     pub(super) fn of(scenario: &Scenario, edge: u16, fibre: &Fibre) -> Option<StarTrains> {
         let aggregation = scenario.aggregation.as_ref()?;
         let intervals = Intervals {
-            interval_ns: aggregation.interval_ns,
+            interval_ns: aggregation.interval.ns(),
             timer: aggregation.timer,
             dither: aggregation.dither,
             seed: scenario.seed,
@@ -53,13 +53,13 @@ impl StarTrains {
         };
         let voqs = scenario.card_voqs(fibre.core);
         // Each VOQ's open train has as much room as the VOQ.
-        let limit_bytes = scenario.queues.limit_bytes * voqs.len() as u64;
-        let most_bytes = u128::from(scenario.frame.open_ns()) * u128::from(fibre.rate_bps) / 8_000_000_000;
+        let limit_bytes = scenario.queues.limit.get() * voqs.len() as u64;
+        let most_bytes = u128::from(scenario.frame.open().ns()) * u128::from(fibre.rate.bps()) / 8_000_000_000;
         Some(StarTrains {
             // Packets for one edge may join trains of several queues, by class or flow.
             card: TrainCard::new(limit_bytes, Some(Aggregation::new(intervals, SIGNALING_QUEUE)), None),
             most_bytes: most_bytes.min(MOST_BYTES) as u64,
-            most_frame_bytes: scenario.wire_mtu_bytes(),
+            most_frame_bytes: scenario.wire_mtu().get(),
             tick_ns: None,
             leaving: None,
         })

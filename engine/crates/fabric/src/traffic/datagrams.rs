@@ -6,7 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::{Pcg64, Pcg64Mcg};
 use slotwise_scenario::{Flow, HostId, OnOff, Process, Scenario, TrafficKind, edge_mac};
 use slotwise_transport::{Arrivals, Departures};
-use slotwise_units::{Duration, Instant, Rate};
+use slotwise_units::{Instant, Rate};
 use slotwise_wire::{DATAGRAM_HEADER_BYTES, ETHERTYPE_IPV4, Ethernet, IP_PROTOCOL_UDP, Ipv4, UDP_HEADER_BYTES};
 
 use super::{DelaySummary, FlowResult, mac_number};
@@ -48,13 +48,13 @@ pub(crate) struct Datagrams {
 impl Datagrams {
     /// Those that are played here. What a flow draws does not depend on which others are.
     pub(crate) fn new(scenario: &Scenario, seed: u64, is_played: impl Fn(&Flow) -> bool) -> Datagrams {
-        let phases = (0..scenario.phases.len()).map(|phase| (scenario.phase_ns(phase), scenario.flows(phase)));
-        let flows = phases.flat_map(|(phase_ns, flows)| flows.into_iter().map(move |flow| (phase_ns, flow)));
+        let phases = (0..scenario.phases.len()).map(|phase| (scenario.phase_times(phase), scenario.flows(phase)));
+        let flows = phases.flat_map(|(times, flows)| flows.into_iter().map(move |flow| (times, flow)));
         let datagrams = flows.filter(|(_, flow)| matches!(flow.kind, TrafficKind::Udp { .. }));
         let played = datagrams.enumerate().filter(|(_, (_, flow))| is_played(flow));
-        let flows = played.filter_map(|(number, (phase_ns, flow))| {
+        let flows = played.filter_map(|(number, (times, flow))| {
             let random = random::generator(seed, random::Stream::Source, number as u64);
-            DatagramFlow::new(flow, phase_ns, random)
+            DatagramFlow::new(flow, times, random)
         });
         Datagrams { flows: flows.collect() }
     }
@@ -113,15 +113,16 @@ impl Datagrams {
 
 impl DatagramFlow {
     /// The source of a `udp` flow; `None` for others.
-    fn new(flow: Flow, (start_ns, end_ns): (u64, u64), mut random: Pcg64Mcg) -> Option<DatagramFlow> {
+    fn new(flow: Flow, (start, end): (Instant, Instant), mut random: Pcg64Mcg) -> Option<DatagramFlow> {
         let TrafficKind::Udp {
-            rate_bps,
+            rate,
             payload_bytes,
             process,
         } = flow.kind
         else {
             return None;
         };
+        let (rate_bps, start_ns, end_ns) = (rate.bps(), start.ns(), end.ns());
         let gap_ns = payload_ns(payload_bytes.into(), rate_bps).max(1);
         // Sources of one rate would otherwise all send at the same nanosecond.
         let first_ns = start_ns + random.random_range(0..gap_ns);
@@ -235,13 +236,13 @@ pub(crate) fn arrivals(process: Process, rate_bps: u64) -> Arrivals {
         Process::Constant => Arrivals::Constant { rate },
         Process::Poisson => Arrivals::Poisson { rate },
         Process::OnOffPareto(OnOff {
-            mean_on_ns,
-            mean_off_ns,
+            mean_on,
+            mean_off,
             shape,
         }) => Arrivals::OnOffPareto {
             peak: rate,
-            mean_on: Duration::from_ns(mean_on_ns),
-            mean_off: Duration::from_ns(mean_off_ns),
+            mean_on,
+            mean_off,
             shape,
         },
     }
@@ -251,11 +252,9 @@ pub(crate) fn arrivals(process: Process, rate_bps: u64) -> Arrivals {
 fn mean_bps(process: Process, rate_bps: u64) -> u64 {
     match process {
         Process::Constant | Process::Poisson => rate_bps,
-        Process::OnOffPareto(OnOff {
-            mean_on_ns,
-            mean_off_ns,
-            ..
-        }) => (u128::from(rate_bps) * u128::from(mean_on_ns) / u128::from(mean_on_ns + mean_off_ns)) as u64,
+        Process::OnOffPareto(OnOff { mean_on, mean_off, .. }) => {
+            (u128::from(rate_bps) * u128::from(mean_on.ns()) / u128::from((mean_on + mean_off).ns())) as u64
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use slotwise_scenario::{
 };
 use slotwise_transport::RtoConfig;
 use slotwise_transport::gtp::HostConfig;
-use slotwise_units::{Duration, Instant, Rate};
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 
 use crate::api::HostMode;
 use crate::groups::group_hosts;
@@ -169,20 +169,20 @@ impl Traffic {
             datagrams: Datagrams::new(scenario, seed, is_played),
             streams: Streams::new(addresses.chain(group_hosts(scenario)).collect()),
             is_shared: host_mode == HostMode::Shared,
-            phases_ns: phases.map(|phase| Some(scenario.phase_ns(phase).0)).collect(),
+            phases_ns: phases.map(|phase| Some(scenario.phase_times(phase).0.ns())).collect(),
             hosts,
             of_phases: Vec::new(),
             of_groups: Vec::new(),
             delivered_bytes: Vec::new(),
         };
-        let phases = (0..scenario.phases.len()).map(|phase| (scenario.phase_ns(phase), scenario.flows(phase)));
-        let flows = phases.flat_map(|(phase_ns, flows)| flows.into_iter().map(move |flow| (phase_ns, flow)));
+        let phases = (0..scenario.phases.len()).map(|phase| (scenario.phase_times(phase), scenario.flows(phase)));
+        let flows = phases.flat_map(|(times, flows)| flows.into_iter().map(move |flow| (times, flow)));
         let streams = flows.filter(|(_, flow)| !matches!(flow.kind, TrafficKind::Udp { .. }));
         // What a flow draws does not depend on who plays the others.
         let mut number = 0;
-        for (phase_ns, flow) in streams {
+        for (times, flow) in streams {
             if is_played(&flow) {
-                traffic.add_stream(flow, (phase_ns, scenario.hosts.mtu as u16), (seed, number));
+                traffic.add_stream(flow, (times, scenario.hosts.mtu as u16), (seed, number));
             }
             number += 1;
         }
@@ -196,25 +196,27 @@ impl Traffic {
     fn add_stream(
         &mut self,
         flow: Flow,
-        ((start_ns, end_ns), packet_bytes): ((u64, u64), u16),
+        ((start, end), packet_bytes): ((Instant, Instant), u16),
         (seed, index): (u64, u64),
     ) {
+        let (start_ns, end_ns) = (start.ns(), end.ns());
         let mut random = random::generator(seed, random::Stream::Connection, index);
         let (sends, transport) = match flow.kind {
             TrafficKind::Tcp {
-                rate_bps,
+                rate,
                 streams,
                 transport,
             } => {
                 let seeds = (0..streams).map(|_| random.random()).collect();
                 let bytes = None;
+                let rate_bps = rate.map(Rate::bps);
                 (Sends::Streams { seeds, rate_bps, bytes }, transport)
             }
             TrafficKind::File { bytes, transport } => {
                 let sends = Sends::Streams {
                     seeds: vec![random.random()],
                     rate_bps: None,
-                    bytes: Some(bytes),
+                    bytes: Some(bytes.get()),
                 };
                 (sends, transport)
             }
@@ -259,16 +261,16 @@ impl Traffic {
             let mut random = random::generator(root_seed, random::Stream::Connection, first + i);
             let part_ns = group.spread_ms * NS_PER_MS / count;
             let late_ns = part_ns * i + random.random_range(0..=part_ns);
-            let start_ns = scenario.epoch_ns() + group.start_ms * NS_PER_MS + late_ns;
+            let start_ns = scenario.epoch().ns() + group.start_ms * NS_PER_MS + late_ns;
             let seed = random.random();
             let sends = match group.source {
                 Source::Stream { bytes } => Sends::Streams {
                     seeds: vec![seed],
                     rate_bps: None,
-                    bytes,
+                    bytes: bytes.map(Bytes::get),
                 },
-                Source::Udp { rate_bps, process } => Sends::Datagrams {
-                    rate_bps,
+                Source::Udp { rate, process } => Sends::Datagrams {
+                    rate_bps: rate.bps(),
                     process,
                     seed,
                 },
@@ -291,7 +293,7 @@ impl Traffic {
                 measure: group.measure,
                 rto: rto(&group.tcp),
                 start_ns,
-                end_ns: scenario.stop_ns(group),
+                end_ns: scenario.stop(group).map(Instant::ns),
                 packet_bytes: group.packet_bytes as u16,
                 dscp: group.dscp,
                 window_bytes: group.window_bytes,
@@ -486,12 +488,12 @@ impl Traffic {
 fn gtp_host(scenario: &Scenario, party: Party, (seed, host): (u64, usize)) -> HostConfig {
     let settings = match party {
         Party::Group(group) => scenario.routed.hosts[group].gtp,
-        Party::Star(_) => GtpHost::of_link(scenario.hosts.access_rate_bps),
+        Party::Star(_) => GtpHost::of_link(scenario.hosts.access_rate),
     };
     let interval_ns = settings.interval_ms * NS_PER_MS;
     let mut random = random::generator(seed, random::Stream::Gtp, host as u64);
     HostConfig {
-        capacity: Rate::from_bps(settings.capacity_bps),
+        capacity: settings.capacity,
         interval: Duration::from_ns(interval_ns),
         phase: Instant::from_ns(random.random_range(0..interval_ns)),
         rule: settings.rule,

@@ -6,7 +6,7 @@ use slotwise_transport::content::{Pattern, PatternCheck};
 use slotwise_transport::gtp::message::Request;
 use slotwise_transport::gtp::{Host, OVERHEAD, Offer, SessionKey, SinkConfig, SinkStats, SourceStats};
 use slotwise_transport::{Event, FlowKey, PROTOCOL_UDP};
-use slotwise_units::{Bytes, Instant, Rate};
+use slotwise_units::{Instant, Rate};
 
 /// The sessions of a host.
 pub(crate) type Sessions = Host<Pattern, PatternCheck>;
@@ -41,10 +41,10 @@ fn flow(key: &SessionKey) -> FlowKey {
 /// Begins a session: `data` are the addresses of its data, in packets of at most `packet_bytes`.
 pub(crate) fn offer(sessions: &mut Sessions, data: &FlowKey, asked: &GtpFlow, seed: u64) {
     let offer = Offer {
-        length: asked.bytes.map(Bytes::new),
-        limit: asked.limit_bps.map(Rate::from_bps),
+        length: asked.bytes,
+        limit: asked.limit,
         steps: asked.steps,
-        begin: Rate::from_bps(asked.begin_bps),
+        begin: asked.begin,
     };
     let offered = sessions.offer(session(&data.reversed()), offer, Pattern::new(seed));
     offered.expect("ports of two hosts are numbered together");
@@ -61,13 +61,13 @@ pub(crate) fn request(
     let request = Request {
         block_bytes: packet_bytes - OVERHEAD.get() as u16,
         offset: 0,
-        length: Bytes::new(asked.bytes.unwrap_or(0)),
+        length: asked.bytes.unwrap_or_default(),
         wanted: Rate::ZERO,
     };
     let config = SinkConfig {
         request,
         steps: asked.steps,
-        begin: Rate::from_bps(asked.begin_bps),
+        begin: asked.begin,
     };
     let content = PatternCheck::new(Pattern::new(seed));
     let requested = sessions.request(now, session(data), config, content);

@@ -578,7 +578,7 @@ impl Streams {
         }
         let (offered_bps, bytes) = match spec.sends {
             Sends::Streams { rate_bps, bytes, .. } => (rate_bps.map(|bps| bps * connections.len() as u64), bytes),
-            Sends::Session { session, .. } => (None, session.bytes),
+            Sends::Session { session, .. } => (None, session.bytes.map(Bytes::get)),
             _ => (None, None),
         };
         let is_web = matches!(spec.sends, Sends::Web { .. });

@@ -7,7 +7,7 @@ use rand::{RngCore, SeedableRng};
 use rand_pcg::Pcg64;
 use slotwise_scenario::Web;
 use slotwise_transport::{FlowKey, WebConfig, WebUser};
-use slotwise_units::{Bytes, Duration, Instant};
+use slotwise_units::{Bytes, Instant};
 
 /// Connections of a user that have ended and are not taken out when another one begins: what is under way of an earlier one has
 /// arrived while its successor was fetched.
@@ -49,11 +49,11 @@ impl Clients {
     /// Users of a flow who begin to think at `now`.
     pub(crate) fn add(&mut self, flow: usize, host: usize, (users, web): (u32, Web), now: Instant, seed: u64) {
         let config = WebConfig {
-            mean_think: Duration::from_ns(web.mean_think_ns),
+            mean_think: web.mean_think,
             open: web.open,
-            mean_size: Bytes::new(web.mean_bytes),
+            mean_size: web.mean_size,
             shape: web.shape,
-            max_size: Bytes::new(web.max_bytes),
+            max_size: web.max_size,
         };
         let mut seeds = Pcg64::seed_from_u64(seed);
         for _ in 0..users {

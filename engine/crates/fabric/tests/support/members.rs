@@ -13,7 +13,7 @@ use super::*;
 const HEADER: usize = PacketIn::SIZE + Ethernet::SIZE + Optical::SIZE + Check::SIZE;
 /// Frames without a measurement after which an edge gives up: some are lost, and some on their way.
 pub fn hold_frames(scenario: &Scenario, edge: u16) -> u64 {
-    8 + 4 * scenario.edges[usize::from(edge)].fibres[0].delay_ns / scenario.frame.frame_ns()
+    8 + 4 * scenario.edges[usize::from(edge)].fibres[0].delay.ns() / scenario.frame.length().ns()
 }
 
 pub const MARGIN_NS: u64 = 1000;
@@ -67,7 +67,7 @@ pub fn star_of_strangers(scenario: &Scenario, schedule: &Schedule) -> Fabric {
 
 /// Lets only those into a configured star who have been invited.
 pub fn invite_only(fabric: &mut Fabric, scenario: &Scenario) {
-    let master_delay = scenario.edges[0].fibres[0].delay_ns;
+    let master_delay = scenario.edges[0].fibres[0].delay.ns();
     let blocks = scenario.request_blocks(0).len() as u64;
     for edge in &scenario.edges {
         let pipeline = fabric.pipeline_mut(Device::Edge(edge.id).id()).unwrap();
@@ -99,10 +99,10 @@ pub fn master_sends(fabric: &mut Fabric, edge: u16, action: &str, args: &[u64]) 
 
 /// When an edge is to answer, so that its answer is in the middle of its own slot.
 pub fn answer_ns(scenario: &Scenario, edge: u16) -> u64 {
-    let frame_ns = scenario.frame.frame_ns();
-    let round_trip_ns = 2 * scenario.edges[usize::from(edge)].fibres[0].delay_ns;
+    let frame_ns = scenario.frame.length().ns();
+    let round_trip_ns = 2 * scenario.edges[usize::from(edge)].fibres[0].delay.ns();
     let frames = 1 + round_trip_ns / frame_ns;
-    frames * frame_ns + scenario.frame.open_ns() / 2 - round_trip_ns
+    frames * frame_ns + scenario.frame.open().ns() / 2 - round_trip_ns
 }
 
 pub fn invite(fabric: &mut Fabric, scenario: &Scenario, edge: u16, nonce: u32) {
@@ -122,8 +122,8 @@ pub fn configuration(scenario: &Scenario, edge: u16, session: u32, phase_ns: i64
     [
         u64::from(edge),
         u64::from(session),
-        frame.slot_ns,
-        frame.guard_ns,
+        frame.slot.ns(),
+        frame.guard.ns(),
         u64::from(frame.slots),
         hold_frames(scenario, edge),
         phase_ns as u64,
@@ -141,7 +141,7 @@ pub fn accept(fabric: &mut Fabric, edge: u16, session: u32) {
 
 /// Runs until a message of this kind has come from `edge`.
 pub fn await_message(fabric: &mut Fabric, scenario: &Scenario, edge: u16, kind: OpticalKind) -> Option<FromEdge> {
-    let end_ns = fabric.now() + 20 * scenario.frame.frame_ns();
+    let end_ns = fabric.now() + 20 * scenario.frame.length().ns();
     while fabric.now() < end_ns {
         fabric.run_until_control(end_ns);
         while let Some(message) = next_message(fabric) {
@@ -160,7 +160,7 @@ pub fn join(fabric: &mut Fabric, scenario: &Scenario, edge: u16, nonce: u32) -> 
     let invitation = Invitation::decode(&answer.payload[Stamp::SIZE..]).unwrap();
     assert_eq!((invitation.nonce, invitation.flags), (nonce, INVITATION_ANSWER));
     let stamp = answer.stamp();
-    let own_ns = scenario.edges[0].fibres[0].delay_ns as i64;
+    let own_ns = scenario.edges[0].fibres[0].delay.ns() as i64;
     let phase_ns = stamp.received_ns.wrapping_sub(stamp.sent_ns) as i64 - own_ns;
     let args = configuration(scenario, edge, nonce, phase_ns);
     accept(fabric, edge, nonce);

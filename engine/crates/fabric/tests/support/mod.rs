@@ -149,14 +149,14 @@ fn star_params(scenario: &Scenario, core: u16, edge: u16, guard_ns: u64) -> Acti
         u64::from(master),
         mac_number(edge_mac(edge)),
         guard_ns,
-        scenario.frame.slot_ns,
+        scenario.frame.slot.ns(),
         u64::from(scenario.controller.beacon_hold_frames),
     ];
     call("EdgeIngress.set_edge_params", &args)
 }
 
 pub fn configure_edge(pipeline: &mut Pipeline, scenario: &Scenario, edge: u16) {
-    let params = edge_params(scenario, edge, scenario.frame.guard_ns);
+    let params = edge_params(scenario, edge, scenario.frame.guard.ns());
     pipeline
         .table_set_default("EdgeIngress.edge_params", Some(params))
         .unwrap();
@@ -217,7 +217,7 @@ pub fn members(scenario: &Scenario, core: u16) -> impl Iterator<Item = u16> {
 
 /// Signaling of an edge in the star of a core.
 fn configure_star(pipeline: &mut Pipeline, scenario: &Scenario, core: u16, edge: u16) {
-    let params = star_params(scenario, core, edge, scenario.frame.guard_ns);
+    let params = star_params(scenario, core, edge, scenario.frame.guard.ns());
     if core > 0 {
         let params = TableEntry {
             action: params,
@@ -294,9 +294,9 @@ pub fn configure_router(fabric: &mut Fabric, router: u16) {
 
 fn configure_core(pipeline: &mut Pipeline, scenario: &Scenario, core: u16) {
     let rates = scenario.edges.iter().filter_map(|edge| edge.fibre_to(core));
-    let rate_bps = rates.map(|fibre| fibre.rate_bps).next().expect("a member");
+    let rate_bps = rates.map(|fibre| fibre.rate.bps()).next().expect("a member");
     let byte_q16 = (8_000_000_000u64 << 16) / rate_bps;
-    let args = [scenario.frame.guard_ns, scenario.frame.slot_ns, byte_q16];
+    let args = [scenario.frame.guard.ns(), scenario.frame.slot.ns(), byte_q16];
     pipeline
         .table_set_default(
             "CoreIngress.core_params",

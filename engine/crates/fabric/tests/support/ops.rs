@@ -37,16 +37,16 @@ pub fn ops(scenario: &Scenario) -> Fabric {
 
 /// What `ops_params` of all switches says.
 pub fn switch_params(ops: &Ops, packet_bytes: u32) -> [u64; 8] {
-    let byte_q16 = (8_000_000_000u64 << 16) / ops.rate_bps;
+    let byte_q16 = (8_000_000_000u64 << 16) / ops.rate.bps();
     [
         u64::from(ops.wavelengths),
         u64::from(ops.fibre_shift()),
         u64::from(ops.conversion),
         byte_q16,
-        ops.longest_bytes(packet_bytes),
+        ops.longest_train(packet_bytes).get(),
         u64::from(ops.framing_bytes),
-        ops.guard_ns,
-        ops.ram_bytes * byte_q16 >> 16,
+        ops.guard.ns(),
+        ops.ram.get() * byte_q16 >> 16,
     ]
 }
 
@@ -134,7 +134,7 @@ pub fn configure_edge(fabric: &mut Fabric, scenario: &Scenario, ops: &Ops, edge:
             (macroflows.satisfied, probes),
         );
         if let Some(share) = macroflows.share {
-            write_share(pipeline, ops, share, probes.period_ns);
+            write_share(pipeline, ops, share, probes.period.ns());
         }
     }
 }
@@ -145,7 +145,7 @@ fn write_share(pipeline: &mut Pipeline, ops: &Ops, share: Share, period_ns: u64)
     let args = [
         ops.edges.len() as u64 * classes,
         classes,
-        (u128::from(share.capacity_bps) * u128::from(period_ns) / 8_000_000_000) as u64,
+        (u128::from(share.capacity.bps()) * u128::from(period_ns) / 8_000_000_000) as u64,
         q16(share.steps.alpha()),
         q16(share.steps.beta()),
         u64::from(share.knife_edge == KnifeEdge::Capped),
@@ -233,7 +233,7 @@ fn write_queues(pipeline: &mut Pipeline, scenario: &Scenario, ops: &Ops, edge: u
                 insert(
                     pipeline,
                     "EdgeIngress.aggregation",
-                    entry(&[queue], "EdgeIngress.aggregate", &[aggregation.size_bytes]),
+                    entry(&[queue], "EdgeIngress.aggregate", &[aggregation.size.get()]),
                 );
                 let args = [u64::from(to), u64::from(class), port, second];
                 insert(
@@ -296,8 +296,8 @@ fn write_macroflows(
     (edge, packet_bytes): (u16, u32),
     (satisfied, probes): (bool, Probes),
 ) {
-    let floor = ops.floor_bps(packet_bytes, &probes) / 8;
-    let periods_q8 = 256_000_000_000 / probes.period_ns;
+    let floor = ops.floor(packet_bytes, &probes).bps() / 8;
+    let periods_q8 = 256_000_000_000 / probes.period.ns();
     for (to, queue) in ops.queues().filter(|(to, _)| *to != edge) {
         let class = (0..ops.class_count())
             .find(|class| ops.queue(to, *class as u8) == queue)
@@ -364,7 +364,7 @@ fn way(ops: &Ops, from: Device, to: Device, without: Device) -> Option<(u64, u32
                 // An edge is no way.
                 let leads_on = a == here && (b == to || matches!(b, Device::Switch(_)));
                 if leads_on {
-                    let next = (length + fibre.delay_ns, hops + 1);
+                    let next = (length + fibre.delay.ns(), hops + 1);
                     match lengths.iter_mut().find(|(node, _)| *node == b) {
                         Some((_, best)) => *best = next.min(*best),
                         None => lengths.push((b, next)),
@@ -385,7 +385,7 @@ fn ranks(ops: &Ops, switch: Device, edge: Device) -> Vec<u8> {
             if a == switch
                 && let Some((length, hops)) = way(ops, b, edge, switch)
             {
-                ways.push(((length, hops) >= own, length + fibre.delay_ns, hops, number));
+                ways.push(((length, hops) >= own, length + fibre.delay.ns(), hops, number));
             }
         }
     }

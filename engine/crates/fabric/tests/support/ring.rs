@@ -91,7 +91,7 @@ fn set_default(pipeline: &mut Pipeline, table: &str, action: &str, args: &[u64])
 }
 
 fn write_ringlet(pipeline: &mut Pipeline, ring: &Ring, ringlet: u64, downstream: u16) {
-    let capacity = ring.rate_bps as f64 / 8.0;
+    let capacity = ring.rate.bps() as f64 / 8.0;
     let part = |part: f64| (capacity * part).round() as u64;
     let mode = u64::from(u8::from(ring.mode));
     let (target, relief) = (part(ring.threshold), part(ring.threshold - ring.relief));
@@ -103,16 +103,16 @@ fn write_ringlet(pipeline: &mut Pipeline, ring: &Ring, ringlet: u64, downstream:
 fn write_timing(pipeline: &mut Pipeline, ring: &Ring) {
     const NS_PER_S_Q8: u64 = 256_000_000_000;
     let timing = &ring.timing;
-    let window_ns = timing.interval_ns * u64::from(timing.window_intervals);
+    let window_ns = timing.interval.ns() * u64::from(timing.window_intervals);
     let args = [
-        timing.interval_ns,
-        NS_PER_S_Q8 / timing.interval_ns,
+        timing.interval.ns(),
+        NS_PER_S_Q8 / timing.interval.ns(),
         u64::from(timing.w1.ilog2()),
         u64::from(timing.w2.ilog2()),
         u64::from(timing.window_intervals),
         NS_PER_S_Q8 / window_ns,
         u64::from(timing.bucket_bytes),
-        timing.hol_timer_ns,
+        timing.hol_timer.ns(),
         u64::from(timing.calm_intervals),
         u64::from(timing.hold_intervals),
         u64::from(timing.wait_intervals),

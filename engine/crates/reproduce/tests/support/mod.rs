@@ -10,6 +10,7 @@ use slotwise_reproduce::Recording;
 use slotwise_reproduce::routed::RoutedRecorder;
 use slotwise_reproduce::setup::{Network, Runner, RunnerError};
 use slotwise_scenario::{Changed, Device, Scenario};
+use slotwise_units::Rate;
 
 const NS_PER_MS: u64 = 1_000_000;
 const ROUTES: &str = "RouterIngress.ipv4_route";
@@ -47,7 +48,7 @@ impl Direct {
             .timeline()
             .into_iter()
             .filter_map(|(at_ms, change)| match change {
-                Changed::Link { link, xcp_bps, .. } => Some((at_ms * NS_PER_MS, link, xcp_bps?)),
+                Changed::Link { link, xcp, .. } => Some((at_ms * NS_PER_MS, link, xcp?.bps())),
                 Changed::Hosts { .. } | Changed::Span { .. } => None,
             })
             .peekable();
@@ -88,7 +89,10 @@ impl Direct {
                 };
                 pipeline.table_insert(ROUTES, route).unwrap();
             }
-            if let Some(xcp_bps) = port.link.and_then(|link| scenario.routed.links[link].xcp_bps) {
+            if let Some(xcp_bps) = port
+                .link
+                .and_then(|link| scenario.routed.links[link].xcp.map(Rate::bps))
+            {
                 pipeline.table_insert(CAPACITIES, capacity(port.port, xcp_bps)).unwrap();
             }
         }

@@ -4,9 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use slotwise_units::{Bytes, Rate};
 use slotwise_wire::{MAX_CORES, MAX_FIBRES, SIGNALING_QUEUE};
 
-use super::parse::BUFFERS_A_SECOND;
+use super::parse::BUFFERED;
 use super::{FRAME_OVERHEAD_BYTES, IPV4_BYTES, Macroflows, Ops, OpsEdge, OpsMatch, Scheme};
 use crate::address::Device;
 use crate::model::{Scenario, Transport};
@@ -18,8 +19,8 @@ const FIBRES_OF_TWO: usize = 2;
 /// What a train reaches beside the far ends of links: its first switch and its edge.
 const HOPS_BESIDE_LINKS: usize = 2;
 /// Rates of edges are byte/s in 32 bits, and what they measure in a period has 31.
-const MOST_SHARED_BPS: u64 = 8 * u32::MAX as u64;
-const MOST_SHARED_BYTES: u32 = i32::MAX as u32;
+const MOST_SHARED: Rate = Rate::from_bps(8 * u32::MAX as u64);
+const MOST_SHARED_IN_A_PERIOD: Bytes = Bytes::new(i32::MAX as u64);
 
 /// Whether its parts fit together.
 pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
@@ -145,10 +146,10 @@ fn check_direct(ops: &Ops, r: &mut Reader) {
 /// What waits at edges.
 fn check_ingress(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     let packet_bytes = u64::from(scenario.routed.packet_bytes);
-    let buffer_bytes = ops.ingress.bytes;
-    if buffer_bytes < packet_bytes {
-        let reason = format!("{buffer_bytes} bytes are less than a packet of {packet_bytes} bytes");
-        let place = if buffer_bytes == ops.rate_bps / 8 / BUFFERS_A_SECOND {
+    let buffer = ops.ingress.bytes;
+    if buffer < Bytes::new(packet_bytes) {
+        let reason = format!("{buffer} are less than a packet of {packet_bytes} bytes");
+        let place = if buffer == ops.rate.bytes_in(BUFFERED) {
             "/ops/rate_bps"
         } else {
             "/ops/ingress/bytes"
@@ -188,8 +189,8 @@ fn check_guard(ops: &Ops, r: &mut Reader) {
         return;
     }
     let shortest = IPV4_BYTES + FRAME_OVERHEAD_BYTES - u64::from(ops.framing_bytes);
-    let takes_nothing = shortest * 8_000_000_000 < ops.rate_bps;
-    if ops.aggregation.is_some() && !ops.switches.is_empty() && ops.guard_ns == 0 && takes_nothing {
+    let takes_nothing = ops.rate.time_rounded_down(Bytes::new(shortest)).is_zero();
+    if ops.aggregation.is_some() && !ops.switches.is_empty() && ops.guard.is_zero() && takes_nothing {
         r.report(
             "/ops/guard_ns".into(),
             format!("a frame of {shortest} bytes takes less than 1 ns, so bursts are not separated"),
@@ -257,28 +258,28 @@ fn check_share(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
             "no 'target': 'capacity_bps' of 'share' is the limit",
         );
     }
-    let capacity_bps = share.capacity_bps;
-    let line_bps = ops.rate_bps.saturating_mul(u64::from(ops.wavelengths));
-    let most_bps = line_bps.min(MOST_SHARED_BPS);
-    if capacity_bps > most_bps {
-        let reason = format!("{capacity_bps} bit/s exceed the {line_bps} bit/s of an edge");
-        r.report(place("share/capacity_bps"), reason, format!("at most {most_bps}"));
+    let capacity = share.capacity;
+    let line = ops.rate.saturating_mul(u64::from(ops.wavelengths));
+    let most = line.min(MOST_SHARED);
+    if capacity > most {
+        let reason = format!("{capacity} exceed the {line} of an edge");
+        r.report(place("share/capacity_bps"), reason, format!("at most {}", most.bps()));
     }
-    let bytes = |bps: u64| u128::from(bps) * u128::from(probes.period_ns) / 8_000_000_000;
-    if bytes(capacity_bps) > u128::from(MOST_SHARED_BYTES) {
-        let reason = format!("{} bytes per period", bytes(capacity_bps));
+    let in_a_period = capacity.bytes_in(probes.period);
+    if in_a_period > MOST_SHARED_IN_A_PERIOD {
+        let reason = format!("{in_a_period} per period");
         r.report(
             place("share/capacity_bps"),
             reason,
-            format!("at most {MOST_SHARED_BYTES}"),
+            format!("at most {}", MOST_SHARED_IN_A_PERIOD.get()),
         );
     }
     let others = (ops.edges.len() as u64).saturating_sub(1) * u64::from(ops.class_count());
-    let least_bps = others.saturating_mul(ops.floor_bps(scenario.routed.packet_bytes, &probes));
-    if capacity_bps < least_bps {
-        let reason =
-            format!("the {others} macroflows of an edge may each send one packet per period, {least_bps} bit/s");
-        r.report(place("share/capacity_bps"), reason, format!("at least {least_bps}"));
+    let floor = ops.floor(scenario.routed.packet_bytes, &probes);
+    let least = floor.saturating_mul(others);
+    if capacity < least {
+        let reason = format!("the {others} macroflows of an edge may each send one packet per period, {least}");
+        r.report(place("share/capacity_bps"), reason, format!("at least {}", least.bps()));
     }
 }
 

@@ -5,9 +5,10 @@ use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
 use slotwise_lambda::{KnifeEdge, Steps};
+use slotwise_units::{Bytes, Duration, Rate};
 use slotwise_wire::limits::RATE_BPS;
 
-use super::parse::{BUFFERS_A_SECOND, edge_number};
+use super::parse::{BUFFERED, edge_number};
 use super::{OpsEdge, Probes};
 use crate::parse::DSCP;
 use crate::reader::{Fields, Reader};
@@ -63,9 +64,9 @@ pub struct Aggregation {
     /// Which packets go together.
     pub scheme: Scheme,
     /// Longest time until a train is closed.
-    pub interval_ns: u64,
+    pub interval: Duration,
     /// IP bytes of a train at most, but for one of a single packet.
-    pub size_bytes: u64,
+    pub size: Bytes,
     /// From when on the interval counts.
     pub timer: TrainTimer,
     /// Each interval is drawn from 0.9 to 1.1 of its length.
@@ -79,7 +80,7 @@ pub struct Aggregation {
 pub struct IngressBuffer {
     /// Bytes at most, as links count them: for each wavelength where each packet is a train of its own and nothing else is asked for,
     /// for all of them together else.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Trains that wait for a wavelength at most, of each class where it is `fair`; `None`: only bytes count.
     pub trains: Option<u8>,
     /// Classes share a wavelength by their weights.
@@ -121,14 +122,14 @@ pub struct Macroflows {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share {
     /// What those of one direction share, as links count bytes.
-    pub capacity_bps: u64,
+    pub capacity: Rate,
     /// How fast they rise.
     pub steps: Steps,
     /// What one gets that is just below its target.
     pub knife_edge: KnifeEdge,
 }
 
-pub(crate) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], rate_bps: u64) -> Option<Aggregation> {
+pub(crate) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], rate: Rate) -> Option<Aggregation> {
     let value = r.optional(parent, "aggregation")?;
     let keys = ["scheme", "interval_ns", "size_bytes", "timer", "dither", "edges"];
     let fields = r.fields(value, parent.pointer("aggregation"), &keys);
@@ -152,19 +153,19 @@ pub(crate) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], ra
         }
         return None;
     };
-    let interval_ns = r.integer(&fields, "interval_ns", INTERVAL_NS);
+    let interval = r.duration(&fields, "interval_ns", INTERVAL_NS);
     let timers = [
         ("periodic", TrainTimer::Periodic),
         ("first-packet", TrainTimer::FirstPacket),
     ];
     let has_timer = r.optional(&fields, "timer").is_some();
-    let in_an_interval = u128::from(rate_bps) * u128::from(interval_ns) / 8_000_000_000;
-    let in_an_interval = (in_an_interval as u64).clamp(*SIZE_BYTES.start(), *SIZE_BYTES.end());
+    let in_an_interval = rate.bytes_in(interval);
+    let in_an_interval = in_an_interval.clamp(Bytes::new(*SIZE_BYTES.start()), Bytes::new(*SIZE_BYTES.end()));
     Some(Aggregation {
         scheme,
-        interval_ns,
-        size_bytes: r
-            .optional_integer(&fields, "size_bytes", SIZE_BYTES)
+        interval,
+        size: r
+            .optional_bytes(&fields, "size_bytes", SIZE_BYTES)
             .unwrap_or(in_an_interval),
         timer: match has_timer {
             true => r.choice(&fields, "timer", &timers),
@@ -179,9 +180,9 @@ pub(crate) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], ra
     })
 }
 
-pub(super) fn ingress(r: &mut Reader, parent: &Fields, rate_bps: u64) -> IngressBuffer {
+pub(super) fn ingress(r: &mut Reader, parent: &Fields, rate: Rate) -> IngressBuffer {
     let otherwise = IngressBuffer {
-        bytes: rate_bps / 8 / BUFFERS_A_SECOND,
+        bytes: rate.bytes_in(BUFFERED),
         trains: None,
         fair: false,
     };
@@ -192,7 +193,7 @@ pub(super) fn ingress(r: &mut Reader, parent: &Fields, rate_bps: u64) -> Ingress
     let has_discipline = r.optional(&fields, "discipline").is_some();
     IngressBuffer {
         bytes: r
-            .optional_integer(&fields, "bytes", BUFFER_BYTES)
+            .optional_bytes(&fields, "bytes", BUFFER_BYTES)
             .unwrap_or(otherwise.bytes),
         trains: r.optional_integer(&fields, "trains", TRAINS).map(|trains| trains as u8),
         fair: has_discipline && r.choice(&fields, "discipline", &[("fifo", false), ("fair", true)]),
@@ -300,14 +301,14 @@ fn share(r: &mut Reader, parent: &Fields) -> Option<Share> {
     let keys = ["capacity_bps", "alpha", "beta", "knife_edge"];
     let fields = r.fields(value, parent.pointer("share"), &keys);
     Some(Share {
-        capacity_bps: r.integer(&fields, "capacity_bps", RATE_BPS),
+        capacity: r.rate(&fields, "capacity_bps", RATE_BPS),
         steps: gtp::steps(r, &fields).unwrap_or_default(),
         knife_edge: gtp::knife_edge(r, &fields),
     })
 }
 
-pub(super) fn resequencing(r: &mut Reader, parent: &Fields) -> Option<u64> {
+pub(super) fn resequencing(r: &mut Reader, parent: &Fields) -> Option<Duration> {
     let value = r.optional(parent, "resequencing")?;
     let fields = r.fields(value, parent.pointer("resequencing"), &["hold_ns"]);
-    Some(r.integer(&fields, "hold_ns", HOLD_NS))
+    Some(r.duration(&fields, "hold_ns", HOLD_NS))
 }

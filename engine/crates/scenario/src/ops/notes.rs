@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a file says of optical packet switches that may be, and is hardly meant.
 
+use slotwise_units::{Bytes, Duration, Rate};
 use slotwise_wire::{Ethernet, Label, Probe};
 
 use super::{Ops, OpsMatch, Scheme};
@@ -13,7 +14,7 @@ use crate::routed::Source;
 pub(crate) fn notes(scenario: &Scenario, r: &mut Reader) {
     let Some(ops) = &scenario.ops else { return };
     let packet_bytes = u64::from(scenario.routed.packet_bytes);
-    if (1..packet_bytes).contains(&ops.ram_bytes) {
+    if (1..packet_bytes).contains(&ops.ram.get()) {
         r.report(
             "/ops/ram_bytes".into(),
             format!("less than a packet of {packet_bytes} bytes: few bursts can be buffered"),
@@ -73,60 +74,58 @@ fn probes(ops: &Ops, r: &mut Reader) {
     let macroflows = ops.edges.len().saturating_sub(1) as u64 * u64::from(ops.class_count());
     let probe_bytes = (Ethernet::SIZE + Label::SIZE + Probe::SIZE) as u64 + u64::from(ops.framing_bytes);
     // As many as it asks are answered by it.
-    let needed_bps = u128::from(2 * macroflows * probe_bytes * 8) * 1_000_000_000 / u128::from(probes.period_ns);
-    if needed_bps > u128::from(probes.rate_bps) {
+    let needed = Rate::of(Bytes::new(2 * macroflows * probe_bytes), probes.period);
+    if needed > probes.rate {
         r.report(
             "/ops/probes/rate_bps".into(),
             format!("too low for the probes and replies of the {macroflows} macroflows of an edge in a period: most arrive late"),
-            format!("at least {needed_bps}, or a longer period"),
+            format!("at least {}, or a longer period", needed.bps()),
         );
     }
-    let round_trip_ns = 2 * longest_way_ns(ops);
-    if probes.period_ns <= round_trip_ns {
+    let round_trip = 2 * longest_way(ops);
+    if probes.period <= round_trip {
         r.report(
             "/ops/probes/period_ns".into(),
-            format!("round-trip time between edges reaches {round_trip_ns} ns: those replies never arrive in time"),
-            format!("more than {round_trip_ns}"),
+            format!("round-trip time between edges reaches {round_trip}: those replies never arrive in time"),
+            format!("more than {}", round_trip.ns()),
         );
     }
 }
 
 /// Propagation between the two edges that are farthest apart, by the way that takes least; 0 without switches.
-fn longest_way_ns(ops: &Ops) -> u64 {
-    let ends: Vec<(usize, u64)> = ops
+fn longest_way(ops: &Ops) -> Duration {
+    let ends: Vec<(usize, Duration)> = ops
         .edges
         .iter()
-        .filter_map(|edge| Some((usize::from(edge.switch?), edge.delay_ns)))
+        .filter_map(|edge| Some((usize::from(edge.switch?), edge.delay)))
         .collect();
-    let ways = ends.iter().enumerate().filter_map(|(at, &(from, up_ns))| {
-        let way_ns = ways_from(ops, from);
+    let ways = ends.iter().enumerate().filter_map(|(at, &(from, up))| {
+        let ways = ways_from(ops, from);
         let others = ends.iter().skip(at + 1);
-        others
-            .filter_map(|&(to, down_ns)| Some(up_ns + way_ns[to]? + down_ns))
-            .max()
+        others.filter_map(|&(to, down)| Some(up + ways[to]? + down)).max()
     });
-    ways.max().unwrap_or(0)
+    ways.max().unwrap_or_default()
 }
 
 /// Least propagation from a switch to each; `None`: no way leads there.
-fn ways_from(ops: &Ops, from: usize) -> Vec<Option<u64>> {
-    let mut way_ns: Vec<Option<u64>> = vec![None; ops.switches.len()];
-    way_ns[from] = Some(0);
+fn ways_from(ops: &Ops, from: usize) -> Vec<Option<Duration>> {
+    let mut ways: Vec<Option<Duration>> = vec![None; ops.switches.len()];
+    ways[from] = Some(Duration::ZERO);
     let mut changed = true;
     while std::mem::take(&mut changed) {
         for link in &ops.links {
             let [a, b] = link.between.map(usize::from);
             for (here, there) in [(a, b), (b, a)] {
-                let Some(so_far_ns) = way_ns[here] else { continue };
-                let by_here_ns = so_far_ns + link.delay_ns;
-                if way_ns[there].is_none_or(|known_ns| by_here_ns < known_ns) {
-                    way_ns[there] = Some(by_here_ns);
+                let Some(so_far) = ways[here] else { continue };
+                let by_here = so_far + link.delay;
+                if ways[there].is_none_or(|known| by_here < known) {
+                    ways[there] = Some(by_here);
                     changed = true;
                 }
             }
         }
     }
-    way_ns
+    ways
 }
 
 /// Those that edges send nothing on.

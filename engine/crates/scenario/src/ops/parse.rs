@@ -4,6 +4,7 @@
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
+use slotwise_units::{Bytes, Duration, Rate};
 use slotwise_wire::limits::RATE_BPS;
 
 use super::{
@@ -13,8 +14,9 @@ use super::{
 use crate::parse::DELAY_NS;
 use crate::reader::{Fields, Reader, describe, shortened};
 
-const NS_PER_KM: u64 = 5000;
-const NS_PER_MS: u64 = 1_000_000;
+/// Propagation of light in glass.
+const TIME_PER_KM: Duration = Duration::from_us(5);
+const NS_PER_MS: f64 = 1e6;
 const HOLD_MS: RangeInclusive<u64> = 1..=100_000;
 const MOST_DRAWN_MS: f64 = 10_000.0;
 const KM: RangeInclusive<u64> = 0..=200_000;
@@ -28,7 +30,8 @@ const GUARD_NS: RangeInclusive<u64> = 0..=1_000_000;
 const PERIOD_NS: RangeInclusive<u64> = 1_000_000..=1_000_000_000;
 const HOPS: RangeInclusive<u64> = 2..=255;
 /// An edge fills a quarter of a second of its wavelength.
-pub(super) const BUFFERS_A_SECOND: u64 = 4;
+/// What an edge holds without a limit of its own: the data of this time.
+pub(super) const BUFFERED: Duration = Duration::from_ms(250);
 
 const KEYS: [&str; 18] = [
     "switches",
@@ -59,10 +62,10 @@ pub(super) fn ops(r: &mut Reader, parent: &Fields) -> Option<Ops> {
         .into_iter()
         .map(|(v, p)| r.name_value(v, p))
         .collect();
-    let rate_bps = r.integer(&fields, "rate_bps", RATE_BPS);
+    let rate = r.rate(&fields, "rate_bps", RATE_BPS);
     let edges = edges(r, &switches, &fields);
-    let (links, direct) = links(r, (&switches, &edges), &fields, rate_bps);
-    let aggregation = features::aggregation(r, &fields, &edges, rate_bps);
+    let (links, direct) = links(r, (&switches, &edges), &fields, rate);
+    let aggregation = features::aggregation(r, &fields, &edges, rate);
     let probes = probes(r, &fields);
     let framing_bytes = match aggregation {
         // Trains of several frames have one label, which links count.
@@ -75,24 +78,24 @@ pub(super) fn ops(r: &mut Reader, parent: &Fields) -> Option<Ops> {
         edges,
         wavelengths: r.optional_integer(&fields, "wavelengths", WAVELENGTHS).unwrap_or(1) as u8,
         conversion: r.optional_bool(&fields, "conversion").unwrap_or(false),
-        rate_bps,
+        rate,
         probes,
-        ram_bytes: match switches.is_empty() {
-            true => 0,
-            false => r.integer(&fields, "ram_bytes", RAM_BYTES),
+        ram: match switches.is_empty() {
+            true => Bytes::ZERO,
+            false => r.bytes(&fields, "ram_bytes", RAM_BYTES),
         },
-        guard_ns: r.optional_integer(&fields, "guard_ns", GUARD_NS).unwrap_or(0),
+        guard: r.optional_duration(&fields, "guard_ns", GUARD_NS).unwrap_or_default(),
         deflections: deflections(r, &fields),
         hops: r.optional_integer(&fields, "hops", HOPS).unwrap_or(32) as u8,
         target: r.optional_number(&fields, "target", 0.0, 1.0).unwrap_or(1.0),
         framing_bytes: r
             .optional_integer(&fields, "framing_bytes", 0..=LABEL_OVERHEAD_BYTES)
             .unwrap_or(framing_bytes) as u16,
-        ingress: features::ingress(r, &fields, rate_bps),
+        ingress: features::ingress(r, &fields, rate),
         aggregation,
         classes: features::classes(r, &fields),
         macroflows: features::macroflows(r, &fields, probes),
-        resequencing_ns: features::resequencing(r, &fields),
+        resequencing: features::resequencing(r, &fields),
         switches,
     })
 }
@@ -117,7 +120,7 @@ fn links(
     r: &mut Reader,
     (switches, edges): (&[String], &[OpsEdge]),
     fields: &Fields,
-    rate_bps: u64,
+    rate: Rate,
 ) -> (Vec<OpsLink>, Vec<DirectLink>) {
     let elements = r.list(fields, "links", LINKS);
     if switches.is_empty() && edges.is_empty() {
@@ -128,7 +131,7 @@ fn links(
         let direct = elements.into_iter();
         return (
             Vec::new(),
-            direct.map(|(v, p)| direct_link(r, edges, (v, p), rate_bps)).collect(),
+            direct.map(|(v, p)| direct_link(r, edges, (v, p), rate)).collect(),
         );
     }
     (
@@ -153,20 +156,20 @@ fn link(r: &mut Reader, switches: &[String], value: &Value, pointer: String) -> 
             ),
         }
     }
-    let delay_ns = length(r, &fields, place);
-    OpsLink { between, delay_ns }
+    let delay = length(r, &fields, place);
+    OpsLink { between, delay }
 }
 
-fn length(r: &mut Reader, fields: &Fields, place: String) -> u64 {
+fn length(r: &mut Reader, fields: &Fields, place: String) -> Duration {
     let km = r.optional_integer(fields, "km", KM);
-    let delay_ns = r.optional_integer(fields, "delay_ns", DELAY_NS);
-    if km.is_some() == delay_ns.is_some() {
+    let delay = r.optional_duration(fields, "delay_ns", DELAY_NS);
+    if km.is_some() == delay.is_some() {
         r.report(place, "none or two of 'km' and 'delay_ns'", "exactly one of them");
     }
-    delay_ns.or(km.map(|km| km * NS_PER_KM)).unwrap_or(0)
+    delay.or(km.map(|km| km * TIME_PER_KM)).unwrap_or_default()
 }
 
-fn direct_link(r: &mut Reader, edges: &[OpsEdge], (value, pointer): (&Value, String), rate_bps: u64) -> DirectLink {
+fn direct_link(r: &mut Reader, edges: &[OpsEdge], (value, pointer): (&Value, String), rate: Rate) -> DirectLink {
     let place = pointer.clone();
     let keys = ["between", "km", "delay_ns", "rate_bps", "loss", "delay"];
     let fields = r.fields(value, pointer, &keys);
@@ -177,8 +180,8 @@ fn direct_link(r: &mut Reader, edges: &[OpsEdge], (value, pointer): (&Value, Str
     }
     DirectLink {
         between,
-        delay_ns: length(r, &fields, place),
-        rate_bps: r.optional_integer(&fields, "rate_bps", RATE_BPS).unwrap_or(rate_bps),
+        propagation: length(r, &fields, place),
+        rate: r.optional_rate(&fields, "rate_bps", RATE_BPS).unwrap_or(rate),
         loss: loss(r, &fields),
         delay: delay_process(r, &fields),
     }
@@ -204,17 +207,17 @@ fn delay_process(r: &mut Reader, parent: &Fields) -> Option<DelayProcess> {
     let value = r.optional(parent, "delay")?;
     let place = parent.pointer("delay");
     let fields = r.fields(value, place.clone(), &["hold_ms", "mean_ms", "deviation_ms"]);
-    let mut hold_ns = [NS_PER_MS; 2];
-    for (hold, (value, pointer)) in hold_ns.iter_mut().zip(r.list(&fields, "hold_ms", 2..=2)) {
+    let mut hold = [Duration::from_ms(1); 2];
+    for (held, (value, pointer)) in hold.iter_mut().zip(r.list(&fields, "hold_ms", 2..=2)) {
         match value.as_u64() {
-            Some(ms) if HOLD_MS.contains(&ms) => *hold = ms * NS_PER_MS,
+            Some(ms) if HOLD_MS.contains(&ms) => *held = Duration::from_ms(ms),
             _ => {
                 let expected = format!("an integer from {} to {}", HOLD_MS.start(), HOLD_MS.end());
                 r.report(pointer, "invalid time", expected);
             }
         }
     }
-    if hold_ns[0] > hold_ns[1] {
+    if hold[0] > hold[1] {
         r.report(fields.pointer("hold_ms"), "empty range", "[shortest, longest]");
     }
     let mut number = |key: &str| {
@@ -225,7 +228,7 @@ fn delay_process(r: &mut Reader, parent: &Fields) -> Option<DelayProcess> {
     };
     let (mean_ms, deviation_ms) = (number("mean_ms"), number("deviation_ms"));
     // What is drawn is cut off to whole ns until one is left; below this that may take for ever.
-    if (mean_ms + deviation_ms) * (NS_PER_MS as f64) < 1.0 {
+    if (mean_ms + deviation_ms) * NS_PER_MS < 1.0 {
         r.report(
             place,
             "delay distribution is below 1 ns",
@@ -233,7 +236,7 @@ fn delay_process(r: &mut Reader, parent: &Fields) -> Option<DelayProcess> {
         );
     }
     Some(DelayProcess {
-        hold_ns,
+        hold,
         mean_ms,
         deviation_ms,
     })
@@ -248,7 +251,7 @@ fn edges(r: &mut Reader, switches: &[String], parent: &Fields) -> Vec<OpsEdge> {
     };
     let fields = r.fields(value, parent.pointer("edges"), &["each", "delay_ns"]);
     let each = r.integer(&fields, "each", EACH) as usize;
-    let delay_ns = r.integer(&fields, "delay_ns", DELAY_NS);
+    let delay = r.duration(&fields, "delay_ns", DELAY_NS);
     let count = each * switches.len();
     if !EDGES.contains(&count) {
         let expected = format!("from {} to {}", EDGES.start(), EDGES.end());
@@ -258,7 +261,7 @@ fn edges(r: &mut Reader, switches: &[String], parent: &Fields) -> Vec<OpsEdge> {
     let edge = |number: usize| OpsEdge {
         name: format!("e{number}"),
         switch: Some((number / each) as u16),
-        delay_ns,
+        delay,
     };
     (0..count).map(edge).collect()
 }
@@ -269,14 +272,14 @@ fn edge(r: &mut Reader, switches: &[String], value: &Value, pointer: String) -> 
         return OpsEdge {
             name: r.name(&fields, "name"),
             switch: None,
-            delay_ns: 0,
+            delay: Duration::ZERO,
         };
     }
     let fields = r.fields(value, pointer, &["name", "switch", "delay_ns"]);
     OpsEdge {
         name: r.name(&fields, "name"),
         switch: Some(switch(r, switches, &fields, "switch")),
-        delay_ns: r.integer(&fields, "delay_ns", DELAY_NS),
+        delay: r.duration(&fields, "delay_ns", DELAY_NS),
     }
 }
 
@@ -284,8 +287,8 @@ fn probes(r: &mut Reader, parent: &Fields) -> Option<Probes> {
     let value = r.optional(parent, "probes")?;
     let fields = r.fields(value, parent.pointer("probes"), &["rate_bps", "period_ns"]);
     Some(Probes {
-        rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
-        period_ns: r.integer(&fields, "period_ns", PERIOD_NS),
+        rate: r.rate(&fields, "rate_bps", RATE_BPS),
+        period: r.duration(&fields, "period_ns", PERIOD_NS),
     })
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use slotwise_units::Bytes;
 use slotwise_wire::{PORT_OPTICAL_BASE, limits};
 
 use super::{Buffer, Changed, FlowGroup, Party, RoutedChange, RoutedLink, Source};
@@ -116,7 +117,7 @@ fn links(scenario: &Scenario, r: &mut Reader) {
             (Device::Edge(_), Device::Edge(_)) => {
                 r.report(place("to"), "a link between two edges", "fibres to a core, or a router");
             }
-            (Device::Edge(edge), _) if link.xcp_bps.is_some() => {
+            (Device::Edge(edge), _) if link.xcp.is_some() => {
                 let reason = format!("edge {edge} supports XCP only on its fibres");
                 r.report(place("xcp_bps"), reason, "no 'xcp_bps'");
             }
@@ -139,9 +140,9 @@ fn buffers(scenario: &Scenario, r: &mut Reader) {
     let hosts = hosts.map(|(i, group)| (format!("{list}/{i}/buffer/bytes"), group.buffer));
     for (place, buffer) in links.chain(hosts) {
         if let Buffer::Bytes(bytes) = buffer
-            && bytes < packet_bytes
+            && bytes < Bytes::new(packet_bytes)
         {
-            let reason = format!("{bytes} bytes are less than a packet of {packet_bytes} bytes");
+            let reason = format!("{bytes} are less than a packet of {packet_bytes} bytes");
             r.report(place, reason, format!("at least {packet_bytes}"));
         }
     }
@@ -327,7 +328,7 @@ fn changes(scenario: &Scenario, r: &mut Reader) {
         Changed::Hosts { group, .. } => u64::from(scenario.routed.hosts[group].count),
     };
     let times = |change: &RoutedChange| change.again.map_or(1, |(_, times)| times);
-    let is_capacity = |change: &&RoutedChange| matches!(change.what, Changed::Link { xcp_bps: Some(_), .. });
+    let is_capacity = |change: &&RoutedChange| matches!(change.what, Changed::Link { xcp: Some(_), .. });
     let capacities: u64 = changes.iter().filter(is_capacity).map(times).sum();
     if capacities > MAX_CAPACITIES {
         let reason = format!("{capacities} changes of 'xcp_bps'");
@@ -344,10 +345,8 @@ fn changes(scenario: &Scenario, r: &mut Reader) {
             let reason = format!("{} ms is after the end of the run", change.at_ms);
             r.report(format!("{place}/at_ms"), reason, format!("less than {duration_ms}"));
         }
-        if let Changed::Link {
-            link, xcp_bps: Some(_), ..
-        } = change.what
-            && scenario.routed.links[link].xcp_bps.is_none()
+        if let Changed::Link { link, xcp: Some(_), .. } = change.what
+            && scenario.routed.links[link].xcp.is_none()
         {
             let reason = format!("link '{}' does not use XCP", scenario.routed.links[link].name);
             r.report(format!("{place}/xcp_bps"), reason, "a link with 'xcp_bps'");

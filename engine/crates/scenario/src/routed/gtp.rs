@@ -4,6 +4,7 @@
 use std::ops::RangeInclusive;
 
 use slotwise_lambda::{Crowd, KnifeEdge, Rule, Start, Steps};
+use slotwise_units::{Bytes, Rate};
 
 use crate::parse::{FILE_BYTES, FLOW_RATE_BPS, RATE_BPS};
 use crate::reader::{Fields, Reader};
@@ -16,7 +17,7 @@ const DEFAULT_INTERVAL_MS: u64 = 50;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GtpHost {
     /// What its sessions of one direction share, IP b/s.
-    pub capacity_bps: u64,
+    pub capacity: Rate,
     /// Time between calculations.
     pub interval_ms: u64,
     /// How fast sessions rise.
@@ -28,21 +29,21 @@ pub struct GtpHost {
 /// What a flow of GTP asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GtpFlow {
-    /// How many bytes; `None`: until the end.
-    pub bytes: Option<u64>,
+    /// How much; `None`: until the end.
+    pub bytes: Option<Bytes>,
     /// The most that its source can send, IP b/s; `None`: as much as it may.
-    pub limit_bps: Option<u64>,
+    pub limit: Option<Rate>,
     /// How fast it rises at both hosts; `None`: as their sessions do.
     pub steps: Option<Steps>,
     /// It begins as if it had sent at this rate for ever, IP b/s; 0: at nothing.
-    pub begin_bps: u64,
+    pub begin: Rate,
 }
 
 impl GtpHost {
     /// The thesis's choices (table VII.1) for a link of this rate.
-    pub fn of_link(rate_bps: u64) -> GtpHost {
+    pub fn of_link(rate: Rate) -> GtpHost {
         GtpHost {
-            capacity_bps: rate_bps,
+            capacity: rate,
             interval_ms: DEFAULT_INTERVAL_MS,
             steps: Steps::default(),
             rule: Rule::default(),
@@ -51,8 +52,8 @@ impl GtpHost {
 }
 
 /// What stands under `gtp` of a group of hosts whose links have this rate.
-pub(super) fn host(r: &mut Reader, parent: &Fields, rate_bps: u64) -> GtpHost {
-    let of_link = GtpHost::of_link(rate_bps);
+pub(super) fn host(r: &mut Reader, parent: &Fields, rate: Rate) -> GtpHost {
+    let of_link = GtpHost::of_link(rate);
     let Some(value) = r.optional(parent, "gtp") else {
         return of_link;
     };
@@ -66,18 +67,16 @@ pub(super) fn host(r: &mut Reader, parent: &Fields, rate_bps: u64) -> GtpHost {
         "start",
     ];
     let fields = r.fields(value, parent.pointer("gtp"), &keys);
-    let capacity_bps = r
-        .optional_integer(&fields, "capacity_bps", RATE_BPS)
-        .unwrap_or(rate_bps);
-    if capacity_bps > rate_bps {
+    let capacity = r.optional_rate(&fields, "capacity_bps", RATE_BPS).unwrap_or(rate);
+    if capacity > rate {
         r.report(
             fields.pointer("capacity_bps"),
-            format!("{capacity_bps} bit/s exceed the {rate_bps} bit/s of the link"),
-            format!("at most {rate_bps}"),
+            format!("{capacity} exceed the {rate} of the link"),
+            format!("at most {}", rate.bps()),
         );
     }
     GtpHost {
-        capacity_bps,
+        capacity,
         interval_ms: r
             .optional_integer(&fields, "interval_ms", INTERVAL_MS)
             .unwrap_or(of_link.interval_ms),
@@ -135,9 +134,9 @@ pub(super) fn flow(r: &mut Reader, parent: &Fields) -> Option<GtpFlow> {
         &["bytes", "limit_bps", "alpha", "beta", "begin_bps"],
     );
     Some(GtpFlow {
-        bytes: r.optional_integer(&fields, "bytes", FILE_BYTES),
-        limit_bps: r.optional_integer(&fields, "limit_bps", FLOW_RATE_BPS),
+        bytes: r.optional_bytes(&fields, "bytes", FILE_BYTES),
+        limit: r.optional_rate(&fields, "limit_bps", FLOW_RATE_BPS),
         steps: steps(r, &fields),
-        begin_bps: r.optional_integer(&fields, "begin_bps", FLOW_RATE_BPS).unwrap_or(0),
+        begin: r.optional_rate(&fields, "begin_bps", FLOW_RATE_BPS).unwrap_or_default(),
     })
 }

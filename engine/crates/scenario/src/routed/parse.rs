@@ -152,7 +152,7 @@ fn buffer(r: &mut Reader, parent: &Fields) -> Buffer {
     };
     let fields = r.fields(value, parent.pointer("buffer"), &["packets", "bytes"]);
     let packets = r.optional_integer(&fields, "packets", 1..=10_000_000);
-    let bytes = r.optional_integer(&fields, "bytes", 1..=1 << 40);
+    let bytes = r.optional_bytes(&fields, "bytes", 1..=1 << 40);
     match (packets, bytes) {
         (Some(packets), None) => Buffer::Packets(packets as u32),
         (None, Some(bytes)) => Buffer::Bytes(bytes),
@@ -198,11 +198,11 @@ fn link(r: &mut Reader, routers: &Names, parts: Parts, value: &Value, pointer: S
         name: r.name(&fields, "name"),
         from: node(r, routers, parts, &fields, "from"),
         to: node(r, routers, parts, &fields, "to"),
-        rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
-        delay_ns: r.integer(&fields, "delay_ns", DELAY_NS),
+        rate: r.rate(&fields, "rate_bps", RATE_BPS),
+        delay: r.duration(&fields, "delay_ns", DELAY_NS),
         loss: r.optional_probability(&fields, "loss").unwrap_or(0.0),
         buffer: buffer(r, &fields),
-        xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
+        xcp: r.optional_rate(&fields, "xcp_bps", RATE_BPS),
     }
 }
 
@@ -225,16 +225,16 @@ fn hosts_group(r: &mut Reader, at: &At, value: &Value, pointer: String) -> HostG
         "gtp",
     ];
     let fields = r.fields(value, pointer, &keys);
-    let rate_bps = r.integer(&fields, "rate_bps", RATE_BPS);
+    let rate = r.rate(&fields, "rate_bps", RATE_BPS);
     HostGroup {
         name: r.name(&fields, "name"),
         count: r.integer(&fields, "count", 1..=10_000) as u32,
         node: (at.device)(at.known.find(r, &fields, key) as u16),
-        rate_bps,
-        up_delay_ns: r.integer(&fields, "up_delay_ns", DELAY_NS),
-        down_delay_ns: r.integer(&fields, "down_delay_ns", DELAY_NS),
+        rate,
+        up_delay: r.duration(&fields, "up_delay_ns", DELAY_NS),
+        down_delay: r.duration(&fields, "down_delay_ns", DELAY_NS),
         buffer: buffer(r, &fields),
-        gtp: gtp::host(r, &fields, rate_bps),
+        gtp: gtp::host(r, &fields, rate),
     }
 }
 
@@ -312,7 +312,7 @@ fn source(r: &mut Reader, parent: &Fields) -> Source {
         let keys = ["rate_bps", "process", "mean_on_ns", "mean_off_ns", "shape"];
         let fields = r.fields(value, parent.pointer("udp"), &keys);
         return Source::Udp {
-            rate_bps: r.integer(&fields, "rate_bps", FLOW_RATE_BPS),
+            rate: r.rate(&fields, "rate_bps", FLOW_RATE_BPS),
             process: sources::process(r, &fields),
         };
     }
@@ -325,7 +325,7 @@ fn source(r: &mut Reader, parent: &Fields) -> Source {
         };
     }
     Source::Stream {
-        bytes: r.optional_integer(parent, "bytes", FILE_BYTES),
+        bytes: r.optional_bytes(parent, "bytes", FILE_BYTES),
     }
 }
 
@@ -387,9 +387,9 @@ fn change(
                 }
                 false => links.find(r, &fields, "link"),
             },
-            rate_bps: r.optional_integer(&fields, "rate_bps", RATE_BPS),
-            delay_ns: r.optional_integer(&fields, "delay_ns", DELAY_NS),
-            xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
+            rate: r.optional_rate(&fields, "rate_bps", RATE_BPS),
+            delay: r.optional_duration(&fields, "delay_ns", DELAY_NS),
+            xcp: r.optional_rate(&fields, "xcp_bps", RATE_BPS),
             up: r.optional_bool(&fields, "up"),
         }
     } else if is_span {
@@ -400,8 +400,8 @@ fn change(
     } else {
         Changed::Hosts {
             group: if is_named { groups.find(r, &fields, "hosts") } else { 0 },
-            up_delay_ns: r.optional_integer(&fields, "up_delay_ns", DELAY_NS),
-            down_delay_ns: r.optional_integer(&fields, "down_delay_ns", DELAY_NS),
+            up_delay: r.optional_duration(&fields, "up_delay_ns", DELAY_NS),
+            down_delay: r.optional_duration(&fields, "down_delay_ns", DELAY_NS),
         }
     };
     let every_ms = r.optional_integer(&fields, "every_ms", DURATION_MS);

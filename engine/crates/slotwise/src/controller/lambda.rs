@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use slotwise_scenario::{Device, Party, Scenario, Source};
+use slotwise_units::Rate;
 
 use super::App;
 
@@ -27,7 +28,7 @@ fn slots(scenario: &Scenario) -> Value {
     json!({
         "name": scenario.name,
         "nodes": nodes.collect::<Vec<Value>>(),
-        "slots": {"a_frame": scenario.data_slots(), "slot_bps": scenario.slot_bps()},
+        "slots": {"a_frame": scenario.data_slots(), "slot_bps": scenario.slot_rate().bps()},
     })
 }
 
@@ -42,7 +43,7 @@ fn network(scenario: &Scenario) -> Value {
         .links
         .iter()
         .map(|link| {
-            json!({"from": site(link.from), "to": site(link.to), "rate_bps": link.rate_bps, "delay_ns": link.delay_ns})
+            json!({"from": site(link.from), "to": site(link.to), "rate_bps": link.rate.bps(), "delay_ns": link.delay.ns()})
         })
         .collect();
     let mut nodes: BTreeMap<usize, Value> = BTreeMap::new();
@@ -57,7 +58,7 @@ fn network(scenario: &Scenario) -> Value {
             };
             let group = &routed.hosts[group];
             for (number, name) in scenario.host_numbers(party).zip(scenario.host_names(party)) {
-                let mut node = json!({"name": name, "rate_bps": group.gtp.capacity_bps});
+                let mut node = json!({"name": name, "rate_bps": group.gtp.capacity.bps()});
                 if !lambdas.is_empty() {
                     node["site"] = json!(site(group.node));
                 }
@@ -67,7 +68,7 @@ fn network(scenario: &Scenario) -> Value {
         let name = |number: usize| nodes.get(&number).map(|node| node["name"].clone());
         for (i, (from, to)) in scenario.flow_hosts(flow).enumerate() {
             let mut session = json!({"session": format!("{}-{i}", flow.name), "source": name(from), "sink": name(to)});
-            if let Some(limit_bps) = asked.limit_bps {
+            if let Some(limit_bps) = asked.limit.map(Rate::bps) {
                 session["wanted_bps"] = json!(limit_bps);
             }
             sessions.push(session);

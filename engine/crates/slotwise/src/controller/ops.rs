@@ -41,7 +41,7 @@ fn network(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> Value {
     let fibres = ops.fibres();
     let links = fibres[..ops.links.len()].iter().map(|fibre| {
         let [(a, at_a), (b, at_b)] = fibre.ends;
-        json!({"a": ops.node_name(a), "b": ops.node_name(b), "fibres": [at_a, at_b], "delay_ns": fibre.delay_ns})
+        json!({"a": ops.node_name(a), "b": ops.node_name(b), "fibres": [at_a, at_b], "delay_ns": fibre.delay.ns()})
     });
     let flow_queues = flow_queues(scenario, ops, fabric);
     let edges = (0..ops.edges.len() as u16).map(Device::OpsEdge).map(|edge| {
@@ -59,7 +59,7 @@ fn network(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> Value {
             let (switch, at_switch) = fibre.ends[1];
             document["switch"] = json!(ops.node_name(switch));
             document["fibre"] = json!(at_switch);
-            document["delay_ns"] = json!(fibre.delay_ns);
+            document["delay_ns"] = json!(fibre.delay.ns());
         } else {
             document["fibres"] = direct_fibres(ops, &fibres, edge);
         }
@@ -77,11 +77,11 @@ fn network(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> Value {
         "conversion": ops.conversion,
         "probes": ops.probes.is_some(),
         "fibre_shift": ops.fibre_shift(),
-        "rate_bps": ops.rate_bps,
-        "ram_bytes": ops.ram_bytes,
-        "longest_bytes": ops.longest_bytes(scenario.routed.packet_bytes),
+        "rate_bps": ops.rate.bps(),
+        "ram_bytes": ops.ram.get(),
+        "longest_bytes": ops.longest_train(scenario.routed.packet_bytes).get(),
         "framing_bytes": ops.framing_bytes,
-        "guard_ns": ops.guard_ns,
+        "guard_ns": ops.guard.ns(),
         "deflections": ops.deflections,
         "hops": ops.hops,
         "target": ops.target,
@@ -104,8 +104,8 @@ fn network(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> Value {
         network["classes"] = ops.classes.iter().map(class).collect();
     }
     if let Some(probes) = ops.probes {
-        network["probe_rate_bps"] = json!(probes.rate_bps);
-        network["period_ns"] = json!(probes.period_ns);
+        network["probe_rate_bps"] = json!(probes.rate.bps());
+        network["period_ns"] = json!(probes.period.ns());
         (network["alpha"], network["beta"], network["gamma"]) = (json!(ALPHA), json!(BETA), json!(GAMMA));
     }
     network
@@ -115,7 +115,7 @@ fn paced(macroflows: Macroflows) -> Value {
     let mut document = json!({"pair": true, "satisfied": macroflows.satisfied});
     if let Some(share) = macroflows.share {
         document["share"] = json!({
-            "capacity_bps": share.capacity_bps,
+            "capacity_bps": share.capacity.bps(),
             "alpha": share.steps.alpha(),
             "beta": share.steps.beta(),
             "capped": share.knife_edge == KnifeEdge::Capped,
@@ -128,7 +128,7 @@ fn aggregation(ops: &Ops) -> Value {
     let Some(aggregation) = &ops.aggregation else {
         return json!({"scheme": "none"});
     };
-    let mut document = json!({"scheme": aggregation.scheme.name(), "size_bytes": aggregation.size_bytes});
+    let mut document = json!({"scheme": aggregation.scheme.name(), "size_bytes": aggregation.size.get()});
     if !aggregation.edges.is_empty() {
         let names = aggregation
             .edges

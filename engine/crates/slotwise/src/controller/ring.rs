@@ -27,7 +27,7 @@ fn network(scenario: &Scenario, ring: &Ring, fabric: &Fabric) -> Value {
     let links: Vec<Value> = ring
         .spans()
         .map(|(from, to)| {
-            json!({"from": name(from), "to": name(to), "rate_bps": ring.rate_bps, "delay_ns": ring.delay_ns})
+            json!({"from": name(from), "to": name(to), "rate_bps": ring.rate.bps(), "delay_ns": ring.delay.ns()})
         })
         .collect();
     let timing = &ring.timing;
@@ -36,11 +36,11 @@ fn network(scenario: &Scenario, ring: &Ring, fabric: &Fabric) -> Value {
         "mode": ring.mode_name(),
         "threshold": ring.threshold,
         "relief": ring.relief,
-        "interval_ns": timing.interval_ns,
+        "interval_ns": timing.interval.ns(),
         "window_intervals": timing.window_intervals,
         "estimator": {"w1": timing.w1, "w2": timing.w2},
         "bucket_bytes": timing.bucket_bytes,
-        "hol_timer_ns": timing.hol_timer_ns,
+        "hol_timer_ns": timing.hol_timer.ns(),
         "calm_intervals": timing.calm_intervals,
         "hold_intervals": timing.hold_intervals,
         "wait_intervals": timing.wait_intervals,
@@ -62,7 +62,7 @@ fn station(scenario: &Scenario, ring: &Ring, fabric: &Fabric, number: u16) -> Va
         .flat_map(|port| {
             let classes = station.classes.iter();
             classes.map(move |class| {
-                json!({"port": port, "dscp": class.dscp, "class": class.class_name(), "rate_bps": class.rate_bps})
+                json!({"port": port, "dscp": class.dscp, "class": class.class_name(), "rate_bps": class.rate.bps()})
             })
         })
         .collect();

@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use serde_json::{Value, json};
 use slotwise_fabric::{Fabric, RouterPort};
 use slotwise_scenario::{Device, Party, Scenario};
+use slotwise_units::Rate;
 
 use super::App;
 
@@ -44,8 +45,8 @@ fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
                         let ip = port.hosts.first().copied().unwrap_or(Ipv4Addr::UNSPECIFIED);
                         json!({
                             "port": port.port,
-                            "rate_bps": group.rate_bps,
-                            "delay_ns": group.down_delay_ns,
+                            "rate_bps": group.rate.bps(),
+                            "delay_ns": group.down_delay.ns(),
                             "hosts": [{"name": name, "ip": ip, "mac": mac(port.next_mac)}],
                         })
                     }
@@ -89,11 +90,11 @@ fn to_peer(scenario: &Scenario, port: &RouterPort, link: usize, (device, far): (
     let link = &scenario.routed.links[link];
     let mut entry = json!({
         "port": port.port,
-        "rate_bps": link.rate_bps,
-        "delay_ns": link.delay_ns,
+        "rate_bps": link.rate.bps(),
+        "delay_ns": link.delay.ns(),
         "peer": {"device_id": device.id(), "port": far, "mac": mac(port.next_mac)},
     });
-    if let Some(xcp_bps) = link.xcp_bps {
+    if let Some(xcp_bps) = link.xcp.map(Rate::bps) {
         entry["xcp_bps"] = xcp_bps.into();
     }
     if let Device::Edge(_) = device {

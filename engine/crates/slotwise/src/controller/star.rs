@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use slotwise_fabric::Fabric;
 use slotwise_scenario::{Device, HostId, MacAddress, Scenario, edge_mac, optical_port};
+use slotwise_units::Rate;
 
 use super::{App, Timestamps, choice_json, ops, routes};
 
@@ -33,7 +34,7 @@ fn network(scenario: &Scenario, fabric: &Fabric, timestamps: Timestamps) -> Valu
                 .fibres
                 .iter()
                 .map(|fibre| {
-                    let mut entry = json!({"core": fibre.core, "port": optical_port(fibre.core), "rate_bps": fibre.rate_bps, "delay_ns": fibre.delay_ns});
+                    let mut entry = json!({"core": fibre.core, "port": optical_port(fibre.core), "rate_bps": fibre.rate.bps(), "delay_ns": fibre.delay.ns()});
                     if fibre.port != edge.id {
                         entry["core_port"] = fibre.port.into();
                     }
@@ -57,8 +58,8 @@ fn network(scenario: &Scenario, fabric: &Fabric, timestamps: Timestamps) -> Valu
     let mut network = json!({
         "frame": {
             "slots": scenario.frame.slots,
-            "slot_ns": scenario.frame.slot_ns,
-            "guard_ns": scenario.frame.guard_ns,
+            "slot_ns": scenario.frame.slot.ns(),
+            "guard_ns": scenario.frame.guard.ns(),
             "signaling": scenario.frame.signaling.name(),
         },
         "timestamp_unit": timestamps.unit,
@@ -71,11 +72,11 @@ fn network(scenario: &Scenario, fabric: &Fabric, timestamps: Timestamps) -> Valu
         "xcp": scenario.has_xcp(),
         "membership": if scenario.joins_by_invitation() { "invitation" } else { "static" },
     });
-    if let Some(xcp_bps) = scenario.controller.xcp_bps {
+    if let Some(xcp_bps) = scenario.controller.xcp.map(Rate::bps) {
         network["xcp_bps"] = xcp_bps.into();
     }
     if let Some(aggregation) = &scenario.aggregation {
-        network["aggregation"] = json!({"size_bytes": aggregation.size_bytes});
+        network["aggregation"] = json!({"size_bytes": aggregation.size.get()});
         if !scenario.classes.is_empty() {
             let classes = scenario.classes.iter();
             let classes = classes.map(|class| json!({"class": class.class, "match": ops::matches(class)}));

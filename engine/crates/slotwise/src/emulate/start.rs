@@ -42,7 +42,7 @@ impl Emulation<'_> {
         };
         let fabric = self.network.fabric(options);
         let measured = (
-            self.network.scenario.frame.slot_ns,
+            self.network.scenario.frame.slot.ns(),
             self.network.recorder(&fabric, hosts.is_some()),
         );
         let mut plan = self.network.controller(&fabric, self.bmv2_program.is_some());
