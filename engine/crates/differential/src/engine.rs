@@ -8,6 +8,7 @@ use slotwise_p4::{
 };
 use slotwise_stf::script::Pattern;
 use slotwise_stf::{Runner, Schema};
+use slotwise_units::Instant;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -90,7 +91,7 @@ impl Engine {
         let mut packets = Vec::new();
         for (port, frame) in case.packets {
             let before = pipeline.aborted_packets();
-            pipeline.process(0, port, &frame, &mut Collector::default());
+            pipeline.process(Instant::ZERO, port, &frame, &mut Collector::default());
             let is_error =
                 |event: &TraceEvent| matches!(event, TraceEvent::ParserEnd { error, .. } if error != "NoError");
             let has_error = pipeline.take_trace().iter().any(is_error);
@@ -134,7 +135,7 @@ impl Engine {
         let mut outputs = Vec::new();
         let mut collector = Collector::default();
         for (port, frame) in &case.packets {
-            pipeline.process(now_ns, *port, frame, &mut collector);
+            pipeline.process(Instant::from_ns(now_ns), *port, frame, &mut collector);
             outputs.push(std::mem::take(&mut collector.outputs));
             now_ns += 1_000_000 + run * 77_777_000;
         }

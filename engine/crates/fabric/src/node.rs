@@ -3,6 +3,7 @@
 
 use slotwise_p4::{Bits, Executor, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
 use slotwise_scenario::Device;
+use slotwise_units::Instant;
 use slotwise_wire::{PORT_CPU, PORT_DROP};
 
 use crate::capture::CapturePoint;
@@ -107,7 +108,7 @@ impl Outbox {
     ) {
         // What is put out is written into the pool's frames, and nothing is copied after that.
         std::mem::swap(&mut self.pool, pool);
-        pipeline.process_given(now_ns, port, frame, self);
+        pipeline.process_given(Instant::from_ns(now_ns), port, frame, self);
         std::mem::swap(&mut self.pool, pool);
     }
 }

@@ -6,6 +6,7 @@ use crate::support;
 use slotwise_fabric::{DropCause, Fabric, FabricError, HostMode, Invariant, SwitchInput};
 use slotwise_p4::{Bits, Output, Port};
 use slotwise_scenario::{Device, Scenario};
+use slotwise_units::Instant;
 use slotwise_wire::{Ethernet, Linecard, OpticalKind, PORT_LINECARD, PORT_OPTICAL_BASE, RingTick};
 use support::*;
 
@@ -58,7 +59,7 @@ impl Outside {
             while let Some(input) = self.fabric.poll_switch_input() {
                 let mut outputs = Collected::default();
                 let pipeline = self.switches.pipeline_mut(input.device_id).unwrap();
-                pipeline.process(at_ns, input.port, &input.frame, &mut outputs);
+                pipeline.process(Instant::from_ns(at_ns), input.port, &input.frame, &mut outputs);
                 let Some(answer_ns) = answer_ns(&input) else {
                     continue;
                 };

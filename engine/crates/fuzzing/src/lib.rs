@@ -18,6 +18,7 @@ use slotwise_p4::{Pipeline, Program};
 use slotwise_p4runtime::parse_p4info;
 use slotwise_scenario::Scenario;
 use slotwise_stf::{Runner, Schema};
+use slotwise_units::Instant;
 use std::sync::Arc;
 
 /// A target: its name, which is that of its corpus folder, and its function.
@@ -45,7 +46,7 @@ pub fn p4_json(data: &[u8]) {
     pipeline.set_tracing(true);
     for (number, length) in [0usize, 1, 14, 60, 200].into_iter().enumerate() {
         let frame: Vec<u8> = (0..length).map(|at| (at * 7 + number) as u8).collect();
-        pipeline.process(number as u64 * 1000, number as u16, &frame, &mut Sink);
+        pipeline.process(Instant::from_ns(number as u64 * 1000), number as u16, &frame, &mut Sink);
         pipeline.take_trace().iter().for_each(|event| drop(event.to_string()));
     }
 }
@@ -85,7 +86,7 @@ pub fn packets(data: &[u8]) {
         let length = usize::from(u16::from_be_bytes([*length_high, *length_low])) % (MAX_FRAME + 1);
         let (frame, next) = after.split_at(length.min(after.len()));
         now_ns += 1_000_000;
-        pipeline.process(now_ns, port, frame, &mut Sink);
+        pipeline.process(Instant::from_ns(now_ns), port, frame, &mut Sink);
         rest = next;
     }
 }

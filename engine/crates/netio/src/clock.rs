@@ -2,6 +2,7 @@
 //! The wall clock as fabric time.
 
 use nix::time::{ClockId, clock_gettime};
+use slotwise_units::Instant;
 
 /// CLOCK_MONOTONIC, counted from a start.
 #[derive(Debug, Clone, Copy)]
@@ -22,14 +23,14 @@ impl WallClock {
         }
     }
 
-    /// Nanoseconds since the start.
-    pub fn now_ns(&self) -> u64 {
-        monotonic_ns() - self.start_ns
+    /// The time since the start.
+    pub fn now(&self) -> Instant {
+        Instant::from_ns(monotonic_ns() - self.start_ns)
     }
 
-    /// Sleeps until `now_ns` would return `wake_ns`; a signal may end it earlier.
-    pub fn sleep_until(&self, wake_ns: u64) {
-        let wake_ns = self.start_ns + wake_ns;
+    /// Sleeps until [`WallClock::now`] would return `wake`; a signal may end it earlier.
+    pub fn sleep_until(&self, wake: Instant) {
+        let wake_ns = self.start_ns + wake.ns();
         let time = libc::timespec {
             tv_sec: (wake_ns / 1_000_000_000) as _,
             tv_nsec: (wake_ns % 1_000_000_000) as _,
@@ -53,7 +54,7 @@ mod tests {
     #[test]
     fn never_goes_back() {
         let clock = WallClock::start();
-        let readings: Vec<u64> = (0..1000).map(|_| clock.now_ns()).collect();
+        let readings: Vec<Instant> = (0..1000).map(|_| clock.now()).collect();
         assert!(readings.is_sorted());
     }
 }

@@ -9,6 +9,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
+use slotwise_units as units;
 
 use crate::WallClock;
 
@@ -42,7 +43,7 @@ pub fn be_ordinary() {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ThreadUse {
     /// Time on a CPU; the kernel leaves out what it knows that a hypervisor or interrupts took.
-    pub cpu_ns: u64,
+    pub cpu: units::Duration,
     /// How often another thread took the CPU from it.
     pub preemptions: u64,
     /// Page faults, those without a disk's help included.
@@ -55,7 +56,7 @@ impl ThreadUse {
         let cpu = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("Linux has a clock a thread");
         let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("a thread may ask for its own");
         ThreadUse {
-            cpu_ns: cpu.tv_sec() as u64 * 1_000_000_000 + cpu.tv_nsec() as u64,
+            cpu: units::Duration::from_ns(cpu.tv_sec() as u64 * 1_000_000_000 + cpu.tv_nsec() as u64),
             preemptions: usage.involuntary_context_switches() as u64,
             faults: (usage.minor_page_faults() + usage.major_page_faults()) as u64,
         }
@@ -186,10 +187,10 @@ pub fn lost_shares(cpus: &[usize], watch: Duration) -> Vec<(usize, f64)> {
         .iter()
         .map(|&cpu| {
             pin(&[cpu]);
-            let start_ns = clock.now_ns();
+            let start_ns = clock.now().ns();
             let (mut last_ns, mut lost_ns) = (start_ns, 0);
             while last_ns - start_ns < watch.as_nanos() as u64 {
-                let now_ns = clock.now_ns();
+                let now_ns = clock.now().ns();
                 if now_ns - last_ns > GAP_NS {
                     lost_ns += now_ns - last_ns;
                 }

@@ -36,7 +36,7 @@ fn frame(k: u16, length: usize) -> Vec<u8> {
 fn receive(ports: &mut Ports, count: usize) -> Vec<(usize, Vec<u8>)> {
     let clock = WallClock::start();
     let mut got = Vec::new();
-    while got.len() < count && clock.now_ns() < 10_000_000_000 {
+    while got.len() < count && clock.now().ns() < 10_000_000_000 {
         ports
             .poll(Some(Duration::from_millis(100)), &mut |port, frame| {
                 // The kernel may send router solicitations of its own; and a probe may still be on its way.
@@ -133,7 +133,7 @@ fn what_a_slow_interface_has_no_room_for_stays_and_goes_later() {
         let (mut next, mut has_stalled) = (0, false);
         let mut got = Vec::new();
         let clock = WallClock::start();
-        while got.len() < sent.len() && clock.now_ns() < 20_000_000_000 {
+        while got.len() < sent.len() && clock.now().ns() < 20_000_000_000 {
             while next < sent.len() && !ports.senders().is_stalled(0) {
                 ports.send(0, &sent[next]);
                 next += 1;

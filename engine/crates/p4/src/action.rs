@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Execution of actions.
 
+use slotwise_units::Instant;
+
 use crate::Output;
 use crate::calculation::compute;
 use crate::expr::Expr;
@@ -19,7 +21,7 @@ pub(crate) struct Machine<'a> {
     pub persistent: &'a mut Persistent,
     /// What the parser left of the frame.
     pub payload: &'a [u8],
-    pub now_ns: u64,
+    pub now: Instant,
     pub drop_port: u64,
     /// Control that runs; `None` in parser and deparser.
     pub stage: Option<Stage>,
@@ -171,7 +173,7 @@ impl Machine<'_> {
                     MeterUnit::Packets => 1,
                 };
                 if let Some(cell) = cell(&mut self.persistent.meters[*meter], index) {
-                    let color = cell.execute(amount, self.now_ns);
+                    let color = cell.execute(amount, self.now);
                     self.packet.store_word(self.ir, args, target, color);
                 }
             }

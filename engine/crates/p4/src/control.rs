@@ -110,7 +110,7 @@ pub(crate) fn choose<'t>(
                 entry.bytes = entry.bytes.wrapping_add(machine.packet.ingress_length);
             }
             if table.idle_timeouts {
-                entry.cold.last_hit_ns = machine.now_ns;
+                entry.cold.last_hit = machine.now;
             }
             if let Some(meter) = table.direct_meter {
                 run_direct_meter(meter, &mut entry.cold.meter, machine);
@@ -145,7 +145,7 @@ fn run_direct_meter(meter: usize, cell: &mut Meter, machine: &mut Machine) {
         MeterUnit::Bytes => machine.packet.ingress_length,
         MeterUnit::Packets => 1,
     };
-    let color = cell.execute(amount, machine.now_ns);
+    let color = cell.execute(amount, machine.now);
     machine.packet.set_if(array.direct_target, color);
 }
 

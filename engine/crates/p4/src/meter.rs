@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Three-color meters: with two rates as BMv2 has them, with one rate and an excess burst as in RFC 2697 section 3.
 
+use slotwise_units::{Duration, Instant};
+
 /// Rates of a meter, in its unit (bytes or packets).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeterConfig {
@@ -47,32 +49,32 @@ struct Bucket {
     burst: u64,
     tokens: u64,
     /// Up to when tokens have been added.
-    filled_ns: u64,
+    filled: Instant,
 }
 
 const NS_PER_S: u128 = 1_000_000_000;
 
 impl Bucket {
-    fn new(rate: u64, burst: u64, now_ns: u64) -> Bucket {
+    fn new(rate: u64, burst: u64, now: Instant) -> Bucket {
         Bucket {
             rate,
             burst,
             tokens: burst,
-            filled_ns: now_ns,
+            filled: now,
         }
     }
 
     /// Adds the tokens of the time that has passed; gives those for which there was no room.
-    fn fill(&mut self, now_ns: u64) -> u64 {
-        let elapsed = u128::from(now_ns.saturating_sub(self.filled_ns));
+    fn fill(&mut self, now: Instant) -> u64 {
+        let elapsed = u128::from(now.saturating_since(self.filled).ns());
         let tokens = elapsed * u128::from(self.rate) / NS_PER_S;
         let Ok(tokens) = u64::try_from(tokens) else {
-            self.filled_ns = now_ns;
+            self.filled = now;
             return self.add(u64::MAX);
         };
         if tokens > 0 {
             // Time that did not make a whole token yet stays on the account.
-            self.filled_ns += (u128::from(tokens) * NS_PER_S / u128::from(self.rate)) as u64;
+            self.filled += Duration::from_ns((u128::from(tokens) * NS_PER_S / u128::from(self.rate)) as u64);
         }
         self.add(tokens)
     }
@@ -94,17 +96,17 @@ impl Bucket {
 
 impl Meter {
     /// Sets the rates, with full buckets; `None` makes it green again.
-    pub fn configure(&mut self, config: Option<MeterConfig>, now_ns: u64) {
+    pub fn configure(&mut self, config: Option<MeterConfig>, now: Instant) {
         self.buckets = config.map(|c| {
-            let committed = Bucket::new(c.committed_rate, c.committed_burst, now_ns);
+            let committed = Bucket::new(c.committed_rate, c.committed_burst, now);
             match c.excess_burst {
                 0 => Buckets::TwoRates {
                     committed,
-                    peak: Bucket::new(c.peak_rate, c.peak_burst, now_ns),
+                    peak: Bucket::new(c.peak_rate, c.peak_burst, now),
                 },
                 burst => Buckets::OneRate {
                     committed,
-                    excess: Bucket::new(0, burst, now_ns),
+                    excess: Bucket::new(0, burst, now),
                 },
             }
         });
@@ -131,12 +133,12 @@ impl Meter {
     }
 
     /// The color of `amount` units now.
-    pub fn execute(&mut self, amount: u64, now_ns: u64) -> u64 {
+    pub fn execute(&mut self, amount: u64, now: Instant) -> u64 {
         match &mut self.buckets {
             None => GREEN,
             Some(Buckets::TwoRates { committed, peak }) => {
-                committed.fill(now_ns);
-                peak.fill(now_ns);
+                committed.fill(now);
+                peak.fill(now);
                 // BMv2 asks the peak bucket first and lets a yellow packet keep what it took there.
                 if !peak.take(amount) {
                     RED
@@ -147,7 +149,7 @@ impl Meter {
                 }
             }
             Some(Buckets::OneRate { committed, excess }) => {
-                excess.add(committed.fill(now_ns));
+                excess.add(committed.fill(now));
                 if committed.take(amount) {
                     GREEN
                 } else if excess.take(amount) {
@@ -166,7 +168,7 @@ mod tests {
 
     #[test]
     fn unconfigured_is_green() {
-        assert_eq!(Meter::default().execute(1_000_000, 0), GREEN);
+        assert_eq!(Meter::default().execute(1_000_000, Instant::ZERO), GREEN);
     }
 
     #[test]
@@ -179,15 +181,15 @@ mod tests {
             peak_burst: 200,
             excess_burst: 0,
         };
-        meter.configure(Some(config), 0);
+        meter.configure(Some(config), Instant::ZERO);
         assert_eq!(meter.config(), Some(config));
-        assert_eq!(meter.execute(100, 0), GREEN);
-        assert_eq!(meter.execute(100, 0), YELLOW);
-        assert_eq!(meter.execute(1, 0), RED);
+        assert_eq!(meter.execute(100, Instant::ZERO), GREEN);
+        assert_eq!(meter.execute(100, Instant::ZERO), YELLOW);
+        assert_eq!(meter.execute(1, Instant::ZERO), RED);
         // 10 ms bring 20 tokens to the peak bucket and 10 to the other.
-        assert_eq!(meter.execute(10, 10_000_000), GREEN);
-        assert_eq!(meter.execute(10, 10_000_000), YELLOW);
-        assert_eq!(meter.execute(1, 10_000_000), RED);
+        assert_eq!(meter.execute(10, Instant::from_ns(10_000_000)), GREEN);
+        assert_eq!(meter.execute(10, Instant::from_ns(10_000_000)), YELLOW);
+        assert_eq!(meter.execute(1, Instant::from_ns(10_000_000)), RED);
     }
 
     #[test]
@@ -200,12 +202,12 @@ mod tests {
             peak_burst: 1,
             excess_burst: 0,
         };
-        meter.configure(Some(config), 0);
-        assert_eq!(meter.execute(1, 0), GREEN);
+        meter.configure(Some(config), Instant::ZERO);
+        assert_eq!(meter.execute(1, Instant::ZERO), GREEN);
         for now_ms in 1..1000 {
-            assert_eq!(meter.execute(1, now_ms * 1_000_000), RED);
+            assert_eq!(meter.execute(1, Instant::from_ns(now_ms * 1_000_000)), RED);
         }
-        assert_eq!(meter.execute(1, 1_000_000_000), GREEN);
+        assert_eq!(meter.execute(1, Instant::from_ns(1_000_000_000)), GREEN);
     }
 
     #[test]
@@ -218,21 +220,21 @@ mod tests {
             peak_burst: 100,
             excess_burst: 50,
         };
-        meter.configure(Some(config), 0);
+        meter.configure(Some(config), Instant::ZERO);
         assert_eq!(meter.config(), Some(config));
-        assert_eq!(meter.execute(100, 0), GREEN);
-        assert_eq!(meter.execute(50, 0), YELLOW);
-        assert_eq!(meter.execute(1, 0), RED);
+        assert_eq!(meter.execute(100, Instant::ZERO), GREEN);
+        assert_eq!(meter.execute(50, Instant::ZERO), YELLOW);
+        assert_eq!(meter.execute(1, Instant::ZERO), RED);
         // 100 ms fill the committed bucket, and the next 20 ms bring the excess bucket 20.
-        assert_eq!(meter.execute(101, 120_000_000), RED);
-        assert_eq!(meter.execute(100, 120_000_000), GREEN);
-        assert_eq!(meter.execute(21, 120_000_000), RED);
-        assert_eq!(meter.execute(20, 120_000_000), YELLOW);
+        assert_eq!(meter.execute(101, Instant::from_ns(120_000_000)), RED);
+        assert_eq!(meter.execute(100, Instant::from_ns(120_000_000)), GREEN);
+        assert_eq!(meter.execute(21, Instant::from_ns(120_000_000)), RED);
+        assert_eq!(meter.execute(20, Instant::from_ns(120_000_000)), YELLOW);
         // Long after, both are full, and no fuller.
-        let later_ns = u64::MAX;
-        assert_eq!(meter.execute(51, later_ns), GREEN);
-        assert_eq!(meter.execute(50, later_ns), YELLOW);
-        assert_eq!(meter.execute(49, later_ns), GREEN);
-        assert_eq!(meter.execute(1, later_ns), RED);
+        let later = Instant::MAX;
+        assert_eq!(meter.execute(51, later), GREEN);
+        assert_eq!(meter.execute(50, later), YELLOW);
+        assert_eq!(meter.execute(49, later), GREEN);
+        assert_eq!(meter.execute(1, later), RED);
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The way of a packet through the switch, as BMv2's simple_switch goes it.
 
+use slotwise_units::Instant;
+
 use crate::api::{Executor, Output, PipelineConfig, Port, Replica, TimestampUnit};
 use crate::control::LiveTable;
 use crate::ir::{self, Ir, Stage};
@@ -51,7 +53,7 @@ pub struct Pipeline {
     /// Ingress and egress run apart, so that whatever leaves ingress is queued: see [`crate::queueing`].
     pub(crate) apart: bool,
     /// Latest time seen.
-    pub(crate) now_ns: u64,
+    pub(crate) now: Instant,
     /// Memory of the packet at hand; `None` while that runs.
     packet: Option<Box<Packet>>,
     pub(crate) queue: Jobs,
@@ -117,7 +119,7 @@ impl Pipeline {
             allowed: MAX_WORK,
             bmv2_compatible: false,
             apart: false,
-            now_ns: 0,
+            now: Instant::ZERO,
             packet: None,
             queue: Jobs::default(),
             idle: Idle::default(),
@@ -150,35 +152,35 @@ impl Pipeline {
     }
 
     /// Runs one packet to its end: parser, ingress, replication, egress, deparser, with clones, resubmits,
-    /// recirculations. `now_ns` must not decrease. The packet itself comes out first, then its copies in the order in
+    /// recirculations. `now` must not decrease. The packet itself comes out first, then its copies in the order in
     /// which they were made.
-    pub fn process(&mut self, now_ns: u64, port: Port, frame: &[u8], out: &mut dyn Output) {
+    pub fn process(&mut self, now: Instant, port: Port, frame: &[u8], out: &mut dyn Output) {
         // Without another owner of the program, which costs two atomic operations.
         // SAFETY: `ir` is what `assemble` set, and stays so as long as the pipeline is there.
         let ir: &Ir = unsafe { &*Arc::as_ptr(&self.ir) };
-        self.arrive(ir, now_ns, (port, frame, false), out);
-        self.run_queue(ir, now_ns, out);
+        self.arrive(ir, now, (port, frame, false), out);
+        self.run_queue(ir, now, out);
     }
 
     /// The same of a frame that the caller needs no more. Where the headers that come out are as long as those that came in, the
     /// payload stays where it is, and `frame` is what goes to [`Output::give_packet`]; what is in it afterwards is whatever that
     /// left. If nothing comes out, it is as it was.
-    pub fn process_given(&mut self, now_ns: u64, port: Port, frame: &mut Vec<u8>, out: &mut dyn Output) {
+    pub fn process_given(&mut self, now: Instant, port: Port, frame: &mut Vec<u8>, out: &mut dyn Output) {
         // SAFETY: as in `process`.
         let ir: &Ir = unsafe { &*Arc::as_ptr(&self.ir) };
-        self.arrive(ir, now_ns, (port, frame, true), out);
+        self.arrive(ir, now, (port, frame, true), out);
         if let Some(port) = self.stays_in_frame.take() {
             frame[..self.deparsed.len()].copy_from_slice(&self.deparsed);
             out.give_packet(port, frame);
         }
-        self.run_queue(ir, now_ns, out);
+        self.run_queue(ir, now, out);
     }
 
     /// Runs what a packet has become beside itself.
-    fn run_queue(&mut self, ir: &Ir, now_ns: u64, out: &mut dyn Output) {
+    fn run_queue(&mut self, ir: &Ir, now: Instant, out: &mut dyn Output) {
         for _ in 0..MAX_OFFSPRING {
             let Some(mut job) = self.queue.pop_front() else { return };
-            self.run_job(ir, &mut job, Waited::not_at_all(now_ns), out);
+            self.run_job(ir, &mut job, Waited::not_at_all(now), out);
             self.idle.put(job);
         }
         self.give_up_queue();
@@ -189,11 +191,11 @@ impl Pipeline {
     pub(crate) fn arrive(
         &mut self,
         ir: &Ir,
-        now_ns: u64,
+        now: Instant,
         (port, frame, is_given): (Port, &[u8], bool),
         out: &mut dyn Output,
     ) {
-        self.now_ns = now_ns;
+        self.now = now;
         self.allow(MAX_WORK);
         let mut packet = self.packet.take().unwrap_or_default();
         let arrival = Arrival {
@@ -299,10 +301,10 @@ impl Pipeline {
     }
 
     /// A time as programs have it.
-    fn timestamp(&self, time_ns: u64) -> u64 {
+    fn timestamp(&self, time: Instant) -> u64 {
         match self.config.timestamp_unit {
-            TimestampUnit::Microseconds => time_ns / 1000,
-            TimestampUnit::Nanoseconds => time_ns,
+            TimestampUnit::Microseconds => time.ns() / 1000,
+            TimestampUnit::Nanoseconds => time.ns(),
         }
     }
 
@@ -383,7 +385,7 @@ impl Pipeline {
                 port: egress_port as Port,
                 frame: arrival.frame,
                 payload_at,
-                waited: Waited::not_at_all(self.now_ns),
+                waited: Waited::not_at_all(self.now),
                 is_given: arrival.is_given,
             };
             self.egress(ir, packet, departure, out);
@@ -394,7 +396,7 @@ impl Pipeline {
     fn set_arrival(&self, ir: &Ir, packet: &mut Packet, frame: &[u8], instance_type: u64) {
         packet.set(ir.standard.packet_length, frame.len() as u64);
         packet.set(ir.standard.instance_type, instance_type);
-        packet.set_if(ir.standard.ingress_timestamp, self.timestamp(self.now_ns));
+        packet.set_if(ir.standard.ingress_timestamp, self.timestamp(self.now));
     }
 
     fn idle_job(&mut self, ingress_port: Port, frame: &[u8]) -> Job {
@@ -526,8 +528,8 @@ impl Pipeline {
         let standard = &ir.standard;
         self.passes += 1;
         let drop_port = u64::from(self.config.drop_port);
-        let now = self.timestamp(self.now_ns);
-        let enqueued = self.timestamp(waited.enqueued_ns);
+        let now = self.timestamp(self.now);
+        let enqueued = self.timestamp(waited.enqueued);
         packet.set_if(standard.egress_timestamp, now);
         packet.set_if(standard.enqueue_timestamp, enqueued);
         packet.set_if(standard.dequeue_wait, now.saturating_sub(enqueued));

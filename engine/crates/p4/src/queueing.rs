@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Ingress and egress apart, for switches with queues between them.
 
+use slotwise_units::Instant;
+
 use crate::api::{Output, Port};
 use crate::ir::Ir;
 use crate::jobs::{Job, MAX_OFFSPRING};
@@ -64,7 +66,7 @@ impl Queued {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waited {
     /// When it came into the queue, not later than now.
-    pub enqueued_ns: u64,
+    pub enqueued: Instant,
     /// Packets in the queue when it came, without it.
     pub enqueue_depth: u64,
     /// Packets that it leaves behind.
@@ -75,9 +77,9 @@ pub struct Waited {
 
 impl Waited {
     /// There is no queue.
-    pub(crate) fn not_at_all(now_ns: u64) -> Waited {
+    pub(crate) fn not_at_all(now: Instant) -> Waited {
         Waited {
-            enqueued_ns: now_ns,
+            enqueued: now,
             enqueue_depth: 0,
             dequeue_depth: 0,
             queue_id: 0,
@@ -87,10 +89,10 @@ impl Waited {
 
 impl Pipeline {
     /// Runs one packet up to the end of ingress, with clones and resubmits, and adds what goes on to egress to `queued`, in
-    /// the order in which [`Pipeline::process`] would run it. `now_ns` must not decrease.
+    /// the order in which [`Pipeline::process`] would run it. `now` must not decrease.
     pub fn process_ingress(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         port: Port,
         frame: &[u8],
         out: &mut dyn Output,
@@ -98,7 +100,7 @@ impl Pipeline {
     ) {
         let ir = Arc::clone(&self.ir);
         self.apart = true;
-        self.arrive(&ir, now_ns, (port, frame, false), out);
+        self.arrive(&ir, now, (port, frame, false), out);
         self.hand_over(&ir, out, queued, Family::default());
         self.apart = false;
     }
@@ -107,7 +109,7 @@ impl Pipeline {
     /// they are before egress again. A packet of another pipeline is dropped and counted as aborted.
     pub fn process_egress(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         packet: Queued,
         waited: Waited,
         out: &mut dyn Output,
@@ -122,7 +124,7 @@ impl Pipeline {
             self.aborted_packets += 1;
             return;
         }
-        self.now_ns = now_ns;
+        self.now = now;
         self.allow(family.work_left());
         self.apart = true;
         self.run_job(&ir, &mut job, waited, out);
@@ -133,7 +135,7 @@ impl Pipeline {
 
     /// Runs what goes to the parser again, and hands over what goes to egress.
     fn hand_over(&mut self, ir: &Arc<Ir>, out: &mut dyn Output, queued: &mut Vec<Queued>, family: Family) {
-        let (now_ns, first) = (self.now_ns, queued.len());
+        let (now, first) = (self.now, queued.len());
         for _ in 0..MAX_OFFSPRING {
             let Some(mut job) = self.queue.pop_front() else { break };
             if job.egress_port.is_some() {
@@ -143,7 +145,7 @@ impl Pipeline {
                     family: Family::default(),
                 });
             } else {
-                self.run_job(ir, &mut job, Waited::not_at_all(now_ns), out);
+                self.run_job(ir, &mut job, Waited::not_at_all(now), out);
                 self.idle.put(job);
             }
         }

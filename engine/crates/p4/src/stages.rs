@@ -41,7 +41,7 @@ impl Pipeline {
             packet,
             persistent: &mut self.persistent,
             payload,
-            now_ns: self.now_ns,
+            now: self.now,
             drop_port: u64::from(self.config.drop_port),
             stage,
             bmv2_compatible: self.bmv2_compatible,

@@ -10,6 +10,8 @@
 mod bitmaps;
 mod near;
 
+use slotwise_units::Instant;
+
 use crate::ir::MatchKind;
 use crate::meter::Meter;
 use bitmaps::{Bitmaps, MAX_ENTRIES};
@@ -78,7 +80,7 @@ pub(crate) struct Cold {
     /// Order of insertion.
     pub sequence: u64,
     /// When a packet hit it last, where the table has idle timeouts; or when it was added.
-    pub last_hit_ns: u64,
+    pub last_hit: Instant,
     /// Direct meter.
     pub meter: Meter,
 }
@@ -281,7 +283,7 @@ impl Entries {
     }
 
     /// Adds an entry whose key is not there yet.
-    pub fn insert(&mut self, key: EntryKey, effect: Effect, now_ns: u64) {
+    pub fn insert(&mut self, key: EntryKey, effect: Effect, now: Instant) {
         let index = self.free.pop().unwrap_or(self.slots.len() as u32);
         let entry = Entry {
             effect,
@@ -290,7 +292,7 @@ impl Entries {
             cold: Box::new(Cold {
                 key: key.clone(),
                 sequence: self.next_sequence,
-                last_hit_ns: now_ns,
+                last_hit: now,
                 meter: Meter::default(),
             }),
         };

@@ -7,6 +7,7 @@ use slotwise_p4::{
     ActionCall, ConfigError, Executor, KeyField, Limits, LoadError, Memory, Output, Pipeline, PipelineConfig, Port,
     Program, Replica, TableEntry, TimestampUnit,
 };
+use slotwise_units::Instant;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -372,7 +373,7 @@ fn copies_of_a_packet_are_bounded_in_bytes() {
     frame[0] = 5;
     let before = NOW.get();
     let mut out = Nowhere(0);
-    let ((), most) = peak(|| pipeline.process(0, 1, &frame, &mut out));
+    let ((), most) = peak(|| pipeline.process(Instant::ZERO, 1, &frame, &mut out));
     assert!(most <= MOST_BYTES + KEPT_BYTES, "{most} bytes");
     let kept = NOW.get() - before;
     assert!(kept <= KEPT_BYTES + (2 << 20), "{kept} bytes are kept");
@@ -381,7 +382,7 @@ fn copies_of_a_packet_are_bounded_in_bytes() {
     assert_eq!(copies as u64 + pipeline.aborted_packets(), u64::from(COPIES));
     // Short ones all come through.
     let mut out = Nowhere(0);
-    pipeline.process(0, 1, &frame[..1500], &mut out);
+    pipeline.process(Instant::ZERO, 1, &frame[..1500], &mut out);
     assert_eq!(out.0, 1500 * usize::from(COPIES));
 }
 

@@ -72,9 +72,9 @@ impl Pauses {
         if pause.wall_ns > self.longest.wall_ns {
             self.longest = pause;
         }
-        self.most_cpu_ns = self.most_cpu_ns.max(pause.used.cpu_ns);
+        self.most_cpu_ns = self.most_cpu_ns.max(pause.used.cpu.ns());
         self.above += u64::from(pause.wall_ns > AIM_NS);
-        self.above_by_cpu += u64::from(pause.used.cpu_ns > AIM_NS);
+        self.above_by_cpu += u64::from(pause.used.cpu.ns() > AIM_NS);
     }
 }
 
@@ -91,7 +91,7 @@ impl fmt::Display for Pauses {
             "longest pause {} us (the thread ran for {} us of it, preempted {} times, {} faults), most running in a pause {} us; \
              above {} us: {above}, by running time {above_by_cpu}",
             wall_ns / 1000,
-            used.cpu_ns / 1000,
+            used.cpu.ns() / 1000,
             used.preemptions,
             used.faults,
             most_cpu_ns / 1000,
@@ -120,7 +120,7 @@ impl Watch {
 fn since(before: ThreadUse) -> ThreadUse {
     let now = ThreadUse::now();
     ThreadUse {
-        cpu_ns: now.cpu_ns - before.cpu_ns,
+        cpu: now.cpu - before.cpu,
         preemptions: now.preemptions - before.preemptions,
         faults: now.faults - before.faults,
     }
@@ -150,7 +150,7 @@ fn own(mut hub: DeviceHub, watch: &Watch) -> Device {
             if let Work::Call(call) = work {
                 let (before, start) = (ThreadUse::now(), Instant::now());
                 call.run(&mut device);
-                let (wall_ns, cpu_ns) = (start.elapsed().as_nanos() as u64, since(before).cpu_ns);
+                let (wall_ns, cpu_ns) = (start.elapsed().as_nanos() as u64, since(before).cpu.ns());
                 watch.longest_call_ns.fetch_max(wall_ns, Ordering::Relaxed);
                 watch.longest_call_cpu_ns.fetch_max(cpu_ns, Ordering::Relaxed);
             }
@@ -162,7 +162,7 @@ fn own(mut hub: DeviceHub, watch: &Watch) -> Device {
         }
         if let Some(pipeline) = &mut device.0 {
             for _ in 0..ROUND {
-                pipeline.process(0, 1, &frame, &mut Nowhere);
+                pipeline.process(slotwise_units::Instant::ZERO, 1, &frame, &mut Nowhere);
             }
             watch.packets.fetch_add(ROUND as u64, Ordering::Relaxed);
         }

@@ -77,7 +77,7 @@ fn own(mut hub: DeviceHub, traffic: &Traffic) {
         let Some(pipeline) = &mut device.0 else { continue };
         for _ in 0..32 {
             copies.0.clear();
-            pipeline.process(0, 1, &frame, &mut copies);
+            pipeline.process(slotwise_units::Instant::ZERO, 1, &frame, &mut copies);
             // Until the first batch, packets go nowhere.
             counting |= copies.0.len() == 2;
             let is_whole = matches!(copies.0[..], [one, other] if one == other);

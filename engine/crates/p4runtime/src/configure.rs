@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use slotwise_p4::Pipeline;
+use slotwise_units::Instant;
 
 use crate::answer::Answer;
 use crate::device::{Control, Device, Installed};
@@ -119,7 +120,7 @@ impl Shared {
         let (from, to) = (active.info.clone(), installed.info.clone());
         let migrate = move |access: &mut dyn DeviceAccess| {
             let old = access.pipeline().ok_or_else(no_config)?;
-            pipeline.advance_time(old.now_ns());
+            pipeline.advance_time(old.now());
             let touched = Touched::default();
             let mut new = State {
                 info: &to,
@@ -164,8 +165,8 @@ fn put_in_force(
     books: &Books,
 ) {
     // A new pipeline begins at the time of the one before.
-    pipeline.advance_time(access.pipeline().map_or(0, |before| before.now_ns()));
-    let now_ns = pipeline.now_ns();
+    pipeline.advance_time(access.pipeline().map_or(Instant::ZERO, |before| before.now()));
+    let now = pipeline.now();
     access.install(pipeline);
-    device.link().install(info, books, now_ns);
+    device.link().install(info, books, now);
 }

@@ -7,6 +7,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use slotwise_p4::Bits;
+use slotwise_units::{Duration, Instant};
 
 use crate::proto::p4::v1::digest_entry::Config;
 
@@ -69,13 +70,13 @@ struct Digest {
     config: Config,
     waiting: Vec<Message>,
     /// When the first of `waiting` came.
-    since_ns: u64,
+    since: Instant,
     /// Waiting, or sent and not acknowledged.
     known: BTreeSet<Message>,
     /// What `known` is charged for.
     bytes: usize,
     /// Lists sent and not acknowledged, with the time when each was sent, which grows with the number of the list.
-    sent: BTreeMap<u64, (u64, Vec<Message>)>,
+    sent: BTreeMap<u64, (Instant, Vec<Message>)>,
 }
 
 impl Digests {
@@ -104,8 +105,8 @@ impl Digests {
 
     /// The program sent a digest. Gives the list that is full with it. Takes what it needs of the `free_bytes` that all
     /// roles share; if they are too few, the message is dropped.
-    pub fn learn(&mut self, digest_id: u32, message: &Message, now_ns: u64, free_bytes: &mut usize) -> Option<List> {
-        self.enabled.get_mut(&digest_id)?.forget_overdue(now_ns);
+    pub fn learn(&mut self, digest_id: u32, message: &Message, now: Instant, free_bytes: &mut usize) -> Option<List> {
+        self.enabled.get_mut(&digest_id)?.forget_overdue(now);
         let shared_bytes = self.shared_bytes();
         let digest = self.enabled.get_mut(&digest_id)?;
         if digest.known.len() >= MAX_UNACKNOWLEDGED || !digest.known.insert(message.clone()) {
@@ -120,11 +121,11 @@ impl Digests {
         }
         *free_bytes -= more_bytes;
         if digest.waiting.is_empty() {
-            digest.since_ns = now_ns;
+            digest.since = now;
         }
         digest.waiting.push(message.clone());
         let is_full = digest.waiting.len() >= list_limit(&digest.config) || digest.config.max_timeout_ns <= 0;
-        is_full.then(|| digest.send(digest_id, &mut self.last_list, now_ns))
+        is_full.then(|| digest.send(digest_id, &mut self.last_list, now))
     }
 
     /// A controller has a list.
@@ -135,20 +136,20 @@ impl Digests {
     }
 
     /// Lists whose time has come.
-    pub fn due(&mut self, now_ns: u64) -> Vec<List> {
+    pub fn due(&mut self, now: Instant) -> Vec<List> {
         let mut lists = Vec::new();
         for (&digest_id, digest) in &mut self.enabled {
-            digest.forget_overdue(now_ns);
-            if digest.deadline_ns().is_some_and(|deadline_ns| deadline_ns <= now_ns) {
-                lists.push(digest.send(digest_id, &mut self.last_list, now_ns));
+            digest.forget_overdue(now);
+            if digest.deadline().is_some_and(|deadline| deadline <= now) {
+                lists.push(digest.send(digest_id, &mut self.last_list, now));
             }
         }
         lists
     }
 
     /// When a list is due next.
-    pub fn deadline_ns(&self) -> Option<u64> {
-        self.enabled.values().filter_map(Digest::deadline_ns).min()
+    pub fn deadline(&self) -> Option<Instant> {
+        self.enabled.values().filter_map(Digest::deadline).min()
     }
 }
 
@@ -161,17 +162,17 @@ fn list_limit(config: &Config) -> usize {
 }
 
 impl Digest {
-    fn deadline_ns(&self) -> Option<u64> {
-        let timeout_ns = u64::try_from(self.config.max_timeout_ns).unwrap_or(0);
-        (!self.waiting.is_empty()).then(|| self.since_ns.saturating_add(timeout_ns))
+    fn deadline(&self) -> Option<Instant> {
+        let timeout = u64::try_from(self.config.max_timeout_ns).unwrap_or(0);
+        (!self.waiting.is_empty()).then(|| self.since.saturating_add(Duration::from_ns(timeout)))
     }
 
-    fn send(&mut self, digest_id: u32, last_list: &mut u64, now_ns: u64) -> List {
+    fn send(&mut self, digest_id: u32, last_list: &mut u64, now: Instant) -> List {
         *last_list += 1;
         let list_id = *last_list;
         let messages = std::mem::take(&mut self.waiting);
-        if self.ack_timeout_ns() > 0 {
-            self.sent.insert(list_id, (now_ns, messages.clone()));
+        if !self.ack_timeout().is_zero() {
+            self.sent.insert(list_id, (now, messages.clone()));
         } else {
             self.forget_messages(&messages);
         }
@@ -197,17 +198,17 @@ impl Digest {
     }
 
     /// 0: acknowledgements are not waited for.
-    fn ack_timeout_ns(&self) -> u64 {
-        u64::try_from(self.config.ack_timeout_ns).unwrap_or(0)
+    fn ack_timeout(&self) -> Duration {
+        Duration::from_ns(u64::try_from(self.config.ack_timeout_ns).unwrap_or(0))
     }
 
     /// Forgets lists that have waited too long for their acknowledgement, by the timeout that holds now.
-    fn forget_overdue(&mut self, now_ns: u64) {
-        let timeout_ns = self.ack_timeout_ns();
+    fn forget_overdue(&mut self, now: Instant) {
+        let timeout = self.ack_timeout();
         while let Some((&list_id, _)) = self
             .sent
             .first_key_value()
-            .filter(|(_, (sent_ns, _))| sent_ns.saturating_add(timeout_ns) <= now_ns)
+            .filter(|(_, (sent, _))| sent.saturating_add(timeout) <= now)
         {
             self.forget(list_id);
         }
@@ -237,7 +238,7 @@ mod tests {
 
     /// With as much room as it likes.
     fn learn(digests: &mut Digests, digest_id: u32, message: Message, now_ns: u64) -> Option<List> {
-        digests.learn(digest_id, &message, now_ns, &mut usize::MAX.clone())
+        digests.learn(digest_id, &message, Instant::from_ns(now_ns), &mut usize::MAX.clone())
     }
 
     fn values(list: &List) -> Vec<u8> {
@@ -249,14 +250,14 @@ mod tests {
         let mut digests = digests(100, 2, 0);
         assert_eq!(learn(&mut digests, ID, message(1), 10), None);
         assert_eq!(learn(&mut digests, ID, message(1), 11), None, "there already");
-        assert_eq!(digests.deadline_ns(), Some(110));
+        assert_eq!(digests.deadline(), Some(Instant::from_ns(110)));
         assert_eq!(values(&learn(&mut digests, ID, message(2), 20).unwrap()), [1, 2]);
-        assert_eq!(digests.deadline_ns(), None);
+        assert_eq!(digests.deadline(), None);
         assert_eq!(learn(&mut digests, ID, message(3), 30), None);
-        assert_eq!(digests.due(129), []);
-        let due = digests.due(130);
+        assert_eq!(digests.due(Instant::from_ns(129)), []);
+        let due = digests.due(Instant::from_ns(130));
         assert_eq!((due.len(), values(&due[0]), due[0].list_id), (1, vec![3], 2));
-        assert_eq!(digests.due(1000), []);
+        assert_eq!(digests.due(Instant::from_ns(1000)), []);
     }
 
     #[test]
@@ -314,7 +315,10 @@ mod tests {
         assert_eq!(learn(&mut digests, 8, message(1), 0), None);
         learn(&mut digests, ID, message(1), 0);
         digests.configure(&BTreeMap::new());
-        assert_eq!((digests.deadline_ns(), digests.due(1000)), (None, vec![]));
+        assert_eq!(
+            (digests.deadline(), digests.due(Instant::from_ns(1000))),
+            (None, vec![])
+        );
     }
 
     #[test]
@@ -326,14 +330,14 @@ mod tests {
         let mut free_bytes = 2 * cost;
         let known = |digests: &Digests| digests.enabled[&ID].known.len();
         for number in 0..most as u32 + 10 {
-            hog.learn(ID, &message(number), 0, &mut free_bytes);
+            hog.learn(ID, &message(number), Instant::ZERO, &mut free_bytes);
         }
         assert_eq!(known(&hog), most);
-        other.learn(ID, &message(0), 0, &mut free_bytes);
+        other.learn(ID, &message(0), Instant::ZERO, &mut free_bytes);
         assert_eq!(known(&other), 1);
         hog.acknowledge(ID, 1);
         assert_eq!(hog.shared_bytes(), 0);
-        hog.learn(ID, &message(0), 0, &mut free_bytes);
+        hog.learn(ID, &message(0), Instant::ZERO, &mut free_bytes);
         assert_eq!(known(&hog), most - MAX_LIST + 1);
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slotwise_p4::{Bits, Pipeline, Port};
+use slotwise_units::Instant;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
@@ -147,11 +148,11 @@ impl DeviceHub {
             .map_or(Delivery::NoController, |device| device.link().packet_in(frame))
     }
 
-    /// The program of `device_id` sent a digest: its P4Runtime name and its fields, at `now_ns` of the device. Never blocks; roles
+    /// The program of `device_id` sent a digest: its P4Runtime name and its fields, at `now` of the device. Never blocks; roles
     /// learn it on the server's threads.
-    pub fn digest(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) {
+    pub fn digest(&self, device_id: u64, name: &str, fields: &[Bits], now: Instant) {
         if let Some(device) = self.devices().get(&device_id) {
-            let learned = device.link().learned(name, fields, now_ns);
+            let learned = device.link().learned(name, fields, now);
             if let Some(learned) = learned {
                 device.learning.put(learned);
             }
@@ -159,22 +160,22 @@ impl DeviceHub {
     }
 
     /// As [`DeviceHub::digest`], but roles learn it now, and what is to be sent at once is handed to the caller.
-    pub(crate) fn learn(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) -> Vec<Notification> {
+    pub(crate) fn learn(&self, device_id: u64, name: &str, fields: &[Bits], now: Instant) -> Vec<Notification> {
         let learn = |device: &Device| {
             let (learned, roles) = {
                 let link = device.link();
-                (link.learned(name, fields, now_ns)?, link.digest_roles())
+                (link.learned(name, fields, now)?, link.digest_roles())
             };
             let ready = learning::learn(&roles, &learned, SHARED_DIGEST_BYTES);
-            Some(self.digest_lists(device_id, ready, now_ns))
+            Some(self.digest_lists(device_id, ready, now))
         };
         self.devices().get(&device_id).and_then(learn).unwrap_or_default()
     }
 
-    fn digest_lists(&self, device_id: u64, ready: Vec<Ready>, now_ns: u64) -> Vec<Notification> {
+    fn digest_lists(&self, device_id: u64, ready: Vec<Ready>, now: Instant) -> Vec<Notification> {
         let notification = |ready: Ready| {
             let receiver = (ready.role.name.clone(), ready.primary);
-            let (object_id, update) = ready.encode(self.shared.timestamp_ns(now_ns))?;
+            let (object_id, update) = ready.encode(self.shared.timestamp(now))?;
             Some(Notification {
                 device_id,
                 receiver: Some(receiver),
@@ -185,49 +186,55 @@ impl DeviceHub {
         ready.into_iter().filter_map(notification).collect()
     }
 
-    /// Sends the digest lists and idle notifications of a device that are due at `now_ns`, which `pipeline` learns. Says
+    /// Sends the digest lists and idle notifications of a device that are due at `now`, which `pipeline` learns. Says
     /// when it wants to be called again; after commands have run, or when the waker was called, it may be earlier. Never blocks.
-    pub fn tick(&self, device_id: u64, now_ns: u64, pipeline: &mut Pipeline) -> Option<u64> {
-        pipeline.advance_time(now_ns);
+    pub fn tick(&self, device_id: u64, now: Instant, pipeline: &mut Pipeline) -> Option<Instant> {
+        pipeline.advance_time(now);
         let device = self.devices().get(&device_id)?;
         device.link().tell_ports();
-        let lists_ns = device.learning.tick(now_ns);
+        let lists = device.learning.tick(now);
         let mut due = Vec::new();
-        let idle_ns = self.idle_due(device, now_ns, pipeline, &mut due);
+        let idle = self.idle_due(device, now, pipeline, &mut due);
         for notification in &due {
             self.notify(notification);
         }
-        [lists_ns, idle_ns].into_iter().flatten().min()
+        [lists, idle].into_iter().flatten().min()
     }
 
     /// As [`DeviceHub::tick`], but what is to be sent is added to `due`.
     pub(crate) fn due(
         &self,
         device_id: u64,
-        now_ns: u64,
+        now: Instant,
         pipeline: &mut Pipeline,
         due: &mut Vec<Notification>,
-    ) -> Option<u64> {
-        pipeline.advance_time(now_ns);
+    ) -> Option<Instant> {
+        pipeline.advance_time(now);
         let device = self.devices().get(&device_id)?;
         let roles = device.link().digest_roles();
-        due.extend(self.digest_lists(device_id, learning::due(&roles, now_ns), now_ns));
-        let idle_ns = self.idle_due(device, now_ns, pipeline, due);
-        [learning::deadline_ns(&roles), idle_ns].into_iter().flatten().min()
+        due.extend(self.digest_lists(device_id, learning::due(&roles, now), now));
+        let idle = self.idle_due(device, now, pipeline, due);
+        [learning::deadline(&roles), idle].into_iter().flatten().min()
     }
 
     /// Adds entries that were idle to `due`, and says when it wants to be called again.
-    fn idle_due(&self, device: &Device, now_ns: u64, pipeline: &Pipeline, due: &mut Vec<Notification>) -> Option<u64> {
+    fn idle_due(
+        &self,
+        device: &Device,
+        now: Instant,
+        pipeline: &Pipeline,
+        due: &mut Vec<Notification>,
+    ) -> Option<Instant> {
         let mut link = device.link();
-        if link.idle.deadline_ns().is_some_and(|deadline_ns| deadline_ns <= now_ns) {
+        if link.idle.deadline().is_some_and(|deadline| deadline <= now) {
             let info = link.info.clone()?;
-            let expired = link.idle.due(now_ns, |id| match id {
-                EntryId::Match { table, key, priority } => pipeline
-                    .entry_idle_ns(&info.tables.get(table)?.name, key, *priority)
-                    .ok(),
+            let expired = link.idle.due(now, |id| match id {
+                EntryId::Match { table, key, priority } => {
+                    pipeline.entry_idle(&info.tables.get(table)?.name, key, *priority).ok()
+                }
                 EntryId::Default { .. } => None,
             });
-            let updates = link.idle_notifications(expired, self.shared.timestamp_ns(now_ns));
+            let updates = link.idle_notifications(expired, self.shared.timestamp(now));
             due.extend(updates.into_iter().map(|(object_id, update)| Notification {
                 device_id: device.id,
                 receiver: None,
@@ -235,7 +242,7 @@ impl DeviceHub {
                 update,
             }));
         }
-        link.idle.deadline_ns()
+        link.idle.deadline()
     }
 
     /// Sends a notification to the primaries that it is for. False if one of them does not read fast enough and misses it.

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use slotwise_p4::Bits;
+use slotwise_units::Instant;
 use tokio::sync::Notify;
 
 use crate::arbitration::StreamId;
@@ -24,17 +25,17 @@ pub(crate) struct Learned {
     pub info: Arc<P4Info>,
     pub digest_id: u32,
     pub message: Message,
-    pub now_ns: u64,
+    pub now: Instant,
 }
 
 impl Learned {
     /// `None`: no digest of the program has this name.
-    pub fn new(info: &Arc<P4Info>, name: &str, fields: &[Bits], now_ns: u64) -> Option<Learned> {
+    pub fn new(info: &Arc<P4Info>, name: &str, fields: &[Bits], now: Instant) -> Option<Learned> {
         Some(Learned {
             info: info.clone(),
             digest_id: *info.objects.digest_ids.get(name)?,
             message: Message::new(fields),
-            now_ns,
+            now,
         })
     }
 }
@@ -51,7 +52,7 @@ pub(crate) struct Ready {
 
 impl Ready {
     /// Its digest and its message.
-    pub fn encode(self, timestamp_ns: i64) -> Option<(u32, Update)> {
+    pub fn encode(self, timestamp: i64) -> Option<(u32, Update)> {
         let Ready { info, list, .. } = self;
         let shape = info.objects.digests.get(&list.digest_id)?.shape.as_ref()?;
         let data = list
@@ -63,7 +64,7 @@ impl Ready {
             digest_id,
             list_id,
             data: data.collect(),
-            timestamp: timestamp_ns,
+            timestamp,
         };
         Some((digest_id, Update::Digest(digest)))
     }
@@ -119,14 +120,14 @@ pub(crate) fn learn(roles: &[Arc<RoleDigests>], learned: &Learned, shared_bytes:
         info,
         digest_id,
         message,
-        now_ns,
+        now,
     } = learned;
     let ready = |role: &Arc<RoleDigests>| {
         let mut state = role.state();
         // Another program is in force by now.
-        state.info.as_ref().filter(|now| Arc::ptr_eq(now, info))?;
+        state.info.as_ref().filter(|current| Arc::ptr_eq(current, info))?;
         let primary = state.primary?;
-        let list = state.digests.learn(*digest_id, message, *now_ns, &mut free_bytes)?;
+        let list = state.digests.learn(*digest_id, message, *now, &mut free_bytes)?;
         Some(Ready {
             role: role.clone(),
             primary,
@@ -138,14 +139,14 @@ pub(crate) fn learn(roles: &[Arc<RoleDigests>], learned: &Learned, shared_bytes:
 }
 
 /// Lists whose time has come.
-pub(crate) fn due(roles: &[Arc<RoleDigests>], now_ns: u64) -> Vec<Ready> {
+pub(crate) fn due(roles: &[Arc<RoleDigests>], now: Instant) -> Vec<Ready> {
     let mut ready = Vec::new();
     for role in roles {
         let mut state = role.state();
         let (Some(info), Some(primary)) = (state.info.clone(), state.primary) else {
             continue;
         };
-        ready.extend(state.digests.due(now_ns).into_iter().map(|list| Ready {
+        ready.extend(state.digests.due(now).into_iter().map(|list| Ready {
             role: role.clone(),
             primary,
             info: info.clone(),
@@ -156,15 +157,15 @@ pub(crate) fn due(roles: &[Arc<RoleDigests>], now_ns: u64) -> Vec<Ready> {
 }
 
 /// When a list is due next.
-pub(crate) fn deadline_ns(roles: &[Arc<RoleDigests>]) -> Option<u64> {
-    roles.iter().filter_map(|role| role.state().digests.deadline_ns()).min()
+pub(crate) fn deadline(roles: &[Arc<RoleDigests>]) -> Option<Instant> {
+    roles.iter().filter_map(|role| role.state().digests.deadline()).min()
 }
 
 /// What happened to a device, in order.
 #[derive(Debug)]
 pub(crate) enum Event {
     Learned(Learned),
-    Time { now_ns: u64 },
+    Time { now: Instant },
 }
 
 /// From the owner's thread to the task that looks after the roles.
@@ -182,7 +183,7 @@ struct Waiting {
     /// What the task took last is not done.
     is_busy: bool,
     /// When a list is due next, as far as the task has got.
-    deadline_ns: Option<u64>,
+    deadline: Option<Instant>,
 }
 
 impl LearningQueue {
@@ -199,25 +200,25 @@ impl LearningQueue {
     }
 
     /// The device's time. Gives when it wants to know it again, as far as it can tell.
-    pub fn tick(&self, now_ns: u64) -> Option<u64> {
+    pub fn tick(&self, now: Instant) -> Option<Instant> {
         let mut waiting = self.waiting();
-        let is_due = waiting.deadline_ns.is_some_and(|deadline_ns| deadline_ns <= now_ns);
-        if let Some(Event::Time { now_ns: last_ns }) = waiting.events.last_mut() {
-            *last_ns = now_ns;
+        let is_due = waiting.deadline.is_some_and(|deadline| deadline <= now);
+        if let Some(Event::Time { now: last }) = waiting.events.last_mut() {
+            *last = now;
         } else if is_due || waiting.is_busy || !waiting.events.is_empty() {
-            waiting.events.push(Event::Time { now_ns });
+            waiting.events.push(Event::Time { now });
             self.news.notify_one();
         }
         if is_due {
             // It is on its way; what comes after it is told anew.
-            waiting.deadline_ns = None;
+            waiting.deadline = None;
         }
-        waiting.deadline_ns
+        waiting.deadline
     }
 
     /// Lists may be due earlier than they were: what is configured has changed.
-    pub fn look_again(&self, now_ns: u64) {
-        self.waiting().events.push(Event::Time { now_ns });
+    pub fn look_again(&self, now: Instant) {
+        self.waiting().events.push(Event::Time { now });
         self.news.notify_one();
     }
 
@@ -237,12 +238,12 @@ impl LearningQueue {
     }
 
     /// What [`LearningQueue::next`] gave, digests of so many bytes, has been done. True if a list is due earlier than was known.
-    pub fn done(&self, bytes: usize, deadline_ns: Option<u64>) -> bool {
+    pub fn done(&self, bytes: usize, deadline: Option<Instant>) -> bool {
         let mut waiting = self.waiting();
         waiting.bytes -= bytes;
         waiting.is_busy = false;
-        let before_ns = std::mem::replace(&mut waiting.deadline_ns, deadline_ns);
-        deadline_ns.is_some_and(|now_ns| before_ns.is_none_or(|before_ns| now_ns < before_ns))
+        let before = std::mem::replace(&mut waiting.deadline, deadline);
+        deadline.is_some_and(|now| before.is_none_or(|before| now < before))
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -259,16 +260,16 @@ impl Shared {
             let roles = device.link().digest_roles();
             let mut bytes = 0;
             for event in events {
-                let (ready, now_ns) = match event {
+                let (ready, now) = match event {
                     Event::Learned(learned) => {
                         bytes += learned.message.bytes();
-                        (learn(&roles, &learned, SHARED_DIGEST_BYTES), learned.now_ns)
+                        (learn(&roles, &learned, SHARED_DIGEST_BYTES), learned.now)
                     }
-                    Event::Time { now_ns } => (due(&roles, now_ns), now_ns),
+                    Event::Time { now } => (due(&roles, now), now),
                 };
                 for ready in ready {
                     let (role, primary) = (ready.role.clone(), ready.primary);
-                    if let Some((digest_id, update)) = ready.encode(self.timestamp_ns(now_ns))
+                    if let Some((digest_id, update)) = ready.encode(self.timestamp(now))
                         && let Some(receiver) = device.link().receiver(&role.name, primary, digest_id)
                     {
                         // Whoever does not read misses it.
@@ -278,7 +279,7 @@ impl Shared {
                 }
                 tokio::task::yield_now().await;
             }
-            if device.learning.done(bytes, deadline_ns(&roles)) {
+            if device.learning.done(bytes, deadline(&roles)) {
                 self.owner.wake();
             }
         }
@@ -290,11 +291,15 @@ mod tests {
     use super::*;
     use crate::testing::ENTITIES_P4INFO;
 
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
+
     fn learned(bytes: usize, now_ns: u64) -> Learned {
         let config = crate::parse_p4info(ENTITIES_P4INFO, false).unwrap();
         let info = Arc::new(P4Info::new(&config, &|_| None).unwrap());
         let name = info.objects.digest_ids.keys().next().unwrap();
-        Learned::new(&info, name, &[vec![0; bytes]], now_ns).unwrap()
+        Learned::new(&info, name, &[vec![0; bytes]], Instant::from_ns(now_ns)).unwrap()
     }
 
     /// Times of all that waits: of digests, and of ticks in brackets.
@@ -302,8 +307,8 @@ mod tests {
         let mut waiting = queue.waiting();
         waiting.is_busy = true;
         let shown = waiting.events.drain(..).map(|event| match event {
-            Event::Learned(learned) => learned.now_ns.to_string(),
-            Event::Time { now_ns } => format!("({now_ns})"),
+            Event::Learned(learned) => learned.now.ns().to_string(),
+            Event::Time { now } => format!("({})", now.ns()),
         });
         shown.collect::<Vec<_>>().join(" ")
     }
@@ -311,25 +316,25 @@ mod tests {
     #[test]
     fn digests_and_times_keep_their_order_and_time_alone_is_no_news() {
         let queue = LearningQueue::default();
-        assert_eq!((queue.tick(1), take(&queue).as_str()), (None, ""));
+        assert_eq!((queue.tick(at(1)), take(&queue).as_str()), (None, ""));
         assert!(!queue.done(0, None));
         queue.put(learned(1, 2));
-        queue.tick(3);
-        queue.tick(4);
+        queue.tick(at(3));
+        queue.tick(at(4));
         queue.put(learned(1, 5));
-        queue.tick(6);
+        queue.tick(at(6));
         assert_eq!(take(&queue), "2 (4) 5 (6)");
-        queue.tick(7);
+        queue.tick(at(7));
         assert_eq!(take(&queue), "(7)", "the task is not through yet");
-        assert!(queue.done(0, Some(20)), "the sleeping thread is notified");
-        assert_eq!((queue.tick(19), take(&queue).as_str()), (Some(20), ""));
-        assert!(!queue.done(0, Some(20)));
-        assert_eq!((queue.tick(20), take(&queue).as_str()), (None, "(20)"));
+        assert!(queue.done(0, Some(at(20))), "the sleeping thread is notified");
+        assert_eq!((queue.tick(at(19)), take(&queue).as_str()), (Some(at(20)), ""));
+        assert!(!queue.done(0, Some(at(20))));
+        assert_eq!((queue.tick(at(20)), take(&queue).as_str()), (None, "(20)"));
         assert!(
-            queue.done(0, Some(30)),
+            queue.done(0, Some(at(30))),
             "later than the one before, but that one is over"
         );
-        assert!(!queue.done(0, Some(40)) && queue.done(0, Some(35)));
+        assert!(!queue.done(0, Some(at(40))) && queue.done(0, Some(at(35))));
     }
 
     #[test]

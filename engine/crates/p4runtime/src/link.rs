@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use slotwise_p4::{Bits, Port};
+use slotwise_units::Instant;
 use tonic::Status;
 
 use crate::arbitration::{Advisory, Election, StreamId};
@@ -113,7 +114,7 @@ impl Link {
     }
 
     /// Another configuration is in force, with these books.
-    pub fn install(&mut self, info: Arc<P4Info>, books: &Books, now_ns: u64) {
+    pub fn install(&mut self, info: Arc<P4Info>, books: &Books, now: Instant) {
         for role in self.roles.values() {
             let mut state = role.digests.state();
             state.info = Some(info.clone());
@@ -121,7 +122,7 @@ impl Link {
         }
         self.info = Some(info);
         self.configure_digests(&books.digests);
-        self.idle.reset(books.notes.iter(), now_ns);
+        self.idle.reset(books.notes.iter(), now);
     }
 
     /// The device has stopped: streams end, and what was agreed on them is forgotten. Ports keep their state.
@@ -279,9 +280,9 @@ impl Link {
     }
 
     /// The program sent a digest, by its P4Runtime name; `None` if no role is to hear of it.
-    pub fn learned(&self, name: &str, fields: &[Bits], now_ns: u64) -> Option<Learned> {
+    pub fn learned(&self, name: &str, fields: &[Bits], now: Instant) -> Option<Learned> {
         let info = self.info.as_ref().filter(|_| !self.digests.is_empty())?;
-        Learned::new(info, name, fields, now_ns)
+        Learned::new(info, name, fields, now)
     }
 
     /// The digests of all roles.
@@ -374,7 +375,7 @@ impl Link {
     }
 
     /// Idle entries as messages, one a table.
-    pub fn idle_notifications(&self, expired: Vec<Expired>, timestamp_ns: i64) -> Vec<(u32, Update)> {
+    pub fn idle_notifications(&self, expired: Vec<Expired>, timestamp: i64) -> Vec<(u32, Update)> {
         let Some(info) = &self.info else { return Vec::new() };
         let mut by_table: BTreeMap<u32, Vec<v1::TableEntry>> = BTreeMap::new();
         for Expired { id, note } in expired {
@@ -385,10 +386,7 @@ impl Link {
             }
         }
         let notification = |(table, table_entry)| {
-            let notification = v1::IdleTimeoutNotification {
-                table_entry,
-                timestamp: timestamp_ns,
-            };
+            let notification = v1::IdleTimeoutNotification { table_entry, timestamp };
             (table, Update::IdleTimeoutNotification(notification))
         };
         by_table.into_iter().map(notification).collect()
@@ -399,9 +397,9 @@ impl Link {
         &mut self,
         entries: impl Iterator<Item = &'a EntryId>,
         notes: &BTreeMap<EntryId, Note>,
-        now_ns: u64,
+        now: Instant,
     ) {
-        entries.for_each(|id| self.idle.set(id, notes.get(id), now_ns));
+        entries.for_each(|id| self.idle.set(id, notes.get(id), now));
     }
 
     /// A frame with the program's controller header goes to the primaries.

@@ -2,9 +2,10 @@
 //! Virtual time: fabric and controller take turns. See docs/architecture.md, "lock step".
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::{self, Duration};
 
 use slotwise_p4::{Bits, Pipeline, Port};
+use slotwise_units::Instant;
 
 use crate::error::any;
 use crate::hub::{Delivery, DeviceCommand, DeviceHub, HubEvent, Notification, Work};
@@ -45,7 +46,7 @@ pub struct Turn {
     /// Ordered by device, and within a device as they were sent.
     pub packet_outs: Vec<ControllerPacket>,
     /// When the controller wants its next turn if nothing else happens.
-    pub next_deadline_ns: Option<u64>,
+    pub next_deadline: Option<Instant>,
 }
 
 /// Says why the controller need not be waited for any longer, if there is a reason.
@@ -210,20 +211,20 @@ impl LockstepLink {
     }
 
     /// A program sent a digest, as [`DeviceHub::digest`] takes it. Gives the lists that are full with it.
-    pub fn learn(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) -> Vec<Notification> {
-        self.hub.learn(device_id, name, fields, now_ns)
+    pub fn learn(&self, device_id: u64, name: &str, fields: &[Bits], now: Instant) -> Vec<Notification> {
+        self.hub.learn(device_id, name, fields, now)
     }
 
-    /// Adds to `due` the digest lists and idle notifications of a device that are due at `now_ns`, which `pipeline` learns.
+    /// Adds to `due` the digest lists and idle notifications of a device that are due at `now`, which `pipeline` learns.
     /// Says when it wants to be called again; after a turn, it may be earlier.
     pub fn due(
         &self,
         device_id: u64,
-        now_ns: u64,
+        now: Instant,
         pipeline: &mut Pipeline,
         due: &mut Vec<Notification>,
-    ) -> Option<u64> {
-        self.hub.due(device_id, now_ns, pipeline, due)
+    ) -> Option<Instant> {
+        self.hub.due(device_id, now, pipeline, due)
     }
 
     /// A port got or lost its link. Groups leave out members that watch it when this returns; `execute` gets the commands. True if
@@ -289,9 +290,9 @@ impl LockstepLink {
 
     fn next_event(&mut self) -> Result<HubEvent, LockstepError> {
         let (sequence, patience) = (self.sequence, self.patience);
-        let deadline = Instant::now() + patience;
+        let deadline = time::Instant::now() + patience;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_duration_since(time::Instant::now());
             if let Some(event) = self.hub.wait(left.min(GIVE_UP_PERIOD)) {
                 return Ok(event);
             }
@@ -304,12 +305,12 @@ impl LockstepLink {
         }
     }
 
-    /// Gives the controller a turn at `now_ns`: what the devices sent it before, then the time. `execute` gets its commands
+    /// Gives the controller a turn at `now`: what the devices sent it before, then the time. `execute` gets its commands
     /// while the fabric stands still. While no device is there the controller cannot be reached, and has no turn: it does nothing
     /// and wants nothing, until a device is there again, which is due to be told it.
     pub fn exchange(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         arrivals: &[Arrival],
         execute: &mut dyn FnMut(DeviceCommand),
     ) -> Result<Turn, LockstepError> {
@@ -349,7 +350,7 @@ impl LockstepLink {
         if !is_reached {
             return Ok(Turn {
                 packet_outs: Vec::new(),
-                next_deadline_ns: None,
+                next_deadline: None,
             });
         }
         let absent_devices = self.absent.iter().copied().collect();
@@ -357,7 +358,7 @@ impl LockstepLink {
             "slotwise.v1.Advance",
             &Advance {
                 sequence,
-                now_ns,
+                now_ns: now.ns(),
                 absent_devices,
             },
         );
@@ -390,11 +391,11 @@ impl LockstepLink {
                     // Streams of different devices are not ordered among each other: make it the same in every run.
                     let mut packet_outs = std::mem::take(&mut self.packet_outs);
                     packet_outs.sort_by_key(|packet| packet.device_id);
-                    let next_deadline_ns = (done.next_deadline_ns != 0).then_some(done.next_deadline_ns);
+                    let next_deadline = (done.next_deadline_ns != 0).then(|| Instant::from_ns(done.next_deadline_ns));
                     self.is_called = false;
                     return Ok(Turn {
                         packet_outs,
-                        next_deadline_ns,
+                        next_deadline,
                     });
                 }
             }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use slotwise_p4::{Memory, PipelineConfig};
+use slotwise_units::Instant;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 use tonic::Status;
@@ -151,7 +152,9 @@ impl Server {
                 };
                 let (installed, pipeline) = Installed::verify(program, &device.pipeline_config, &programs)
                     .map_err(|source| StartError::Program { device_id, source })?;
-                device.link().install(installed.info.clone(), &installed.books, 0);
+                device
+                    .link()
+                    .install(installed.info.clone(), &installed.books, Instant::ZERO);
                 device.control.get_mut().active = Some(installed);
                 let install = Work::Call(Call::new(move |device| device.install(pipeline)));
                 let command = HubEvent::Command(DeviceCommand {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use slotwise_p4::{Memory, Port};
+use slotwise_units::Instant;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::compiler::Compiler;
@@ -58,10 +59,10 @@ pub(crate) fn election_id(id: Option<&v1::Uint128>) -> Option<u128> {
 }
 
 impl Shared {
-    /// What messages give as the time: since the Unix epoch, or in lock step, where runs are to repeat, the device's.
-    pub fn timestamp_ns(&self, now_ns: u64) -> i64 {
+    /// What messages give as the time, ns: since the Unix epoch, or in lock step, where runs are to repeat, the device's.
+    pub fn timestamp(&self, now: Instant) -> i64 {
         if self.lock_step {
-            return i64::try_from(now_ns).unwrap_or(i64::MAX);
+            return i64::try_from(now.ns()).unwrap_or(i64::MAX);
         }
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX)
@@ -122,13 +123,13 @@ impl Shared {
                     touched,
                 };
                 let result = call(&mut state);
-                let (touched, now_ns) = (state.touched, state.pipeline.now_ns());
+                let (touched, now) = (state.touched, state.pipeline.now());
                 let device = &devices[&id];
                 let mut link = device.link();
-                link.arm(touched.entries.iter(), &books.notes, now_ns);
+                link.arm(touched.entries.iter(), &books.notes, now);
                 if touched.digests {
                     link.configure_digests(&books.digests);
-                    device.learning.look_again(now_ns);
+                    device.learning.look_again(now);
                 }
                 result
             });

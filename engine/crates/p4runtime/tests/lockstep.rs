@@ -24,6 +24,7 @@ use slotwise_p4runtime::{
     Arrival, ControllerPacket, DeviceAccess, DeviceCommand, LockstepError, LockstepLink, Server, ServerConfig, Turn,
     Work,
 };
+use slotwise_units::Instant;
 use support::*;
 use tonic::Code;
 
@@ -92,7 +93,7 @@ impl Fabric {
     fn turn(&mut self, at: Option<(u64, &[Arrival])>) -> Result<Turn, LockstepError> {
         self.with(|link, execute| match at {
             None => link.ready(execute),
-            Some((now_ns, arrivals)) => link.exchange(now_ns, arrivals, execute),
+            Some((now_ns, arrivals)) => link.exchange(Instant::from_ns(now_ns), arrivals, execute),
         })
     }
 }
@@ -199,7 +200,7 @@ fn turns_carry_packets_time_writes_and_deadlines() {
         ready,
         Turn {
             packet_outs: vec![],
-            next_deadline_ns: Some(500)
+            next_deadline: Some(Instant::from_ns(500))
         }
     );
     assert!(
@@ -227,7 +228,7 @@ fn turns_carry_packets_time_writes_and_deadlines() {
         turn,
         Turn {
             packet_outs: expected,
-            next_deadline_ns: None
+            next_deadline: None
         }
     );
 
@@ -235,7 +236,7 @@ fn turns_carry_packets_time_writes_and_deadlines() {
         fabric.turn(Some((900, &[]))).unwrap(),
         Turn {
             packet_outs: vec![],
-            next_deadline_ns: Some(1200)
+            next_deadline: Some(Instant::from_ns(1200))
         }
     );
     drop((fabric, server));
@@ -279,7 +280,7 @@ fn notifications_come_before_their_turn_and_links_change_at_once() {
 
     let learn = |fabric: &Fabric, port: u8, now_ns| {
         let fields = [source.clone(), vec![port]];
-        fabric.link.learn(1, "learn_t", &fields, now_ns)
+        fabric.link.learn(1, "learn_t", &fields, Instant::from_ns(now_ns))
     };
     assert_eq!(learn(&fabric, 1, 90), []);
     let full = learn(&fabric, 2, 100).pop().expect("the list is full");
@@ -289,9 +290,12 @@ fn notifications_come_before_their_turn_and_links_change_at_once() {
     let mut due = Vec::new();
     let Fabric { link, devices, .. } = &mut fabric;
     let pipeline = devices.get_mut(&1).unwrap().0.as_mut().unwrap();
-    assert_eq!(link.due(1, 699, pipeline, &mut due), Some(700));
+    assert_eq!(
+        link.due(1, Instant::from_ns(699), pipeline, &mut due),
+        Some(Instant::from_ns(700))
+    );
     assert!(due.is_empty());
-    assert_eq!(link.due(1, 700, pipeline, &mut due), None);
+    assert_eq!(link.due(1, Instant::from_ns(700), pipeline, &mut due), None);
     let writes_before = fabric.writes;
     fabric.port_status(1, 3, false);
     fabric.port_status(1, 3, false);
@@ -393,7 +397,10 @@ fn while_no_device_is_there_turns_are_skipped_and_the_next_one_says_who_is_still
         back.stream.next().await.unwrap_err();
     });
     fabric.turn(None).unwrap();
-    assert_eq!(fabric.turn(Some((50, &[]))).unwrap().next_deadline_ns, Some(300));
+    assert_eq!(
+        fabric.turn(Some((50, &[]))).unwrap().next_deadline,
+        Some(Instant::from_ns(300))
+    );
     for device_id in [1, 2] {
         fabric
             .with(|link, execute| link.device_down(device_id, execute))
@@ -406,7 +413,7 @@ fn while_no_device_is_there_turns_are_skipped_and_the_next_one_says_who_is_still
     });
     for (now_ns, arrivals) in [(250, vec![lost, port(2, 3, false)]), (300, Vec::new())] {
         let nothing = fabric.turn(Some((now_ns, &arrivals))).unwrap();
-        assert_eq!((nothing.packet_outs.len(), nothing.next_deadline_ns), (0, None));
+        assert_eq!((nothing.packet_outs.len(), nothing.next_deadline), (0, None));
     }
     fabric.with(|link, execute| link.device_up(2, execute)).unwrap();
     fabric.turn(Some((500, &[]))).unwrap();
@@ -538,7 +545,11 @@ fn a_controller_that_is_told_something_between_turns_is_answered_and_called() {
     tell.recv().unwrap();
     while !fabric.listen() {}
     let turn = fabric.turn(Some((500, &[]))).unwrap();
-    assert_eq!(turn.next_deadline_ns, Some(900), "what crosses a turn is void");
+    assert_eq!(
+        turn.next_deadline,
+        Some(Instant::from_ns(900)),
+        "what crosses a turn is void"
+    );
     assert!(!fabric.listen());
     drop((fabric, server));
     controller.join().unwrap();
@@ -617,6 +628,6 @@ fn who_does_not_show_the_token_may_look_on_and_is_no_controller() {
         (guest, controller)
     });
     let turn = fabric.turn(None).unwrap();
-    assert_eq!((turn.packet_outs, turn.next_deadline_ns), (vec![], None));
+    assert_eq!((turn.packet_outs, turn.next_deadline), (vec![], None));
     drop(streams);
 }

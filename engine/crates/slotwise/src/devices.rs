@@ -5,6 +5,7 @@ use slotwise_fabric::Fabric;
 use slotwise_p4::Pipeline;
 use slotwise_p4runtime::{DeviceAccess, DeviceCommand, DeviceConfig, Work};
 use slotwise_scenario::Device;
+use slotwise_units::Instant;
 
 struct FabricDevice<'a> {
     fabric: &'a mut Fabric,
@@ -65,7 +66,7 @@ pub fn execute(fabric: &mut Fabric, command: DeviceCommand) {
             let now_ns = fabric.now();
             // Entries are idle from when they were written.
             if let Some(pipeline) = fabric.pipeline_mut(device_id) {
-                pipeline.advance_time(now_ns);
+                pipeline.advance_time(Instant::from_ns(now_ns));
             }
             call.run(&mut FabricDevice { fabric, device_id });
         }

@@ -178,7 +178,7 @@ struct Process {
 
 impl Process {
     fn now_ns(&self) -> u64 {
-        self.start_ns + self.clock.now_ns()
+        self.start_ns + self.clock.now().ns()
     }
 
     /// Does what is due, then waits for the next event and takes what has come.
@@ -232,7 +232,7 @@ impl Process {
         } = self;
         let mut from_fibre = Vec::new();
         ports.poll(Some(wait), &mut |place, frame| {
-            let now_ns = *start_ns + clock.now_ns();
+            let now_ns = *start_ns + clock.now().ns();
             match (&mut *role, place) {
                 (Role::Card(card), CONTROL) => card.handle_control(now_ns, frame),
                 (Role::Card(card), OPTICAL) => card.handle_packet(now_ns, frame),

@@ -124,7 +124,7 @@ impl RemoteController {
             .map(|ControllerPacket { device_id, frame }| PacketOut { device_id, frame });
         Ok(Exchange {
             packet_outs: packet_outs.collect(),
-            next_deadline_ns: turn.next_deadline_ns,
+            next_deadline_ns: turn.next_deadline.map(slotwise_units::Instant::ns),
         })
     }
 }
@@ -167,7 +167,10 @@ impl Controller for RemoteController {
         for ControlEvent { device_id, message, .. } in happened {
             match message {
                 ControlMessage::Digest { name, fields } => {
-                    let lists = self.link.learn(device_id, &name, &fields, now_ns).into_iter();
+                    let lists = self
+                        .link
+                        .learn(device_id, &name, &fields, slotwise_units::Instant::from_ns(now_ns))
+                        .into_iter();
                     served
                         .notices
                         .extend(lists.map(|list| (device_id, Notice::Notification(list))));
@@ -194,7 +197,15 @@ impl Controller for RemoteController {
         for device in fabric.devices() {
             if let Some(pipeline) = fabric.pipeline_mut(device.id()) {
                 let mut due = Vec::new();
-                let next_ns = self.link.due(device.id(), now_ns, pipeline, &mut due);
+                let next_ns = self
+                    .link
+                    .due(
+                        device.id(),
+                        slotwise_units::Instant::from_ns(now_ns),
+                        pipeline,
+                        &mut due,
+                    )
+                    .map(slotwise_units::Instant::ns);
                 served.next_ns = [served.next_ns, next_ns].into_iter().flatten().min();
                 served.notices.extend(
                     due.into_iter()
@@ -234,7 +245,9 @@ impl Controller for RemoteController {
             .collect();
         let turn = self
             .link
-            .exchange(now_ns, &arrivals, &mut |command| devices::execute(fabric, command));
+            .exchange(slotwise_units::Instant::from_ns(now_ns), &arrivals, &mut |command| {
+                devices::execute(fabric, command)
+            });
         let exchange = self.answer(turn)?;
         for PacketOut { device_id, frame } in &exchange.packet_outs {
             self.meter.packet_out(*device_id, frame);

@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     let stop = Stop::listen(ports.waker())?;
     let clock = WallClock::start();
     let delay_ns = args.delay_us * 1000;
-    let mut card = PortCard::new(args.port, args.rate_bps, delay_ns, args.buffer_bytes, clock.now_ns())
+    let mut card = PortCard::new(args.port, args.rate_bps, delay_ns, args.buffer_bytes, clock.now().ns())
         .losing(args.loss, args.seed);
     say!("slotwise card fifo: ready, port {}", args.port);
     // Frames from the link: the loop cannot send while it receives.
@@ -99,19 +99,19 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     while !stop.is_requested() {
         let timeout = card
             .deadline_ns()
-            .map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(clock.now_ns())));
+            .map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(clock.now().ns())));
         ports.poll(timeout, &mut |place, frame| match place {
-            CONTROL => card.control(clock.now_ns(), frame),
+            CONTROL => card.control(clock.now().ns(), frame),
             // What finds no room is counted by the card.
             SWITCH => {
-                card.enqueue(clock.now_ns(), frame);
+                card.enqueue(clock.now().ns(), frame);
             }
             _ => inbound.push(frame.to_vec()),
         })?;
         for frame in inbound.drain(..) {
             ports.send(SWITCH, &frame);
         }
-        while let Some(due) = card.poll(clock.now_ns()) {
+        while let Some(due) = card.poll(clock.now().ns()) {
             match &due {
                 CardFrame::ToSwitch(frame) => ports.send(CONTROL, frame),
                 CardFrame::FromLink(frame) => ports.send(LINK, frame),
@@ -120,7 +120,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         }
         ports.flush();
     }
-    let used = card.take_use(clock.now_ns());
+    let used = card.take_use(clock.now().ns());
     let report = Report {
         arrived_packets: used.arrived_packets,
         sent_packets: used.sent_packets,

@@ -20,6 +20,7 @@ use slotwise_fabric::{Fabric, FrameRecord};
 use slotwise_netio::{CpuPlan, Ports, ThreadUse, Waker, WallClock, be_realtime};
 use slotwise_reproduce::routed::RoutedRecorder;
 use slotwise_scenario::Device;
+use slotwise_units::Instant;
 
 use self::account::{Account, Activity};
 use self::pace::{Pace, Rest};
@@ -195,7 +196,7 @@ impl Realtime {
             timed: Timed {
                 fabric,
                 clock,
-                account: Account::new(clock.now_ns(), ThreadUse::now as fn() -> ThreadUse),
+                account: Account::new(clock.now().ns(), ThreadUse::now as fn() -> ThreadUse),
                 slot_lateness: SlotLateness::new(slot_ns),
                 begun: false,
                 has_news: false,
@@ -371,7 +372,7 @@ impl Timed {
 
     /// The thread turns to something else; gives the time.
     fn turn_to(&mut self, activity: Activity) -> u64 {
-        let now_ns = self.clock.now_ns();
+        let now_ns = self.clock.now().ns();
         self.account.turn_to(now_ns, activity);
         now_ns
     }
@@ -379,7 +380,7 @@ impl Timed {
     /// Handles events that are due, one after the other by the clock, up to [`EVENTS_A_ROUND`]. The thread turns to them only if there
     /// are any.
     fn run_due(&mut self) {
-        let mut now_ns = self.clock.now_ns();
+        let mut now_ns = self.clock.now().ns();
         for _ in 0..EVENTS_A_ROUND {
             let Some(due_ns) = self.fabric.next_event_at().filter(|&due_ns| due_ns <= now_ns) else {
                 self.fabric.run_until(now_ns);
@@ -396,7 +397,7 @@ impl Timed {
                 return;
             }
             self.has_news = true;
-            now_ns = self.clock.now_ns();
+            now_ns = self.clock.now().ns();
         }
     }
 }
@@ -423,11 +424,11 @@ impl Driver {
         cpus.pin_fabric();
         let not_realtime = be_realtime(PRIORITY).err();
         let is_alone = cpus.fabric_cpu().is_some() && not_realtime.is_none();
-        let mut pace = (is_alone && !self.is_patient).then(|| Pace::new(self.timed.clock.now_ns()));
+        let mut pace = (is_alone && !self.is_patient).then(|| Pace::new(self.timed.clock.now().ns()));
         while !self.timed.shared.stop.load(Ordering::Relaxed) {
             if !self.timed.begun && self.timed.shared.begun.load(Ordering::Relaxed) {
                 self.timed.begun = true;
-                self.timed.fabric.schedule_link_changes(self.timed.clock.now_ns());
+                self.timed.fabric.schedule_link_changes(self.timed.clock.now().ns());
                 if let Some(recorder) = &mut self.recorder {
                     recorder.begin(&mut self.timed.fabric);
                 }
@@ -479,12 +480,12 @@ impl Driver {
 
     /// On a CPU of its own the thread goes on looking, but for the rest that it has to take.
     fn rest_if_due(&mut self, pace: &mut Pace) -> io::Result<()> {
-        let now_ns = self.timed.clock.now_ns();
+        let now_ns = self.timed.clock.now().ns();
         let next_ns = now_ns + self.idle(now_ns).as_nanos() as u64;
         if let Some(Rest { until_ns, is_forced }) = pace.rest(now_ns, next_ns) {
             self.timed.turn_to(Activity::Rest { until_ns });
             if is_forced {
-                self.timed.clock.sleep_until(until_ns);
+                self.timed.clock.sleep_until(Instant::from_ns(until_ns));
             } else {
                 self.ports.wait(Some(Duration::from_nanos(until_ns - now_ns)))?;
             }
@@ -495,11 +496,11 @@ impl Driver {
 
     /// On a CPU that it shares it sleeps until something is due or comes.
     fn sleep(&mut self) -> io::Result<()> {
-        let now_ns = self.timed.clock.now_ns();
+        let now_ns = self.timed.clock.now().ns();
         let until_ns = now_ns + ROUND_NS;
         self.timed.turn_to(Activity::Rest { until_ns });
-        self.timed.clock.sleep_until(until_ns);
-        let now_ns = self.timed.clock.now_ns();
+        self.timed.clock.sleep_until(Instant::from_ns(until_ns));
+        let now_ns = self.timed.clock.now().ns();
         // What events brought since it was last handed over would else wait until something is due, 100 ms in a network without traffic.
         let idle = match self.timed.has_news {
             true => Duration::ZERO,

@@ -19,6 +19,7 @@ use pcap_file::TsResolution;
 use slotwise_netio::{Ports, WallClock, WhenFull};
 use slotwise_p4::Port;
 use slotwise_p4runtime::{DeviceAccess, DeviceConfig, Server, ServerConfig};
+use slotwise_units::Instant;
 
 pub use self::bmv2_options::{CommandLine, Manner};
 use self::capture::{Capture, Direction};
@@ -72,7 +73,7 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
         TsResolution::NanoSecond
     };
     let capture = pcap
-        .map(|directory| Capture::create(&directory, &interfaces, resolution, clock.now_ns()))
+        .map(|directory| Capture::create(&directory, &interfaces, resolution, clock.now().ns()))
         .transpose()?;
     let waker = ports.waker();
     let stop = Stop::listen(ports.waker())?;
@@ -163,11 +164,11 @@ impl Switch {
             self.watch_links();
             let leaves_ns = self.device.empty_queues(&mut self.surroundings, self.ports.senders());
             self.ports.flush();
-            let now_ns = self.device.clock.now_ns();
+            let now_ns = self.device.clock.now().ns();
             let Surroundings { hub, device_id, .. } = &self.surroundings;
             let pipeline = self.device.pipeline();
-            let tick_ns = pipeline.and_then(|pipeline| hub.tick(*device_id, now_ns, pipeline));
-            due_ns = [leaves_ns, tick_ns].into_iter().flatten().min();
+            let tick = pipeline.and_then(|pipeline| hub.tick(*device_id, Instant::from_ns(now_ns), pipeline));
+            due_ns = [leaves_ns, tick.map(Instant::ns)].into_iter().flatten().min();
         }
         self.report_losses();
         Ok(())
@@ -183,12 +184,12 @@ impl Switch {
             links,
             ..
         } = self;
-        let now_ns = device.clock.now_ns();
+        let now_ns = device.clock.now().ns();
         let due_ns = [due_ns, links.deadline_ns()].into_iter().flatten().min();
         let timeout = due_ns.map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)));
         ports.poll_and_send(timeout, &mut |senders, place, frame| {
             let port = numbers[place];
-            surroundings.record((place, port), Direction::In, device.clock.now_ns(), frame);
+            surroundings.record((place, port), Direction::In, device.clock.now().ns(), frame);
             orders::run_packet(device, port, frame, surroundings, senders);
         })?;
         Ok(())
@@ -196,7 +197,7 @@ impl Switch {
 
     fn watch_links(&mut self) {
         let Surroundings { hub, device_id, .. } = &self.surroundings;
-        let now_ns = self.device.clock.now_ns();
+        let now_ns = self.device.clock.now().ns();
         if self.links.deadline_ns().is_none_or(|deadline_ns| now_ns < deadline_ns) {
             return;
         }

@@ -10,6 +10,7 @@ use slotwise_fabric::{ControlEvent, ControlMessage, Fabric};
 use slotwise_netio::WallClock;
 use slotwise_p4::Port;
 use slotwise_p4runtime::DeviceHub;
+use slotwise_units::Instant;
 
 use crate::devices::execute;
 use crate::port_news::PortNews;
@@ -102,7 +103,7 @@ impl OwnSwitches {
             self.agents_ns = now_ns + AGENT_NS;
             for device in fabric.devices() {
                 if let Some(pipeline) = fabric.pipeline_mut(device.id()) {
-                    self.hub.tick(device.id(), now_ns, pipeline);
+                    self.hub.tick(device.id(), Instant::from_ns(now_ns), pipeline);
                 }
             }
         }
@@ -121,7 +122,9 @@ impl OwnSwitches {
                 self.hub.packet_in(device_id, &frame);
                 fabric.recycle(frame);
             }
-            ControlMessage::Digest { name, fields } => self.hub.digest(device_id, &name, &fields, at_ns),
+            ControlMessage::Digest { name, fields } => {
+                self.hub.digest(device_id, &name, &fields, Instant::from_ns(at_ns))
+            }
             ControlMessage::Link { port, is_up } => self.hub.port_status(device_id, port, is_up),
             // Only faults on purpose do that, and there are none in a live run.
             ControlMessage::Device { .. } => {}
@@ -155,7 +158,7 @@ impl Bmv2Switches {
         while taken < OUTPUTS_A_ROUND
             && let Some(output) = self.packets.try_recv().map_err(io::Error::other)?
         {
-            let answer = put_out(fabric, clock.now_ns(), &output);
+            let answer = put_out(fabric, clock.now().ns(), &output);
             self.note(answer);
             taken += 1;
         }
@@ -176,11 +179,11 @@ impl Bmv2Switches {
         fabric.set_switches_running(false);
         let lost = self.packets.lost();
         for output in self.packets.finish(LAST_PACKETS) {
-            if let Some(answer_ns) = put_out(fabric, clock.now_ns(), &output) {
+            if let Some(answer_ns) = put_out(fabric, clock.now().ns(), &output) {
                 self.answers.saturating_record(answer_ns);
             }
         }
-        fabric.run_until(clock.now_ns());
+        fabric.run_until(clock.now().ns());
         fabric.settle_switches();
         SwitchAnswers {
             light: self.answers.len(),

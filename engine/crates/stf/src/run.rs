@@ -9,12 +9,13 @@ use crate::script::{Cell, Condition, Element, Located, Rate, Relation, Script, S
 use slotwise_p4::{
     ActionCall, Bits, ConfigError, Indirect, MeterConfig, Output, Pipeline, Port, TableEntry, WeightedMember,
 };
+use slotwise_units::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Between a command and the next packet: meters fill up.
-const AFTER_COMMAND_NS: u64 = 1_000_000_000;
+const AFTER_COMMAND: Duration = Duration::from_ns(1_000_000_000);
 /// Between two packets.
-const BETWEEN_PACKETS_NS: u64 = 1_000;
+const BETWEEN_PACKETS: Duration = Duration::from_ns(1_000);
 
 /// What a run found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub struct Failure {
 pub struct Runner<'a> {
     schema: &'a Schema,
     pipeline: &'a mut Pipeline,
-    now_ns: u64,
+    now: Instant,
     replication: Replication,
     /// Entries with an id: table and entry.
     ids: BTreeMap<String, (String, TableEntry)>,
@@ -63,7 +64,7 @@ impl<'a> Runner<'a> {
         Runner {
             schema,
             pipeline,
-            now_ns: 0,
+            now: Instant::ZERO,
             replication: Replication::default(),
             ids: BTreeMap::new(),
             sent: Vec::new(),
@@ -91,7 +92,7 @@ impl<'a> Runner<'a> {
         let mut failures = Vec::new();
         let mut packets_in = 0;
         let mut last_packet = None;
-        let mut pause_ns = AFTER_COMMAND_NS;
+        let mut pause = AFTER_COMMAND;
         let named: BTreeSet<Port> = script
             .statements
             .iter()
@@ -105,9 +106,9 @@ impl<'a> Runner<'a> {
             match statement {
                 Statement::Packet { port, frame } => {
                     if !self.clock_stands {
-                        self.now_ns += pause_ns;
+                        self.now += pause;
                     }
-                    pause_ns = BETWEEN_PACKETS_NS;
+                    pause = BETWEEN_PACKETS;
                     packets_in += 1;
                     last_packet = Some(line);
                     self.packet(line, *port, frame, say);
@@ -140,7 +141,7 @@ impl<'a> Runner<'a> {
                     failures.extend(failure.map(|text| Failure { line, text }));
                 }
                 command => {
-                    pause_ns = AFTER_COMMAND_NS;
+                    pause = AFTER_COMMAND;
                     let found = self.command(command).map_err(|reason| RunError { line, reason })?;
                     if let Some(found) = found {
                         say(line, &found);
@@ -168,7 +169,7 @@ impl<'a> Runner<'a> {
             sent: &mut self.sent,
             say,
         };
-        self.pipeline.process(self.now_ns, port, frame, &mut outputs);
+        self.pipeline.process(self.now, port, frame, &mut outputs);
         for event in self.pipeline.take_trace() {
             say(line, &event.to_string());
         }

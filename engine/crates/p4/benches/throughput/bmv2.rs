@@ -82,7 +82,7 @@ pub fn measure(case: &Case) -> io::Result<Option<Rates>> {
     let mut pipeline = case.pipeline(Executor::Interpreter);
     let mut ports = Ports::default();
     for (now_ns, (port, frame)) in (0..).zip(&case.frames) {
-        pipeline.process(now_ns, *port, frame, &mut ports);
+        pipeline.process(slotwise_units::Instant::from_ns(now_ns), *port, frame, &mut ports);
     }
     let Ports(outputs, record_bytes) = ports;
     let inputs: BTreeSet<Port> = case.frames.iter().map(|(port, _)| *port).collect();

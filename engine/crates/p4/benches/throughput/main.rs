@@ -76,7 +76,12 @@ fn measure(case: &Case, executor: Executor, total: u64) -> f64 {
     let mut run = |packets: u64, start_ns: u64| {
         for i in 0..packets {
             let (port, frame) = &case.frames[i as usize % case.frames.len()];
-            pipeline.process(start_ns + i * 1000, *port, frame, &mut sink);
+            pipeline.process(
+                slotwise_units::Instant::from_ns(start_ns + i * 1000),
+                *port,
+                frame,
+                &mut sink,
+            );
         }
     };
     run(WARM_UP, 0);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One entry with everything that belongs to it, and how long it has been idle.
 
+use slotwise_units::{Duration, Instant};
+
 use super::Result;
 use super::tables::{pack_key, unpack_action, unpack_key};
 use crate::api::{ActionCall, ConfigError, KeyField};
@@ -35,7 +37,7 @@ pub struct EntryState {
     /// Rates of its direct meter; `None`: always green.
     pub meter: Option<MeterConfig>,
     /// Nanoseconds since its last hit, or since it was added.
-    pub idle_ns: u64,
+    pub idle: Duration,
 }
 
 /// Where a reading of a table's entries in pages goes on; the default begins.
@@ -94,13 +96,13 @@ impl Pipeline {
     }
 
     /// Tells the time between packets; it never goes back.
-    pub fn advance_time(&mut self, now_ns: u64) {
-        self.now_ns = self.now_ns.max(now_ns);
+    pub fn advance_time(&mut self, now: Instant) {
+        self.now = self.now.max(now);
     }
 
     /// The latest time that it was told, by a packet or by [`Pipeline::advance_time`].
-    pub fn now_ns(&self) -> u64 {
-        self.now_ns
+    pub fn now(&self) -> Instant {
+        self.now
     }
 
     /// The entry with this key and priority.
@@ -118,9 +120,9 @@ impl Pipeline {
     }
 
     /// Nanoseconds since the last hit of an entry, or since it was added.
-    pub fn entry_idle_ns(&self, table: &str, key: &[KeyField], priority: i32) -> Result<u64> {
+    pub fn entry_idle(&self, table: &str, key: &[KeyField], priority: i32) -> Result<Duration> {
         let (_, entry) = self.find_entry(table, key, priority)?;
-        Ok(self.now_ns.saturating_sub(entry.cold.last_hit_ns))
+        Ok(self.now.saturating_since(entry.cold.last_hit))
     }
 
     fn find_entry(&self, table: &str, key: &[KeyField], priority: i32) -> Result<(&Table, &Entry)> {
@@ -149,7 +151,7 @@ impl Pipeline {
             packets: entry.packets,
             bytes: entry.bytes,
             meter: entry.cold.meter.config(),
-            idle_ns: self.now_ns.saturating_sub(entry.cold.last_hit_ns),
+            idle: self.now.saturating_since(entry.cold.last_hit),
         }
     }
 }

@@ -94,7 +94,7 @@ impl Pipeline {
     pub fn meter_write(&mut self, meter: &str, index: usize, config: Option<MeterConfig>) -> Result<()> {
         let position = self.meter_index(meter, index)?;
         check_meter(config)?;
-        self.persistent.meters[position][index].configure(config, self.now_ns);
+        self.persistent.meters[position][index].configure(config, self.now);
         Ok(())
     }
 
@@ -117,8 +117,8 @@ impl Pipeline {
         let index = self.needs_meter(table)?;
         check_meter(config)?;
         let key = pack_key(&self.ir.tables[index], &entry.key, entry.priority)?;
-        let now_ns = self.now_ns;
-        self.entry_mut(index, &key)?.cold.meter.configure(config, now_ns);
+        let now = self.now;
+        self.entry_mut(index, &key)?.cold.meter.configure(config, now);
         Ok(())
     }
 
@@ -145,8 +145,8 @@ impl Pipeline {
     pub fn default_meter_write(&mut self, table: &str, config: Option<MeterConfig>) -> Result<()> {
         let index = self.needs_meter(table)?;
         check_meter(config)?;
-        let now_ns = self.now_ns;
-        self.tables[index].miss.meter.configure(config, now_ns);
+        let now = self.now;
+        self.tables[index].miss.meter.configure(config, now);
         Ok(())
     }
 

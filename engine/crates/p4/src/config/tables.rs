@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tables: entries and default actions.
 
+use slotwise_units::Instant;
+
 use super::{Result, invalid, not_found};
 use crate::Program;
 use crate::api::{ActionCall, Bits, ConfigError, Executor, KeyField, PipelineConfig, TableEntry};
@@ -95,7 +97,7 @@ impl Pipeline {
         if let Some(profile) = shape.profile {
             self.profiles[profile].hold(&effect);
         }
-        entries.insert(key, effect, self.now_ns);
+        entries.insert(key, effect, self.now);
         self.tables[index].is_as_loaded = false;
         Ok(())
     }
@@ -258,7 +260,7 @@ fn fresh_table(table: &Table) -> LiveTable {
                 action: action.action,
                 args: SmallVec::from_slice(&action.args),
             };
-            entries.insert(key, Effect::Action(action), 0);
+            entries.insert(key, Effect::Action(action), Instant::ZERO);
         }
     }
     let default = table.default.as_ref().map(|d| EntryAction {

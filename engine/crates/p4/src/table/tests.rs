@@ -29,7 +29,7 @@ fn add(entries: &mut Entries, key: EntryKey, action: usize) {
             action,
             args: SmallVec::new(),
         }),
-        0,
+        Instant::ZERO,
     );
 }
 

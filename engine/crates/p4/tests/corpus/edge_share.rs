@@ -5,6 +5,7 @@ use super::support::{Recorder, call, config, entry, exact, fresh};
 use proptest::prelude::*;
 use slotwise_lambda::{Claim, KnifeEdge, Rule, Steps, grants};
 use slotwise_p4::{Pipeline, Program};
+use slotwise_units::Instant;
 use slotwise_wire::{
     ETHERTYPE_LINECARD, ETHERTYPE_OPTICAL, Ethernet, FlowControl, FlowOp, IntervalTick, IntervalTimer, LABEL_VERSION,
     LINECARD_VERSION, Label, LabelKind, LineCardKind, Linecard, NO_FEEDBACK, PORT_LINECARD, PORT_OPTICAL_BASE,
@@ -142,7 +143,8 @@ impl Edge {
 
     fn process(&mut self, port: u16, parts: &[&[u8]]) -> Option<(u16, Vec<u8>)> {
         let mut recorder = Recorder::default();
-        self.switch.process(self.now_ns, port, &parts.concat(), &mut recorder);
+        self.switch
+            .process(Instant::from_ns(self.now_ns), port, &parts.concat(), &mut recorder);
         assert!(recorder.packets.len() <= 1, "{recorder:?}");
         recorder.packets.pop()
     }

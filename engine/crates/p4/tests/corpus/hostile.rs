@@ -5,6 +5,7 @@ use super::support::{Recorder, call, config, fresh, pipeline, program_json};
 use proptest::prelude::*;
 use serde_json::Value;
 use slotwise_p4::{CloneSession, KeyField, LoadError, Pipeline, Program, Replica, TableEntry};
+use slotwise_units::Instant;
 use std::sync::Arc;
 
 const PROGRAMS: [&str; 5] = ["arithmetic", "parsing", "matching", "replication", "state"];
@@ -64,7 +65,7 @@ fn load_and_run(json: &Value) {
                 let frame: Vec<u8> = std::iter::once(first)
                     .chain((0..80u8).map(|i| i.wrapping_mul(41)))
                     .collect();
-                pipeline.process(1, 3, &frame, &mut Recorder::default());
+                pipeline.process(Instant::from_ns(1), 3, &frame, &mut Recorder::default());
             }
         }
         Err(error) => {
@@ -99,11 +100,11 @@ proptest! {
         let mut pipeline = pipeline(PROGRAMS[program]);
         replicate(&mut pipeline);
         for (port, mut frame) in (0..).zip(frames) {
-            pipeline.process(u64::from(port), port, &frame, &mut Recorder::default());
+            pipeline.process(Instant::from_ns(u64::from(port)), port, &frame, &mut Recorder::default());
             if let Some(first) = frame.first_mut() {
                 *first %= 16;
             }
-            pipeline.process(u64::from(port), port, &frame, &mut Recorder::default());
+            pipeline.process(Instant::from_ns(u64::from(port)), port, &frame, &mut Recorder::default());
         }
     }
 

@@ -4,6 +4,7 @@
 use super::support::{Recorder, call, config, entry, exact, fresh};
 use proptest::prelude::*;
 use slotwise_p4::{Pipeline, Program};
+use slotwise_units::Instant;
 use slotwise_wire::{
     ETHERTYPE_OPTICAL, Ethernet, LABEL_VERSION, Label, NO_FIBRE, OPTICAL_VERSION, Optical, PORT_OPTICAL_BASE, TrainPart,
 };
@@ -149,7 +150,7 @@ pub(super) type Way = Option<(u16, u8, u8)>;
 pub(super) fn arrive(switch: &mut Pipeline, now_ns: u64, train: Train) -> Way {
     let mut recorder = Recorder::default();
     let input = port(train.fibre, train.wavelength);
-    switch.process(now_ns, input, &train.first_frame(), &mut recorder);
+    switch.process(Instant::from_ns(now_ns), input, &train.first_frame(), &mut recorder);
     assert!(recorder.packets.len() <= 1);
     let (port, frame) = recorder.packets.pop()?;
     let label = Label::decode(&frame[Ethernet::SIZE..]).unwrap();
@@ -161,7 +162,12 @@ pub(super) fn arrive(switch: &mut Pipeline, now_ns: u64, train: Train) -> Way {
 fn follows(switch: &mut Pipeline, now_ns: u64, train: Train, part: TrainPart) -> bool {
     let mut recorder = Recorder::default();
     let frame = frame(None, light(train.dst_edge, part));
-    switch.process(now_ns, port(train.fibre, train.wavelength), &frame, &mut recorder);
+    switch.process(
+        Instant::from_ns(now_ns),
+        port(train.fibre, train.wavelength),
+        &frame,
+        &mut recorder,
+    );
     !recorder.packets.is_empty()
 }
 

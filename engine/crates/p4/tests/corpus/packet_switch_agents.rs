@@ -5,6 +5,7 @@ use super::packet_switch::{ALONE, HOPS, SOURCE, Switch, WAVELENGTHS, arrive, por
 use super::support::{Recorder, call, entry, exact};
 use proptest::prelude::*;
 use slotwise_p4::Pipeline;
+use slotwise_units::Instant;
 use slotwise_wire::{
     ETHERTYPE_LINECARD, ETHERTYPE_OPTICAL, Ethernet, IntervalTick, IntervalTimer, LABEL_VERSION, LINECARD_VERSION,
     Label, LabelKind, LineCardKind, Linecard, NO_FEEDBACK, PORT_LINECARD, PROBE_SATISFIED, Probe, QueueReport,
@@ -51,7 +52,8 @@ impl Agent {
 
     fn process(&mut self, port: u16, parts: &[&[u8]]) -> (u16, Vec<u8>) {
         let mut recorder = Recorder::default();
-        self.switch.process(self.now_ns, port, &parts.concat(), &mut recorder);
+        self.switch
+            .process(Instant::from_ns(self.now_ns), port, &parts.concat(), &mut recorder);
         assert_eq!(recorder.packets.len(), 1, "{recorder:?}");
         recorder.packets.remove(0)
     }

@@ -3,6 +3,7 @@
 
 use super::support::{Recorder, pipeline, run, run_apart};
 use slotwise_p4::{CloneSession, Pipeline, Replica, Waited};
+use slotwise_units::Instant;
 
 /// (port, instance type, kept metadata, rounds, replica, length) of a packet.
 type Summary = (u16, u8, u8, u8, u16, u16);
@@ -195,14 +196,14 @@ fn a_queued_packet_of_another_pipeline_is_dropped() {
     let (mut one, mut other) = (pipeline("replication"), pipeline("replication"));
     let mut queued = Vec::new();
     let mut recorder = Recorder::default();
-    one.process_ingress(5_000, 3, &frame(0), &mut recorder, &mut queued);
+    one.process_ingress(Instant::from_ns(5_000), 3, &frame(0), &mut recorder, &mut queued);
     let packet = queued.pop().expect("it goes to egress");
     let waited = Waited {
-        enqueued_ns: 5_000,
+        enqueued: Instant::from_ns(5_000),
         enqueue_depth: 0,
         dequeue_depth: 0,
         queue_id: 0,
     };
-    other.process_egress(6_000, packet, waited, &mut recorder, &mut queued);
+    other.process_egress(Instant::from_ns(6_000), packet, waited, &mut recorder, &mut queued);
     assert_eq!((recorder, other.aborted_packets()), (Recorder::default(), 1));
 }

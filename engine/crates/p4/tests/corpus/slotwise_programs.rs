@@ -4,6 +4,7 @@
 use super::support::{Recorder, call, config, entry, exact, fresh};
 use proptest::prelude::*;
 use slotwise_p4::{Pipeline, Program};
+use slotwise_units::Instant;
 use std::sync::Arc;
 
 fn pipeline(name: &str) -> Pipeline {
@@ -44,7 +45,7 @@ proptest! {
                 if let Some(place) = frame.get_mut(12..15) {
                     place.copy_from_slice(&MESSAGES[*message]);
                 }
-                pipeline.process(now_ns, *port, &frame, &mut Recorder::default());
+                pipeline.process(Instant::from_ns(now_ns), *port, &frame, &mut Recorder::default());
             }
             prop_assert_eq!(pipeline.aborted_packets(), 0);
         }
@@ -80,10 +81,10 @@ fn tick() -> Vec<u8> {
 
 /// Which of `light`, ns from the slot's start and input, come out if slot 0 starts at `start_ns`.
 fn passes(core: &mut Pipeline, start_ns: u64, light: &[(u64, u16)]) -> Vec<bool> {
-    core.process(start_ns, 500, &tick(), &mut Recorder::default());
+    core.process(Instant::from_ns(start_ns), 500, &tick(), &mut Recorder::default());
     let through = |&(after_ns, input): &(u64, u16)| {
         let mut recorder = Recorder::default();
-        core.process(start_ns + after_ns, input, &[0; 100], &mut recorder);
+        core.process(Instant::from_ns(start_ns + after_ns), input, &[0; 100], &mut recorder);
         recorder.packets.iter().any(|(port, _)| *port == 258)
     };
     light.iter().map(through).collect()
@@ -134,7 +135,7 @@ proptest! {
                 for (after_ns, (port, message, bytes)) in (0..).step_by(1_000).zip(&packets) {
                     let mut frame = bytes.clone();
                     frame[12..15].copy_from_slice(&MESSAGES[*message]);
-                    pipeline.process(start_ns + after_ns, *port, &frame, &mut recorder);
+                    pipeline.process(Instant::from_ns(start_ns + after_ns), *port, &frame, &mut recorder);
                 }
                 recorder
             };

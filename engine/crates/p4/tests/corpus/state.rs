@@ -3,6 +3,7 @@
 
 use super::support::{Recorder, answer, config, fresh, pipeline, program_json, run};
 use slotwise_p4::{Pipeline, PipelineConfig, Program, TimestampUnit};
+use slotwise_units::Instant;
 use std::sync::Arc;
 
 struct Command {
@@ -190,7 +191,7 @@ fn timestamps_have_the_unit_that_was_asked_for() {
             },
         );
         let mut out = Recorder::default();
-        pipeline.process(5_000, 3, &frame(13, 0, 0, 0, 0), &mut out);
+        pipeline.process(Instant::from_ns(5_000), 3, &frame(13, 0, 0, 0, 0), &mut out);
         let out = decode(&out.packets[0].1);
         assert_eq!(out.value, expected);
         assert_eq!(out.wide, 23);

@@ -4,6 +4,7 @@
 use slotwise_p4::{
     ActionCall, Bits, KeyField, Output, Pipeline, PipelineConfig, Port, Program, TableEntry, TimestampUnit, Waited,
 };
+use slotwise_units::Instant;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -66,7 +67,7 @@ pub fn pipeline(name: &str) -> Pipeline {
 /// Runs one frame that comes in on port 3 at 5 µs.
 pub fn run(pipeline: &mut Pipeline, frame: &[u8]) -> Recorder {
     let mut recorder = Recorder::default();
-    pipeline.process(5_000, 3, frame, &mut recorder);
+    pipeline.process(Instant::from_ns(5_000), 3, frame, &mut recorder);
     recorder
 }
 
@@ -74,17 +75,17 @@ pub fn run(pipeline: &mut Pipeline, frame: &[u8]) -> Recorder {
 pub fn run_apart(pipeline: &mut Pipeline, frame: &[u8], most: usize) -> Recorder {
     let mut recorder = Recorder::default();
     let mut queued = Vec::new();
-    pipeline.process_ingress(5_000, 3, frame, &mut recorder, &mut queued);
+    pipeline.process_ingress(Instant::from_ns(5_000), 3, frame, &mut recorder, &mut queued);
     let mut queue: VecDeque<_> = queued.drain(..).collect();
     for _ in 0..most {
         let Some(packet) = queue.pop_front() else { break };
         let waited = Waited {
-            enqueued_ns: 5_000,
+            enqueued: Instant::from_ns(5_000),
             enqueue_depth: 0,
             dequeue_depth: 0,
             queue_id: packet.priority(),
         };
-        pipeline.process_egress(5_000, packet, waited, &mut recorder, &mut queued);
+        pipeline.process_egress(Instant::from_ns(5_000), packet, waited, &mut recorder, &mut queued);
         queue.extend(queued.drain(..));
     }
     recorder

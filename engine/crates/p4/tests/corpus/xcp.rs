@@ -3,6 +3,7 @@
 
 use super::support::{Recorder, bits, call, config, entry, exact, fresh, lpm};
 use slotwise_p4::{Pipeline, Program};
+use slotwise_units::Instant;
 use slotwise_wire::{
     ETHERTYPE_IPV4, ETHERTYPE_LINECARD, Ethernet, FlowControl, FlowOp, IP_PROTOCOL_XCP, IntervalTick, IntervalTimer,
     Ipv4, LINECARD_VERSION, LineCardKind, Linecard, PORT_LINECARD, QueueReport, XCP_LENGTH, XCP_VERSION, Xcp,
@@ -88,7 +89,7 @@ impl Router {
 
     fn run(&mut self, port: u16, frame: &[u8]) -> Option<Vec<u8>> {
         let mut recorder = Recorder::default();
-        self.pipeline.process(0, port, frame, &mut recorder);
+        self.pipeline.process(Instant::ZERO, port, frame, &mut recorder);
         assert!(recorder.packets.len() <= 1);
         recorder.packets.pop().map(|(_, frame)| frame)
     }

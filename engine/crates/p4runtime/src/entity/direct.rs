@@ -125,7 +125,7 @@ impl Operation for SetDirect {
     fn apply(self: Box<Self>, state: &mut State<'_>) -> Result<(), ApiError> {
         let table = &state.info.tables[&self.id.table()].name;
         if let EntryId::Match { key, priority, .. } = &self.id {
-            state.pipeline.entry_idle_ns(table, key, *priority)?;
+            state.pipeline.entry_idle(table, key, *priority)?;
         }
         self.resources.write_to(state.pipeline, table, &self.id)
     }

@@ -2,6 +2,7 @@
 //! Writes to table entries and default entries.
 
 use slotwise_p4::{ActionCall, ConfigError, EntryState, EntryTarget, Indirect, KeyField, TableEntry};
+use slotwise_units::Duration;
 
 use super::direct::{Count, Resources};
 use super::one_shot::{self, ActionSet, OneShot};
@@ -16,7 +17,7 @@ pub(crate) struct Note {
     pub controller_metadata: u64,
     pub metadata: Vec<u8>,
     /// 0: never.
-    pub idle_timeout_ns: u64,
+    pub idle_timeout: Duration,
 }
 
 impl Note {
@@ -29,7 +30,7 @@ impl Note {
         Note {
             controller_metadata: entry.controller_metadata,
             metadata: entry.metadata.clone(),
-            idle_timeout_ns: u64::try_from(entry.idle_timeout_ns).unwrap_or(0),
+            idle_timeout: Duration::from_ns(u64::try_from(entry.idle_timeout_ns).unwrap_or(0)),
         }
     }
 
@@ -41,7 +42,7 @@ impl Note {
     pub fn put(self, entry: &mut v1::TableEntry) {
         entry.controller_metadata = self.controller_metadata;
         entry.metadata = self.metadata;
-        entry.idle_timeout_ns = i64::try_from(self.idle_timeout_ns).unwrap_or(i64::MAX);
+        entry.idle_timeout_ns = i64::try_from(self.idle_timeout.ns()).unwrap_or(i64::MAX);
     }
 
     /// Whether a read with this note as filter takes an entry with `other`; default values take all.
@@ -157,7 +158,7 @@ impl WriteEntry {
     fn modify(&self, state: &mut State<'_>, target: Option<Target>) -> Result<(), ApiError> {
         let table = self.table(state);
         match target {
-            None => drop(state.pipeline.entry_idle_ns(&table.name, &self.key, self.priority)?),
+            None => drop(state.pipeline.entry_idle(&table.name, &self.key, self.priority)?),
             Some(Target::Action(action)) => {
                 let entry = TableEntry {
                     key: self.key.clone(),
@@ -215,10 +216,7 @@ impl WriteEntry {
     /// The update that makes an entry of `before`, whatever is there now.
     fn back_to(mut self, before: Option<(EntryState, Option<ActionSet>)>, state: &State<'_>) -> WriteEntry {
         let table = self.table(state);
-        let is_there = state
-            .pipeline
-            .entry_idle_ns(&table.name, &self.key, self.priority)
-            .is_ok();
+        let is_there = state.pipeline.entry_idle(&table.name, &self.key, self.priority).is_ok();
         let Some((entry, set)) = before else {
             self.kind = update::Type::Delete;
             return self;

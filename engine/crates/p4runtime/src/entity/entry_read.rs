@@ -256,7 +256,7 @@ impl EntryQuery {
             bytes,
             meter,
             target,
-            idle_ns,
+            idle,
             ..
         } = state;
         let shell = || {
@@ -272,7 +272,7 @@ impl EntryQuery {
             entry.action = action.map(|action| v1::TableAction { r#type: Some(action) });
             entry.is_const = table.is_const;
             if matches!(self.wanted, Wanted::Entry { last_hit: true, .. }) {
-                let elapsed_ns = i64::try_from(idle_ns).unwrap_or(i64::MAX);
+                let elapsed_ns = i64::try_from(idle.ns()).unwrap_or(i64::MAX);
                 entry.time_since_last_hit = Some(v1::table_entry::IdleTimeout { elapsed_ns });
             }
             Some(entry)

@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
 use slotwise_p4::Memory;
+use slotwise_units::Instant;
 use tokio_stream::{Stream, StreamExt};
 
 use super::*;
@@ -24,7 +25,7 @@ fn learning(link: &mut Link, roles: u64) -> String {
     let (name, id) = {
         let config = crate::parse_p4info(crate::testing::ENTITIES_P4INFO, false).unwrap();
         let info = Arc::new(P4Info::new(&config, &|_| None).unwrap());
-        link.install(info.clone(), &Books::within(&Memory::unlimited()), 0);
+        link.install(info.clone(), &Books::within(&Memory::unlimited()), Instant::ZERO);
         let (name, id) = info.objects.digest_ids.iter().next().unwrap();
         (name.clone(), *id)
     };
@@ -47,7 +48,7 @@ fn digests_of_all_roles_are_bounded_together() {
     let mut link = Link::new(1, false);
     let name = learning(&mut link, 8);
     for number in 0..100u8 {
-        let learned = link.learned(&name, &[vec![number; 1 << 20]], 0).unwrap();
+        let learned = link.learned(&name, &[vec![number; 1 << 20]], Instant::ZERO).unwrap();
         learn(&link.digest_roles(), &learned, SHARED_DIGEST_BYTES);
     }
     let most = held(&link);
@@ -65,13 +66,13 @@ fn a_digest_costs_the_owners_thread_the_same_with_any_number_of_roles() {
         let (_server, hub) = unserved_in_lock_step();
         let device = &hub.devices()[&1];
         let name = learning(&mut device.link(), roles);
-        hub.digest(1, &name, &[vec![1]], 5);
+        hub.digest(1, &name, &[vec![1]], Instant::from_ns(5));
         assert_eq!(held(&device.link()), 0, "no role has learned it");
         let events = hub.runtime.block_on(device.learning.next());
         let [Event::Learned(learned)] = &events[..] else {
             panic!("expected one digest, got {events:?}")
         };
-        assert_eq!((learned.message.holders(), learned.now_ns), (1, 5));
+        assert_eq!((learned.message.holders(), learned.now), (1, Instant::from_ns(5)));
         learn(&device.link().digest_roles(), learned, SHARED_DIGEST_BYTES);
         // Each role has it in what waits and in what is known.
         assert_eq!(learned.message.holders() as u64, 1 + 2 * roles);
@@ -82,21 +83,26 @@ fn a_digest_costs_the_owners_thread_the_same_with_any_number_of_roles() {
 fn a_program_in_force_hears_nothing_of_the_one_before() {
     let mut link = Link::new(1, false);
     let name = learning(&mut link, 1);
-    let learned = link.learned(&name, &[vec![1]], 0).unwrap();
+    let learned = link.learned(&name, &[vec![1]], Instant::ZERO).unwrap();
     learning(&mut link, 1);
     learn(&link.digest_roles(), &learned, SHARED_DIGEST_BYTES);
     assert_eq!(held(&link), 0);
     link.configure_digests(&BTreeMap::new());
-    assert!(link.learned(&name, &[vec![1]], 0).is_none(), "nobody asks for it");
+    assert!(
+        link.learned(&name, &[vec![1]], Instant::ZERO).is_none(),
+        "nobody asks for it"
+    );
 }
 
 #[test]
 fn a_digest_list_is_for_the_primary_for_which_it_was_made() {
     let mut link = Link::new(1, false);
     let name = learning(&mut link, 1);
-    let learned = link.learned(&name, &[vec![1]], 0).unwrap();
+    let learned = link.learned(&name, &[vec![1]], Instant::ZERO).unwrap();
     learn(&link.digest_roles(), &learned, SHARED_DIGEST_BYTES);
-    let ready = due(&link.digest_roles(), u64::MAX).pop().expect("its time has come");
+    let ready = due(&link.digest_roles(), Instant::MAX)
+        .pop()
+        .expect("its time has come");
     let (role, primary) = (ready.role.name.clone(), ready.primary);
     let (id, _) = ready.encode(0).unwrap();
     assert!(link.receiver(&role, primary, id).is_some());

@@ -19,6 +19,7 @@ use slotwise_p4runtime::proto::p4::v1::*;
 use slotwise_p4runtime::{
     DeviceAccess, DeviceCommand, DeviceConfig, DeviceHub, Server, ServerConfig, Work, parse_p4info,
 };
+use slotwise_units::Instant;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
@@ -247,14 +248,14 @@ pub async fn client(address: SocketAddr) -> P4RuntimeClient<Channel> {
 
 fn own(mut hub: DeviceHub, inbox: &Receiver<Event>, outbox: &mpsc::UnboundedSender<Left>) {
     let mut devices = BTreeMap::from([(1, Device::default()), (2, Device::default())]);
-    let mut now_ns = 0;
-    let process = |device: &mut Device, hub: &DeviceHub, now_ns: u64, device_id: u64, port: Port, frame: &[u8]| {
+    let mut now = Instant::ZERO;
+    let process = |device: &mut Device, hub: &DeviceHub, now: Instant, device_id: u64, port: Port, frame: &[u8]| {
         let mut emitted = Emitted::default();
         if let Some(pipeline) = &mut device.pipeline {
-            pipeline.process(now_ns, port, frame, &mut emitted);
+            pipeline.process(now, port, frame, &mut emitted);
         }
         for (name, fields) in emitted.digests {
-            hub.digest(device_id, &name, &fields, now_ns);
+            hub.digest(device_id, &name, &fields, now);
         }
         for (port, frame) in emitted.frames {
             if port == CPU_PORT {
@@ -268,21 +269,14 @@ fn own(mut hub: DeviceHub, inbox: &Receiver<Event>, outbox: &mpsc::UnboundedSend
         match &event {
             Event::Wake => {}
             Event::Inject { device_id, port, frame } => {
-                process(
-                    devices.get_mut(device_id).unwrap(),
-                    &hub,
-                    now_ns,
-                    *device_id,
-                    *port,
-                    frame,
-                );
+                process(devices.get_mut(device_id).unwrap(), &hub, now, *device_id, *port, frame);
             }
             Event::PortStatus { device_id, port, is_up } => hub.port_status(*device_id, *port, *is_up),
-            Event::Tick { now_ns: later_ns } => {
-                now_ns = *later_ns;
+            Event::Tick { now_ns } => {
+                now = Instant::from_ns(*now_ns);
                 for (device_id, device) in &mut devices {
                     if let Some(pipeline) = &mut device.pipeline {
-                        hub.tick(*device_id, now_ns, pipeline);
+                        hub.tick(*device_id, now, pipeline);
                     }
                 }
             }
@@ -291,7 +285,7 @@ fn own(mut hub: DeviceHub, inbox: &Receiver<Event>, outbox: &mpsc::UnboundedSend
             let device = devices.get_mut(&device_id).unwrap();
             match work {
                 Work::Call(call) => call.run(device),
-                Work::PacketOut(frame) => process(device, &hub, now_ns, device_id, CPU_PORT, &frame),
+                Work::PacketOut(frame) => process(device, &hub, now, device_id, CPU_PORT, &frame),
             }
         }
     }

@@ -159,7 +159,7 @@ impl Drive {
 
     /// The time since this was made.
     pub fn now(&self) -> Instant {
-        Instant::from_ns(self.clock.now_ns())
+        self.clock.now()
     }
 
     fn fill(&mut self, datagram: &mut Vec<u8>) {

@@ -78,7 +78,7 @@ impl<U: FnMut() -> ThreadUse> Account<U> {
     /// A span that long was either work, or somebody else had the CPU.
     fn note_long(&mut self, start_ns: u64, now_ns: u64, cause: Cause) {
         let used = (self.usage)();
-        let had_ns = used.cpu_ns.saturating_sub(self.used.cpu_ns) + self.rested_ns;
+        let had_ns = used.cpu.ns().saturating_sub(self.used.cpu.ns()) + self.rested_ns;
         let without_ns = (now_ns - self.asked_ns).saturating_sub(had_ns).min(now_ns - start_ns);
         let other = if used.preemptions > self.used.preemptions {
             Cause::Preempted
@@ -121,6 +121,8 @@ impl<U: FnMut() -> ThreadUse> Account<U> {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_units::Duration;
+
     use super::*;
 
     const EVENTS: Activity = Activity::Busy(Cause::Events);
@@ -132,7 +134,7 @@ mod tests {
         let usage = move || {
             let (cpu_ns, preemptions) = answers.next().expect("it asks no more often");
             ThreadUse {
-                cpu_ns,
+                cpu: Duration::from_ns(cpu_ns),
                 preemptions,
                 faults: 0,
             }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use slotwise_netio::Senders;
 use slotwise_p4::{Bits, Output, Port};
 use slotwise_p4runtime::DeviceHub;
+use slotwise_units::Instant;
 
 use super::capture::{Capture, Direction};
 use super::log::Logs;
@@ -59,7 +60,9 @@ impl Output for Delivery<'_> {
 
     fn digest(&mut self, name: &str, fields: &[Bits]) {
         let around = &mut *self.surroundings;
-        around.hub.digest(around.device_id, name, fields, self.now_ns);
+        around
+            .hub
+            .digest(around.device_id, name, fields, Instant::from_ns(self.now_ns));
     }
 
     fn log(&mut self, message: &str) {

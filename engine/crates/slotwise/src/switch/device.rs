@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use slotwise_netio::{Senders, WallClock};
 use slotwise_p4::{Pipeline, Port, Queued, Waited};
 use slotwise_p4runtime::DeviceAccess;
+use slotwise_units::Instant;
 
 use super::delivery::{Delivery, Surroundings};
 use super::queues::{Leaving, Queues};
@@ -79,7 +80,7 @@ impl Device {
 
     /// Runs a packet. Without a program, every packet is dropped.
     pub fn process(&mut self, port: Port, frame: &[u8], around: &mut Surroundings, senders: &mut Senders) {
-        let now_ns = self.clock.now_ns();
+        let now_ns = self.clock.now().ns();
         let Some(pipeline) = &mut self.pipeline else {
             // The packet's own line.
             around.logs.write(now_ns, None);
@@ -91,11 +92,11 @@ impl Device {
             now_ns,
         };
         if self.queues.is_none() {
-            pipeline.process(now_ns, port, frame, &mut delivery);
+            pipeline.process(Instant::from_ns(now_ns), port, frame, &mut delivery);
             self.log(now_ns, around);
             return;
         }
-        pipeline.process_ingress(now_ns, port, frame, &mut delivery, &mut self.made);
+        pipeline.process_ingress(Instant::from_ns(now_ns), port, frame, &mut delivery, &mut self.made);
         self.take_made();
         self.log(now_ns, around);
         self.fill_queues(now_ns, around, senders);
@@ -144,7 +145,7 @@ impl Device {
         if is_stalled(port, around, senders) {
             return false;
         }
-        let now_ns = self.clock.now_ns();
+        let now_ns = self.clock.now().ns();
         let Some(leaving) = queues.pop(port, now_ns) else {
             return false;
         };
@@ -156,7 +157,7 @@ impl Device {
             dequeue_depth,
         } = leaving;
         let waited = Waited {
-            enqueued_ns,
+            enqueued: Instant::from_ns(enqueued_ns),
             enqueue_depth: enqueue_depth as u64,
             dequeue_depth: dequeue_depth as u64,
             queue_id: u64::from(priority),
@@ -167,7 +168,7 @@ impl Device {
             now_ns,
         };
         self.waiting_bytes -= item.bytes();
-        pipeline.process_egress(now_ns, item, waited, &mut delivery, &mut self.made);
+        pipeline.process_egress(Instant::from_ns(now_ns), item, waited, &mut delivery, &mut self.made);
         self.take_made();
         self.log(now_ns, around);
         true
@@ -188,7 +189,7 @@ impl Device {
                 self.last_served = port;
                 taken += usize::from(self.empty_queue(port, around, senders));
             }
-            taken += self.fill_queues(self.clock.now_ns(), around, senders);
+            taken += self.fill_queues(self.clock.now().ns(), around, senders);
             if taken == 0 {
                 break;
             }

@@ -4,6 +4,7 @@
 use slotwise_netio::Senders;
 use slotwise_p4::Port;
 use slotwise_p4runtime::{DeviceAccess, DeviceCommand, Work};
+use slotwise_units::Instant;
 
 use super::delivery::Surroundings;
 use super::device::Device;
@@ -14,9 +15,9 @@ pub fn execute(device: &mut Device, around: &mut Surroundings, senders: &mut Sen
     while let Some(DeviceCommand { work, .. }) = around.hub.try_recv() {
         match work {
             Work::Call(call) => {
-                let now_ns = device.clock.now_ns();
+                let now_ns = device.clock.now().ns();
                 if let Some(pipeline) = device.pipeline() {
-                    pipeline.advance_time(now_ns);
+                    pipeline.advance_time(Instant::from_ns(now_ns));
                 }
                 call.run(device);
             }

@@ -114,7 +114,7 @@ impl Exchange<'_> {
 
     /// The time since this was made.
     pub fn now(&self) -> Instant {
-        Instant::from_ns(self.clock.now_ns())
+        self.clock.now()
     }
 
     /// Sends until there is nothing, or no room, or the other direction's turn; true if there is nothing.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tables that the program gives entries: keys so small that all of their values are tried.
 
+use slotwise_units::Instant;
+
 use super::expressions::hex;
 use super::program::STANDARD;
 use super::{Dice, Recorder, both, lasting_state, pipelines};
@@ -136,7 +138,7 @@ fn try_all(pipelines: &mut [crate::Pipeline; 2]) -> [usize; 3] {
             let frame = [[key].as_slice(), &[wide; 9], &[0, 0]].concat();
             let recorder = both(pipelines, |pipeline| {
                 let mut recorder = Recorder::default();
-                pipeline.process(0, 1, &frame, &mut recorder);
+                pipeline.process(Instant::ZERO, 1, &frame, &mut recorder);
                 recorder
             });
             ways[usize::from(recorder.packets[0].1[11])] += 1;

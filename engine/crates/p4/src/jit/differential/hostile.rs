@@ -2,6 +2,8 @@
 //! Programs of shapes that no compiler makes: whatever is large without bound. Each grows until it is interpreted; before and
 //! after, both executors agree, on a stack that is not large.
 
+use slotwise_units::Instant;
+
 use super::{Dice, Recorder, both, configure, frame, lasting_state, pipelines, program};
 use crate::Program;
 use crate::api::{Executor, Port};
@@ -104,7 +106,7 @@ fn compare(name: &str, shape: Shape, size: usize) -> bool {
             frame.resize(frame.len() + 128, 1);
             both(&mut pipelines, |pipeline| {
                 let mut recorder = Recorder::default();
-                pipeline.process(packet as u64 * 1_000_000, port, &frame, &mut recorder);
+                pipeline.process(Instant::from_ns(packet as u64 * 1_000_000), port, &frame, &mut recorder);
                 (recorder, pipeline.last_packet())
             });
         }

@@ -13,6 +13,8 @@ mod hostile;
 mod parser;
 mod program;
 
+use slotwise_units::Instant;
+
 use crate::api::{
     ActionCall, Bits, Executor, KeyField, Output, PipelineConfig, Port, Replica, TableEntry, TimestampUnit,
 };
@@ -296,14 +298,14 @@ fn compare(seed: u64) -> bool {
     for packet in 0..PACKETS {
         let (port, frame) = (dice.below(8) as Port, frame(&mut dice));
         both(&mut pipelines, |pipeline| {
-            let (mut recorder, now_ns) = (Recorder::default(), packet as u64 * 1_000_000);
+            let (mut recorder, now) = (Recorder::default(), Instant::from_ns(packet as u64 * 1_000_000));
             // Whether a frame may stay where it is makes no difference.
             if (packet % 2 == 0) == (pipeline.executor() == Executor::Jit) {
                 let mut given = frame.clone();
-                pipeline.process_given(now_ns, port, &mut given, &mut recorder);
+                pipeline.process_given(now, port, &mut given, &mut recorder);
                 assert!(!recorder.packets.is_empty() || given == frame, "nothing came out");
             } else {
-                pipeline.process(now_ns, port, &frame, &mut recorder);
+                pipeline.process(now, port, &frame, &mut recorder);
             }
             (recorder, pipeline.last_packet())
         });
