@@ -145,7 +145,7 @@ pub struct Fibre {
 /// Limits of queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queues {
-    /// What a queue holds before it drops what arrives.
+    /// Data that a queue holds before it drops what arrives.
     pub limit: Bytes,
 }
 

@@ -75,7 +75,7 @@ pub struct StationClass {
 pub struct Ingress {
     /// Rate of the shaper; `None`: at once.
     pub rate: Option<Rate>,
-    /// What may wait of hosts' packets.
+    /// Data of hosts' packets that may wait.
     pub buffer: Bytes,
 }
 

@@ -91,7 +91,7 @@ impl Scenario {
         Bytes::new(u64::from(self.hosts.mtu)) + WIRE_OVERHEAD
     }
 
-    /// What a fibre carries while a gate is open in one slot.
+    /// Data that a fibre carries while a gate is open in one slot.
     pub fn slot_capacity(&self, fibre: &Fibre) -> Bytes {
         fibre.rate.bytes_in(self.frame.open())
     }
@@ -101,7 +101,7 @@ impl Scenario {
         self.slot_capacity(fibre) / self.wire_mtu() * Bytes::new(u64::from(self.hosts.mtu))
     }
 
-    /// What is on a fibre to `core` in a signaling slot when every message is sent.
+    /// Data on a fibre to `core` in a signaling slot when every message is sent.
     pub(crate) fn signaling_length(&self, core: u16) -> Bytes {
         if self.frame.signaling == Signaling::OutOfBand {
             return self.sync_length();

@@ -30,7 +30,7 @@ const GUARD_NS: RangeInclusive<u64> = 0..=1_000_000;
 const PERIOD_NS: RangeInclusive<u64> = 1_000_000..=1_000_000_000;
 const HOPS: RangeInclusive<u64> = 2..=255;
 /// An edge fills a quarter of a second of its wavelength.
-/// What an edge holds without a limit of its own: the data of this time.
+/// Time whose data an edge holds where no limit is given.
 pub(super) const BUFFERED: Duration = Duration::from_ms(250);
 
 const KEYS: [&str; 18] = [
