@@ -2,6 +2,7 @@
 //! How fair a ring is after each fault, when it is well again.
 
 use slotwise_fabric::{Fabric, FaultRecord};
+use slotwise_units::Duration;
 
 use crate::shares::{Fairness, Shares};
 
@@ -17,7 +18,7 @@ pub struct AfterFault {
     /// The fault, by its place among those of the fabric.
     pub fault: usize,
     /// What rates are over, from when the network was well again.
-    pub window_ns: u64,
+    pub window: Duration,
     /// Of what the pairs of stations had then.
     pub fairness: Fairness,
 }
@@ -102,10 +103,10 @@ impl AfterFaults {
             .map(|(now, before)| (now - before) as f64 * 8.0 / seconds)
             .collect();
         if let Some(fairness) = Fairness::of(&rates, shares.wanted(start_ns)) {
-            let window_ns = end_ns - start_ns;
+            let window = Duration::from_ns(end_ns - start_ns);
             self.found.extend(faults.into_iter().map(|fault| AfterFault {
                 fault,
-                window_ns,
+                window,
                 fairness,
             }));
         }

@@ -359,7 +359,7 @@ mod tests {
             .collect();
         let mut recorder = RoutedRecorder::new(&scenario, &network);
         for _ in 0..2 {
-            network.run_until(recorder.next_ns().unwrap());
+            network.run_until(recorder.next().unwrap().ns());
             recorder.sample(&mut network);
         }
         let recording = recorder.finish();

@@ -3,6 +3,7 @@
 
 use slotwise_fabric::{Fabric, FifoUse, FlowUse, OrderUse, SessionUse};
 use slotwise_scenario::{FlowGroup, Scenario};
+use slotwise_units::{Bytes, Instant};
 
 use crate::after::AfterFault;
 use crate::gtp;
@@ -32,7 +33,7 @@ pub struct FlowTotals {
     period_delay_ms: (f64, f64),
 }
 
-/// Writes down what a network does. Let it run to [`RoutedRecorder::next_ns`], call [`RoutedRecorder::sample`], and so on.
+/// Writes down what a network does. Let it run to [`RoutedRecorder::next`], call [`RoutedRecorder::sample`], and so on.
 pub struct RoutedRecorder {
     recording: Recording,
     sample_ms: u64,
@@ -110,10 +111,10 @@ impl RoutedRecorder {
     }
 
     /// When something is to be written down next, fabric time; `None` when the run is over.
-    pub fn next_ns(&self) -> Option<u64> {
+    pub fn next(&self) -> Option<Instant> {
         let end_ns = self.end_ns()?;
         let look_ns = self.ring.as_ref().and_then(RingRecorder::next_ns);
-        Some(look_ns.map_or(end_ns, |look_ns| look_ns.min(end_ns)))
+        Some(Instant::from_ns(look_ns.map_or(end_ns, |look_ns| look_ns.min(end_ns))))
     }
 
     fn end_ns(&self) -> Option<u64> {
@@ -212,10 +213,10 @@ impl RoutedRecorder {
     }
 
     /// The first flow of which bytes arrived that are not what was sent, and how many: a mistake of the engine.
-    pub fn wrong_bytes(&self) -> Option<(&str, u64)> {
+    pub fn wrong(&self) -> Option<(&str, Bytes)> {
         let mut flows = self.flows.iter();
         let wrong = flows.find(|flow| flow.used.wrong_bytes > 0)?;
-        Some((&wrong.name, wrong.used.wrong_bytes))
+        Some((&wrong.name, Bytes::new(wrong.used.wrong_bytes)))
     }
 
     /// All that was written down.
@@ -371,7 +372,7 @@ mod tests {
         recorder.end(&mut network);
         network.run_until(1510 * NS_PER_MS);
         recorder.end(&mut network);
-        assert_eq!(recorder.next_ns(), None);
+        assert_eq!(recorder.next(), None);
         let links = recorder.finish().links;
         assert_eq!(links.names.len(), scenario.routed.links.len(), "once");
         assert_eq!(links.numbers[0], vec![1.505; scenario.routed.links.len()]);
@@ -389,7 +390,7 @@ mod tests {
         let mut network = Fabric::new(&scenario, options);
         let mut recorder = RoutedRecorder::new(&scenario, &network);
         while network.now() < 20 * NS_PER_MS {
-            network.run_until(recorder.next_ns().unwrap());
+            network.run_until(recorder.next().unwrap().ns());
             recorder.sample(&mut network);
         }
         let table = recorder.finish().stations;

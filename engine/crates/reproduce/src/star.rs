@@ -3,6 +3,7 @@
 
 use slotwise_fabric::{AccessUse, DelayUse, Fabric, FlowResult, LinkReport, LinkUse};
 use slotwise_scenario::{Device, Endpoint, Fibre, Flow, Scenario, Signaling};
+use slotwise_units::{Bytes, Instant};
 
 use crate::experiment::TableName;
 use crate::record::{Recording, mean};
@@ -19,8 +20,8 @@ struct Queue {
 /// What a star's switches and the controller said to each other since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ControlUse {
-    /// Requests and beacons that switches sent to the controller, bytes from Ethernet on.
-    pub message_bytes: u64,
+    /// Requests and beacons that switches sent to the controller, from Ethernet on.
+    pub messages: Bytes,
     /// Schedules that came into force.
     pub schedules: u64,
     /// Sum over them of the frames from that of the requests to the first one in force.
@@ -41,7 +42,7 @@ struct Star {
     delay_slots: f64,
 }
 
-/// Writes down what a fabric does. Let the fabric run to [`Recorder::next_ns`], call [`Recorder::sample`], and so on.
+/// Writes down what a fabric does. Let the fabric run to [`Recorder::next`], call [`Recorder::sample`], and so on.
 pub struct Recorder {
     recording: Recording,
     epoch_ns: u64,
@@ -217,8 +218,8 @@ impl Recorder {
     }
 
     /// When [`Recorder::sample`] is to be called next; `None` when the run is over.
-    pub fn next_ns(&self) -> Option<u64> {
-        (self.at_ns < self.end_ns).then(|| (self.at_ns + self.sample_ns).min(self.end_ns))
+    pub fn next(&self) -> Option<Instant> {
+        (self.at_ns < self.end_ns).then(|| Instant::from_ns((self.at_ns + self.sample_ns).min(self.end_ns)))
     }
 
     /// Writes down what has happened since the last call; `control` is what was said so far, by core.
@@ -243,7 +244,7 @@ impl Recorder {
             let now = control.get(index).copied().unwrap_or_default();
             let message_bytes = match self.signaling {
                 Signaling::InBand => star.light_bytes.saturating_sub(star.data_bytes),
-                Signaling::OutOfBand => now.message_bytes - star.before.message_bytes,
+                Signaling::OutOfBand => (now.messages - star.before.messages).get(),
             };
             let edge_slots = star.fibres as f64 * period_ns / self.slot_ns;
             let edge_bytes = star.fibres as f64 * period_ns * star.rate_bps as f64 / 8e9;

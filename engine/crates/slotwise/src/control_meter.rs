@@ -3,6 +3,7 @@
 
 use slotwise_reproduce::star::ControlUse;
 use slotwise_scenario::{Core, Device};
+use slotwise_units::Bytes;
 use slotwise_wire::{Check, Commit, Ethernet, Optical, OpticalKind, PORT_SELF, PacketIn, PacketOut, Request};
 
 /// What it knows of one star.
@@ -47,7 +48,7 @@ impl ControlMeter {
             return;
         };
         if is_request || is_beacon {
-            star.used.message_bytes += (message.len() - PacketIn::SIZE) as u64;
+            star.used.messages += Bytes::of(message.len() - PacketIn::SIZE);
         }
         if let Some(request) = Request::decode(payload).filter(|_| is_request && optical.src_edge == master) {
             star.newest_frame = Some(request.frame);
@@ -155,7 +156,7 @@ mod tests {
         let used = meter.used()[0];
         assert_eq!((used.schedules, used.delay_frames), (1, 2));
         let one = (request(0, 0, 0).len() - PacketIn::SIZE) as u64;
-        assert_eq!(used.message_bytes, 5 * one);
+        assert_eq!(used.messages, Bytes::new(5 * one));
         for cut in 0..commit(2).len() {
             meter.packet_out(master, &commit(2)[..cut]);
             meter.packet_in(&request(0, 14, 2)[..cut]);

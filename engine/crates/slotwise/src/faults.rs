@@ -169,7 +169,7 @@ fn row(fault: &FaultRecord, after: Option<&AfterFault>) -> FaultRow {
         messages: fault.messages,
         recovery_ns: fault.recovery_ns(),
         fairness: after.map(|after| FairnessRow {
-            window_ns: after.window_ns,
+            window_ns: after.window.ns(),
             distance: after.fairness.distance,
             jain: after.fairness.jain,
         }),

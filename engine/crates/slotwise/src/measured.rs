@@ -6,6 +6,7 @@ use slotwise_reproduce::Recording;
 use slotwise_reproduce::routed::RoutedRecorder;
 use slotwise_reproduce::star;
 use slotwise_scenario::Scenario;
+use slotwise_units::Instant;
 
 use crate::lockstep::Session;
 use crate::run::RunError;
@@ -32,12 +33,12 @@ impl Recorders {
     /// # Errors
     /// When the controller fails.
     pub fn run_until(&mut self, session: &mut Session, until_ns: u64) -> Result<(), RunError> {
-        while let Some(at_ns) = self.next_ns().filter(|at_ns| *at_ns <= until_ns) {
-            session.run_until(at_ns)?;
-            if let Some(star) = self.star.as_mut().filter(|star| star.next_ns() == Some(at_ns)) {
+        while let Some(at) = self.next().filter(|at| at.ns() <= until_ns) {
+            session.run_until(at.ns())?;
+            if let Some(star) = self.star.as_mut().filter(|star| star.next() == Some(at)) {
                 session.sample(star);
             }
-            if let Some(routed) = self.routed.as_mut().filter(|routed| routed.next_ns() == Some(at_ns)) {
+            if let Some(routed) = self.routed.as_mut().filter(|routed| routed.next() == Some(at)) {
                 routed.sample(&mut session.fabric);
             }
         }
@@ -45,9 +46,9 @@ impl Recorders {
     }
 
     /// When something is to be written down next.
-    pub fn next_ns(&self) -> Option<u64> {
-        let star = self.star.as_ref().and_then(star::Recorder::next_ns);
-        let routed = self.routed.as_ref().and_then(RoutedRecorder::next_ns);
+    pub fn next(&self) -> Option<Instant> {
+        let star = self.star.as_ref().and_then(star::Recorder::next);
+        let routed = self.routed.as_ref().and_then(RoutedRecorder::next);
         star.into_iter().chain(routed).min()
     }
 

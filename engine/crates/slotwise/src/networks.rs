@@ -13,6 +13,7 @@ use slotwise_fabric::{Fabric, FabricOptions, HostMode};
 use slotwise_reproduce::Recording;
 use slotwise_reproduce::setup::{Network, Runner, RunnerError};
 use slotwise_scenario::Scenario;
+use slotwise_units::Duration;
 
 use crate::controller::{Addresses, program_names};
 use crate::home::Home;
@@ -23,7 +24,6 @@ use crate::run::RunError;
 use crate::schedulers::unscheduled;
 use crate::simulate::strange_bytes;
 
-const NS_PER_MS: u64 = 1_000_000;
 /// Last lines of the controller's log that an error shows.
 const LINES_SHOWN: usize = 10;
 
@@ -82,9 +82,9 @@ impl Networks {
         let mut recorders = Recorders::new(scenario, &fabric, Some(network.sample_frames));
         let run = (fabric, plan);
         let mut session = Session::start(&self.home, run, addresses, log.into(), &interrupts)?;
-        while let Some(at_ns) = recorders.next_ns() {
-            recorders.run_until(&mut session, at_ns)?;
-            progress((at_ns - scenario.epoch().ns()) / NS_PER_MS);
+        while let Some(at) = recorders.next() {
+            recorders.run_until(&mut session, at.ns())?;
+            progress((at - scenario.epoch()) / Duration::from_ms(1));
         }
         let last = session.statistics()?;
         let earlier = session.take_earlier();

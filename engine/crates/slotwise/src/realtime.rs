@@ -590,7 +590,7 @@ impl Driver {
             let _ = frames.send(record);
         }
         if let Some(recorder) = recorder.as_mut().filter(|_| timed.begun)
-            && recorder.next_ns().is_some_and(|at_ns| at_ns <= timed.fabric.now())
+            && recorder.next().is_some_and(|at| at.ns() <= timed.fabric.now())
         {
             recorder.sample(&mut timed.fabric);
             let _ = periods.send(parts::last_period(recorder));

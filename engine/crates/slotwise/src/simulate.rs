@@ -485,8 +485,8 @@ fn own_ns(sized_start_ns: Option<u64>, completed_ns: Option<u64>, all_ns: &Range
 
 /// That bytes of a flow arrived that are not what was sent, if any did.
 pub fn strange_bytes(recorder: &RoutedRecorder) -> Option<String> {
-    let (flow, bytes) = recorder.wrong_bytes()?;
-    Some(format!("flow {flow}: {bytes} corrupted bytes received"))
+    let (flow, bytes) = recorder.wrong()?;
+    Some(format!("flow {flow}: {} corrupted bytes received", bytes.get()))
 }
 
 /// Flows over the whole run, as phases have theirs: those of groups that `is_played`, of which the totals are. Where there are none,

@@ -10,7 +10,7 @@ use slotwise_reproduce::Recording;
 use slotwise_reproduce::routed::RoutedRecorder;
 use slotwise_reproduce::setup::{Network, Runner, RunnerError};
 use slotwise_scenario::{Changed, Device, Scenario};
-use slotwise_units::Rate;
+use slotwise_units::{Instant, Rate};
 
 const NS_PER_MS: u64 = 1_000_000;
 const ROUTES: &str = "RouterIngress.ipv4_route";
@@ -53,7 +53,7 @@ impl Direct {
             })
             .peekable();
         let mut recorder = RoutedRecorder::new(scenario, &fabric);
-        while let Some(at_ns) = recorder.next_ns() {
+        while let Some(at_ns) = recorder.next().map(Instant::ns) {
             while let Some((due_ns, link, xcp_bps)) = capacities.next_if(|(due_ns, ..)| *due_ns <= at_ns) {
                 fabric.run_until(due_ns);
                 set_capacity(&mut fabric, link, xcp_bps);
@@ -62,7 +62,7 @@ impl Direct {
             recorder.sample(&mut fabric);
             progress(at_ns / NS_PER_MS);
         }
-        assert_eq!(recorder.wrong_bytes(), None);
+        assert_eq!(recorder.wrong(), None);
         assert_eq!(fabric.invariants().count(Invariant::ASTRAY), 0);
         (recorder.finish(), fabric.p4_passes())
     }
