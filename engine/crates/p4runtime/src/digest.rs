@@ -171,10 +171,10 @@ impl Digest {
         *last_list += 1;
         let list_id = *last_list;
         let messages = std::mem::take(&mut self.waiting);
-        if !self.ack_timeout().is_zero() {
-            self.sent.insert(list_id, (now, messages.clone()));
-        } else {
+        if self.ack_timeout().is_zero() {
             self.forget_messages(&messages);
+        } else {
+            self.sent.insert(list_id, (now, messages.clone()));
         }
         List {
             digest_id,

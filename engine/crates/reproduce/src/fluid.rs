@@ -102,7 +102,7 @@ impl Fluid {
                 fluid.flows.push(Flow {
                     pair,
                     start_ns: starts.get(name.as_str()).copied()?,
-                    end_ns: scenario.stop(group).map(Instant::ns).unwrap_or(u64::MAX),
+                    end_ns: scenario.stop(group).map_or(u64::MAX, Instant::ns),
                     header_bytes: header_bytes(group),
                     asks_bps,
                 });

@@ -246,7 +246,7 @@ impl Controller for RemoteController {
         let turn = self
             .link
             .exchange(slotwise_units::Instant::from_ns(now_ns), &arrivals, &mut |command| {
-                devices::execute(fabric, command)
+                devices::execute(fabric, command);
             });
         let exchange = self.answer(turn)?;
         for PacketOut { device_id, frame } in &exchange.packet_outs {

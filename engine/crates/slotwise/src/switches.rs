@@ -123,7 +123,7 @@ impl OwnSwitches {
                 fabric.recycle(frame);
             }
             ControlMessage::Digest { name, fields } => {
-                self.hub.digest(device_id, &name, &fields, Instant::from_ns(at_ns))
+                self.hub.digest(device_id, &name, &fields, Instant::from_ns(at_ns));
             }
             ControlMessage::Link { port, is_up } => self.hub.port_status(device_id, port, is_up),
             // Only faults on purpose do that, and there are none in a live run.
