@@ -9,13 +9,13 @@ use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::fifo::Fifo;
 use crate::kind::{CardAt, Discipline};
 use crate::lane::Flying;
-use crate::message::{self, ToCard};
-use crate::packet::{Frame, Packet, UNBORN};
 use crate::pump::Step;
 use crate::traffic::Traffic;
+use slotwise_cards::fifo::Fifo;
+use slotwise_cards::message::{self, ToCard};
+use slotwise_cards::packet::{Frame, Packet, UNBORN};
 
 /// A host, by the port of the switch to which it is linked.
 pub(crate) struct Host {

@@ -14,10 +14,10 @@ use crate::faults::Way;
 use crate::invariants::Invariant;
 use crate::kind::CardAt;
 use crate::lane::{Flying, LaneEnd};
-use crate::message::ToCard;
-use crate::packet::{Frame, Packet, UNBORN};
 use crate::parcel::Parcel;
 use crate::pump::{Ask, Pass, Passed, Work};
+use slotwise_cards::message::ToCard;
+use slotwise_cards::packet::{Frame, Packet, UNBORN};
 
 /// What a packet was before it entered a pipeline, as far as its way out depends on it.
 #[derive(Clone, Copy)]

@@ -21,9 +21,9 @@ use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::fabric::Fabric;
 use crate::kind::KINDS;
-use crate::message;
-use crate::packet::Frame;
 use crate::parcel::Parcel;
+use slotwise_cards::message;
+use slotwise_cards::packet::Frame;
 
 /// Light that a core's switch has not sent on in this time is lost; of other packets nobody waits for more.
 const ANSWER_LIMIT_NS: u64 = 1_000_000_000;

@@ -15,13 +15,11 @@ use crate::drops::{Drops, Place};
 use crate::event::{Event, EventQueue};
 use crate::external::External;
 use crate::faults::Faults;
-use crate::fifo::Fifo;
 use crate::invariants::Invariants;
 use crate::kind::{CardAt, NodeKind, Part};
 use crate::lane::{Lane, LaneEnd};
 use crate::node::{self, Node, Outbox};
 use crate::ops::Ops;
-use crate::packet::{Frame, FramePool};
 use crate::parcel::{Parcel, Parcels};
 use crate::pump::{Stack, Work};
 use crate::ring::Ring;
@@ -30,6 +28,8 @@ use crate::slots::Star;
 use crate::span::Span;
 use crate::standstill::AtOnce;
 use crate::traffic::{FlowResult, Traffic};
+use slotwise_cards::fifo::Fifo;
+use slotwise_cards::packet::{Frame, FramePool};
 
 /// Something that the scenario changes at a time.
 #[derive(Debug, Clone, Copy)]

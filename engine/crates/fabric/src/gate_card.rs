@@ -15,10 +15,10 @@ use slotwise_scenario::optical_port;
 use slotwise_wire::{MAX_CORES, MAX_FIBRES, SIGNALING_QUEUE, SlotTick};
 
 use crate::drops::{DropCause, Drops, Place};
-use crate::linecard::{Controlled, LineCard, Next};
-use crate::message::{self, ToCard};
-use crate::packet::Packet;
 use crate::slots::TimeDifference;
+use slotwise_cards::linecard::{Controlled, LineCard, Next};
+use slotwise_cards::message::{self, ToCard};
+use slotwise_cards::packet::Packet;
 
 /// What a line card is to know. Times are of the clock that the driver passes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -263,7 +263,7 @@ mod tests {
     use slotwise_wire::{Ethernet, FlowControl, FlowOp, LINECARD_VERSION, LineCardKind, Linecard};
 
     use super::*;
-    use crate::packet::optical_frame;
+    use crate::testing::optical_frame;
 
     const SLOT_NS: u64 = 1_000_000;
     const EPOCH_NS: u64 = 10 * SLOT_NS;

@@ -4,17 +4,17 @@
 use std::collections::BTreeMap;
 
 use slotwise_p4::Port;
-use slotwise_scenario::{Changed, Device, Party, Scenario, group_host_ip, group_host_mac};
+use slotwise_scenario::{Buffer, Changed, Device, Party, Scenario, group_host_ip, group_host_mac};
 use slotwise_wire::Ethernet;
 
 use crate::access::{FIFO, Host};
 use crate::build::NS_PER_MS;
 use crate::drops::Place;
 use crate::fabric::{Change, Fabric};
-use crate::fifo::{Fifo, Limit};
 use crate::lane::LaneEnd;
 use crate::span::Span;
 use crate::traffic::HostAddress;
+use slotwise_cards::fifo::{Fifo, Limit};
 
 /// Addresses of the hosts of groups, by the scenario's numbers of hosts.
 pub(crate) fn group_hosts(scenario: &Scenario) -> impl Iterator<Item = HostAddress> + '_ {
@@ -37,7 +37,7 @@ impl Fabric {
                 let next_port = next_port.entry(device).or_insert_with(|| first_port(device));
                 let port = *next_port;
                 *next_port += 1;
-                let limit = Limit::from(group.buffer);
+                let limit = limit_of(group.buffer);
                 let up = self.add_lane(LaneEnd::Port { device, port });
                 let up = ip_fifo(up, (group.rate_bps, group.up_delay_ns), limit);
                 let down = self.add_lane(LaneEnd::Host(host));
@@ -114,4 +114,12 @@ impl Fabric {
 /// A card before a link whose rate and buffer count IP bytes, as the thesis's.
 pub(crate) fn ip_fifo(lane: usize, (rate_bps, delay_ns): (u64, u64), limit: Limit) -> Fifo {
     Fifo::new(lane, (rate_bps, delay_ns), limit, Ethernet::SIZE)
+}
+
+/// The limit that a scenario's buffer is for a card.
+pub(crate) fn limit_of(buffer: Buffer) -> Limit {
+    match buffer {
+        Buffer::Packets(most) => Limit::Packets(most),
+        Buffer::Bytes(most) => Limit::Bytes(most),
+    }
 }

@@ -14,9 +14,9 @@ use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::lane::Flying;
-use crate::message::ToCard;
-use crate::packet::Frame;
 use crate::{ops, ring, routed, slots};
+use slotwise_cards::message::ToCard;
+use slotwise_cards::packet::Frame;
 
 /// All of them, in the order in which they are built.
 pub(crate) static KINDS: [&Kind; 4] = [&slots::KIND, &routed::KIND, &ring::KIND, &ops::KIND];

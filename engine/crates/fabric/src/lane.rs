@@ -10,7 +10,7 @@ use slotwise_scenario::Device;
 
 use crate::event::{Event, EventQueue, Order};
 use crate::kind::End;
-use crate::packet::Packet;
+use slotwise_cards::packet::Packet;
 
 /// Where a lane ends.
 #[derive(Clone, Copy)]

@@ -7,8 +7,8 @@ use slotwise_wire::{PORT_CPU, PORT_DROP};
 
 use crate::capture::CapturePoint;
 use crate::kind::{CardAt, Discipline, NodeKind};
-use crate::packet::{Frame, FramePool};
-use crate::random;
+use slotwise_cards::packet::{Frame, FramePool};
+use slotwise_cards::random;
 
 /// A switch.
 pub(crate) struct Node {

@@ -6,11 +6,11 @@ use slotwise_p4::Port;
 use slotwise_wire::Ethernet;
 
 use crate::event::EventQueue;
-use crate::fifo::{Fifo, FifoUse, Limit};
 use crate::lane::{Flying, Lane, LaneEnd};
-use crate::message::{self, ToCard};
-use crate::packet::{Frame, FramePool, Packet};
-use crate::random::{Chance, Stream, generator};
+use slotwise_cards::fifo::{Fifo, FifoUse, Limit};
+use slotwise_cards::message::{self, ToCard};
+use slotwise_cards::packet::{Frame, FramePool, Packet};
+use slotwise_cards::random::{Chance, Stream, generator};
 
 /// What a card sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,7 +140,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::interval::MIN_INTERVAL_NS;
+    use slotwise_cards::interval::MIN_INTERVAL_NS;
 
     const MS: u64 = 1_000_000;
     const PORT: Port = 3;

@@ -18,8 +18,8 @@ use slotwise_wire::PORT_LINECARD;
 use crate::api::ControlMessage;
 use crate::dispatch::Origin;
 use crate::fabric::Fabric;
-use crate::packet::Frame;
 use crate::{ops, ring, slots};
+use slotwise_cards::packet::Frame;
 
 /// Work in the order of nested calls.
 pub(crate) struct Stack<W> {

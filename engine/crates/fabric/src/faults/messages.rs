@@ -13,8 +13,8 @@ use crate::api::ControlMessage;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::fabric::Fabric;
-use crate::packet::Frame;
 use crate::parcel::Parcel;
+use slotwise_cards::packet::Frame;
 
 /// Longest time by which a message is late, in frames: more than a commit takes.
 const MAX_LATE_FRAMES: u64 = 8;

@@ -9,22 +9,22 @@ use super::direct::DirectLane;
 use super::edge_card::EDGE_QUEUE;
 use super::edge_trains::TRAIN_OUTPUT;
 use super::entrance::Entrance;
-use super::message::{self, InLight};
 use super::steps::Step;
 use super::switch_card::OPTICAL_RAM;
 use super::switch_number;
-use super::train_queue::TrainQueue;
 use super::watch::TrainId;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::fifo::Fifo;
 use crate::kind::{CardAt, Discipline};
 use crate::lane::Flying;
-use crate::linecard::QueueState;
-use crate::message::interval_tick;
-use crate::optical_ram::{ByteTime, OpticalRam};
+use slotwise_cards::fifo::Fifo;
+use slotwise_cards::linecard::QueueState;
+use slotwise_cards::message::interval_tick;
+use slotwise_cards::message::train::{self as message, InLight};
+use slotwise_cards::optical_ram::{ByteTime, OpticalRam};
+use slotwise_cards::train_queue::TrainQueue;
 
 /// Of an output's agent, all that came for it in its interval, dropped or not.
 const AGENT_BYTES: &str = "xcp_bytes";

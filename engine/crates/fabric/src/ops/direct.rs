@@ -5,7 +5,7 @@ use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{DelayProcess, DirectLink};
 
-use crate::random::{Chance, Stream, generator};
+use slotwise_cards::random::{Chance, Stream, generator};
 
 const NS_PER_MS: f64 = 1e6;
 

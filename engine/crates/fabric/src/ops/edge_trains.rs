@@ -11,14 +11,8 @@ use slotwise_p4::Port;
 use slotwise_scenario::Device;
 use slotwise_wire::{FlowOp, Label, Optical, PORT_LINECARD, PORT_OPTICAL_BASE, TrainPart};
 
-use super::aggregation::Closed;
 use super::cards::{Before, FibreEnd};
-use super::macroflows::Held;
-use super::message::{self, InLight};
 use super::steps::{Passed, Step};
-use super::train::{self, Train};
-use super::train_card::{Answer, TrainCard};
-use super::train_queue::Labelled;
 use super::watch::TrainId;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
@@ -27,9 +21,15 @@ use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::kind::{CardAt, Discipline};
 use crate::lane::Flying;
-use crate::message::{ToCard, interval_tick};
-use crate::packet::{Frame, Packet};
 use crate::pump::{self, Pass};
+use slotwise_cards::aggregation::Closed;
+use slotwise_cards::macroflows::Held;
+use slotwise_cards::message::train::{self as message, InLight};
+use slotwise_cards::message::{ToCard, interval_tick};
+use slotwise_cards::packet::{Frame, Packet};
+use slotwise_cards::train::{self, Train};
+use slotwise_cards::train_card::{Answer, TrainCard};
+use slotwise_cards::train_queue::Labelled;
 
 /// Outputs of edges, each a [`super::cards::Card`].
 pub(super) static TRAIN_OUTPUT: Discipline = Discipline {
@@ -520,7 +520,7 @@ impl Fabric {
             .card
             .macroflows
             .as_ref()
-            .and_then(super::macroflows::Macroflows::next_ns);
+            .and_then(slotwise_cards::macroflows::Macroflows::next_ns);
         if let Some(at_ns) = release_ns
             && is_sooner(at_ns, trains.release_ns)
         {

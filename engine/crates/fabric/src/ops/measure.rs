@@ -9,17 +9,17 @@ use slotwise_scenario::Device;
 use slotwise_wire::{DropReason, TrainFate};
 
 use super::cards::Before;
-use super::macroflows::Macroflows;
 use super::switch_number;
-use super::train_card::TrainCard;
-use super::train_queue::TrainUse;
 use super::watch::OpsTrains;
 use crate::dispatch::Origin;
 use crate::drops::Place;
 use crate::fabric::Fabric;
-use crate::fifo::FifoUse;
 use crate::invariants::Invariant;
-use crate::optical_ram::RamUse;
+use slotwise_cards::fifo::FifoUse;
+use slotwise_cards::macroflows::Macroflows;
+use slotwise_cards::optical_ram::RamUse;
+use slotwise_cards::train_card::TrainCard;
+use slotwise_cards::train_queue::TrainUse;
 
 /// What an edge that makes trains, or holds them back, did since it was last asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

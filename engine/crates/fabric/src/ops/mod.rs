@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What networks of optical packet switches have: the cards of their fibres, what is on its way, and what is checked and measured of it.
 
-pub(crate) mod aggregation;
 mod build;
 mod cards;
 mod direct;
 mod edge_card;
 mod edge_trains;
 mod entrance;
-mod macroflows;
 mod measure;
-pub(crate) mod message;
 mod probes;
-mod resequencer;
 mod steps;
 mod switch_card;
-pub(crate) mod train;
-pub(crate) mod train_card;
-mod train_queue;
 mod watch;
 
 use slotwise_scenario::{Device, Scenario};
@@ -27,8 +20,8 @@ use edge_trains::EdgeTrains;
 use entrance::{EdgeResequencer, Entrance};
 use measure::SwitchMeter;
 pub use measure::{OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse};
+pub use slotwise_cards::train_queue::TrainUse;
 pub(crate) use steps::{Passed, Step};
-pub use train_queue::TrainUse;
 use watch::Watch;
 pub use watch::{OpsTrains, OpsTransit};
 

@@ -6,10 +6,10 @@ use crate::access::FIFO;
 use crate::dispatch::Origin;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
-use crate::fifo::{Fifo, Limit};
 use crate::kind::{CardAt, End};
 use crate::lane::{Flying, LaneEnd};
-use crate::packet::{Frame, UNBORN};
+use slotwise_cards::fifo::{Fifo, Limit};
+use slotwise_cards::packet::{Frame, UNBORN};
 
 /// Probes wait in electronic memory, of which there is enough.
 const PROBE_BUFFER_BYTES: u64 = 1 << 30;

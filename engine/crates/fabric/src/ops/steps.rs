@@ -4,13 +4,13 @@
 use slotwise_scenario::Device;
 use slotwise_wire::Label;
 
-use super::message;
-use super::train_queue::Labelled;
 use crate::drops::DropCause;
 use crate::fabric::Fabric;
 use crate::lane::Flying;
-use crate::packet::Packet;
 use crate::pump::{self, Pass};
+use slotwise_cards::message::train as message;
+use slotwise_cards::packet::Packet;
+use slotwise_cards::train_queue::Labelled;
 
 /// Continuation after a pass and everything that came out of it.
 pub(crate) enum Passed {

@@ -8,7 +8,7 @@ use super::STATION;
 use super::watch::Watch;
 use crate::fabric::Fabric;
 use crate::kind::Part;
-use crate::transit_first::Settings;
+use slotwise_cards::transit_first::Settings;
 
 impl Fabric {
     /// Stations, what joins them, and their hosts.

@@ -6,7 +6,6 @@ use slotwise_scenario::Device;
 use slotwise_wire::{MAX_STATIONS, REPORT_SOURCES, RINGLETS, Ring, RingData, RingTick, TIMER_RETRY_NS};
 
 use super::measure::Meters;
-use super::message;
 use super::watch::{Allowances, OnRing, Taken};
 use super::{device, port_in, port_out};
 use crate::dispatch::Origin;
@@ -17,10 +16,11 @@ use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
 use crate::kind::{CardAt, Discipline, End};
 use crate::lane::{Flying, LaneEnd};
-use crate::message::ToCard;
-use crate::packet::{Frame, Packet, UNBORN};
 use crate::pump::{Pass, Passed, Step};
-use crate::transit_first::{self, Added, Next, Settings, TransitFirst};
+use slotwise_cards::message::ToCard;
+use slotwise_cards::message::ring as message;
+use slotwise_cards::packet::{Frame, Packet, UNBORN};
+use slotwise_cards::transit_first::{self, Added, Next, Settings, TransitFirst};
 
 /// Shortest interval: whatever it is told, a card leaves time for packets.
 const MIN_INTERVAL_NS: u64 = 10_000;

@@ -7,7 +7,7 @@ use slotwise_wire::RingPhase;
 
 use crate::fabric::Fabric;
 use crate::measure::delays;
-use crate::transit_first::Origin;
+use slotwise_cards::transit_first::Origin;
 
 /// The register of `ring.p4` that says so.
 const PHASE: &str = "ring_phase";

@@ -4,7 +4,6 @@
 mod build;
 mod cards;
 mod measure;
-mod message;
 mod watch;
 
 use slotwise_p4::Port;

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use slotwise_wire::{RINGLETS, Ring, RingClass, RingData};
 
 use crate::measure::delays;
-use crate::transit_first::AddLimit;
+use slotwise_cards::transit_first::AddLimit;
 
 const CLASSES: usize = RingClass::ALL.len();
 /// Bits of an add queue's number below the class.

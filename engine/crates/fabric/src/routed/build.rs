@@ -11,11 +11,11 @@ use super::{LOSSY, Lossy, ROUTER, Routed, RouterPort};
 use crate::access::{FIFO, Host};
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::groups::{group_hosts, ip_fifo};
+use crate::groups::{group_hosts, ip_fifo, limit_of};
 use crate::kind::{CardAt, Part};
 use crate::lane::LaneEnd;
-use crate::random::{Chance, Stream, generator};
 use crate::traffic::mac_number;
+use slotwise_cards::random::{Chance, Stream, generator};
 
 impl Fabric {
     /// Routers, their links and hosts, beside a star that is there already.
@@ -43,7 +43,7 @@ impl Fabric {
                 loss => self.lossy_end(index, loss, (link.to, far_port)),
             };
             let lane = self.add_lane(end);
-            let mut queue = ip_fifo(lane, (link.rate_bps, link.delay_ns), link.buffer.into());
+            let mut queue = ip_fifo(lane, (link.rate_bps, link.delay_ns), limit_of(link.buffer));
             if link.xcp_bps.is_some() {
                 queue.start_timers(0);
                 let card = CardAt::new(&FIFO, self.fifos.len());

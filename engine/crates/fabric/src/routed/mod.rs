@@ -12,12 +12,12 @@ use slotwise_scenario::{Device, Scenario, group_host_ip, group_host_mac};
 use crate::access::FIFO;
 use crate::drops::DropCause;
 use crate::fabric::Fabric;
-use crate::fifo::FifoUse;
 use crate::invariants::Invariant;
 use crate::kind::{CardAt, End, Kind, NodeKind};
 use crate::lane::Flying;
-use crate::random::Chance;
 use crate::traffic::{FlowUse, OrderUse, RoutedFlow, SessionUse, Traffic, mac_number};
+use slotwise_cards::fifo::FifoUse;
+use slotwise_cards::random::Chance;
 
 /// Networks of routers.
 pub(crate) static KIND: Kind = Kind {

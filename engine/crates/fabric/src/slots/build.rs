@@ -12,11 +12,12 @@ use crate::build::NS_PER_MS;
 use crate::drops::Place;
 use crate::event::Event;
 use crate::fabric::{Change, Fabric};
-use crate::fifo::{Fifo, Limit};
 use crate::kind::{CardAt, Part};
 use crate::lane::LaneEnd;
-use crate::linecard::LineCard;
-use crate::link::{FibrePair, transmission_ns};
+use crate::link::FibrePair;
+use slotwise_cards::fifo::{Fifo, Limit};
+use slotwise_cards::linecard::LineCard;
+use slotwise_cards::transmission_ns;
 
 impl Fabric {
     /// Edges, cores, what joins them, and the edges' hosts.

@@ -8,8 +8,8 @@ use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::kind::{CardAt, Discipline};
 use crate::lane::Flying;
-use crate::linecard::{Controlled, Next};
-use crate::packet::{Frame, Packet};
+use slotwise_cards::linecard::{Controlled, Next};
+use slotwise_cards::packet::{Frame, Packet};
 
 /// Line cards of edges, by fibre.
 pub(super) static LINE_CARD: Discipline = Discipline {

@@ -15,10 +15,11 @@ use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
 use crate::lane::Flying;
-use crate::link::{LightChange, Passage, transmission_ns};
-use crate::message;
-use crate::packet::{Frame, Packet, UNBORN};
+use crate::link::{LightChange, Passage};
 use crate::pump::{self, Pass};
+use slotwise_cards::message;
+use slotwise_cards::packet::{Frame, Packet, UNBORN};
+use slotwise_cards::transmission_ns;
 
 /// Control messages that an edge's line card takes, by fibre.
 static TO_EDGE: LightWay = LightWay {

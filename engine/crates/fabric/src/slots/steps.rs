@@ -4,8 +4,8 @@
 use super::light::AtCore;
 use super::ticks::SlotStart;
 use crate::fabric::Fabric;
-use crate::packet::Packet;
 use crate::pump::{self, Pass};
+use slotwise_cards::packet::Packet;
 
 /// Continuation after a pass and everything that came out of it.
 pub(crate) enum Passed {

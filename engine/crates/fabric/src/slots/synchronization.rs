@@ -11,8 +11,8 @@ use crate::dispatch::Origin;
 use crate::drops::DropCause;
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::message;
-use crate::packet::Frame;
+use slotwise_cards::message;
+use slotwise_cards::packet::Frame;
 
 const STAMP_AT: usize = Ethernet::SIZE + Optical::SIZE;
 /// How old the moment may be for which a T_d is given.

@@ -11,7 +11,7 @@ use crate::drops::DropCause;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::kind::CardAt;
-use crate::message;
+use slotwise_cards::message;
 
 /// A slot that starts at a card.
 #[derive(Clone, Copy)]

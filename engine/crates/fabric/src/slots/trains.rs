@@ -11,19 +11,20 @@ use slotwise_wire::{OpticalKind, PORT_LINECARD, SIGNALING_QUEUE, TrainPart};
 
 use super::cards::LINE_CARD;
 use super::steps::{Passed, Step};
+use crate::build::intervals;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::kind::CardAt;
-use crate::message::{ToCard, optical};
-use crate::ops::aggregation::{Aggregation, Closed, Intervals};
-use crate::ops::message::{train_label, train_tick};
-use crate::ops::train::{Train, payload_bytes};
-use crate::ops::train_card::TrainCard;
-use crate::packet::{Frame, Packet};
 use crate::pump::{self, Pass};
+use slotwise_cards::aggregation::{Aggregation, Closed};
+use slotwise_cards::message::train::{train_label, train_tick};
+use slotwise_cards::message::{ToCard, optical};
+use slotwise_cards::packet::{Frame, Packet};
+use slotwise_cards::train::{Train, payload_bytes};
+use slotwise_cards::train_card::TrainCard;
 
 /// Bytes of a train that P4 believes a tick of.
 const MOST_BYTES: u128 = 0xff_ffff;
@@ -44,13 +45,7 @@ impl StarTrains {
     /// Of the card before a fibre of an edge; `None` where edges make no trains.
     pub(super) fn of(scenario: &Scenario, edge: u16, fibre: &Fibre) -> Option<StarTrains> {
         let aggregation = scenario.aggregation.as_ref()?;
-        let intervals = Intervals {
-            interval_ns: aggregation.interval_ns,
-            timer: aggregation.timer,
-            dither: aggregation.dither,
-            seed: scenario.seed,
-            edge,
-        };
+        let intervals = intervals(aggregation, scenario.seed, edge);
         let voqs = scenario.card_voqs(fibre.core);
         // Each VOQ's open train has as much room as the VOQ.
         let limit_bytes = scenario.queues.limit_bytes * voqs.len() as u64;
@@ -235,8 +230,8 @@ mod tests {
 
     use super::*;
     use crate::api::{FabricOptions, HostMode};
-    use crate::linecard::LineCard;
-    use crate::packet::optical_frame;
+    use crate::testing::optical_frame;
+    use slotwise_cards::linecard::LineCard;
 
     const CARD: usize = 0;
     const SLOT_NS: u64 = 100_000;

@@ -5,30 +5,34 @@
 pub type Frame = Vec<u8>;
 
 /// Stands for the birth of a packet that no host sent, or of which nobody knows when.
-pub(crate) const UNBORN: u64 = u64::MAX;
+pub const UNBORN: u64 = u64::MAX;
 
 /// A packet and when its first bit left its host.
 #[derive(Debug)]
-pub(crate) struct Packet {
-    pub(crate) frame: Frame,
+pub struct Packet {
+    /// Its bytes.
+    pub frame: Frame,
     /// Or [`UNBORN`].
-    pub(crate) born_ns: u64,
+    pub born_ns: u64,
 }
 
 impl Packet {
     /// One that no host sent.
-    pub(crate) fn unborn(frame: Frame) -> Packet {
+    #[inline]
+    pub fn unborn(frame: Frame) -> Packet {
         Packet { frame, born_ns: UNBORN }
     }
 
-    pub(crate) fn born_ns(&self) -> Option<u64> {
+    /// When its first bit left its host, if that is known.
+    #[inline]
+    pub fn born_ns(&self) -> Option<u64> {
         (self.born_ns != UNBORN).then_some(self.born_ns)
     }
 }
 
 /// Frames that have been consumed; a new frame takes over an old one's memory.
 #[derive(Default)]
-pub(crate) struct FramePool {
+pub struct FramePool {
     free: Vec<Frame>,
 }
 
@@ -37,19 +41,24 @@ const MAX_FREE: usize = 4096;
 
 impl FramePool {
     /// An empty frame.
-    pub(crate) fn take(&mut self) -> Frame {
+    #[inline]
+    pub fn take(&mut self) -> Frame {
         let mut frame = self.free.pop().unwrap_or_default();
         frame.clear();
         frame
     }
 
-    pub(crate) fn copy_of(&mut self, bytes: &[u8]) -> Frame {
+    /// A frame of these bytes.
+    #[inline]
+    pub fn copy_of(&mut self, bytes: &[u8]) -> Frame {
         let mut frame = self.take();
         frame.extend_from_slice(bytes);
         frame
     }
 
-    pub(crate) fn give_back(&mut self, frame: Frame) {
+    /// Keeps the memory of a frame for another one.
+    #[inline]
+    pub fn give_back(&mut self, frame: Frame) {
         if self.free.len() < MAX_FREE {
             self.free.push(frame);
         }
@@ -58,7 +67,7 @@ impl FramePool {
 
 /// What tests send: 1000 bytes of light for a queue.
 #[cfg(test)]
-pub(crate) fn optical_frame(queue: u16, sequence: u32) -> Frame {
+pub fn optical_frame(queue: u16, sequence: u32) -> Frame {
     use slotwise_wire::{ETHERTYPE_OPTICAL, Ethernet, OPTICAL_VERSION, Optical};
     let ethernet = Ethernet {
         ether_type: ETHERTYPE_OPTICAL,
