@@ -4,6 +4,7 @@
 //! Pure: time is passed in, effects are returned. Nothing here knows a network, a scenario or P4.
 
 pub mod aggregation;
+pub mod card;
 mod cause;
 pub mod demand;
 pub mod fifo;
@@ -17,6 +18,7 @@ pub mod pacing;
 pub mod packet;
 pub mod random;
 pub mod resequencer;
+pub mod station;
 pub mod train;
 pub mod train_card;
 pub mod train_queue;

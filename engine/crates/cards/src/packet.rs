@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Packets on their way, and their memory, used again.
 
+use slotwise_wire::Optical;
+
+use crate::Port;
+
 /// A packet's bytes from its Ethernet header on (or from its controller header on, at the CPU port).
 pub type Frame = Vec<u8>;
 
@@ -27,6 +31,79 @@ impl Packet {
     #[inline]
     pub fn born_ns(&self) -> Option<u64> {
         (self.born_ns != UNBORN).then_some(self.born_ns)
+    }
+}
+
+/// A packet in a lane.
+#[derive(Debug)]
+pub struct Flying {
+    /// The packet.
+    pub packet: Packet,
+    /// Time that its light takes to pass a point.
+    pub duration_ns: u64,
+    /// The program of its source that numbered it.
+    pub program: u32,
+}
+
+impl Flying {
+    /// A packet that nobody has numbered and whose tail arrives.
+    #[inline]
+    pub fn plain(packet: Packet) -> Flying {
+        Flying {
+            packet,
+            duration_ns: 0,
+            program: 0,
+        }
+    }
+}
+
+/// What a packet was before it entered a pipeline, as far as its way out depends on it.
+#[derive(Debug, Clone, Copy)]
+pub enum Origin {
+    /// Light in a core or an optical packet switch.
+    Light {
+        /// When its head came.
+        arrived_ns: u64,
+        /// Time that it takes to pass a point.
+        duration_ns: u64,
+        /// The program of its edge that numbered it.
+        program: u32,
+        /// Birth of the packet.
+        born_ns: u64,
+        /// The port by which it came.
+        input: Port,
+    },
+    /// From a fibre to an edge.
+    Fibre {
+        /// Number of the fibre.
+        card: usize,
+        /// The optical header that it had.
+        optical: Option<Optical>,
+        /// Birth of the packet.
+        born_ns: u64,
+    },
+    /// By a lane to a port where nothing more counts of it.
+    Lane {
+        /// Birth of the packet.
+        born_ns: u64,
+    },
+    /// The tick of a slot, whose messages may leave until then.
+    Tick {
+        /// End of the slot.
+        until_ns: u64,
+    },
+    /// Anything else.
+    Local,
+}
+
+impl Origin {
+    /// Birth of what comes out: that of what went in.
+    #[inline]
+    pub fn born_ns(self) -> u64 {
+        match self {
+            Origin::Light { born_ns, .. } | Origin::Fibre { born_ns, .. } | Origin::Lane { born_ns } => born_ns,
+            Origin::Tick { .. } | Origin::Local => UNBORN,
+        }
     }
 }
 

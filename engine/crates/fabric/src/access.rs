@@ -5,16 +5,16 @@ use slotwise_p4::Port;
 use slotwise_scenario::{Device, HostId};
 
 use crate::api::HostFrame;
-use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::kind::{CardAt, Discipline};
-use crate::lane::Flying;
 use crate::pump::Step;
 use crate::traffic::Traffic;
 use slotwise_cards::fifo::Fifo;
 use slotwise_cards::message::{self, ToCard};
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::{Frame, Packet, UNBORN};
 
 /// A host, by the port of the switch to which it is linked.

@@ -3,7 +3,7 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
-use slotwise_wire::{Optical, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE};
+use slotwise_wire::{PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE};
 
 use crate::api::{ControlEvent, ControlMessage};
 use crate::capture::CapturePoint;
@@ -13,47 +13,11 @@ use crate::fabric::{Change, Fabric};
 use crate::faults::Way;
 use crate::invariants::Invariant;
 use crate::kind::CardAt;
-use crate::lane::{Flying, LaneEnd};
+use crate::lane::LaneEnd;
 use crate::parcel::Parcel;
 use crate::pump::{Ask, Pass, Passed, Work};
 use slotwise_cards::message::ToCard;
-use slotwise_cards::packet::{Frame, Packet, UNBORN};
-
-/// What a packet was before it entered a pipeline, as far as its way out depends on it.
-#[derive(Clone, Copy)]
-pub(crate) enum Origin {
-    /// Light in a core or an optical packet switch; its head came at `arrived_ns` by port `input`. `program` is the one of its edge that
-    /// numbered it.
-    Light {
-        arrived_ns: u64,
-        duration_ns: u64,
-        program: u32,
-        born_ns: u64,
-        input: Port,
-    },
-    /// From a fibre to an edge.
-    Fibre {
-        card: usize,
-        optical: Option<Optical>,
-        born_ns: u64,
-    },
-    /// By a lane to a port where nothing more counts of it.
-    Lane { born_ns: u64 },
-    /// The tick of a slot, whose messages may leave until then.
-    Tick { until_ns: u64 },
-    /// Anything else.
-    Local,
-}
-
-impl Origin {
-    /// When what comes out was born: as what went in was.
-    pub(crate) fn born_ns(self) -> u64 {
-        match self {
-            Origin::Light { born_ns, .. } | Origin::Fibre { born_ns, .. } | Origin::Lane { born_ns } => born_ns,
-            Origin::Tick { .. } | Origin::Local => UNBORN,
-        }
-    }
-}
+use slotwise_cards::packet::{Flying, Frame, Origin, Packet};
 
 /// Whether light passes this port; it is captured in the fibre then.
 fn is_fibre(device: Device, port: Port) -> bool {

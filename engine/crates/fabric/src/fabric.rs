@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use slotwise_cards::card::Actions;
 use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
 use slotwise_scenario::{Device, LinkChange};
 use slotwise_wire::DropReason;
@@ -57,6 +58,8 @@ pub struct Fabric {
     pub(crate) parcels: Parcels,
     pub(crate) pool: FramePool,
     pub(crate) outbox: Outbox,
+    /// Memory of what a card returns.
+    pub(crate) actions: Actions,
     /// Empty between events.
     pub(crate) stack: Stack<Work>,
     /// By kind of devices, in the order in which they were added.
@@ -97,6 +100,7 @@ impl Fabric {
             parcels: Parcels::default(),
             pool: FramePool::default(),
             outbox: Outbox::default(),
+            actions: Actions::default(),
             stack: Stack::default(),
             nodes: Vec::new(),
             first_nodes: [0; Device::KINDS],

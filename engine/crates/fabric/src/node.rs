@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A P4 switch in the network: its program, the cards before its ports, and what came out of it.
 
+use slotwise_cards::station::StationCard;
 use slotwise_p4::{Bits, Executor, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
 use slotwise_scenario::Device;
 use slotwise_wire::{PORT_CPU, PORT_DROP};
@@ -10,12 +11,21 @@ use crate::kind::{CardAt, Discipline, NodeKind};
 use slotwise_cards::packet::{Frame, FramePool};
 use slotwise_cards::random;
 
+/// What stands between a switch and its links, as one value.
+pub(crate) enum NodeCard {
+    /// Nothing that the switch owns.
+    None,
+    /// Of a station of a ring.
+    Station(Box<StationCard>),
+}
+
 /// A switch.
 pub(crate) struct Node {
     pub(crate) device: Device,
     pub(crate) kind: &'static NodeKind,
     /// `None` while it has no program, and if it runs outside.
     pub(crate) pipeline: Option<Pipeline>,
+    pub(crate) own_card: NodeCard,
     /// The card before each port that has one, by the port's number.
     ports: Vec<Option<CardAt>>,
     /// Hosts by the number of their port.
@@ -29,6 +39,7 @@ impl Node {
             device,
             kind,
             pipeline: None,
+            own_card: NodeCard::None,
             ports: Vec::new(),
             hosts: Vec::new(),
         }

@@ -6,9 +6,10 @@ use slotwise_p4::Port;
 use slotwise_wire::Ethernet;
 
 use crate::event::EventQueue;
-use crate::lane::{Flying, Lane, LaneEnd};
+use crate::lane::{Lane, LaneEnd};
 use slotwise_cards::fifo::{Fifo, FifoUse, Limit};
 use slotwise_cards::message::{self, ToCard};
+use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::{Frame, FramePool, Packet};
 use slotwise_cards::random::{Chance, Stream, generator};
 

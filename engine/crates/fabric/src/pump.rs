@@ -11,15 +11,17 @@
 //! and before all older work. So the effects are in the order of nested calls, without nesting: a card that needs P4's
 //! answer asks one question and leaves what it does next to a continuation.
 
+pub(crate) use slotwise_cards::card::Pass;
+use slotwise_cards::card::{self as cards, Action};
 use slotwise_p4::{Bits, Port};
 use slotwise_scenario::Device;
 use slotwise_wire::PORT_LINECARD;
 
 use crate::api::ControlMessage;
-use crate::dispatch::Origin;
 use crate::fabric::Fabric;
 use crate::{ops, ring, slots};
 use slotwise_cards::packet::Frame;
+use slotwise_cards::packet::Origin;
 
 /// Work in the order of nested calls.
 pub(crate) struct Stack<W> {
@@ -75,21 +77,14 @@ pub(crate) struct Ask {
     pub(crate) then: Passed,
 }
 
-/// Outcome of a pass.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pass {
-    /// So many packets came out.
-    Done { outputs: usize },
-    /// The switch is outside: packets will come out, or will not.
-    Later,
-}
-
 /// Continuation after a pass and everything that came out of it.
 pub(crate) enum Passed {
     /// None.
     Nothing,
     /// In stars.
     Star(slots::Passed),
+    /// Of the card of a switch.
+    Card { node: u32, then: cards::Then },
     /// Checks of data on a ring.
     OnRing(ring::Arrival),
     /// In networks of optical packet switches.
@@ -113,6 +108,8 @@ pub(crate) enum Work {
         name: String,
         fields: Vec<Bits>,
     },
+    /// An action of the card of a switch.
+    Action { node: u32, action: Action },
     /// A pass is complete.
     Passed(Passed, Pass),
     /// An activation goes on.
@@ -125,8 +122,6 @@ pub(crate) enum Step {
     FifoTimer { card: u32 },
     /// In stars.
     Star(slots::Step),
-    /// The ticks of a card of a ring.
-    RingTicks { card: u32 },
     /// In networks of optical packet switches.
     Ops(ops::Step),
     /// The next card of a span that carries packets from now on or not.
@@ -194,6 +189,7 @@ impl Fabric {
         match passed {
             Passed::Nothing => {}
             Passed::Star(passed) => self.star_passed(passed, pass),
+            Passed::Card { node, then } => self.own_card_goes_on(node as usize, then, pass),
             Passed::OnRing(arrival) => self.watch_arrival(&arrival, pass),
             Passed::Ops(passed) => self.ops_passed(passed, pass),
         }
@@ -208,7 +204,6 @@ impl Fabric {
         match step {
             Step::FifoTimer { card } => self.fifo_timer(card as usize),
             Step::Star(step) => self.star_step(step),
-            Step::RingTicks { card } => self.ring_ticks_done(card as usize),
             Step::Ops(step) => self.ops_step(step),
             Step::SetDark { span, first } => self.set_cards_of_span_dark(span, first),
             Step::DeviceDown { device } => self.remove_program(device),
@@ -230,6 +225,7 @@ impl Fabric {
                     origin,
                 } => self.send(device, port, frame, origin),
                 Work::Digest { device, name, fields } => self.tell(device, ControlMessage::Digest { name, fields }),
+                Work::Action { node, action } => self.act(node as usize, action),
                 Work::Passed(passed, pass) => self.passed(passed, pass),
                 Work::Step(step) => self.step(step),
             }

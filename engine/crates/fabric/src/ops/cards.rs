@@ -13,17 +13,17 @@ use super::steps::Step;
 use super::switch_card::OPTICAL_RAM;
 use super::switch_number;
 use super::watch::TrainId;
-use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::kind::{CardAt, Discipline};
-use crate::lane::Flying;
 use slotwise_cards::fifo::Fifo;
 use slotwise_cards::linecard::QueueState;
 use slotwise_cards::message::interval_tick;
 use slotwise_cards::message::train::{self as message, InLight};
 use slotwise_cards::optical_ram::{ByteTime, OpticalRam};
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
 use slotwise_cards::train_queue::TrainQueue;
 
 /// Of an output's agent, all that came for it in its interval, dropped or not.

@@ -11,13 +11,13 @@ use slotwise_wire::{DropReason, TrainFate};
 use super::cards::Before;
 use super::switch_number;
 use super::watch::OpsTrains;
-use crate::dispatch::Origin;
 use crate::drops::Place;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use slotwise_cards::fifo::FifoUse;
 use slotwise_cards::macroflows::Macroflows;
 use slotwise_cards::optical_ram::RamUse;
+use slotwise_cards::packet::Origin;
 use slotwise_cards::train_card::TrainCard;
 use slotwise_cards::train_queue::TrainUse;
 

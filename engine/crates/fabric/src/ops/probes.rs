@@ -3,12 +3,13 @@
 
 use super::cards::FibreEnd;
 use crate::access::FIFO;
-use crate::dispatch::Origin;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
 use crate::kind::{CardAt, End};
-use crate::lane::{Flying, LaneEnd};
+use crate::lane::LaneEnd;
 use slotwise_cards::fifo::{Fifo, Limit};
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::{Frame, UNBORN};
 
 /// Probes wait in electronic memory, of which there is enough.

@@ -6,9 +6,9 @@ use slotwise_wire::Label;
 
 use crate::drops::DropCause;
 use crate::fabric::Fabric;
-use crate::lane::Flying;
 use crate::pump::{self, Pass};
 use slotwise_cards::message::train as message;
+use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::Packet;
 use slotwise_cards::train_queue::Labelled;
 

@@ -4,14 +4,14 @@
 use slotwise_wire::Label;
 
 use super::cards::Before;
-use crate::dispatch::Origin;
 use crate::drops::DropCause;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::kind::Discipline;
-use crate::lane::Flying;
 use slotwise_cards::message::ToCard;
 use slotwise_cards::message::train::{self as message, InLight};
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::{Frame, Packet};
 
 /// Whether a switch has made of a label what it may.

@@ -14,9 +14,9 @@ use crate::drops::DropCause;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::kind::{CardAt, End, Kind, NodeKind};
-use crate::lane::Flying;
 use crate::traffic::{FlowUse, OrderUse, RoutedFlow, SessionUse, Traffic, mac_number};
 use slotwise_cards::fifo::FifoUse;
+use slotwise_cards::packet::Flying;
 use slotwise_cards::random::Chance;
 
 /// Networks of routers.

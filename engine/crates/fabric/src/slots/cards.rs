@@ -3,12 +3,12 @@
 
 use slotwise_wire::{FlowControl, MAX_FIBRES, SIGNALING_QUEUE};
 
-use crate::dispatch::Origin;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::kind::{CardAt, Discipline};
-use crate::lane::Flying;
 use slotwise_cards::linecard::{Controlled, Next};
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::{Frame, Packet};
 
 /// Line cards of edges, by fibre.

@@ -8,16 +8,16 @@ use super::Edge;
 use super::steps::Passed;
 use crate::api::ControlMessage;
 use crate::capture::CapturePoint;
-use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
-use crate::lane::Flying;
 use crate::link::{LightChange, Passage};
 use crate::pump::{self, Pass};
 use slotwise_cards::message;
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::{Frame, Packet, UNBORN};
 use slotwise_cards::transmission_ns;
 

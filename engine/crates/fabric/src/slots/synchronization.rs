@@ -7,12 +7,12 @@ use slotwise_wire::{
 };
 
 use super::{Card, Clock};
-use crate::dispatch::Origin;
 use crate::drops::DropCause;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use slotwise_cards::message;
 use slotwise_cards::packet::Frame;
+use slotwise_cards::packet::Origin;
 
 const STAMP_AT: usize = Ethernet::SIZE + Optical::SIZE;
 /// How old the moment may be for which a T_d is given.

@@ -6,12 +6,12 @@ use slotwise_wire::SlotTick;
 
 use super::cards::LINE_CARD;
 use super::steps::Step;
-use crate::dispatch::Origin;
 use crate::drops::DropCause;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::kind::CardAt;
 use slotwise_cards::message;
+use slotwise_cards::packet::Origin;
 
 /// A slot that starts at a card.
 #[derive(Clone, Copy)]

@@ -6,10 +6,10 @@ use slotwise_wire::{DropReason, Ethernet};
 
 use super::{Core, Delivered, FrameRecord};
 use crate::api::{CoreLosses, LinkReport};
-use crate::dispatch::Origin;
 use crate::fabric::Fabric;
 use crate::link::FibrePair;
 use crate::measure::QueueUse;
+use slotwise_cards::packet::Origin;
 
 impl Fabric {
     /// Changes a pair of fibres now, whatever its `at_ms` says. One that the scenario does not have is left alone.
