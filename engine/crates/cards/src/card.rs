@@ -40,12 +40,28 @@ pub enum Pass {
 pub enum Then {
     /// None.
     Nothing,
+    /// Of a link with an interval timer.
+    Link {
+        /// Its port.
+        port: Port,
+    },
     /// Of a station.
     Station(station::Then),
 }
 
-/// Order among timers that expire at one time.
+/// Program of a switch, as far as its answers depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// None: nothing answers.
+    None,
+    /// It answers at once.
+    Inside,
+    /// It answers later.
+    Outside,
+}
+
+/// Order among timers that expire at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Expiry {
     /// Before packets: an interval has ended.
     First,
@@ -92,6 +108,24 @@ pub enum Action {
         at: Instant,
         /// The packet.
         flying: Flying,
+    },
+    /// The packets that entered a lane last arrive at other times, one for each, in the order in which they entered.
+    Retime {
+        /// The lane.
+        lane: Lane,
+        /// Times of arrival, ns.
+        arrivals: Vec<u64>,
+    },
+    /// The packets that entered a lane last are lost before a port.
+    Recall {
+        /// The lane.
+        lane: Lane,
+        /// Number of packets.
+        count: usize,
+        /// The port.
+        port: Port,
+        /// The reason.
+        cause: DropCause,
     },
     /// A message for P4, by the port of line cards.
     Ask {
@@ -151,8 +185,7 @@ pub trait Card {
     fn goes_on(&mut self, now: Instant, then: Then, pass: Pass, out: &mut Actions);
 
     /// Does what is due: a timer has expired. One that was set again since is not asked for any more.
-    /// `has_program` tells whether P4 would answer now or later.
-    fn due(&mut self, now: Instant, timer: TimerId, expiry: Expiry, has_program: bool, out: &mut Actions);
+    fn due(&mut self, now: Instant, timer: TimerId, expiry: Expiry, program: Program, out: &mut Actions);
 
     /// Lets the link behind a port carry packets or not.
     fn set_dark(&mut self, now: Instant, port: Port, is_dark: bool, out: &mut Actions);

@@ -4,12 +4,14 @@
 //! Pure: time is passed in, effects are returned. Nothing here knows a network, a scenario or P4.
 
 pub mod aggregation;
+pub mod alone;
 pub mod card;
 mod cause;
 pub mod demand;
 pub mod fifo;
 pub mod interval;
 pub mod linecard;
+pub mod links;
 pub mod macroflows;
 pub mod measure;
 pub mod message;

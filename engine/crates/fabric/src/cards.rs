@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Calls of the cards that switches own, and what becomes of their actions.
 
-use slotwise_cards::card::{Action, Actions, Broken, Card, Expiry, Pass, Then, TimerId};
+use slotwise_cards::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Then, TimerId};
+use slotwise_cards::links::Links;
 use slotwise_cards::message::ToCard;
 use slotwise_cards::packet::{Frame, Origin, Packet};
 use slotwise_cards::station::StationCard;
@@ -10,11 +11,12 @@ use slotwise_scenario::Device;
 use slotwise_units::Instant;
 use slotwise_wire::PORT_LINECARD;
 
+use crate::access::FIFO;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
-use crate::kind::CardAt;
+use crate::kind::{CardAt, OF_NODE, of_node};
 use crate::node::NodeCard;
 use crate::pump::{Passed, Work};
 
@@ -39,17 +41,34 @@ impl Fabric {
             NodeCard::None => T::default(),
             NodeCard::Station(card) => call(card, now, &mut actions),
         };
+        self.perform(CardAt::of_node(&OF_NODE, node, 0), actions);
+        result
+    }
+
+    /// Calls the card before links of a node, and performs its actions.
+    pub(crate) fn call_links<T>(
+        &mut self,
+        node: usize,
+        call: impl FnOnce(&mut Links, Instant, &mut Actions) -> T,
+    ) -> T {
+        let now = Instant::from_ns(self.now_ns);
+        let mut actions = std::mem::take(&mut self.actions);
+        let result = call(&mut self.nodes[node].links, now, &mut actions);
+        self.perform(CardAt::of_node(&FIFO, node, 0), actions);
+        result
+    }
+
+    /// Performs the actions of a card in order; what follows a question waits until that is complete.
+    fn perform(&mut self, card: CardAt, mut actions: Actions) {
         for action in actions.drain(..) {
             if self.has_asked() {
-                let node = node as u32;
-                self.stack.add(Work::Action { node, action });
+                self.stack.add(Work::Action { card, action });
             } else {
-                self.act(node, action);
+                self.act(card, action);
             }
         }
         // Its memory is used again.
         self.actions = actions;
-        result
     }
 
     /// A packet leaves a switch by a port of its card.
@@ -66,13 +85,21 @@ impl Fabric {
 
     /// A timer of a card has expired.
     pub(crate) fn own_card_due(&mut self, (node, timer): (usize, TimerId), expiry: Expiry) {
-        let has_program = self.runs(self.nodes[node].device);
-        self.call_card(node, |card, now, out| card.due(now, timer, expiry, has_program, out));
+        let program = match (self.runs(self.nodes[node].device), &self.external) {
+            (false, _) => Program::None,
+            (true, None) => Program::Inside,
+            (true, Some(_)) => Program::Outside,
+        };
+        self.call_card(node, |card, now, out| card.due(now, timer, expiry, program, out));
     }
 
     /// P4 has answered a question of a card, or will later.
-    pub(crate) fn own_card_goes_on(&mut self, node: usize, then: Then, pass: Pass) {
-        self.call_card(node, |card, now, out| card.goes_on(now, then, pass, out));
+    pub(crate) fn card_goes_on(&mut self, card: CardAt, then: Then, pass: Pass) {
+        let (node, _) = of_node(card.card as usize);
+        match then {
+            Then::Link { .. } => self.call_links(node, |links, now, out| links.goes_on(now, then, pass, out)),
+            _ => self.call_card(node, |card, now, out| card.goes_on(now, then, pass, out)),
+        }
     }
 
     /// The link behind a port of a card carries packets from now on or not.
@@ -87,18 +114,30 @@ impl Fabric {
         self.call_card(node, |card, now, out| card.restarts(now, out));
     }
 
-    /// Performs an action of the card of a node.
-    pub(crate) fn act(&mut self, node: usize, action: Action) {
+    /// Performs an action of a card.
+    pub(crate) fn act(&mut self, card: CardAt, action: Action) {
+        let (node, _) = of_node(card.card as usize);
         match action {
             Action::Enter { lane, at, flying } => self.lanes[lane as usize].enter(&mut self.events, at.ns(), flying),
+            Action::Retime { lane, arrivals } => self.lanes[lane as usize].retime(&mut self.events, &arrivals),
+            Action::Recall {
+                lane,
+                count,
+                port,
+                cause,
+            } => {
+                let place = self.place_before(node, port);
+                for packet in self.lanes[lane as usize].drop_last(&mut self.events, count) {
+                    self.drop(place, cause, packet.frame);
+                }
+            }
             Action::Ask { message, then } => {
                 let frame = self.pool.copy_of(message.bytes());
                 let to = (self.nodes[node].device, PORT_LINECARD);
-                let node = node as u32;
-                self.ask_and_go_on(to, frame, Origin::Local, Passed::Card { node, then });
+                self.ask_and_go_on(to, frame, Origin::Local, Passed::Card { card, then });
             }
             Action::Timer { timer, at, expiry } => {
-                let timer = CardAt::of_node(node, timer);
+                let timer = CardAt::of_node(card.of, node, timer);
                 let event = match expiry {
                     Expiry::First => Event::timer(timer),
                     Expiry::Last => Event::wake(timer),
@@ -118,8 +157,11 @@ impl Fabric {
         }
     }
 
-    fn place_before(&self, node: usize, port: Port) -> Place {
-        let device = self.nodes[node].device;
-        Place::Port { device, port }
+    /// Where a packet is lost that leaves a node by a port.
+    pub(crate) fn place_before(&self, node: usize, port: Port) -> Place {
+        let node = &self.nodes[node];
+        let device = node.device;
+        let host = node.host(port).and_then(|host| self.hosts[host].id);
+        host.map_or(Place::Port { device, port }, Place::Downlink)
     }
 }

@@ -98,11 +98,12 @@ impl Fabric {
         match self.changes[index].1 {
             Change::Fibre(change) => self.change_link(&change),
             Change::Span { span, is_up } => self.set_span_up(span, is_up),
-            Change::Fifo {
-                card,
+            Change::Link {
+                port,
                 rate_bps,
                 delay_ns,
-            } => self.change_fifo(card, rate_bps, delay_ns),
+            } => self.change_link_at(port, rate_bps, delay_ns),
+            Change::Uplink { host, delay_ns } => self.change_uplink(host, delay_ns),
         }
     }
 

@@ -9,8 +9,8 @@ use slotwise_wire::Ethernet;
 
 use crate::access::{FIFO, Host};
 use crate::build::NS_PER_MS;
-use crate::drops::Place;
 use crate::fabric::{Change, Fabric};
+use crate::kind::CardAt;
 use crate::lane::LaneEnd;
 use crate::span::Span;
 use crate::traffic::HostAddress;
@@ -42,29 +42,28 @@ impl Fabric {
                 let up = ip_fifo(up, (group.rate_bps, group.up_delay_ns), limit);
                 let down = self.add_lane(LaneEnd::Host(host));
                 let down = ip_fifo(down, (group.rate_bps, group.down_delay_ns), limit);
-                let uplink = self.add_fifo(up, Place::HostAt { device, port }, None);
-                let downlink = self.add_port_fifo(down, device, port);
+                self.add_link(down, device, port);
                 self.add_host(Host {
                     id: None,
                     device,
                     port,
-                    uplink,
-                    downlink,
+                    uplink: up,
                 });
             }
         }
     }
 
-    pub(crate) fn add_port_fifo(&mut self, queue: Fifo, device: Device, port: Port) -> usize {
-        self.add_fifo(queue, Place::Port { device, port }, Some((device, port)))
+    /// The queue before a link, by the port of its switch.
+    pub(crate) fn link_at(&self, (device, port): (Device, Port)) -> CardAt {
+        CardAt::of_node(&FIFO, self.node(device), port)
     }
 
     pub(crate) fn changes_of_groups(&self, scenario: &Scenario) -> Vec<(u64, Change)> {
-        let fifos = |(number, span): (usize, &Span)| {
+        let links = |(number, span): (usize, &Span)| {
             let cards = span.cards.iter().filter(|card| *card.of == FIFO);
-            cards.map(move |card| (card.card as usize, number)).collect::<Vec<_>>()
+            cards.map(move |card| (card.card, number)).collect::<Vec<_>>()
         };
-        let spans: BTreeMap<usize, usize> = self.spans.iter().enumerate().flat_map(fifos).collect();
+        let spans: BTreeMap<u32, usize> = self.spans.iter().enumerate().flat_map(links).collect();
         let mut changes = Vec::new();
         let mut add = |at_ms, change| changes.push((at_ms * NS_PER_MS, change));
         for (at_ms, changed) in scenario.timeline() {
@@ -76,14 +75,14 @@ impl Fabric {
                     xcp_bps: _,
                     up,
                 } => {
-                    let card = self.routed.links[link];
-                    let change = Change::Fifo {
-                        card,
+                    let port = self.routed.links[link];
+                    let change = Change::Link {
+                        port,
                         rate_bps,
                         delay_ns,
                     };
                     add(at_ms, change);
-                    if let (Some(is_up), Some(&span)) = (up, spans.get(&card)) {
+                    if let (Some(is_up), Some(&span)) = (up, spans.get(&self.link_at(port).card)) {
                         add(at_ms, Change::Span { span, is_up });
                     }
                 }
@@ -95,14 +94,17 @@ impl Fabric {
                 } => {
                     for number in scenario.host_numbers(Party::Group(group)) {
                         let host = &self.hosts[number];
-                        for (card, delay_ns) in [(host.uplink, up_delay_ns), (host.downlink, down_delay_ns)] {
-                            let change = Change::Fifo {
-                                card,
-                                rate_bps: None,
-                                delay_ns,
-                            };
-                            add(at_ms, change);
-                        }
+                        let uplink = Change::Uplink {
+                            host: number,
+                            delay_ns: up_delay_ns,
+                        };
+                        let downlink = Change::Link {
+                            port: (host.device, host.port),
+                            rate_bps: None,
+                            delay_ns: down_delay_ns,
+                        };
+                        add(at_ms, uplink);
+                        add(at_ms, downlink);
                     }
                 }
             }

@@ -120,9 +120,9 @@ pub(crate) struct CardAt {
 }
 
 impl CardAt {
-    /// A port or timer of the card that a switch owns, by the number of its node.
-    pub(crate) fn of_node(node: usize, number: u16) -> CardAt {
-        CardAt::new(&OF_NODE, node << NODE_SHIFT | usize::from(number))
+    /// A port or timer of a card that a switch owns, by the number of its node.
+    pub(crate) fn of_node(of: &'static Discipline, node: usize, number: u16) -> CardAt {
+        CardAt::new(of, node << NODE_SHIFT | usize::from(number))
     }
 
     pub(crate) fn new(of: &'static Discipline, card: usize) -> CardAt {
@@ -135,12 +135,12 @@ impl CardAt {
 const NODE_SHIFT: u32 = u16::BITS;
 
 /// The node, and the port or timer.
-fn of_node(number: usize) -> (usize, u16) {
+pub(crate) fn of_node(number: usize) -> (usize, u16) {
     (number >> NODE_SHIFT, number as u16)
 }
 
 /// Cards that switches own.
-static OF_NODE: Discipline = Discipline {
+pub(crate) static OF_NODE: Discipline = Discipline {
     is_link: true,
     obey: |fabric, number, message| fabric.tell_own_card(of_node(number).0, message),
     timer: |fabric, number| fabric.own_card_due(of_node(number), Expiry::First),

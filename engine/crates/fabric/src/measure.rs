@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What queues, access links and flows did since they were last asked, for whoever writes it down.
 
+use slotwise_cards::fifo::FifoUse;
 pub(crate) use slotwise_cards::measure::delays;
 pub use slotwise_cards::measure::{AccessUse, QueueUse};
-use slotwise_scenario::{Flow, HostId};
+use slotwise_p4::Port;
+use slotwise_scenario::{Device, Flow, HostId};
+use slotwise_units::Instant;
 
 use crate::access::Host;
 use crate::fabric::Fabric;
@@ -45,11 +48,17 @@ impl Fabric {
         let report = |host: &Host| {
             Some(AccessReport {
                 host: host.id?,
-                up: self.fifos[host.uplink].queue.total(),
-                down: self.fifos[host.downlink].queue.total(),
+                up: host.uplink.total(),
+                down: self.nodes[self.node(host.device)].links.total(host.port),
             })
         };
         self.hosts.iter().filter_map(report).collect()
+    }
+
+    /// What the queue before a link of a switch did since the last call.
+    pub(crate) fn link_use(&mut self, (device, port): (Device, Port)) -> FifoUse {
+        let (node, now) = (self.node(device), Instant::from_ns(self.now_ns));
+        self.nodes[node].links.take_use(now, port).unwrap_or_default()
     }
 
     /// Delays of each simulated flow since the last call, in the order of [`Fabric::flow_results`].

@@ -19,6 +19,7 @@ use slotwise_wire::PORT_LINECARD;
 
 use crate::api::ControlMessage;
 use crate::fabric::Fabric;
+use crate::kind::CardAt;
 use crate::{ops, ring, slots};
 use slotwise_cards::packet::Frame;
 use slotwise_cards::packet::Origin;
@@ -84,7 +85,7 @@ pub(crate) enum Passed {
     /// In stars.
     Star(slots::Passed),
     /// Of the card of a switch.
-    Card { node: u32, then: cards::Then },
+    Card { card: CardAt, then: cards::Then },
     /// Checks of data on a ring.
     OnRing(ring::Arrival),
     /// In networks of optical packet switches.
@@ -109,7 +110,7 @@ pub(crate) enum Work {
         fields: Vec<Bits>,
     },
     /// An action of the card of a switch.
-    Action { node: u32, action: Action },
+    Action { card: CardAt, action: Action },
     /// A pass is complete.
     Passed(Passed, Pass),
     /// An activation goes on.
@@ -118,8 +119,6 @@ pub(crate) enum Work {
 
 /// Continuation of an activation, once all work that it has added is complete.
 pub(crate) enum Step {
-    /// The next interval timer of a card with one queue.
-    FifoTimer { card: u32 },
     /// In stars.
     Star(slots::Step),
     /// In networks of optical packet switches.
@@ -189,7 +188,7 @@ impl Fabric {
         match passed {
             Passed::Nothing => {}
             Passed::Star(passed) => self.star_passed(passed, pass),
-            Passed::Card { node, then } => self.own_card_goes_on(node as usize, then, pass),
+            Passed::Card { card, then } => self.card_goes_on(card, then, pass),
             Passed::OnRing(arrival) => self.watch_arrival(&arrival, pass),
             Passed::Ops(passed) => self.ops_passed(passed, pass),
         }
@@ -202,7 +201,6 @@ impl Fabric {
 
     fn step(&mut self, step: Step) {
         match step {
-            Step::FifoTimer { card } => self.fifo_timer(card as usize),
             Step::Star(step) => self.star_step(step),
             Step::Ops(step) => self.ops_step(step),
             Step::SetDark { span, first } => self.set_cards_of_span_dark(span, first),
@@ -225,7 +223,7 @@ impl Fabric {
                     origin,
                 } => self.send(device, port, frame, origin),
                 Work::Digest { device, name, fields } => self.tell(device, ControlMessage::Digest { name, fields }),
-                Work::Action { node, action } => self.act(node as usize, action),
+                Work::Action { card, action } => self.act(card, action),
                 Work::Passed(passed, pass) => self.passed(passed, pass),
                 Work::Step(step) => self.step(step),
             }

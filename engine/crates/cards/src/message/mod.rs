@@ -19,7 +19,7 @@ pub const HEADER: usize = Ethernet::SIZE + Linecard::SIZE;
 const LONGEST: usize = 63;
 
 /// A message of a card to P4: a frame for the port of line cards.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
     length: u8,
     bytes: [u8; LONGEST],

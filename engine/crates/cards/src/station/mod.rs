@@ -12,7 +12,7 @@ mod tests;
 use slotwise_units::{Duration, Instant};
 use slotwise_wire::{MAX_STATIONS, PORT_RING_EAST, PORT_RING_WEST, REPORT_SOURCES, RINGLETS, RingTick, TIMER_RETRY_NS};
 
-use crate::card::{Action, Actions, Broken, Card, Expiry, Lane, Pass, Record, Then as CardThen, TimerId};
+use crate::card::{Action, Actions, Broken, Card, Expiry, Lane, Pass, Program, Record, Then as CardThen, TimerId};
 use crate::message::{Message, ToCard, ring as message};
 use crate::packet::{Flying, Origin, Packet};
 use crate::transit_first::{self, Next, Settings, TransitFirst};
@@ -296,7 +296,7 @@ impl Link {
     }
 
     /// An interval has ended, or the card has had no answer for long.
-    fn interval_ends(&mut self, now: Instant, at: Place, has_program: bool, out: &mut Actions) {
+    fn interval_ends(&mut self, now: Instant, at: Place, program: Program, out: &mut Actions) {
         if self.due != now {
             return;
         }
@@ -305,7 +305,7 @@ impl Link {
         self.due = now + RETRY;
         self.ticks = 0;
         let report = self.queues.end_interval(now.ns());
-        if !has_program {
+        if program == Program::None {
             return self.begin_interval(now, at, out);
         }
         let tick = RingTick {
@@ -409,10 +409,10 @@ impl Card for StationCard {
         }
     }
 
-    fn due(&mut self, now: Instant, timer: TimerId, expiry: Expiry, has_program: bool, out: &mut Actions) {
+    fn due(&mut self, now: Instant, timer: TimerId, expiry: Expiry, program: Program, out: &mut Actions) {
         let Some((link, at)) = self.at(timer as u8) else { return };
         match expiry {
-            Expiry::First => link.interval_ends(now, at, has_program, out),
+            Expiry::First => link.interval_ends(now, at, program, out),
             Expiry::Last => {
                 if link.wake == Some(now) {
                     link.wake = None;

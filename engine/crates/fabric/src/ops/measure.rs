@@ -134,9 +134,8 @@ impl Fabric {
 
     /// What stands before a wavelength for probes did since the last call: each way of each fibre, in their order; `None` if there are no more.
     pub fn take_ops_probe_use(&mut self, way: usize) -> Option<FifoUse> {
-        let now_ns = self.now_ns;
-        let queue = *self.ops.get()?.probe_queues.get(way)?;
-        Some(self.fifos[queue].queue.take_use(now_ns))
+        let port = *self.ops.get()?.probe_queues.get(way)?;
+        Some(self.link_use(port))
     }
 
     /// What an edge did since the last call; `None` of one where each packet goes before its output at once.

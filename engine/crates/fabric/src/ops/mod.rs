@@ -13,6 +13,7 @@ mod steps;
 mod switch_card;
 mod watch;
 
+use slotwise_p4::Port;
 use slotwise_scenario::{Device, Scenario};
 
 use cards::{Card, FibreEnd};
@@ -87,8 +88,8 @@ impl Invariant {
 pub(crate) struct Ops {
     /// Cards before wavelengths for data.
     cards: Vec<Card>,
-    /// Before wavelengths for probes, in the order of the cards': numbers of queues.
-    probe_queues: Vec<usize>,
+    /// Before wavelengths for probes, in the order of the cards': their ports.
+    probe_queues: Vec<(Device, Port)>,
     /// Where those end.
     entrances: Vec<Entrance>,
     /// Where wavelengths for probes end.

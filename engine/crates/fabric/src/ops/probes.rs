@@ -2,7 +2,6 @@
 //! Wavelengths for probes: stored and forwarded by electronic queues. What is on them are control messages, to which faults may happen.
 
 use super::cards::FibreEnd;
-use crate::access::FIFO;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
 use crate::kind::{CardAt, End};
@@ -32,9 +31,8 @@ impl Fabric {
         let lane = self.add_lane(LaneEnd::own(&PROBE_END, self.ops.probe_ends.len()));
         self.ops.probe_ends.push(to);
         let queue = Fifo::new(lane, link, Limit::Bytes(PROBE_BUFFER_BYTES), 0);
-        let card = self.add_port_fifo(queue, from.device, from.port);
-        self.ops.probe_queues.push(card);
-        CardAt::new(&FIFO, card)
+        self.ops.probe_queues.push((from.device, from.port));
+        self.add_link(queue, from.device, from.port)
     }
 
     fn probe_arrives(&mut self, end: usize, flying: Flying) {

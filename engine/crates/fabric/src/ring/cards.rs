@@ -17,7 +17,7 @@ use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
-use crate::kind::{CardAt, End};
+use crate::kind::{CardAt, End, OF_NODE};
 use crate::lane::LaneEnd;
 use crate::node::NodeCard;
 use crate::pump::{Pass, Passed};
@@ -67,9 +67,10 @@ impl Fabric {
             unreachable!("stations are added with their cards");
         };
         let timer = card.add_link(ringlet, settings, lane as u32, Duration::from_ns(delay_ns));
-        let link = CardAt::of_node(node, port_out(ringlet));
+        let link = CardAt::of_node(&OF_NODE, node, port_out(ringlet));
         self.nodes[node].set_card(port_out(ringlet), link);
-        self.events.schedule(0, Event::timer(CardAt::of_node(node, timer)));
+        self.events
+            .schedule(0, Event::timer(CardAt::of_node(&OF_NODE, node, timer)));
         link
     }
 

@@ -9,7 +9,6 @@ use super::trains::StarTrains;
 use super::{AT_CORE, AT_EDGE, CORE, Card, Core, EDGE, Edge, Star, SyncError};
 use crate::access::Host;
 use crate::build::NS_PER_MS;
-use crate::drops::Place;
 use crate::event::Event;
 use crate::fabric::{Change, Fabric};
 use crate::kind::{CardAt, Part};
@@ -78,14 +77,12 @@ impl Fabric {
             let up = Fifo::new(up, (rate_bps, delay_ns), limit, 0).up_to(hosts.mtu as usize + Ethernet::SIZE);
             let down = self.add_lane(LaneEnd::Host(self.hosts.len()));
             let down = Fifo::new(down, (rate_bps, delay_ns), limit, 0);
-            let uplink = self.add_fifo(up, Place::Uplink(id), None);
-            let downlink = self.add_fifo(down, Place::Downlink(id), Some((device, port)));
+            self.add_link(down, device, port);
             self.add_host(Host {
                 id: Some(id),
                 device,
                 port,
-                uplink,
-                downlink,
+                uplink: up,
             });
         }
     }
