@@ -170,3 +170,171 @@ impl<C: Card> Alone<C> {
         &self.drops
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use slotwise_wire::{
+        ETHERTYPE_LINECARD, Ethernet, FlowControl, FlowOp, IntervalTick, IntervalTimer, LINECARD_VERSION, LineCardKind,
+        Linecard, QueueReport, TIMER_RETRY_NS,
+    };
+
+    use super::*;
+    use slotwise_units::{Bytes, Duration, Rate};
+
+    use crate::interval::MIN_INTERVAL_NS;
+    use crate::links::Links;
+    use crate::random::{Chance, Stream, generator};
+
+    const MS: u64 = 1_000_000;
+    const PORT: Port = 3;
+
+    /// 8 Mb/s: 1 ms for 1000 bytes; the link takes 10 ms.
+    fn card() -> Alone<Links> {
+        let link = (Rate::from_bps(8_000_000), Duration::from_ms(10));
+        Alone::before_link(PORT, link, Bytes::new(2000), Instant::ZERO)
+    }
+
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
+
+    fn control(card: &mut Alone<Links>, now_ns: u64, frame: &[u8]) {
+        card.told(at(now_ns), PORT, frame);
+    }
+
+    fn malformed(card: &Alone<Links>) -> u64 {
+        card.drops().get(&DropCause::Malformed).copied().unwrap_or(0)
+    }
+
+    fn frame() -> Vec<u8> {
+        vec![7; Ethernet::SIZE + 1000]
+    }
+
+    fn ticks(card: &mut Alone<Links>, now_ns: u64) -> Vec<(u8, u64)> {
+        let mut found = Vec::new();
+        while let Some(Output::ToSwitch(tick)) = card.poll(at(now_ns)) {
+            let tick = tick.bytes();
+            let header = Ethernet::SIZE + Linecard::SIZE;
+            let linecard = Linecard::decode(&tick[Ethernet::SIZE..]).unwrap();
+            assert_eq!(
+                (linecard.port, linecard.kind),
+                (PORT, LineCardKind::IntervalTick.into())
+            );
+            let report = QueueReport::decode(&tick[header + IntervalTick::SIZE..]).unwrap();
+            assert_eq!(report.queue, PORT);
+            let tick = IntervalTick::decode(&tick[header..]).unwrap();
+            found.push((tick.timer, tick.local_ns));
+        }
+        found
+    }
+
+    fn answer(port: u16, queue: u16, op: FlowOp, value: u64) -> Vec<u8> {
+        let ethernet = Ethernet {
+            ether_type: ETHERTYPE_LINECARD,
+            ..Ethernet::default()
+        };
+        let linecard = Linecard {
+            version: LINECARD_VERSION,
+            kind: LineCardKind::FlowControl.into(),
+            port,
+        };
+        let control = FlowControl {
+            queue,
+            op: op.into(),
+            open_ns: 0,
+            close_ns: 0,
+            value,
+        };
+        [&ethernet.encode()[..], &linecard.encode(), &control.encode()].concat()
+    }
+
+    #[test]
+    fn packets_leave_at_the_links_rate_after_its_delay() {
+        let mut card = card();
+        ticks(&mut card, 0);
+        for _ in 0..4 {
+            card.sends(Instant::ZERO, PORT, frame());
+        }
+        assert_eq!(card.drops().get(&DropCause::QueueFull), Some(&1));
+        for leaves_ms in [11, 12, 13] {
+            assert_eq!(card.next_at().map(Instant::ns), Some(leaves_ms * MS));
+            assert_eq!(card.poll(at(leaves_ms * MS - 1)), None);
+            assert_eq!(card.poll(at(leaves_ms * MS)), Some(Output::Link(frame())));
+        }
+        let used = card.card.take_use(at(20 * MS), PORT).unwrap();
+        assert_eq!((used.sent_packets, used.dropped_packets, used.most_packets), (3, 1, 2));
+    }
+
+    #[test]
+    fn a_link_loses_by_its_seed_what_was_sent_and_no_more() {
+        let arrive = |loss, seed| {
+            let mut card = card().losing(Chance::new(loss, generator(seed, Stream::RoutedLoss, u64::from(PORT))));
+            ticks(&mut card, 0);
+            let mut arrived = Vec::new();
+            for number in 0..4000u64 {
+                let now_ns = number * MS;
+                let frame = [&[7; Ethernet::SIZE][..], &number.to_be_bytes()].concat();
+                card.sends(at(now_ns), PORT, frame);
+                while let Some(output) = card.poll(at(now_ns)) {
+                    if let Output::Link(frame) = output {
+                        let number = &frame[Ethernet::SIZE..];
+                        arrived.push(u64::from_be_bytes(number.try_into().unwrap()));
+                    }
+                }
+            }
+            (arrived, card.lost())
+        };
+        let (all, lost) = arrive(0.0, 1);
+        assert_eq!((all.len(), lost), (3989, 0), "the others are in transmission");
+        let (some, lost) = arrive(0.01, 1);
+        assert_eq!(some.len() as u64 + lost, 3989);
+        assert!((20..60).contains(&lost), "{lost} of 3989");
+        assert!(some.is_sorted());
+        assert_eq!(arrive(0.01, 1).0, some);
+        assert_ne!(arrive(0.01, 2).0, some);
+        assert_eq!(arrive(1.0, 1), (Vec::new(), 3989));
+    }
+
+    #[test]
+    fn an_answer_counts_from_its_tick_however_late_it_comes() {
+        const CONTROL: u8 = IntervalTimer::Control as u8;
+        const QUEUE: u8 = IntervalTimer::Queue as u8;
+        let mut card = card();
+        assert_eq!(ticks(&mut card, 0), [(QUEUE, 0), (CONTROL, 0)]);
+        control(&mut card, MS, &answer(PORT, PORT, FlowOp::SetControlTimer, 50 * MS));
+        control(&mut card, MS, &answer(PORT, PORT, FlowOp::SetQueueTimer, 20 * MS));
+        assert_eq!(card.next_at().map(Instant::ns), Some(20 * MS));
+        assert_eq!(ticks(&mut card, 21 * MS), [(QUEUE, 20 * MS)]);
+        assert_eq!(ticks(&mut card, 50 * MS), [(CONTROL, 50 * MS)]);
+        control(&mut card, 90 * MS, &answer(PORT, PORT, FlowOp::SetControlTimer, MS));
+        assert_eq!(
+            card.next_at().map(Instant::ns),
+            Some(90 * MS + MIN_INTERVAL_NS),
+            "never in the past, never at once"
+        );
+    }
+
+    #[test]
+    fn what_is_not_for_it_changes_nothing() {
+        let mut card = card();
+        ticks(&mut card, 0);
+        let wrong = [
+            answer(PORT, PORT, FlowOp::Open, 1),
+            answer(PORT, PORT, FlowOp::SetControlTimer, 0),
+            answer(PORT, PORT, FlowOp::SetControlTimer, u64::MAX),
+            answer(PORT, PORT + 1, FlowOp::SetControlTimer, 1),
+            answer(PORT, PORT, FlowOp::SetControlTimer, 1)[..40].to_vec(),
+            Vec::new(),
+        ];
+        control(&mut card, MS, &answer(PORT + 1, PORT + 1, FlowOp::SetControlTimer, 1));
+        assert_eq!(malformed(&card), 0, "another card's");
+        for frame in &wrong[..] {
+            control(&mut card, MS, frame);
+        }
+        // The largest value from time 0 is a time; it only is far away.
+        assert_eq!(malformed(&card), wrong.len() as u64 - 1);
+        control(&mut card, MS, &answer(PORT, PORT, FlowOp::SetControlTimer, 5 * MS));
+        assert_eq!(card.next_at().map(Instant::ns), Some(5 * MS), "and it listens still");
+        assert!(ticks(&mut card, u64::from(TIMER_RETRY_NS)).len() >= 2);
+    }
+}

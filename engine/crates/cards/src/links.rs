@@ -3,10 +3,12 @@
 //!
 //! A queue has the number of its port. Where P4 is an XCP agent it has interval timers.
 
-use slotwise_units::{Duration, Instant, Rate};
+use slotwise_units::{Bytes, Duration, Instant, Rate};
+use slotwise_wire::Ethernet;
 
+use crate::alone::Alone;
 use crate::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};
-use crate::fifo::{Departure, Fifo, FifoUse};
+use crate::fifo::{Departure, Fifo, FifoUse, Limit};
 use crate::measure::AccessUse;
 use crate::message::{Message, ToCard, interval_tick};
 use crate::packet::{Flying, Origin, Packet};
@@ -186,6 +188,147 @@ impl Card for Links {
     fn restarts(&mut self, now: Instant, out: &mut Actions) {
         for port in 0..self.ports.len() as Port {
             self.lose_waiting(now, port, DropCause::PipelineReplaced, out);
+        }
+    }
+}
+
+impl Alone<Links> {
+    /// The queue before one port of a router, which is also its number: a link of a rate (over 0) and delay, a queue of so many
+    /// bytes, all in IP bytes. Both interval timers tick now.
+    pub fn before_link(port: Port, (rate, delay): (Rate, Duration), buffer: Bytes, now: Instant) -> Alone<Links> {
+        let limit = Limit::Bytes(buffer.get());
+        let mut queue = Fifo::new(0, (rate.bps(), delay.ns()), limit, Ethernet::SIZE);
+        queue.start_timers(now.ns());
+        let mut links = Links::default();
+        let first = links.add(port, queue);
+        Alone::new(links, first.map(|at| (at, port)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slotwise_wire::{FlowControl, FlowOp, LineCardKind};
+
+    use super::*;
+    use crate::message::header;
+
+    const PORT: Port = 4;
+
+    fn us(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_us(us)
+    }
+
+    /// 1 us for a byte, 5 us of delay.
+    fn queue() -> Fifo {
+        Fifo::new(9, (8_000_000, 5000), Limit::Packets(2), 0)
+    }
+
+    fn links(queue: Fifo) -> Links {
+        let mut links = Links::default();
+        links.add(PORT, queue);
+        links
+    }
+
+    fn sends(links: &mut Links, now: Instant, port: Port) -> Action {
+        let mut out = Actions::new();
+        links.sends(now, port, Packet::unborn(vec![0; 100]), Origin::Local, &mut out);
+        out.pop().unwrap()
+    }
+
+    fn answer(queue: u16, value: u64) -> Vec<u8> {
+        let control = FlowControl {
+            queue,
+            op: FlowOp::SetQueueTimer.into(),
+            open_ns: 0,
+            close_ns: 0,
+            value,
+        };
+        [&header(PORT, LineCardKind::FlowControl)[..], &control.encode()].concat()
+    }
+
+    #[test]
+    fn packets_enter_the_lane_when_they_come() {
+        let mut links = links(queue());
+        for arrives in [105, 205, 305] {
+            assert!(matches!(sends(&mut links, us(0), PORT), Action::Enter { lane: 9, at, .. } if at == us(arrives)));
+        }
+        let is = |action: Action, expected| matches!(action, Action::Drop { cause, .. } if cause == expected);
+        assert!(is(sends(&mut links, us(0), PORT), DropCause::QueueFull));
+        assert!(is(sends(&mut links, us(0), 2), DropCause::NoSuchPort));
+        assert!(is(sends(&mut links, us(0), 77), DropCause::NoSuchPort));
+        let mut out = Actions::new();
+        links.change(us(50), PORT, (Some(Rate::from_bps(16_000_000)), None), &mut out);
+        assert!(matches!(&out[..], [Action::Retime { lane: 9, arrivals }] if arrivals[..] == [155_000, 205_000]));
+        out.clear();
+        links.set_dark(us(60), PORT, true, &mut out);
+        assert!(matches!(
+            out[..],
+            [Action::Recall {
+                lane: 9,
+                count: 2,
+                cause: DropCause::LinkDown,
+                ..
+            }]
+        ));
+        assert!(is(sends(&mut links, us(60), PORT), DropCause::LinkDown));
+        assert_eq!((links.total(PORT).packets, links.total(2).packets), (1, 0));
+        assert_eq!(links.take_use(us(60), PORT).unwrap().dropped_packets, 4);
+        assert!(links.take_use(us(60), 3).is_none());
+        out.clear();
+        links.restarts(us(70), &mut out);
+        assert!(matches!(
+            out[..],
+            [Action::Recall {
+                count: 0,
+                cause: DropCause::PipelineReplaced,
+                ..
+            }]
+        ));
+    }
+
+    #[test]
+    fn timers_tick_one_after_the_answer_to_the_other() {
+        let mut queue = queue();
+        queue.start_timers(0);
+        let mut links = Links::default();
+        assert_eq!(links.add(PORT, queue), Some(us(0)));
+        let mut out = Actions::new();
+        links.due(us(0), PORT, Expiry::First, Program::Inside, &mut out);
+        // The queue's, then the control timer's.
+        for value in [300_000, 0] {
+            let Some(Action::Ask { then, .. }) = out.pop() else {
+                panic!("a tick")
+            };
+            if value > 0 {
+                let frame = answer(PORT, value);
+                assert!(links.told(us(0), &ToCard::read(&frame).unwrap(), &mut out));
+            }
+            assert!(out.is_empty(), "set when all is answered");
+            links.goes_on(us(0), then, Pass::Done { outputs: 0 }, &mut out);
+        }
+        assert!(matches!(out[..], [Action::Timer { timer: PORT, at, .. }] if at == us(300)));
+        out.clear();
+        links.due(us(299), PORT, Expiry::First, Program::Inside, &mut out);
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn an_answer_that_comes_later_sets_the_timer() {
+        let mut queue = queue();
+        queue.start_timers(0);
+        let mut links = links(queue);
+        let mut out = Actions::new();
+        links.due(us(0), PORT, Expiry::First, Program::Outside, &mut out);
+        while let Some(Action::Ask { then, .. }) = out.pop() {
+            links.goes_on(us(0), then, Pass::Later, &mut out);
+        }
+        let frame = answer(PORT, 500_000);
+        out.clear();
+        assert!(links.told(us(20), &ToCard::read(&frame).unwrap(), &mut out));
+        assert!(matches!(out[..], [Action::Timer { at, .. }] if at == us(500)));
+        for (queue, value) in [(PORT, 0), (PORT + 1, 1)] {
+            let frame = answer(queue, value);
+            assert!(!links.told(us(20), &ToCard::read(&frame).unwrap(), &mut out));
         }
     }
 }

@@ -62,7 +62,6 @@ impl Fabric {
             LaneEnd::Port { device, port } => self.packet_arrives(device, port, flying),
             LaneEnd::Host(host) => self.at_host(host, flying.packet),
             LaneEnd::Own { end, number } => (end.arrive)(self, number as usize, flying),
-            LaneEnd::Outside => self.pool.give_back(flying.packet.frame),
         }
     }
 

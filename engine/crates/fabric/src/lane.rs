@@ -21,8 +21,6 @@ pub(crate) enum LaneEnd {
     Host(usize),
     /// Where a kind of networks does more than that, by a number of its own.
     Own { end: &'static End, number: u32 },
-    /// Who drives a card by itself.
-    Outside,
 }
 
 impl LaneEnd {

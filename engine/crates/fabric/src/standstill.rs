@@ -112,7 +112,6 @@ impl Fabric {
                     format!("{event:?}, at the host at {}/port{}", host.device, host.port)
                 }
                 LaneEnd::Own { number, .. } => format!("{event:?}, at link end {number} of its network type"),
-                LaneEnd::Outside => format!("{event:?}"),
             },
             event => format!("{event:?}"),
         }
