@@ -115,11 +115,15 @@ impl<C: Card> Alone<C> {
                     let age = self.age();
                     self.in_flight.insert((at, age), flying.packet.frame);
                 }
-                Action::Ask { message, then } => {
+                Action::Ask { message, then, .. } => {
                     self.to_switch.push_back(message);
                     let mut out = Actions::new();
                     self.card.goes_on(now, then, Pass::Later, &mut out);
                     todo.extend(out.into_iter().rev());
+                }
+                Action::Light { packet, .. } => {
+                    let age = self.age();
+                    self.in_flight.insert((now, age), packet.frame);
                 }
                 Action::Timer { timer, at, expiry } => self.set_timer(at, expiry, timer),
                 Action::Drop { cause, .. } => self.count(cause),

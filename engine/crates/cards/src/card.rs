@@ -10,12 +10,13 @@
 //! the card goes on with the continuation that it gave with the question. So a card never waits within a call, and a switch
 //! outside of the network, which answers later, differs in [`Pass`] only.
 
-use slotwise_units::Instant;
+use slotwise_units::{Duration, Instant};
 use slotwise_wire::{Ring, RingData};
 
+use crate::demand::NewDemand;
 use crate::message::{Message, ToCard};
 use crate::packet::{Flying, Frame, Origin, Packet};
-use crate::{DropCause, Port, station};
+use crate::{DropCause, Port, gates, station};
 
 /// Number of one direction of a link, given by the network.
 pub type Lane = u32;
@@ -45,6 +46,8 @@ pub enum Then {
         /// Its port.
         port: Port,
     },
+    /// Of the card before a fibre, by its port.
+    Gates(Port, gates::Then),
     /// Of a station.
     Station(station::Then),
 }
@@ -93,6 +96,15 @@ pub enum Record {
         /// Its headers.
         headers: (Ring, RingData),
     },
+    /// A VOQ is reported to P4.
+    Reported {
+        /// Port of its fibre.
+        port: Port,
+        /// Its number.
+        voq: u16,
+        /// Bytes that wait in it.
+        backlog_bytes: u64,
+    },
     /// An interval of a ring's link has ended, and P4 has had its ticks.
     Interval(station::Interval),
 }
@@ -108,6 +120,19 @@ pub enum Action {
         at: Instant,
         /// The packet.
         flying: Flying,
+    },
+    /// A packet enters the fibre behind a port.
+    Light {
+        /// The port.
+        port: Port,
+        /// Its queue.
+        queue: u16,
+        /// The packet.
+        packet: Packet,
+        /// Time on the fibre.
+        duration: Duration,
+        /// Set if it is the first of a burst of demand.
+        new_demand: Option<NewDemand>,
     },
     /// The packets that entered a lane last arrive at other times, one for each, in the order in which they entered.
     Retime {
@@ -131,6 +156,8 @@ pub enum Action {
     Ask {
         /// The message.
         message: Message,
+        /// End of the time in which packets that P4 makes of it are of use, if it ends.
+        until: Option<Instant>,
         /// Continuation once all that came out of it is complete.
         then: Then,
     },

@@ -9,6 +9,7 @@ pub mod card;
 mod cause;
 pub mod demand;
 pub mod fifo;
+pub mod gates;
 pub mod interval;
 pub mod linecard;
 pub mod links;

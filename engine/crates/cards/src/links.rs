@@ -112,7 +112,8 @@ impl Links {
             link.is_asking = true;
             let message = Message::new(&interval_tick(port, &tick, port, &state));
             let then = Then::Link { port };
-            return out.push(Action::Ask { message, then });
+            let until = None;
+            return out.push(Action::Ask { message, until, then });
         }
         link.set_timer(now, port, out);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Calls of the cards that switches own, and what becomes of their actions.
 
-use slotwise_cards::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Then, TimerId};
+use slotwise_cards::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Record, Then, TimerId};
 use slotwise_cards::links::Links;
 use slotwise_cards::message::ToCard;
 use slotwise_cards::packet::{Frame, Origin, Packet};
@@ -19,6 +19,7 @@ use crate::invariants::Invariant;
 use crate::kind::{CardAt, OF_NODE, of_node};
 use crate::node::NodeCard;
 use crate::pump::{Passed, Work};
+use crate::slots::core_of;
 
 /// The rule that a card has found to be broken.
 fn invariant(broken: Broken) -> Invariant {
@@ -59,7 +60,7 @@ impl Fabric {
     }
 
     /// Performs the actions of a card in order; what follows a question waits until that is complete.
-    fn perform(&mut self, card: CardAt, mut actions: Actions) {
+    pub(crate) fn perform(&mut self, card: CardAt, mut actions: Actions) {
         for action in actions.drain(..) {
             if self.has_asked() {
                 self.stack.add(Work::Action { card, action });
@@ -85,11 +86,7 @@ impl Fabric {
 
     /// A timer of a card has expired.
     pub(crate) fn own_card_due(&mut self, (node, timer): (usize, TimerId), expiry: Expiry) {
-        let program = match (self.runs(self.nodes[node].device), &self.external) {
-            (false, _) => Program::None,
-            (true, None) => Program::Inside,
-            (true, Some(_)) => Program::Outside,
-        };
+        let program = self.program_at(node);
         self.call_card(node, |card, now, out| card.due(now, timer, expiry, program, out));
     }
 
@@ -98,7 +95,17 @@ impl Fabric {
         let (node, _) = of_node(card.card as usize);
         match then {
             Then::Link { .. } => self.call_links(node, |links, now, out| links.goes_on(now, then, pass, out)),
+            Then::Gates(port, then) => self.gates_go_on(self.fibre_before(node, port), then),
             _ => self.call_card(node, |card, now, out| card.goes_on(now, then, pass, out)),
+        }
+    }
+
+    /// Whether a program answers at a node, and when.
+    pub(crate) fn program_at(&self, node: usize) -> Program {
+        match (self.runs(self.nodes[node].device), &self.external) {
+            (false, _) => Program::None,
+            (true, None) => Program::Inside,
+            (true, Some(_)) => Program::Outside,
         }
     }
 
@@ -131,10 +138,28 @@ impl Fabric {
                     self.drop(place, cause, packet.frame);
                 }
             }
-            Action::Ask { message, then } => {
+            Action::Ask { message, until, then } => {
                 let frame = self.pool.copy_of(message.bytes());
                 let to = (self.nodes[node].device, PORT_LINECARD);
-                self.ask_and_go_on(to, frame, Origin::Local, Passed::Card { card, then });
+                let origin = until.map_or(Origin::Local, |until| Origin::Tick { until_ns: until.ns() });
+                let then = match then {
+                    Then::Nothing => Passed::Nothing,
+                    then => Passed::Card { card, then },
+                };
+                self.ask_and_go_on(to, frame, origin, then);
+            }
+            Action::Light {
+                port,
+                queue,
+                packet,
+                duration,
+                new_demand,
+            } => {
+                let fibre = self.fibre_before(node, port);
+                if let Some(demand) = new_demand {
+                    self.light_for(fibre, demand);
+                }
+                self.send_into_fibre(fibre, queue, packet, duration.ns());
             }
             Action::Timer { timer, at, expiry } => {
                 let timer = CardAt::of_node(card.of, node, timer);
@@ -153,7 +178,24 @@ impl Fabric {
                 let place = self.place_before(node, port);
                 self.invariants.violated(invariant(broken), self.now_ns, place, None);
             }
-            Action::Seen(record) => self.seen_on_ring(node, &record),
+            Action::Seen(record) => self.seen(node, &record),
+        }
+    }
+
+    /// Feeds checks and measurements of the whole network.
+    fn seen(&mut self, node: usize, record: &Record) {
+        match record {
+            Record::Added {
+                headers: (ring, data),
+                accepted,
+            } => self.ring.watch.enters(ring, data, accepted.ns()),
+            Record::Forgotten { headers: (ring, data) } => self.ring.watch.forget(ring, data),
+            Record::Interval(interval) => self.note_phase(node, interval),
+            &Record::Reported {
+                port,
+                voq,
+                backlog_bytes,
+            } => self.note_report(self.fibre_before(node, port), voq, backlog_bytes),
         }
     }
 
@@ -161,6 +203,9 @@ impl Fabric {
     pub(crate) fn place_before(&self, node: usize, port: Port) -> Place {
         let node = &self.nodes[node];
         let device = node.device;
+        if let (Device::Edge(edge), Some(core)) = (device, core_of(port)) {
+            return Place::LineCard { edge, core };
+        }
         let host = node.host(port).and_then(|host| self.hosts[host].id);
         host.map_or(Place::Port { device, port }, Place::Downlink)
     }

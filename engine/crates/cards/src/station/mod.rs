@@ -180,7 +180,11 @@ impl Place {
     fn ask(self, tick: RingTick, then: Then) -> Action {
         let message = Message::new(&message::ring_tick(self.port(), &tick));
         let then = CardThen::Station(then);
-        Action::Ask { message, then }
+        Action::Ask {
+            message,
+            until: None,
+            then,
+        }
     }
 }
 

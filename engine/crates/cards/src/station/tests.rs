@@ -81,7 +81,7 @@ fn limits(port: Port, next_ns: u32, ticks: u16, rate: u32) -> Vec<u8> {
 
 /// The one action, a question: its tick and continuation.
 fn question(actions: Actions) -> (RingTick, CardThen) {
-    let [Action::Ask { message, then }] = <[Action; 1]>::try_from(actions).unwrap() else {
+    let [Action::Ask { message, then, .. }] = <[Action; 1]>::try_from(actions).unwrap() else {
         panic!("one question");
     };
     let tick = RingTick::decode(&message.bytes()[crate::message::HEADER..]).unwrap();

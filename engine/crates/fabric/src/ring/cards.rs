@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where ringlets come to stations, and checks of what arrives there and of what cards put on the ring.
 
-use slotwise_cards::card::Record;
 use slotwise_cards::message::ring as message;
 use slotwise_cards::packet::{Flying, Frame, Origin, Packet, UNBORN};
 use slotwise_cards::station::{StationCard, port_in, port_out};
@@ -150,18 +149,6 @@ impl Fabric {
         };
         for _ in 0..times {
             self.invariants.violated(broken, self.now_ns, place, None);
-        }
-    }
-
-    /// A card of a station has put something on the ring, lost something of it, or ended an interval.
-    pub(crate) fn seen_on_ring(&mut self, node: usize, record: &Record) {
-        match record {
-            Record::Added {
-                headers: (ring, data),
-                accepted,
-            } => self.ring.watch.enters(ring, data, accepted.ns()),
-            Record::Forgotten { headers: (ring, data) } => self.ring.watch.forget(ring, data),
-            Record::Interval(interval) => self.note_phase(node, interval),
         }
     }
 

@@ -57,7 +57,7 @@ impl Fabric {
     }
 
     /// Notes whether the program of a station takes it for the head of a congested span. It is asked at each interval's end.
-    pub(super) fn note_phase(&mut self, node: usize, interval: &Interval) {
+    pub(crate) fn note_phase(&mut self, node: usize, interval: &Interval) {
         let ring = &mut *self.ring;
         let node = &mut self.nodes[node];
         let ringlet = usize::from(interval.ringlet);

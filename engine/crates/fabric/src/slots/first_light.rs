@@ -67,7 +67,7 @@ impl Fabric {
     /// The same of the VOQs of a line card that wait now.
     fn unserved(&self, card: &Card) -> u64 {
         let is_new = |demand: &NewDemand| demand.after_ns >= self.star.slots.frame_ns();
-        card.queues.unserved_demand().filter(is_new).count() as u64
+        card.gates.queues.unserved_demand().filter(is_new).count() as u64
     }
 
     /// Notes that all that waits in a line card is about to be lost.

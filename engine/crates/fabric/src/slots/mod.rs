@@ -25,10 +25,11 @@ use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::kind::{End, Kind, NodeKind};
 use crate::link::FibrePair;
+pub(crate) use cards::core_of;
 pub(crate) use clock::Clock;
 pub use first_light::FirstLight;
 pub(crate) use numbering::Numbers;
-use slotwise_cards::linecard::LineCard;
+use slotwise_cards::gates::Gates;
 pub(crate) use steps::{Passed, Step};
 pub use synchronization::SyncError;
 pub(crate) use synchronization::TimeDifference;
@@ -209,16 +210,9 @@ impl Core {
 pub(crate) struct Card {
     pub(crate) edge: u16,
     pub(crate) core: u16,
-    pub(crate) queues: LineCard,
+    pub(crate) gates: Gates,
     /// Where edges make trains.
     pub(crate) trains: Option<StarTrains>,
-    pub(crate) wake_ns: Option<u64>,
-    /// The slot of a frame before which it reports its queues.
-    pub(crate) report_slot: u64,
-    /// Ticks with `repeat >= 1` at the start of slot 0.
-    pub(crate) first_slot_ticks: u16,
-    /// The same at the start of each later signaling slot.
-    pub(crate) signaling_ticks: u16,
     pub(crate) clock: Clock,
     /// T_d: how much earlier than at the core its slots start. Without one the card has no slots.
     pub(crate) time_difference: Option<TimeDifference>,

@@ -2,7 +2,6 @@
 //! Continuations of line cards, after P4 has been asked.
 
 use super::light::AtCore;
-use super::ticks::SlotStart;
 use crate::fabric::Fabric;
 use crate::pump::{self, Pass};
 use slotwise_cards::packet::Packet;
@@ -17,10 +16,6 @@ pub(crate) enum Passed {
 
 /// Continuation after everything that was asked.
 pub(crate) enum Step {
-    /// The next VOQ that is reported before a slot.
-    ReportQueues { start: SlotStart, reported: u16 },
-    /// The next interval timer of a card.
-    CardTimer { card: usize },
     /// A packet joins an open train.
     Join { card: usize, queue: u16, packet: Packet },
     /// The next train that is due at a card.
@@ -45,8 +40,6 @@ impl Fabric {
 
     pub(crate) fn star_step(&mut self, step: Step) {
         match step {
-            Step::ReportQueues { start, reported } => self.report_queues(start, reported),
-            Step::CardTimer { card } => self.card_timer(card),
             Step::Join { card, queue, packet } => self.join_open_star_train(card, queue, packet),
             Step::CloseDue { card } => self.close_next_star_train(card),
         }

@@ -174,7 +174,7 @@ impl Fabric {
         let place = self.star.cards[card].place();
         self.star.cards[card].time_difference = None;
         self.star.cards[card].generation += 1;
-        for frame in self.star.cards[card].queues.stop() {
+        for frame in self.star.cards[card].gates.queues.stop() {
             self.drops.add(place, DropCause::Stopped, frame.len());
             self.pool.give_back(frame);
         }

@@ -9,14 +9,12 @@
 use slotwise_scenario::{Device, Fibre, Scenario, optical_port};
 use slotwise_wire::{OpticalKind, PORT_LINECARD, SIGNALING_QUEUE, TrainPart};
 
-use super::cards::LINE_CARD;
 use super::steps::{Passed, Step};
 use crate::build::intervals;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
-use crate::kind::CardAt;
 use crate::pump::{self, Pass};
 use slotwise_cards::aggregation::{Aggregation, Closed};
 use slotwise_cards::message::train::{train_label, train_tick};
@@ -158,7 +156,7 @@ impl Fabric {
         let Ok((voq, Train { frames, .. })) = trains.card.answer_in_star(&answer.0) else {
             return false;
         };
-        match self.star.cards[card].queues.enqueue_train(now_ns, voq, frames) {
+        match self.star.cards[card].gates.queues.enqueue_train(now_ns, voq, frames) {
             Ok(()) => self.drain_card(card),
             Err((cause, frames)) => self.drop_star_train(place, cause, frames),
         }
@@ -193,7 +191,7 @@ impl Fabric {
             && trains.tick_ns.is_none_or(|known_ns| at_ns < known_ns)
         {
             trains.tick_ns = Some(at_ns);
-            self.events.schedule(at_ns, Event::timer(CardAt::new(&LINE_CARD, card)));
+            self.events.schedule(at_ns, Event::timer(self.line_card(card)));
         }
     }
 
@@ -273,21 +271,27 @@ mod tests {
             close_ns: open_ns + frames * FRAME_NS,
             value: 0,
         };
-        assert!(fabric.star.cards[CARD].queues.control(fabric.now_ns, &message).is_ok());
+        assert!(
+            fabric.star.cards[CARD]
+                .gates
+                .queues
+                .control(fabric.now_ns, &message)
+                .is_ok()
+        );
         fabric.drain_card(CARD);
     }
 
     /// How often trains of a card that takes them in like this were seen split, in a slot for two frames, then two for five.
     fn splits(take_in: fn(&mut LineCard, u64)) -> u64 {
         let mut fabric = fabric();
-        take_in(&mut fabric.star.cards[CARD].queues, 0);
+        take_in(&mut fabric.star.cards[CARD].gates.queues, 0);
         for (slot, frames) in [(1, 2), (2, 5), (3, 5)] {
             open(&mut fabric, 0, slot, frames);
             open(&mut fabric, 1, slot, frames);
             let epoch_ns = fabric.star.slots.epoch_ns;
             fabric.run_until(epoch_ns + (slot + 1) * SLOT_NS - 1);
         }
-        let queues = &fabric.star.cards[CARD].queues;
+        let queues = &fabric.star.cards[CARD].gates.queues;
         let left = |voq| queues.voq_state(fabric.now_ns, voq).backlog_bytes;
         assert_eq!(left(0) + left(1), 0, "all has left");
         fabric.invariants().count(Invariant::SPLIT)
