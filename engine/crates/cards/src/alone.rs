@@ -126,8 +126,7 @@ impl<C: Card> Alone<C> {
                     self.in_flight.insert((now, age), packet.frame);
                 }
                 Action::Timer { timer, at, expiry } => self.set_timer(at, expiry, timer),
-                Action::Drop { cause, .. } => self.count(cause),
-                Action::Unread { .. } => self.count(DropCause::Malformed),
+                Action::Drop { cause, .. } | Action::Refuse { cause, .. } => self.count(cause),
                 // Links of a card alone do not change, and nobody checks a network.
                 Action::Recall { .. } | Action::Retime { .. } | Action::Broken { .. } | Action::Seen(_) => {}
             }

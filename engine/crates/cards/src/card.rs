@@ -179,11 +179,13 @@ pub enum Action {
         /// The frame.
         frame: Frame,
     },
-    /// A message of P4 that the card of a port cannot read is counted as lost.
-    Unread {
+    /// A message of P4 that the card of a port cannot obey is counted as lost.
+    Refuse {
         /// The port.
         port: Port,
-        /// Its length.
+        /// The reason.
+        cause: DropCause,
+        /// Length of the message.
         bytes: usize,
     },
     /// A rule is broken before a port.

@@ -156,11 +156,12 @@ impl Gates {
                 return true;
             }
         }
-        if let Some(at_ns) = self.queues.next_tick_ns() {
-            let (timer, at, expiry) = (port, Instant::from_ns(at_ns), Expiry::First);
-            out.push(Action::Timer { timer, at, expiry });
-        }
         false
+    }
+
+    /// When the next interval timer expires.
+    pub fn next_tick(&self) -> Option<Instant> {
+        self.queues.next_tick_ns().map(Instant::from_ns)
     }
 
     /// Takes a packet into the queue that it names.

@@ -12,7 +12,7 @@ use slotwise_units::Instant;
 use slotwise_wire::PORT_LINECARD;
 
 use crate::access::FIFO;
-use crate::drops::{DropCause, Place};
+use crate::drops::Place;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
@@ -170,10 +170,7 @@ impl Fabric {
                 self.events.schedule(at.ns(), event);
             }
             Action::Drop { port, cause, frame } => self.drop(self.place_before(node, port), cause, frame),
-            Action::Unread { port, bytes } => {
-                self.drops
-                    .add(self.place_before(node, port), DropCause::Malformed, bytes)
-            }
+            Action::Refuse { port, cause, bytes } => self.drops.add(self.place_before(node, port), cause, bytes),
             Action::Broken { port, broken } => {
                 let place = self.place_before(node, port);
                 self.invariants.violated(invariant(broken), self.now_ns, place, None);

@@ -373,8 +373,8 @@ impl Card for StationCard {
         };
         let answer = message::add_limits(message).filter(|answer| answer.next_ns > 0 && answer.ticks <= MAX_TICKS);
         let Some(answer) = answer else {
-            let bytes = message.bytes();
-            out.push(Action::Unread { port, bytes });
+            let (cause, bytes) = (DropCause::Malformed, message.bytes());
+            out.push(Action::Refuse { port, cause, bytes });
             return true;
         };
         let due = link.ended + Duration::from_ns(answer.next_ns.into());

@@ -280,7 +280,7 @@ fn what_it_cannot_read_is_counted_and_other_ports_are_not_its_own() {
         header(PORT_RING_EAST, LineCardKind::AddLimits).to_vec(),
     ] {
         let (is_known, out) = told(&mut card, us(0), &wrong);
-        assert!(is_known && matches!(out[..], [Action::Unread { bytes, .. }] if bytes == wrong.len()));
+        assert!(is_known && matches!(out[..], [Action::Refuse { bytes, .. }] if bytes == wrong.len()));
     }
     assert!(
         !told(&mut card, us(0), &limits(PORT_RING_WEST, 1, 0, NO_LIMIT)).0,

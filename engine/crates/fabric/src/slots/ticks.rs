@@ -88,9 +88,14 @@ impl Fabric {
     pub(crate) fn card_timer(&mut self, card: usize) {
         let program = self.program_at(self.node(Device::Edge(self.star.cards[card].edge)));
         let asks = self.call_gates(card, |gates, _, now, out| gates.tick_timers(now, program, out));
-        if !asks {
-            self.close_due_trains(card);
+        if asks {
+            return;
         }
+        if let Some(at) = self.star.cards[card].gates.next_tick() {
+            let timer = Event::timer(self.line_card(card));
+            self.events.schedule(at.ns(), timer);
+        }
+        self.close_due_trains(card);
     }
 
     /// A line card goes on after a question.
