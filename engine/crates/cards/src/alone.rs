@@ -6,8 +6,8 @@
 //! switch, port          ──> sends ─┴──> poll(now) ─────┴──> poll: Link     ──> link
 //! ```
 //!
-//! After each call that gives it something, or when [`Alone::next_at`] has come, poll until there is nothing. What comes
-//! from the link goes straight to the switch; that is the driver's.
+//! After each of these calls, and at [`Alone::next_at`], poll until nothing is due. The driver passes frames from the
+//! link to the switch itself.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -39,14 +39,14 @@ pub struct Alone<C> {
     to_switch: VecDeque<Message>,
     /// Entries of both maps so far.
     age: u64,
-    /// Of a packet at the link's end.
+    /// Loss of packets at the link's end.
     loss: Option<Chance>,
     lost: u64,
     drops: BTreeMap<DropCause, u64>,
 }
 
 impl<C: Card> Alone<C> {
-    /// A card of which these timers run.
+    /// A card with running timers.
     pub fn new(card: C, timers: impl IntoIterator<Item = (Instant, TimerId)>) -> Alone<C> {
         let mut alone = Alone {
             card,
@@ -127,7 +127,7 @@ impl<C: Card> Alone<C> {
                 }
                 Action::Timer { timer, at, expiry } => self.set_timer(at, expiry, timer),
                 Action::Drop { cause, .. } | Action::Refuse { cause, .. } => self.count(cause),
-                // Links of a card alone do not change, and nobody checks a network.
+                // Links of a card alone are constant, and there is no network to check.
                 Action::Recall { .. } | Action::Retime { .. } | Action::Broken { .. } | Action::Seen(_) => {}
             }
         }

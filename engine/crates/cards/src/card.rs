@@ -41,14 +41,14 @@ pub enum Pass {
 pub enum Then {
     /// None.
     Nothing,
-    /// Of a link with an interval timer.
+    /// Tick of a link's interval timer.
     Link {
         /// Its port.
         port: Port,
     },
-    /// Of the card before a fibre, by its port.
+    /// Question of the card before a fibre, by its port.
     Gates(Port, gates::Then),
-    /// Of a station.
+    /// Question of a station.
     Station(station::Then),
 }
 
@@ -134,7 +134,7 @@ pub enum Action {
         /// Set if it is the first of a burst of demand.
         new_demand: Option<NewDemand>,
     },
-    /// The packets that entered a lane last arrive at other times, one for each, in the order in which they entered.
+    /// Packets that entered a lane last get other times of arrival, in order of entry.
     Retime {
         /// The lane.
         lane: Lane,
@@ -156,7 +156,7 @@ pub enum Action {
     Ask {
         /// The message.
         message: Message,
-        /// End of the time in which packets that P4 makes of it are of use, if it ends.
+        /// End of use of the packets that P4 makes of it, if there is one.
         until: Option<Instant>,
         /// Continuation once all that came out of it is complete.
         then: Then,
@@ -213,12 +213,12 @@ pub trait Card {
     /// Continues after a question and all that came out of it.
     fn goes_on(&mut self, now: Instant, then: Then, pass: Pass, out: &mut Actions);
 
-    /// Does what is due: a timer has expired. One that was set again since is not asked for any more.
+    /// Handles an expired timer. A card ignores one that it has set to another time since.
     fn due(&mut self, now: Instant, timer: TimerId, expiry: Expiry, program: Program, out: &mut Actions);
 
     /// Lets the link behind a port carry packets or not.
     fn set_dark(&mut self, now: Instant, port: Port, is_dark: bool, out: &mut Actions);
 
-    /// Loses what waits: the switch stops, or has a new program.
+    /// Loses all waiting packets: the switch stops, or has a new program.
     fn restarts(&mut self, now: Instant, out: &mut Actions);
 }

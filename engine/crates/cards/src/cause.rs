@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reasons for which frames are lost.
+//! Reasons of losses.
 
 /// Why the fabric lost a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -13,7 +13,7 @@ pub struct Demand {
 pub struct NewDemand {
     /// When it came.
     pub at_ns: u64,
-    /// Time for which the queue had been empty.
+    /// Length of the empty time before it.
     pub after_ns: u64,
 }
 

@@ -168,7 +168,7 @@ impl GateCard {
         }
     }
 
-    /// Obeys a flow-control message; false if it is none that this card can obey.
+    /// Obeys a flow-control message.
     fn control(&mut self, now: Instant, message: &ToCard) -> Result<(), DropCause> {
         let control = message.flow_control().filter(|_| message.port == self.port());
         let control = control.ok_or(DropCause::Malformed)?;
@@ -235,7 +235,7 @@ impl Card for GateCard {
         }
     }
 
-    /// Light goes into a fibre whatever comes of it.
+    /// Does nothing: light enters a fibre in any case.
     fn set_dark(&mut self, _: Instant, _: Port, _: bool, _: &mut Actions) {}
 
     fn restarts(&mut self, _: Instant, out: &mut Actions) {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Card between an edge and a fibre in time slots: queues and gates, reports, slot ticks and interval timers.
 //!
-//! Whoever has the clock says when a slot starts. The card reports its queues before its report slot, one after P4 has had
+//! Its owner has the clock and starts slots. The card reports its queues before its report slot, one after P4 has had
 //! the other, then ticks, as often as messages may have to be sent in the slot.
 
 use slotwise_units::{Duration, Instant, Rate};
 use slotwise_wire::{SIGNALING_QUEUE, SlotTick};
 
 use crate::card::{Action, Actions, Expiry, Program, Record, Then as CardThen};
-use crate::demand::NewDemand;
 use crate::linecard::{LineCard, Next};
 use crate::message::{self, Message};
 use crate::packet::{Origin, Packet};
@@ -59,7 +58,7 @@ pub enum Then {
     Timer,
 }
 
-/// Queues and gates before one fibre, and what they tell P4.
+/// Queues and gates before one fibre, and their messages to P4.
 pub struct Gates {
     port: Port,
     frame: Frame,
@@ -216,10 +215,5 @@ impl Gates {
             self.wake = None;
             self.drain(now, rate, out);
         }
-    }
-
-    /// Demand of VOQs that has no light yet.
-    pub fn unserved_demand(&self) -> impl Iterator<Item = NewDemand> + '_ {
-        self.queues.unserved_demand()
     }
 }

@@ -72,7 +72,7 @@ pub struct QueueState {
     pub backlog_bytes: u64,
     /// Bytes that came since the start.
     pub arrived_bytes: u64,
-    /// Time for which the first packet has waited.
+    /// Wait of the first packet so far.
     pub hol_delay_ns: u64,
     /// Packets dropped since the start.
     pub dropped_packets: u64,
@@ -112,7 +112,7 @@ pub enum Controlled {
     Stop,
     /// P4 wants a tick at this time.
     Answer {
-        /// Fabric time.
+        /// The time.
         at_ns: u64,
     },
 }

@@ -51,7 +51,7 @@ impl Links {
         self.ports.get_mut(usize::from(port))?.as_mut()
     }
 
-    /// Takes a packet of so many bytes, its Ethernet header included, or says why not: the lane that it enters, and when.
+    /// Takes a packet of so many bytes, with its Ethernet header. Returns its lane and times, or the reason of its loss.
     #[inline]
     pub fn take(&mut self, now: Instant, port: Port, frame_bytes: usize) -> Result<(usize, Departure), DropCause> {
         let link = self.link(port).ok_or(DropCause::NoSuchPort)?;
@@ -63,7 +63,7 @@ impl Links {
         Ok((link.queue.lane, departure))
     }
 
-    /// Changes the link behind a port. What is on it arrives as it would have.
+    /// Changes the link behind a port. Packets on it arrive at their times.
     pub fn change(
         &mut self,
         now: Instant,
@@ -120,7 +120,7 @@ impl Links {
 }
 
 impl Link {
-    /// Sets the timer to the next tick if that comes before what is set.
+    /// Sets the timer to the next tick if that is earlier.
     fn set_timer(&mut self, now: Instant, port: Port, out: &mut Actions) {
         let Some(at_ns) = self.queue.next_tick_ns() else { return };
         let at = Instant::from_ns(at_ns).max(now + Duration::from_ns(1));
@@ -147,7 +147,7 @@ impl Card for Links {
         }
     }
 
-    /// P4 sets an interval timer, at once or later; false if it says something else.
+    /// P4 sets an interval timer, at once or later; false for any other message.
     fn told(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool {
         let port = message.port;
         let control = message.flow_control().filter(|control| control.queue == port);

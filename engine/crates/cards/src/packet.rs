@@ -70,7 +70,7 @@ pub enum Origin {
         program: u32,
         /// Birth of the packet.
         born_ns: u64,
-        /// The port by which it came.
+        /// Its input port.
         input: Port,
     },
     /// From a fibre to an edge.
@@ -97,7 +97,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Birth of what comes out: that of what went in.
+    /// Birth of a packet that P4 makes of this one.
     #[inline]
     pub fn born_ns(self) -> u64 {
         match self {

@@ -98,7 +98,7 @@ impl Fabric {
         }
     }
 
-    /// Changes the link behind a port; what is on it arrives as it would have.
+    /// Changes the link behind a port. Packets on it arrive at their times.
     pub(crate) fn change_link_at(
         &mut self,
         (device, port): (Device, Port),

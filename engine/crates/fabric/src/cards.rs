@@ -79,7 +79,7 @@ impl Fabric {
         self.call_card(node, |card, now, out| card.sends(now, port, packet, origin, out));
     }
 
-    /// P4 tells a card something; false if that is nothing for it.
+    /// Gives a message of P4 to a card; false if no port of the card is meant.
     pub(crate) fn tell_own_card(&mut self, node: usize, message: &ToCard) -> bool {
         self.call_card(node, |card, now, out| card.told(now, message, out))
     }
@@ -100,7 +100,7 @@ impl Fabric {
         }
     }
 
-    /// Whether a program answers at a node, and when.
+    /// Program at a node: none, or one that answers now or later.
     pub(crate) fn program_at(&self, node: usize) -> Program {
         match (self.runs(self.nodes[node].device), &self.external) {
             (false, _) => Program::None,
@@ -109,7 +109,7 @@ impl Fabric {
         }
     }
 
-    /// The link behind a port of a card carries packets from now on or not.
+    /// Lets the link behind a port of a card carry packets or not.
     pub(crate) fn set_own_card_dark(&mut self, (node, port): (usize, Port), is_dark: bool) {
         self.note_dark_station();
         self.call_card(node, |card, now, out| card.set_dark(now, port, is_dark, out));
@@ -196,7 +196,7 @@ impl Fabric {
         }
     }
 
-    /// Where a packet is lost that leaves a node by a port.
+    /// Place before a port of a node.
     pub(crate) fn place_before(&self, node: usize, port: Port) -> Place {
         let node = &self.nodes[node];
         let device = node.device;

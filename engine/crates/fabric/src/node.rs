@@ -12,11 +12,11 @@ use crate::kind::{CardAt, NodeKind};
 use slotwise_cards::packet::{Frame, FramePool};
 use slotwise_cards::random;
 
-/// What stands between a switch and its links, as one value.
+/// Card between a switch and its links, as one value.
 pub(crate) enum NodeCard {
     /// Nothing that the switch owns.
     None,
-    /// Of a station of a ring.
+    /// Card of a station of a ring.
     Station(Box<StationCard>),
 }
 

@@ -127,7 +127,7 @@ impl Meters {
         }
     }
 
-    /// What was counted; counting starts again.
+    /// Counts so far; counting starts again.
     pub fn take(&mut self) -> RingLinkUse {
         std::mem::take(&mut self.counted)
     }

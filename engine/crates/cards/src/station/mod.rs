@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Card of a station of a packet ring: the links of both ringlets, transit first.
 //!
-//! At the end of each interval a link asks P4 with a tick. The answer tells its limits, when the next interval ends, and
+//! At the end of each interval a link asks P4 with a tick. The answer has its limits, when the next interval ends, and
 //! how many more ticks P4 wants, each for a message.
 
 mod allowances;
@@ -28,12 +28,12 @@ const RETRY: Duration = Duration::from_ns(TIMER_RETRY_NS as u64);
 /// Most ticks at once: one for each report of a full ring.
 const MAX_TICKS: u16 = MAX_STATIONS.div_ceil(REPORT_SOURCES);
 
-/// Port by which a ringlet leaves a station.
+/// Output port of a ringlet at a station.
 pub fn port_out(ringlet: u8) -> Port {
     if ringlet == 0 { PORT_RING_EAST } else { PORT_RING_WEST }
 }
 
-/// Port by which it comes.
+/// Input port of a ringlet at a station.
 pub fn port_in(ringlet: u8) -> Port {
     port_out(1 - ringlet)
 }
@@ -50,7 +50,7 @@ pub struct Interval {
     pub ringlet: u8,
     /// Its length.
     pub length: Duration,
-    /// Longest time for which a packet that limits let go was held back.
+    /// Longest wait of a packet within its limits for the link.
     pub hol_delay: Duration,
 }
 
@@ -141,12 +141,12 @@ impl StationCard {
         self.links.get(usize::from(ringlet)).is_some_and(Option::is_some)
     }
 
-    /// True if no link is dark.
+    /// True if all links carry packets.
     pub fn is_lit(&self) -> bool {
         self.links.iter().flatten().all(|link| !link.is_dark)
     }
 
-    /// Counts an interval in which, or at whose end, the station was in this phase.
+    /// Counts an interval with the phase at its end.
     pub fn note_phase(&mut self, interval: &Interval, phase: slotwise_wire::RingPhase, is_held_back: bool) {
         if let Some(link) = &mut self.links[usize::from(interval.ringlet)] {
             link.meters.phase(phase, interval.length.ns(), is_held_back);
@@ -435,7 +435,7 @@ impl Card for StationCard {
         }
     }
 
-    /// Limits hold no longer, and what waits is lost.
+    /// Removes the limits and loses all waiting packets.
     fn restarts(&mut self, now: Instant, out: &mut Actions) {
         for ringlet in 0..RINGLETS {
             if let Some((link, at)) = self.at(ringlet) {

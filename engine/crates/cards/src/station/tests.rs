@@ -130,7 +130,7 @@ fn ends_interval(actions: &Actions) -> bool {
 const DONE: Pass = Pass::Done { outputs: 1 };
 
 #[test]
-fn what_is_added_leaves_at_the_links_rate_and_is_seen() {
+fn added_packets_leave_at_the_links_rate_and_are_recorded() {
     let mut card = card();
     let added = sends(&mut card, us(0), frame(RingKind::Data, STATION, 1, 1000));
     assert_eq!(arrivals(&added), [3000]);
@@ -272,7 +272,7 @@ fn without_a_program_or_an_answer_it_tries_again() {
 }
 
 #[test]
-fn what_it_cannot_read_is_counted_and_other_ports_are_not_its_own() {
+fn unreadable_messages_are_counted_and_other_ports_are_left_alone() {
     let mut card = card();
     for wrong in [
         limits(PORT_RING_EAST, 0, 0, NO_LIMIT),

@@ -152,12 +152,12 @@ impl Fabric {
         }
     }
 
-    /// A link of a station goes dark or is lit again.
+    /// Notes a change of a link of a station.
     pub(crate) fn note_dark_station(&mut self) {
         self.ring.broken_ns = self.now_ns;
     }
 
-    /// What waits in the card of a station is gone, and its limits with it.
+    /// Restarts the card of a station.
     pub(super) fn reset_station(&mut self, device: Device) {
         self.ring.broken_ns = self.now_ns;
         // Another program may keep it elsewhere.

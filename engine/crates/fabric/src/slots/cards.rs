@@ -41,7 +41,7 @@ pub(crate) static LINE_CARD: Discipline = Discipline {
     })
 };
 
-/// The core to which an optical port of an edge leads.
+/// Core behind an optical port of an edge.
 pub(crate) fn core_of(port: Port) -> Option<u16> {
     (PORT_OPTICAL_BASE..PORT_LINECARD)
         .contains(&port)
