@@ -16,7 +16,7 @@ use slotwise_wire::{Ring, RingData};
 use crate::demand::NewDemand;
 use crate::message::{Message, ToCard};
 use crate::packet::{Flying, Frame, Origin, Packet};
-use crate::{DropCause, Port, gates, station};
+use crate::{DropCause, Port, assembly, gates, station};
 
 /// Number of one direction of a link, given by the network.
 pub type Lane = u32;
@@ -37,10 +37,12 @@ pub enum Pass {
 }
 
 /// Continuation of a card after a question to P4.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Then {
     /// None.
     Nothing,
+    /// Question about a closed burst, by the port that it names.
+    Assembly(Port, assembly::Then),
     /// Tick of a link's interval timer.
     Link {
         /// Its port.

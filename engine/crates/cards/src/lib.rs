@@ -5,6 +5,7 @@
 
 pub mod aggregation;
 pub mod alone;
+pub mod assembly;
 pub mod card;
 mod cause;
 pub mod demand;

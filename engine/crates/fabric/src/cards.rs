@@ -95,6 +95,10 @@ impl Fabric {
         let (node, _) = of_node(card.card as usize);
         match then {
             Then::Link { .. } => self.call_links(node, |links, now, out| links.goes_on(now, then, pass, out)),
+            Then::Assembly(port, then) => match self.nodes[node].device {
+                Device::OpsEdge(edge) => self.edge_trains_go_on(edge, then, pass),
+                _ => self.star_trains_go_on(self.fibre_before(node, port), then, pass),
+            },
             Then::Gates(port, then) => self.gates_go_on(self.fibre_before(node, port), then),
             _ => self.call_card(node, |card, now, out| card.goes_on(now, then, pass, out)),
         }
@@ -200,6 +204,9 @@ impl Fabric {
     pub(crate) fn place_before(&self, node: usize, port: Port) -> Place {
         let node = &self.nodes[node];
         let device = node.device;
+        if port == PORT_LINECARD {
+            return Place::Device(device);
+        }
         if let (Device::Edge(edge), Some(core)) = (device, core_of(port)) {
             return Place::LineCard { edge, core };
         }

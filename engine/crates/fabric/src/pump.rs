@@ -82,8 +82,8 @@ pub(crate) struct Ask {
 pub(crate) enum Passed {
     /// None.
     Nothing,
-    /// In stars.
-    Star(slots::Passed),
+    /// Light has passed a core.
+    AtCore(slots::AtCore),
     /// Of the card of a switch.
     Card { card: CardAt, then: cards::Then },
     /// Checks of data on a ring.
@@ -119,8 +119,6 @@ pub(crate) enum Work {
 
 /// Continuation of an activation, once all work that it has added is complete.
 pub(crate) enum Step {
-    /// In stars.
-    Star(slots::Step),
     /// In networks of optical packet switches.
     Ops(ops::Step),
     /// The next card of a span that carries packets from now on or not.
@@ -187,7 +185,7 @@ impl Fabric {
     pub(crate) fn passed(&mut self, passed: Passed, pass: Pass) {
         match passed {
             Passed::Nothing => {}
-            Passed::Star(passed) => self.star_passed(passed, pass),
+            Passed::AtCore(light) => self.light_left_core(&light, pass),
             Passed::Card { card, then } => self.card_goes_on(card, then, pass),
             Passed::OnRing(arrival) => self.watch_arrival(&arrival, pass),
             Passed::Ops(passed) => self.ops_passed(passed, pass),
@@ -201,7 +199,6 @@ impl Fabric {
 
     fn step(&mut self, step: Step) {
         match step {
-            Step::Star(step) => self.star_step(step),
             Step::Ops(step) => self.ops_step(step),
             Step::SetDark { span, first } => self.set_cards_of_span_dark(span, first),
             Step::DeviceDown { device } => self.remove_program(device),

@@ -156,7 +156,7 @@ impl Fabric {
 
     fn ops_train_card(&mut self, edge: u16) -> Option<&mut TrainCard> {
         let trains = self.ops.get_mut()?.trains.get_mut(usize::from(edge))?.as_mut();
-        trains.map(|trains| &mut trains.card)
+        trains.map(|trains| &mut trains.assembly.card)
     }
 
     /// Use of an optical packet switch since the last call. What came in light and did not go on must be just what it has counted as
