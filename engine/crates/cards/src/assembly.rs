@@ -16,10 +16,10 @@ use crate::packet::Packet;
 use crate::train_card::TrainCard;
 use crate::{DropCause, Port};
 
-/// A packet on its way into an open burst.
+/// A packet about to join an open burst.
 #[derive(Debug)]
 pub struct Joining {
-    /// The port by which P4 sent it.
+    /// Output port of the packet.
     pub port: Port,
     /// Its queue.
     pub queue: u16,
@@ -32,9 +32,9 @@ pub struct Joining {
 /// Continuation after a question about a closed burst.
 #[derive(Debug)]
 pub enum Then {
-    /// The packet joins for which it was closed.
+    /// The packet joins that the burst was closed for.
     Join(Joining),
-    /// The next one is closed that is due.
+    /// The next due burst is closed.
     CloseDue,
 }
 
@@ -49,7 +49,7 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// Asks about its bursts by a port, which is also its timer.
+    /// An empty one. Its questions name a port, which is also its timer.
     pub fn new(card: TrainCard, port: Port) -> Assembly {
         let timer = None;
         Assembly { card, port, timer }

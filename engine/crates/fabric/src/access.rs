@@ -52,7 +52,7 @@ pub(crate) static FIFO: Discipline = Discipline {
     timer: |fabric, link| {
         let (node, port) = of_node(link);
         fabric.call_links(node, |links, now, out| {
-            links.due(now, port, Expiry::First, Program::Inside, out)
+            links.due(now, port, Expiry::First, Program::Inside, out);
         });
     },
     set_dark: |fabric, link, is_dark| {

@@ -122,7 +122,7 @@ impl Fabric {
     /// A switch stops, or has a new program.
     pub(crate) fn restart_card(&mut self, device: Device) {
         let node = self.node(device);
-        self.call_card(node, |card, now, out| card.restarts(now, out));
+        self.call_card(node, Card::restarts);
     }
 
     /// Performs an action of a card.

@@ -486,7 +486,7 @@ impl Fabric {
 
     /// Closes the trains that are due, one after P4's answer to the other; then macroflows tick.
     fn close_due_trains_of_edge(&mut self, edge: u16) {
-        let closes = self.call_assembly_of(edge, |assembly, now, out| assembly.close_due(now, out));
+        let closes = self.call_assembly_of(edge, Assembly::close_due);
         if !closes {
             self.tick_macroflows(edge);
         }
@@ -512,7 +512,7 @@ impl Fabric {
 
     /// Looks after an edge's card when it is due next.
     pub(super) fn schedule_train_card(&mut self, edge: u16) {
-        self.call_assembly_of(edge, |assembly, now, out| assembly.set_timer(now, out));
+        self.call_assembly_of(edge, Assembly::set_timer);
         let (now_ns, card) = (self.now_ns, self.train_card_of(edge));
         let Some(trains) = self.edge_trains(edge) else { return };
         let release_ns = trains.assembly.card.macroflows.as_ref().and_then(Macroflows::next_ns);

@@ -31,7 +31,7 @@ pub(crate) static KIND: Kind = Kind {
 static ROUTER: NodeKind = NodeKind {
     stops: |fabric, device| {
         let node = fabric.node(device);
-        fabric.call_links(node, |links, now, out| links.restarts(now, out));
+        fabric.call_links(node, Card::restarts);
     },
     ..NodeKind::PLAIN
 };

@@ -33,8 +33,8 @@ pub(crate) static LINE_CARD: Discipline = Discipline {
     timer: |fabric, number| fabric.card_timer(fabric.fibre_of(number)),
     wake: |fabric, number| {
         fabric.call_gates(fabric.fibre_of(number), |gates, rate, now, out| {
-            gates.wakes(now, rate, out)
-        })
+            gates.wakes(now, rate, out);
+        });
     },
     ..Discipline::new("line card", |fabric, number, frame, origin| {
         fabric.enqueue(fabric.fibre_of(number), frame, origin);
@@ -154,7 +154,7 @@ impl Fabric {
         let packet = Packet { frame, born_ns };
         if let Some(packet) = self.join_star_train(card, packet) {
             self.call_gates(card, |gates, rate, now, out| {
-                gates.sends(now, packet, origin, rate, out)
+                gates.sends(now, packet, origin, rate, out);
             });
         }
     }
