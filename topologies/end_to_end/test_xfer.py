@@ -16,7 +16,7 @@ BOTTLENECK = Link(xcp_bps=20 * MBPS)
 WIDE = Link(xcp_bps=80 * MBPS)
 FILE_BYTES = 10_000_000
 SMALLEST_FILE_BYTES = FILE_BYTES // 4
-"""Of the files that arrive whole, in each tier."""
+"""Least size of a file that arrives whole, in each tier."""
 
 
 @pytest.fixture(scope="module", name="chain")

@@ -3,19 +3,19 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, HostId};
+use slotwise_units::{Duration, Instant, Rate};
 
 use crate::api::HostFrame;
-use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::fifo::Fifo;
-use crate::kind::{CardAt, Discipline};
-use crate::lane::Flying;
-use crate::message::{self, ToCard};
-use crate::packet::{Frame, Packet, UNBORN};
-use crate::pump::Step;
+use crate::kind::{Discipline, of_node};
 use crate::traffic::Traffic;
+use slotwise_cards::card::{Card, Expiry, Program};
+use slotwise_cards::fifo::Fifo;
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
+use slotwise_cards::packet::{Frame, Packet, UNBORN};
 
 /// A host, by the port of the switch to which it is linked.
 pub(crate) struct Host {
@@ -23,9 +23,8 @@ pub(crate) struct Host {
     pub(crate) id: Option<HostId>,
     pub(crate) device: Device,
     pub(crate) port: Port,
-    /// Cards of its link, from it and to it.
-    pub(crate) uplink: usize,
-    pub(crate) downlink: usize,
+    /// Queue of its link to the switch; that of the link to it is before the switch's port.
+    pub(crate) uplink: Fifo,
 }
 
 impl Host {
@@ -36,113 +35,86 @@ impl Host {
         };
         self.id.map_or(place, Place::Host)
     }
+
+    fn uplink_place(&self) -> Place {
+        let place = Place::HostAt {
+            device: self.device,
+            port: self.port,
+        };
+        self.id.map_or(place, Place::Uplink)
+    }
 }
 
-/// A card with one queue, in its place.
-pub(crate) struct FifoCard {
-    pub(crate) queue: Fifo,
-    pub(crate) place: Place,
-    /// The switch's port before which it is; a host's card is before none.
-    pub(crate) port: Option<(Device, Port)>,
-    /// Nothing comes through behind it.
-    pub(crate) is_dark: bool,
-}
-
-/// Cards with one queue, in their places.
+/// Queues before links of switches, by node and port.
 pub(crate) static FIFO: Discipline = Discipline {
     is_link: true,
-    obey: |fabric, card, message| fabric.apply_to_fifo(card, message),
-    timer: Fabric::fifo_timer,
-    set_dark: |fabric, card, is_dark| {
-        fabric.fifos[card].is_dark = is_dark;
-        fabric.lose_what_waits(card, DropCause::LinkDown);
+    obey: |fabric, link, message| fabric.call_links(of_node(link).0, |links, now, out| links.told(now, message, out)),
+    timer: |fabric, link| {
+        let (node, port) = of_node(link);
+        fabric.call_links(node, |links, now, out| {
+            links.due(now, port, Expiry::First, Program::Inside, out);
+        });
     },
-    ..Discipline::new("fifo", Fabric::enqueue_fifo)
+    set_dark: |fabric, link, is_dark| {
+        let (node, port) = of_node(link);
+        fabric.call_links(node, |links, now, out| links.set_dark(now, port, is_dark, out));
+    },
+    ..Discipline::new("fifo", Fabric::enqueue_at_link)
 };
 
 impl Fabric {
     /// Puts a packet into a host's card.
     pub(crate) fn send_uplink(&mut self, at_ns: u64, host: usize, frame: Frame) {
-        let Host {
-            device, uplink: card, ..
-        } = self.hosts[host];
+        let host = &mut self.hosts[host];
         // Elsewhere a packet is born with its first bit on the link; at an edge when the host gives it to its card.
-        let born_ns = if device.kind().is_slotted { at_ns } else { UNBORN };
+        let born_ns = if host.device.kind().is_slotted { at_ns } else { UNBORN };
         let mut packet = Packet { frame, born_ns };
-        let FifoCard { queue, place, .. } = &mut self.fifos[card];
-        match queue.enqueue(at_ns, packet.frame.len()) {
+        match host.uplink.enqueue(at_ns, packet.frame.len()) {
             Ok(departure) => {
                 packet.born_ns = packet.born_ns.min(departure.start_ns);
-                self.lanes[queue.lane].enter(&mut self.events, departure.arrive_ns, Flying::plain(packet));
+                self.lanes[host.uplink.lane].enter(&mut self.events, departure.arrive_ns, Flying::plain(packet));
             }
             Err(cause) => {
-                let place = *place;
+                let place = host.uplink_place();
                 self.drop(place, cause, packet.frame);
             }
         }
     }
 
-    /// Puts a packet into the card before a port of a switch.
-    pub(crate) fn enqueue_fifo(&mut self, card: usize, frame: Frame, origin: Origin) {
+    /// Puts a packet into the queue before a link of a switch. It enters the lane at once, as when it leaves is known.
+    fn enqueue_at_link(&mut self, link: usize, frame: Frame, origin: Origin) {
         self.leaves_star(origin, frame.len());
-        let FifoCard {
-            queue, place, is_dark, ..
-        } = &mut self.fifos[card];
-        if *is_dark {
-            queue.lose(frame.len());
-            let place = *place;
-            return self.drop(place, DropCause::LinkDown, frame);
-        }
-        match queue.enqueue(self.now_ns, frame.len()) {
-            Ok(departure) => {
+        let (node, port) = of_node(link);
+        match self.nodes[node]
+            .links
+            .take(Instant::from_ns(self.now_ns), port, frame.len())
+        {
+            Ok((lane, departure)) => {
                 let born_ns = origin.born_ns();
                 let flying = Flying::plain(Packet { frame, born_ns });
-                self.lanes[queue.lane].enter(&mut self.events, departure.arrive_ns, flying);
+                self.lanes[lane].enter(&mut self.events, departure.arrive_ns, flying);
             }
-            Err(cause) => {
-                let place = *place;
-                self.drop(place, cause, frame);
-            }
+            Err(cause) => self.drop(self.place_before(node, port), cause, frame),
         }
     }
 
-    /// P4 sets a timer of a card whose one queue has the port's number; false if it says something else.
-    fn apply_to_fifo(&mut self, card: usize, message: &ToCard) -> bool {
-        let asked = message.flow_control().filter(|control| control.queue == message.port);
-        asked.is_some_and(|control| self.fifos[card].queue.control(self.now_ns, &control).is_ok())
+    /// Changes the link behind a port. Packets on it arrive at their times.
+    pub(crate) fn change_link_at(
+        &mut self,
+        (device, port): (Device, Port),
+        rate_bps: Option<u64>,
+        delay_ns: Option<u64>,
+    ) {
+        let change = (rate_bps.map(Rate::from_bps), delay_ns.map(Duration::from_ns));
+        let node = self.node(device);
+        self.call_links(node, |links, now, out| links.change(now, port, change, out));
     }
 
-    /// Interval timers of a card with one queue, whose number is the port's.
-    pub(crate) fn fifo_timer(&mut self, card: usize) {
-        let Some((device, port)) = self.fifos[card].port else {
-            return;
-        };
-        if let Some((tick, state)) = self.fifos[card].queue.tick(self.now_ns) {
-            let tick = message::interval_tick(port, &tick, port, &state);
-            self.notify_p4(device, &tick, Origin::Local);
-            // The answer may set the timer again.
-            return self.then(Step::FifoTimer { card: card as u32 });
-        }
-        if let Some(at_ns) = self.fifos[card].queue.next_tick_ns() {
-            let at_ns = at_ns.max(self.now_ns + 1);
-            self.events.schedule(at_ns, Event::timer(CardAt::new(&FIFO, card)));
-        }
-    }
-
-    /// Loses what has not begun to leave a card.
-    pub(crate) fn lose_what_waits(&mut self, card: usize, cause: DropCause) {
-        let FifoCard { queue, place, .. } = &mut self.fifos[card];
-        let (lost, place) = (queue.drop_waiting(self.now_ns), *place);
-        for packet in self.lanes[queue.lane].drop_last(&mut self.events, lost) {
-            self.drop(place, cause, packet.frame);
-        }
-    }
-
-    /// Changes the link behind a card; what is on it arrives as it would have.
-    pub(crate) fn change_fifo(&mut self, card: usize, rate_bps: Option<u64>, delay_ns: Option<u64>) {
-        let queue = &mut self.fifos[card].queue;
-        let arrivals = queue.change(self.now_ns, rate_bps, delay_ns);
-        self.lanes[queue.lane].retime(&mut self.events, &arrivals);
+    /// Changes the delay of the link from a host.
+    pub(crate) fn change_uplink(&mut self, host: usize, delay_ns: Option<u64>) {
+        let uplink = &mut self.hosts[host].uplink;
+        let arrivals = uplink.change(self.now_ns, None, delay_ns);
+        self.lanes[uplink.lane].retime(&mut self.events, &arrivals);
     }
 
     pub(crate) fn at_host(&mut self, host: usize, packet: Packet) {

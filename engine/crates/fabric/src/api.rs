@@ -7,7 +7,7 @@ use slotwise_wire::DropReason;
 
 use crate::capture::Capturing;
 use crate::link::LinkUse;
-use crate::packet::Frame;
+use slotwise_cards::packet::Frame;
 
 /// Who plays the hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

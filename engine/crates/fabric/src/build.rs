@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a scenario to its network. Only the folder of a kind of networks reads what a scenario says of it.
 
-use slotwise_scenario::Scenario;
+use slotwise_cards::aggregation::{Intervals, TrainTimer};
+use slotwise_scenario::{self as scenario, Scenario};
 
 use crate::api::{FabricOptions, HostMode};
 use crate::fabric::Fabric;
@@ -38,5 +39,20 @@ impl Fabric {
             fabric.faults.schedule(&mut fabric.events);
         }
         fabric
+    }
+}
+
+/// Intervals of an edge's bursts.
+pub(crate) fn intervals(aggregation: &scenario::Aggregation, seed: u64, edge: u16) -> Intervals {
+    let timer = match aggregation.timer {
+        scenario::TrainTimer::Periodic => TrainTimer::Periodic,
+        scenario::TrainTimer::FirstPacket => TrainTimer::FirstPacket,
+    };
+    Intervals {
+        interval_ns: aggregation.interval.ns(),
+        timer,
+        dither: aggregation.dither,
+        seed,
+        edge,
     }
 }

@@ -3,7 +3,7 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
-use slotwise_wire::{Optical, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE};
+use slotwise_wire::{PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE};
 
 use crate::api::{ControlEvent, ControlMessage};
 use crate::capture::CapturePoint;
@@ -13,47 +13,11 @@ use crate::fabric::{Change, Fabric};
 use crate::faults::Way;
 use crate::invariants::Invariant;
 use crate::kind::CardAt;
-use crate::lane::{Flying, LaneEnd};
-use crate::message::ToCard;
-use crate::packet::{Frame, Packet, UNBORN};
+use crate::lane::LaneEnd;
 use crate::parcel::Parcel;
 use crate::pump::{Ask, Pass, Passed, Work};
-
-/// What a packet was before it entered a pipeline, as far as its way out depends on it.
-#[derive(Clone, Copy)]
-pub(crate) enum Origin {
-    /// Light in a core or an optical packet switch; its head came at `arrived_ns` by port `input`. `program` is the one of its edge that
-    /// numbered it.
-    Light {
-        arrived_ns: u64,
-        duration_ns: u64,
-        program: u32,
-        born_ns: u64,
-        input: Port,
-    },
-    /// From a fibre to an edge.
-    Fibre {
-        card: usize,
-        optical: Option<Optical>,
-        born_ns: u64,
-    },
-    /// By a lane to a port where nothing more counts of it.
-    Lane { born_ns: u64 },
-    /// The tick of a slot, whose messages may leave until then.
-    Tick { until_ns: u64 },
-    /// Anything else.
-    Local,
-}
-
-impl Origin {
-    /// When what comes out was born: as what went in was.
-    pub(crate) fn born_ns(self) -> u64 {
-        match self {
-            Origin::Light { born_ns, .. } | Origin::Fibre { born_ns, .. } | Origin::Lane { born_ns } => born_ns,
-            Origin::Tick { .. } | Origin::Local => UNBORN,
-        }
-    }
-}
+use slotwise_cards::message::ToCard;
+use slotwise_cards::packet::{Flying, Frame, Origin, Packet};
 
 /// Whether light passes this port; it is captured in the fibre then.
 fn is_fibre(device: Device, port: Port) -> bool {
@@ -98,7 +62,6 @@ impl Fabric {
             LaneEnd::Port { device, port } => self.packet_arrives(device, port, flying),
             LaneEnd::Host(host) => self.at_host(host, flying.packet),
             LaneEnd::Own { end, number } => (end.arrive)(self, number as usize, flying),
-            LaneEnd::Outside => self.pool.give_back(flying.packet.frame),
         }
     }
 
@@ -134,11 +97,12 @@ impl Fabric {
         match self.changes[index].1 {
             Change::Fibre(change) => self.change_link(&change),
             Change::Span { span, is_up } => self.set_span_up(span, is_up),
-            Change::Fifo {
-                card,
+            Change::Link {
+                port,
                 rate_bps,
                 delay_ns,
-            } => self.change_fifo(card, rate_bps, delay_ns),
+            } => self.change_link_at(port, rate_bps, delay_ns),
+            Change::Uplink { host, delay_ns } => self.change_uplink(host, delay_ns),
         }
     }
 

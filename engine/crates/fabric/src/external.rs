@@ -17,13 +17,13 @@ use slotwise_scenario::Device;
 use slotwise_wire::{Label, Optical};
 
 use crate::api::{FabricError, P4Drop};
-use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::fabric::Fabric;
 use crate::kind::KINDS;
-use crate::message;
-use crate::packet::Frame;
 use crate::parcel::Parcel;
+use slotwise_cards::message;
+use slotwise_cards::packet::Frame;
+use slotwise_cards::packet::Origin;
 
 /// Light that a core's switch has not sent on in this time is lost; of other packets nobody waits for more.
 const ANSWER_LIMIT_NS: u64 = 1_000_000_000;

@@ -4,24 +4,23 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use slotwise_cards::card::Actions;
 use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
 use slotwise_scenario::{Device, LinkChange};
 use slotwise_wire::DropReason;
 
-use crate::access::{FIFO, FifoCard, Host};
+use crate::access::{FIFO, Host};
 use crate::api::{ControlEvent, FabricError, FabricOptions, HostFrame, LinkReport, P4Drop};
 use crate::capture::{CaptureFailure, CapturePoint, Captures};
-use crate::drops::{Drops, Place};
+use crate::drops::Drops;
 use crate::event::{Event, EventQueue};
 use crate::external::External;
 use crate::faults::Faults;
-use crate::fifo::Fifo;
 use crate::invariants::Invariants;
 use crate::kind::{CardAt, NodeKind, Part};
 use crate::lane::{Lane, LaneEnd};
 use crate::node::{self, Node, Outbox};
 use crate::ops::Ops;
-use crate::packet::{Frame, FramePool};
 use crate::parcel::{Parcel, Parcels};
 use crate::pump::{Stack, Work};
 use crate::ring::Ring;
@@ -30,18 +29,22 @@ use crate::slots::Star;
 use crate::span::Span;
 use crate::standstill::AtOnce;
 use crate::traffic::{FlowResult, Traffic};
+use slotwise_cards::fifo::Fifo;
+use slotwise_cards::packet::{Frame, FramePool};
 
 /// Something that the scenario changes at a time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Change {
     /// A pair of fibres.
     Fibre(LinkChange),
-    /// The link behind a card with one queue.
-    Fifo {
-        card: usize,
+    /// The link behind a port of a switch.
+    Link {
+        port: (Device, Port),
         rate_bps: Option<u64>,
         delay_ns: Option<u64>,
     },
+    /// The link from a host.
+    Uplink { host: usize, delay_ns: Option<u64> },
     /// Whether a span carries packets.
     Span { span: usize, is_up: bool },
 }
@@ -57,6 +60,8 @@ pub struct Fabric {
     pub(crate) parcels: Parcels,
     pub(crate) pool: FramePool,
     pub(crate) outbox: Outbox,
+    /// Memory of what a card returns.
+    pub(crate) actions: Actions,
     /// Empty between events.
     pub(crate) stack: Stack<Work>,
     /// By kind of devices, in the order in which they were added.
@@ -66,7 +71,6 @@ pub struct Fabric {
     /// Set when the switches run outside; then there are no pipelines.
     pub(crate) external: Option<External>,
     pub(crate) star: Part<Star>,
-    pub(crate) fifos: Vec<FifoCard>,
     pub(crate) spans: Vec<Span>,
     pub(crate) hosts: Vec<Host>,
     pub(crate) traffic: Option<Traffic>,
@@ -97,12 +101,12 @@ impl Fabric {
             parcels: Parcels::default(),
             pool: FramePool::default(),
             outbox: Outbox::default(),
+            actions: Actions::default(),
             stack: Stack::default(),
             nodes: Vec::new(),
             first_nodes: [0; Device::KINDS],
             external: None,
             star: Part::default(),
-            fifos: Vec::new(),
             spans: Vec::new(),
             hosts: Vec::new(),
             traffic: None,
@@ -142,20 +146,15 @@ impl Fabric {
         self.hosts.push(host);
     }
 
-    pub(crate) fn add_fifo(&mut self, queue: Fifo, place: Place, port: Option<(Device, Port)>) -> usize {
-        let card = self.fifos.len();
-        let is_dark = false;
-        self.fifos.push(FifoCard {
-            queue,
-            place,
-            port,
-            is_dark,
-        });
-        if let Some((device, port)) = port {
-            let node = self.node(device);
-            self.nodes[node].set_card(port, CardAt::new(&FIFO, card));
+    /// Adds the queue before a link of a switch.
+    pub(crate) fn add_link(&mut self, queue: Fifo, device: Device, port: Port) -> CardAt {
+        let node = self.node(device);
+        let link = CardAt::of_node(&FIFO, node, port);
+        if let Some(at) = self.nodes[node].links.add(port, queue) {
+            self.events.schedule(at.ns(), Event::timer(link));
         }
-        card
+        self.nodes[node].set_card(port, link);
+        link
     }
 
     /// What the hosts do that the fabric plays, if it plays any.

@@ -4,18 +4,18 @@
 use std::collections::BTreeMap;
 
 use slotwise_p4::Port;
-use slotwise_scenario::{Changed, Device, Party, Scenario, group_host_ip, group_host_mac};
+use slotwise_scenario::{Buffer, Changed, Device, Party, Scenario, group_host_ip, group_host_mac};
 use slotwise_units::{Duration, Rate};
 use slotwise_wire::Ethernet;
 
 use crate::access::{FIFO, Host};
 use crate::build::NS_PER_MS;
-use crate::drops::Place;
 use crate::fabric::{Change, Fabric};
-use crate::fifo::{Fifo, Limit};
+use crate::kind::CardAt;
 use crate::lane::LaneEnd;
 use crate::span::Span;
 use crate::traffic::HostAddress;
+use slotwise_cards::fifo::{Fifo, Limit};
 
 /// Addresses of the hosts of groups, by the scenario's numbers of hosts.
 pub(crate) fn group_hosts(scenario: &Scenario) -> impl Iterator<Item = HostAddress> + '_ {
@@ -38,34 +38,33 @@ impl Fabric {
                 let next_port = next_port.entry(device).or_insert_with(|| first_port(device));
                 let port = *next_port;
                 *next_port += 1;
-                let limit = Limit::from(group.buffer);
+                let limit = limit_of(group.buffer);
                 let up = self.add_lane(LaneEnd::Port { device, port });
                 let up = ip_fifo(up, (group.rate.bps(), group.up_delay.ns()), limit);
                 let down = self.add_lane(LaneEnd::Host(host));
                 let down = ip_fifo(down, (group.rate.bps(), group.down_delay.ns()), limit);
-                let uplink = self.add_fifo(up, Place::HostAt { device, port }, None);
-                let downlink = self.add_port_fifo(down, device, port);
+                self.add_link(down, device, port);
                 self.add_host(Host {
                     id: None,
                     device,
                     port,
-                    uplink,
-                    downlink,
+                    uplink: up,
                 });
             }
         }
     }
 
-    pub(crate) fn add_port_fifo(&mut self, queue: Fifo, device: Device, port: Port) -> usize {
-        self.add_fifo(queue, Place::Port { device, port }, Some((device, port)))
+    /// The queue before a link, by the port of its switch.
+    pub(crate) fn link_at(&self, (device, port): (Device, Port)) -> CardAt {
+        CardAt::of_node(&FIFO, self.node(device), port)
     }
 
     pub(crate) fn changes_of_groups(&self, scenario: &Scenario) -> Vec<(u64, Change)> {
-        let fifos = |(number, span): (usize, &Span)| {
+        let links = |(number, span): (usize, &Span)| {
             let cards = span.cards.iter().filter(|card| *card.of == FIFO);
-            cards.map(move |card| (card.card as usize, number)).collect::<Vec<_>>()
+            cards.map(move |card| (card.card, number)).collect::<Vec<_>>()
         };
-        let spans: BTreeMap<usize, usize> = self.spans.iter().enumerate().flat_map(fifos).collect();
+        let spans: BTreeMap<u32, usize> = self.spans.iter().enumerate().flat_map(links).collect();
         let mut changes = Vec::new();
         let mut add = |at_ms, change| changes.push((at_ms * NS_PER_MS, change));
         for (at_ms, changed) in scenario.timeline() {
@@ -77,14 +76,14 @@ impl Fabric {
                     xcp: _,
                     up,
                 } => {
-                    let card = self.routed.links[link];
-                    let change = Change::Fifo {
-                        card,
+                    let port = self.routed.links[link];
+                    let change = Change::Link {
+                        port,
                         rate_bps: rate.map(Rate::bps),
                         delay_ns: delay.map(Duration::ns),
                     };
                     add(at_ms, change);
-                    if let (Some(is_up), Some(&span)) = (up, spans.get(&card)) {
+                    if let (Some(is_up), Some(&span)) = (up, spans.get(&self.link_at(port).card)) {
                         add(at_ms, Change::Span { span, is_up });
                     }
                 }
@@ -96,14 +95,17 @@ impl Fabric {
                 } => {
                     for number in scenario.host_numbers(Party::Group(group)) {
                         let host = &self.hosts[number];
-                        for (card, delay) in [(host.uplink, up_delay), (host.downlink, down_delay)] {
-                            let change = Change::Fifo {
-                                card,
-                                rate_bps: None,
-                                delay_ns: delay.map(Duration::ns),
-                            };
-                            add(at_ms, change);
-                        }
+                        let uplink = Change::Uplink {
+                            host: number,
+                            delay_ns: up_delay.map(Duration::ns),
+                        };
+                        let downlink = Change::Link {
+                            port: (host.device, host.port),
+                            rate_bps: None,
+                            delay_ns: down_delay.map(Duration::ns),
+                        };
+                        add(at_ms, uplink);
+                        add(at_ms, downlink);
                     }
                 }
             }
@@ -115,4 +117,12 @@ impl Fabric {
 /// A card before a link whose rate and buffer count IP bytes, as the thesis's.
 pub(crate) fn ip_fifo(lane: usize, (rate_bps, delay_ns): (u64, u64), limit: Limit) -> Fifo {
     Fifo::new(lane, (rate_bps, delay_ns), limit, Ethernet::SIZE)
+}
+
+/// The limit that a scenario's buffer is for a card.
+pub(crate) fn limit_of(buffer: Buffer) -> Limit {
+    match buffer {
+        Buffer::Packets(most) => Limit::Packets(most),
+        Buffer::Bytes(most) => Limit::Bytes(most.get()),
+    }
 }

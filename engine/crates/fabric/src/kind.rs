@@ -5,18 +5,19 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
+use slotwise_cards::card::Expiry;
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{PORT_CPU, PORT_LINECARD};
 
-use crate::dispatch::Origin;
 use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
-use crate::lane::Flying;
-use crate::message::ToCard;
-use crate::packet::Frame;
 use crate::{ops, ring, routed, slots};
+use slotwise_cards::message::ToCard;
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Frame;
+use slotwise_cards::packet::Origin;
 
 /// All of them, in the order in which they are built.
 pub(crate) static KINDS: [&Kind; 4] = [&slots::KIND, &routed::KIND, &ring::KIND, &ops::KIND];
@@ -119,11 +120,36 @@ pub(crate) struct CardAt {
 }
 
 impl CardAt {
+    /// A port or timer of a card that a switch owns, by the number of its node.
+    pub(crate) fn of_node(of: &'static Discipline, node: usize, number: u16) -> CardAt {
+        CardAt::new(of, node << NODE_SHIFT | usize::from(number))
+    }
+
     pub(crate) fn new(of: &'static Discipline, card: usize) -> CardAt {
         let card = card as u32;
         CardAt { of, card }
     }
 }
+
+/// Bits of a [`CardAt::card`] below the node, for a port or timer.
+const NODE_SHIFT: u32 = u16::BITS;
+
+/// The node, and the port or timer.
+pub(crate) fn of_node(number: usize) -> (usize, u16) {
+    (number >> NODE_SHIFT, number as u16)
+}
+
+/// Cards that switches own.
+pub(crate) static OF_NODE: Discipline = Discipline {
+    is_link: true,
+    obey: |fabric, number, message| fabric.tell_own_card(of_node(number).0, message),
+    timer: |fabric, number| fabric.own_card_due(of_node(number), Expiry::First),
+    wake: |fabric, number| fabric.own_card_due(of_node(number), Expiry::Last),
+    set_dark: |fabric, number, is_dark| fabric.set_own_card_dark(of_node(number), is_dark),
+    ..Discipline::new("own", |fabric, number, frame, origin| {
+        fabric.own_card_sends(of_node(number), frame, origin);
+    })
+};
 
 /// An end of a lane where its kind does more than P4 does.
 pub(crate) struct End {

@@ -10,7 +10,7 @@ use slotwise_scenario::Device;
 
 use crate::event::{Event, EventQueue, Order};
 use crate::kind::End;
-use crate::packet::Packet;
+use slotwise_cards::packet::{Flying, Packet};
 
 /// Where a lane ends.
 #[derive(Clone, Copy)]
@@ -21,34 +21,12 @@ pub(crate) enum LaneEnd {
     Host(usize),
     /// Where a kind of networks does more than that, by a number of its own.
     Own { end: &'static End, number: u32 },
-    /// Who drives a card by itself.
-    Outside,
 }
 
 impl LaneEnd {
     pub(crate) fn own(end: &'static End, number: usize) -> LaneEnd {
         let number = number as u32;
         LaneEnd::Own { end, number }
-    }
-}
-
-/// Something in a lane.
-pub(crate) struct Flying {
-    pub(crate) packet: Packet,
-    /// Time that its light takes to pass a point.
-    pub(crate) duration_ns: u64,
-    /// The program of its source that numbered it.
-    pub(crate) program: u32,
-}
-
-impl Flying {
-    /// Of a packet that nobody has numbered and whose tail arrives.
-    pub(crate) fn plain(packet: Packet) -> Flying {
-        Flying {
-            packet,
-            duration_ns: 0,
-            program: 0,
-        }
     }
 }
 

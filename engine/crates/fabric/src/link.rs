@@ -4,13 +4,7 @@
 use slotwise_scenario::{Fibre, Light, LinkChange, Optics};
 use slotwise_units::{Duration, Rate};
 
-use crate::random::{Chance, Stream, generator};
-
-/// Time that `bytes` take at `rate_bps`, rounded up.
-pub(crate) fn transmission_ns(bytes: u64, rate_bps: u64) -> u64 {
-    let bit_ns = u128::from(bytes) * 8_000_000_000;
-    bit_ns.div_ceil(u128::from(rate_bps)) as u64
-}
+use slotwise_cards::random::{Chance, Stream, generator};
 
 /// Whether light comes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,13 +209,6 @@ mod tests {
         (0..packets)
             .filter(|_| pair.enter_to_core(1000, 40_000) == Passage::Through)
             .count()
-    }
-
-    #[test]
-    fn transmission_rounds_up() {
-        assert_eq!(transmission_ns(1480, 200_000_000), 59_200);
-        assert_eq!(transmission_ns(1, 3_000_000_000), 3);
-        assert_eq!(transmission_ns(u64::from(u32::MAX), 1_000_000), 34_359_738_360_000);
     }
 
     #[test]

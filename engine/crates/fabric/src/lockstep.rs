@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use crate::api::{ControlEvent, ControlMessage, FabricError};
 use crate::fabric::Fabric;
-use crate::packet::Frame;
 use crate::standstill::Standstill;
+use slotwise_cards::packet::Frame;
 
 /// A packet-out of the controller.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,53 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What queues, access links and flows did since they were last asked, for whoever writes it down.
 
-use hdrhistogram::Histogram;
-use slotwise_scenario::{Flow, HostId};
+use slotwise_cards::fifo::FifoUse;
+pub(crate) use slotwise_cards::measure::delays;
+pub use slotwise_cards::measure::{AccessUse, QueueUse};
+use slotwise_p4::Port;
+use slotwise_scenario::{Device, Flow, HostId};
+use slotwise_units::Instant;
 
 use crate::access::Host;
 use crate::fabric::Fabric;
-
-/// Of delays, 1 %.
-const SIGNIFICANT_DIGITS: u8 = 2;
-
-/// An empty histogram of delays in ns.
-pub(crate) fn delays() -> Histogram<u64> {
-    Histogram::new(SIGNIFICANT_DIGITS).expect("2 significant figures are within the crate's 0 to 5")
-}
-
-/// A VOQ of a line card: what it did since it was last asked, and what waits. Bytes as on the fibre.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct QueueUse {
-    /// Waiting now.
-    pub backlog_bytes: u64,
-    /// Packets that wait now.
-    pub backlog_packets: u64,
-    /// Most that waited at once.
-    pub most_backlog_bytes: u64,
-    /// What waited, summed over time: byte times ns.
-    pub backlog_byte_ns: u128,
-    /// Packets that came, dropped ones included.
-    pub arrived_packets: u64,
-    /// Packets that found the queue full or were too long for it.
-    pub dropped_packets: u64,
-    /// Packets that entered the fibre.
-    pub sent_packets: u64,
-    /// Their bytes.
-    pub sent_bytes: u64,
-    /// Slots for which P4 opened the gate.
-    pub granted_slots: u64,
-}
-
-/// One direction of an access link since the start. Bytes of Ethernet frames.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AccessUse {
-    /// Frames that were sent, or wait.
-    pub packets: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Frames that found the queue full, were longer than the MTU allows, or waited when their link or switch failed.
-    pub dropped_packets: u64,
-}
 
 /// Both directions of a host's access link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,67 +42,23 @@ impl DelayUse {
     }
 }
 
-/// Counts for a [`QueueUse`].
-#[derive(Default)]
-pub(crate) struct Meter {
-    counted: QueueUse,
-    at_ns: u64,
-}
-
-impl Meter {
-    fn advance(&mut self, now_ns: u64, backlog_bytes: u64) {
-        self.counted.backlog_byte_ns += u128::from(now_ns.saturating_sub(self.at_ns)) * u128::from(backlog_bytes);
-        self.at_ns = now_ns;
-    }
-
-    /// A packet came and found `backlog_bytes`.
-    pub(crate) fn arrived(&mut self, now_ns: u64, backlog_bytes: u64, bytes: u64) {
-        self.advance(now_ns, backlog_bytes);
-        self.counted.arrived_packets += 1;
-        self.counted.most_backlog_bytes = self.counted.most_backlog_bytes.max(backlog_bytes + bytes);
-    }
-
-    /// A packet came and went nowhere.
-    pub(crate) fn dropped(&mut self) {
-        self.counted.arrived_packets += 1;
-        self.counted.dropped_packets += 1;
-    }
-
-    /// A packet leaves `backlog_bytes`, itself included.
-    pub(crate) fn sent(&mut self, now_ns: u64, backlog_bytes: u64, bytes: u64) {
-        self.advance(now_ns, backlog_bytes);
-        self.counted.sent_packets += 1;
-        self.counted.sent_bytes += bytes;
-    }
-
-    pub(crate) fn granted(&mut self) {
-        self.counted.granted_slots += 1;
-    }
-
-    /// What was counted; counting starts again.
-    pub(crate) fn take(&mut self, now_ns: u64, backlog_bytes: u64, backlog_packets: u64) -> QueueUse {
-        self.advance(now_ns, backlog_bytes);
-        let counted = std::mem::take(&mut self.counted);
-        self.counted.most_backlog_bytes = backlog_bytes;
-        QueueUse {
-            backlog_bytes,
-            backlog_packets,
-            ..counted
-        }
-    }
-}
-
 impl Fabric {
     /// All access links of edges, by edge and host, since the start.
     pub fn access_links(&self) -> Vec<AccessReport> {
         let report = |host: &Host| {
             Some(AccessReport {
                 host: host.id?,
-                up: self.fifos[host.uplink].queue.total(),
-                down: self.fifos[host.downlink].queue.total(),
+                up: host.uplink.total(),
+                down: self.nodes[self.node(host.device)].links.total(host.port),
             })
         };
         self.hosts.iter().filter_map(report).collect()
+    }
+
+    /// Use of the queue before a link of a switch since the last call.
+    pub(crate) fn link_use(&mut self, (device, port): (Device, Port)) -> FifoUse {
+        let (node, now) = (self.node(device), Instant::from_ns(self.now_ns));
+        self.nodes[node].links.take_use(now, port).unwrap_or_default()
     }
 
     /// Delays of each simulated flow since the last call, in the order of [`Fabric::flow_results`].
@@ -148,38 +66,5 @@ impl Fabric {
         self.traffic
             .as_mut()
             .map_or_else(Vec::new, super::traffic::Traffic::take_delays)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_meter_sums_the_backlog_over_time() {
-        let mut meter = Meter::default();
-        meter.arrived(100, 0, 10);
-        meter.arrived(200, 10, 30);
-        meter.sent(250, 40, 10);
-        meter.dropped();
-        meter.granted();
-        // 10 for 100 ns, 40 for 50 ns, 30 for 50 ns.
-        let used = meter.take(300, 30, 1);
-        assert_eq!(used.backlog_byte_ns, 1000 + 2000 + 1500);
-        assert_eq!((used.most_backlog_bytes, used.backlog_bytes), (40, 30));
-        assert_eq!(
-            (used.arrived_packets, used.dropped_packets, used.sent_bytes),
-            (3, 1, 10)
-        );
-        assert_eq!(used.granted_slots, 1);
-        let nothing = meter.take(400, 30, 1);
-        assert_eq!(
-            (
-                nothing.backlog_byte_ns,
-                nothing.most_backlog_bytes,
-                nothing.sent_packets
-            ),
-            (3000, 30, 0)
-        );
     }
 }

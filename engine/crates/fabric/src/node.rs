@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A P4 switch in the network: its program, the cards before its ports, and what came out of it.
 
+use slotwise_cards::links::Links;
+use slotwise_cards::station::StationCard;
 use slotwise_p4::{Bits, Executor, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
 use slotwise_scenario::Device;
 use slotwise_units::Instant;
 use slotwise_wire::{PORT_CPU, PORT_DROP};
 
 use crate::capture::CapturePoint;
-use crate::kind::{CardAt, Discipline, NodeKind};
-use crate::packet::{Frame, FramePool};
-use crate::random;
+use crate::kind::{CardAt, NodeKind};
+use slotwise_cards::packet::{Frame, FramePool};
+use slotwise_cards::random;
+
+/// Card between a switch and its links, as one value.
+pub(crate) enum NodeCard {
+    /// Nothing that the switch owns.
+    None,
+    /// Card of a station of a ring.
+    Station(Box<StationCard>),
+}
 
 /// A switch.
 pub(crate) struct Node {
@@ -17,6 +27,9 @@ pub(crate) struct Node {
     pub(crate) kind: &'static NodeKind,
     /// `None` while it has no program, and if it runs outside.
     pub(crate) pipeline: Option<Pipeline>,
+    /// Before links that are free when they are idle.
+    pub(crate) links: Links,
+    pub(crate) own_card: NodeCard,
     /// The card before each port that has one, by the port's number.
     ports: Vec<Option<CardAt>>,
     /// Hosts by the number of their port.
@@ -30,6 +43,8 @@ impl Node {
             device,
             kind,
             pipeline: None,
+            links: Links::default(),
+            own_card: NodeCard::None,
             ports: Vec::new(),
             hosts: Vec::new(),
         }
@@ -39,12 +54,6 @@ impl Node {
     pub(crate) fn link_ports(&self) -> impl Iterator<Item = Port> {
         let ports = self.ports.iter().zip(0..);
         ports.filter_map(|(card, port)| card.is_some_and(|card| card.of.is_link).then_some(port))
-    }
-
-    /// The cards of this discipline.
-    pub(crate) fn cards(&self, of: &'static Discipline) -> impl Iterator<Item = usize> {
-        let cards = self.ports.iter().flatten().filter(move |card| card.of == of);
-        cards.map(|card| card.card as usize)
     }
 
     /// A host is at a port; they come in order of ports.

@@ -6,7 +6,7 @@ use slotwise_scenario::Device;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::faults::Way;
-use crate::packet::Frame;
+use slotwise_cards::packet::Frame;
 
 /// A message with its way.
 pub(crate) enum Parcel {

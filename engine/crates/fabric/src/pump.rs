@@ -11,15 +11,18 @@
 //! and before all older work. So the effects are in the order of nested calls, without nesting: a card that needs P4's
 //! answer asks one question and leaves what it does next to a continuation.
 
+pub(crate) use slotwise_cards::card::Pass;
+use slotwise_cards::card::{self as cards, Action};
 use slotwise_p4::{Bits, Port};
 use slotwise_scenario::Device;
 use slotwise_wire::PORT_LINECARD;
 
 use crate::api::ControlMessage;
-use crate::dispatch::Origin;
 use crate::fabric::Fabric;
-use crate::packet::Frame;
+use crate::kind::CardAt;
 use crate::{ops, ring, slots};
+use slotwise_cards::packet::Frame;
+use slotwise_cards::packet::Origin;
 
 /// Work in the order of nested calls.
 pub(crate) struct Stack<W> {
@@ -75,21 +78,14 @@ pub(crate) struct Ask {
     pub(crate) then: Passed,
 }
 
-/// Outcome of a pass.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pass {
-    /// So many packets came out.
-    Done { outputs: usize },
-    /// The switch is outside: packets will come out, or will not.
-    Later,
-}
-
 /// Continuation after a pass and everything that came out of it.
 pub(crate) enum Passed {
     /// None.
     Nothing,
-    /// In stars.
-    Star(slots::Passed),
+    /// Light has passed a core.
+    AtCore(slots::AtCore),
+    /// Continuation in the card of a switch.
+    Card { card: CardAt, then: cards::Then },
     /// Checks of data on a ring.
     OnRing(ring::Arrival),
     /// In networks of optical packet switches.
@@ -113,6 +109,8 @@ pub(crate) enum Work {
         name: String,
         fields: Vec<Bits>,
     },
+    /// An action of the card of a switch.
+    Action { card: CardAt, action: Action },
     /// A pass is complete.
     Passed(Passed, Pass),
     /// An activation goes on.
@@ -121,12 +119,6 @@ pub(crate) enum Work {
 
 /// Continuation of an activation, once all work that it has added is complete.
 pub(crate) enum Step {
-    /// The next interval timer of a card with one queue.
-    FifoTimer { card: u32 },
-    /// In stars.
-    Star(slots::Step),
-    /// The ticks of a card of a ring.
-    RingTicks { card: u32 },
     /// In networks of optical packet switches.
     Ops(ops::Step),
     /// The next card of a span that carries packets from now on or not.
@@ -193,7 +185,8 @@ impl Fabric {
     pub(crate) fn passed(&mut self, passed: Passed, pass: Pass) {
         match passed {
             Passed::Nothing => {}
-            Passed::Star(passed) => self.star_passed(passed, pass),
+            Passed::AtCore(light) => self.light_left_core(&light, pass),
+            Passed::Card { card, then } => self.card_goes_on(card, then, pass),
             Passed::OnRing(arrival) => self.watch_arrival(&arrival, pass),
             Passed::Ops(passed) => self.ops_passed(passed, pass),
         }
@@ -206,9 +199,6 @@ impl Fabric {
 
     fn step(&mut self, step: Step) {
         match step {
-            Step::FifoTimer { card } => self.fifo_timer(card as usize),
-            Step::Star(step) => self.star_step(step),
-            Step::RingTicks { card } => self.ring_ticks_done(card as usize),
             Step::Ops(step) => self.ops_step(step),
             Step::SetDark { span, first } => self.set_cards_of_span_dark(span, first),
             Step::DeviceDown { device } => self.remove_program(device),
@@ -230,6 +220,7 @@ impl Fabric {
                     origin,
                 } => self.send(device, port, frame, origin),
                 Work::Digest { device, name, fields } => self.tell(device, ControlMessage::Digest { name, fields }),
+                Work::Action { card, action } => self.act(card, action),
                 Work::Passed(passed, pass) => self.passed(passed, pass),
                 Work::Step(step) => self.step(step),
             }

@@ -112,7 +112,6 @@ impl Fabric {
                     format!("{event:?}, at the host at {}/port{}", host.device, host.port)
                 }
                 LaneEnd::Own { number, .. } => format!("{event:?}, at link end {number} of its network type"),
-                LaneEnd::Outside => format!("{event:?}"),
             },
             event => format!("{event:?}"),
         }
@@ -124,10 +123,10 @@ mod tests {
     use super::*;
     use crate::api::ControlEvent;
     use crate::api::{FabricOptions, HostMode};
-    use crate::dispatch::Origin;
     use crate::drops::{DropCause, Place};
     use crate::kind::{Discipline, NodeKind};
     use crate::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Served};
+    use slotwise_cards::packet::Origin;
     use std::convert::Infallible;
 
     /// A controller that has nothing to do.

@@ -150,15 +150,15 @@ fn two_inputs_to_one_output_collide() {
 fn an_output_carries_one_packet_at_a_time_to_the_nanosecond() {
     let scenario = silent_star4();
     let frame = optical_frame(OpticalKind::Data, 1, 3, 0, 1, &[0; 100]);
-    let duration_ns = frame.len() as u64 * 8_000_000_000 / scenario.edges[3].fibres[0].rate_bps;
+    let duration_ns = frame.len() as u64 * 8_000_000_000 / scenario.edges[3].fibres[0].rate.bps();
     let collisions = |gap_ns: u64| {
         let mut fabric = star(&scenario, HostMode::External, &dark(&scenario));
-        let start_ns = scenario.epoch_ns() + 4 * scenario.frame.frame_ns() + 7 * 250_000 + 10_000;
+        let start_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns() + 7 * 250_000 + 10_000;
         for at_ns in [start_ns, start_ns + gap_ns] {
             let sent = packet_out(optical_port(3), &frame);
             fabric.packet_out(at_ns, Device::Core(0).id(), &sent).unwrap();
         }
-        fabric.run_until(start_ns + 2 * scenario.frame.frame_ns());
+        fabric.run_until(start_ns + 2 * scenario.frame.length().ns());
         let place = Place::Fibre {
             from: Device::Core(0),
             to: Device::Edge(3),

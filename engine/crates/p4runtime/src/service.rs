@@ -59,7 +59,7 @@ pub(crate) fn election_id(id: Option<&v1::Uint128>) -> Option<u128> {
 }
 
 impl Shared {
-    /// What messages give as the time, ns: since the Unix epoch, or in lock step, where runs are to repeat, the device's.
+    /// Time in messages, ns: since the Unix epoch, or in lock step, where runs are to repeat, the device's.
     pub fn timestamp(&self, now: Instant) -> i64 {
         if self.lock_step {
             return i64::try_from(now.ns()).unwrap_or(i64::MAX);

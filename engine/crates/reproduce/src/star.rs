@@ -42,7 +42,7 @@ struct Star {
     delay_slots: f64,
 }
 
-/// Writes down what a fabric does. Let the fabric run to [`Recorder::next`], call [`Recorder::sample`], and so on.
+/// Records a network. Let the fabric run to [`Recorder::next`], call [`Recorder::sample`], and so on.
 pub struct Recorder {
     recording: Recording,
     epoch_ns: u64,

@@ -364,7 +364,7 @@ fn link_changes(scenario: &Scenario, r: &mut Reader) {
             carries_packets(scenario, change.core, rate, format!("{place}/rate_bps"), r);
             // A core knows one time per byte, and drops what it takes to last beyond its slot.
             if let Some(fibre) = fibre.filter(|fibre| rate > fibre.rate) {
-                let reason = format!("{rate} exceeds the initial rate, for which the core is configured");
+                let reason = format!("{rate} exceeds the initial rate that the core is configured for");
                 r.report(
                     format!("{place}/rate_bps"),
                     reason,

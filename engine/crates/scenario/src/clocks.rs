@@ -73,7 +73,7 @@ impl Scenario {
         self.clocks.is_some()
     }
 
-    /// Length on a fibre of the message by which T_d is measured; 0 where it is not.
+    /// Length on a fibre of the message that measures T_d; 0 where it is not measured.
     pub(crate) fn sync_length(&self) -> Bytes {
         if self.joins_by_invitation() {
             WIRE_OVERHEAD + Bytes::of(Stamp::SIZE + Sync::SIZE)

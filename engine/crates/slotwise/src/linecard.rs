@@ -7,9 +7,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 use signal_hook::iterator::Signals;
-use slotwise_fabric::{CardConfig, CardOutput, GateCard, core_tick};
+use slotwise_cards::alone::{Alone, Output};
+use slotwise_cards::gate_card::{CardConfig, GateCard, core_tick};
 use slotwise_netio::{Ports, WallClock, be_realtime};
 use slotwise_scenario::{WIRE_OVERHEAD, request_blocks};
+use slotwise_units::Instant;
 
 use crate::interrupts::end_signals;
 use crate::notes::{note, say};
@@ -75,7 +77,7 @@ pub struct Args {
 }
 
 enum Role {
-    Card(Box<GateCard>),
+    Card(Box<Alone<GateCard>>),
     /// A core's control unit.
     Core {
         slots: u32,
@@ -95,7 +97,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         return Err("--epoch-ns: more than 2^32 frames ago; expected a later time".into());
     }
     // Both roles take only what a card could work with.
-    let card = GateCard::new(config(args), start_ns)?;
+    let card = GateCard::alone(config(args), Instant::from_ns(start_ns))?;
     let (role, interfaces) = match (&args.optical, &args.fibre) {
         (Some(optical), Some(fibre)) => (Role::Card(Box::new(card)), vec![&args.control, optical, fibre]),
         _ => {
@@ -186,20 +188,19 @@ impl Process {
         let now_ns = self.now_ns();
         let next_ns = match &mut self.role {
             Role::Card(card) => {
-                card.advance(now_ns);
-                while let Some(output) = card.poll_output() {
+                while let Some(output) = card.poll(Instant::from_ns(now_ns)) {
                     match output {
-                        CardOutput::ToSwitch(frame) => {
+                        Output::ToSwitch(message) => {
                             self.to_switch += 1;
-                            self.ports.send(CONTROL, &frame);
+                            self.ports.send(CONTROL, message.bytes());
                         }
-                        CardOutput::Light(frame) => {
+                        Output::Link(frame) => {
                             self.light_packets += 1;
                             self.ports.send(FIBRE, &frame);
                         }
                     }
                 }
-                card.next_at()
+                card.next_at().unwrap_or(Instant::MAX).ns()
             }
             Role::Core {
                 slots,
@@ -232,10 +233,10 @@ impl Process {
         } = self;
         let mut from_fibre = Vec::new();
         ports.poll(Some(wait), &mut |place, frame| {
-            let now_ns = *start_ns + clock.now().ns();
+            let now = Instant::from_ns(*start_ns + clock.now().ns());
             match (&mut *role, place) {
-                (Role::Card(card), CONTROL) => card.handle_control(now_ns, frame),
-                (Role::Card(card), OPTICAL) => card.handle_packet(now_ns, frame),
+                (Role::Card(card), CONTROL) => card.told(now, card.card.port(), frame),
+                (Role::Card(card), OPTICAL) => card.sends(now, card.card.port(), frame.to_vec()),
                 (Role::Card(_), _) => from_fibre.push(frame.to_vec()),
                 // Nothing that a core's switch says is for its clock.
                 (Role::Core { .. }, _) => {}
@@ -253,7 +254,7 @@ impl Process {
             Role::Card(card) => card
                 .drops()
                 .iter()
-                .map(|(_, cause, count)| (cause.name().to_owned(), json!(count.packets)))
+                .map(|(cause, packets)| (cause.name().to_owned(), json!(packets)))
                 .collect(),
             Role::Core { .. } => serde_json::Map::new(),
         };

@@ -9,8 +9,11 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use slotwise_fabric::{CardFrame, PortCard};
+use slotwise_cards::DropCause;
+use slotwise_cards::alone::{Alone, Output};
+use slotwise_cards::random::{Chance, Stream, generator};
 use slotwise_netio::{Ports, WallClock};
+use slotwise_units as units;
 
 use crate::interrupts::Stop;
 use crate::notes::say;
@@ -90,37 +93,42 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     let mut ports = Ports::open(&names, None)?;
     let stop = Stop::listen(ports.waker())?;
     let clock = WallClock::start();
-    let delay_ns = args.delay_us * 1000;
-    let mut card = PortCard::new(args.port, args.rate_bps, delay_ns, args.buffer_bytes, clock.now().ns())
-        .losing(args.loss, args.seed);
+    let now = || clock.now();
+    let link = (
+        units::Rate::from_bps(args.rate_bps),
+        units::Duration::from_us(args.delay_us),
+    );
+    let loss = Chance::new(
+        args.loss,
+        generator(args.seed, Stream::RoutedLoss, u64::from(args.port)),
+    );
+    let buffer = units::Bytes::new(args.buffer_bytes);
+    let mut card = Alone::before_link(args.port, link, buffer, now()).losing(loss);
     say!("slotwise card fifo: ready, port {}", args.port);
     // Frames from the link: the loop cannot send while it receives.
     let mut inbound: Vec<Vec<u8>> = Vec::new();
     while !stop.is_requested() {
         let timeout = card
-            .deadline_ns()
-            .map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(clock.now().ns())));
+            .next_at()
+            .map(|due| Duration::from_nanos(due.saturating_since(now()).ns()));
         ports.poll(timeout, &mut |place, frame| match place {
-            CONTROL => card.control(clock.now().ns(), frame),
+            CONTROL => card.told(now(), args.port, frame),
             // What finds no room is counted by the card.
-            SWITCH => {
-                card.enqueue(clock.now().ns(), frame);
-            }
+            SWITCH => card.sends(now(), args.port, frame.to_vec()),
             _ => inbound.push(frame.to_vec()),
         })?;
         for frame in inbound.drain(..) {
             ports.send(SWITCH, &frame);
         }
-        while let Some(due) = card.poll(clock.now().ns()) {
+        while let Some(due) = card.poll(now()) {
             match &due {
-                CardFrame::ToSwitch(frame) => ports.send(CONTROL, frame),
-                CardFrame::FromLink(frame) => ports.send(LINK, frame),
+                Output::ToSwitch(message) => ports.send(CONTROL, message.bytes()),
+                Output::Link(frame) => ports.send(LINK, frame),
             }
-            card.recycle(due);
         }
         ports.flush();
     }
-    let used = card.take_use(clock.now().ns());
+    let used = card.card.take_use(now(), args.port).unwrap_or_default();
     let report = Report {
         arrived_packets: used.arrived_packets,
         sent_packets: used.sent_packets,
@@ -129,7 +137,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         lost_packets: card.lost(),
         most_queued_packets: used.most_packets,
         mean_wait_ns: used.waited_ns.checked_div(used.arrived_packets).unwrap_or(0),
-        malformed_messages: card.malformed(),
+        malformed_messages: card.drops().get(&DropCause::Malformed).copied().unwrap_or(0),
         refused_frames: [CONTROL, SWITCH, LINK].map(|place| ports.refused(place)).iter().sum(),
     };
     say!("{}", serde_json::to_string(&report)?);

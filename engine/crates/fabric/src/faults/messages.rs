@@ -10,11 +10,11 @@ use slotwise_scenario::{Device, FaultKind, Treatment};
 use slotwise_wire::{Ethernet, Optical, OpticalKind, PORT_CPU, PacketIn};
 
 use crate::api::ControlMessage;
-use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::fabric::Fabric;
-use crate::packet::Frame;
 use crate::parcel::Parcel;
+use slotwise_cards::packet::Frame;
+use slotwise_cards::packet::Origin;
 
 /// Longest time by which a message is late, in frames: more than a commit takes.
 const MAX_LATE_FRAMES: u64 = 8;

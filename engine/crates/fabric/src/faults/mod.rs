@@ -12,10 +12,10 @@ use slotwise_scenario::{Device, FaultKind, Scenario};
 pub(crate) use messages::{LightWay, Way};
 
 use crate::event::{Event, EventQueue};
-use crate::random::{self, Stream};
 use crate::slots::Watch;
 use crate::span::Span;
 use flows::FlowWatch;
+use slotwise_cards::random::{self, Stream};
 
 /// One fault, and what came of it.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,8 +6,8 @@ use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{Device, FaultKind, Faults, Scenario};
 
 use super::FaultRecord;
-use crate::random::{self, Stream};
 use crate::span::Span;
+use slotwise_cards::random::{self, Stream};
 
 const NS_PER_MS: u64 = 1_000_000;
 /// Bounds what a small file can ask for.

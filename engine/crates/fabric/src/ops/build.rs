@@ -6,22 +6,23 @@ use slotwise_scenario::{Device, Ops, OpsFibre, Scenario};
 use slotwise_units::Duration;
 use slotwise_wire::{MAX_QUEUES, PORT_OPTICAL_BASE};
 
-use super::aggregation::{Aggregation, Intervals};
 use super::cards::{Before, Card, FibreEnd};
 use super::direct::DirectLane;
 use super::edge_trains::EdgeTrains;
 use super::entrance::EdgeResequencer;
-use super::macroflows::Macroflows;
 use super::measure::SwitchMeter;
-use super::train_card::TrainCard;
-use super::train_queue::TrainQueue;
 use super::watch::Watch;
 use super::{EDGE, SWITCH};
+use crate::build::intervals;
 use crate::fabric::Fabric;
-use crate::fifo::{Fifo, Limit};
 use crate::kind::{CardAt, Part};
-use crate::optical_ram::{ByteTime, OpticalRam, RamSettings};
 use crate::span::Span;
+use slotwise_cards::aggregation::Aggregation;
+use slotwise_cards::fifo::{Fifo, Limit};
+use slotwise_cards::macroflows::Macroflows;
+use slotwise_cards::optical_ram::{ByteTime, OpticalRam, RamSettings};
+use slotwise_cards::train_card::TrainCard;
+use slotwise_cards::train_queue::TrainQueue;
 
 impl Fabric {
     /// Switches, edges, what joins them, and hosts.
@@ -86,16 +87,8 @@ impl Fabric {
         for edge in 0..ops.edges.len() as u16 {
             let trains = ops.has_train_card(edge).then(|| {
                 let aggregation = ops.aggregation.as_ref().filter(|_| ops.aggregates(edge));
-                let aggregation = aggregation.map(|aggregation| {
-                    let intervals = Intervals {
-                        interval_ns: aggregation.interval.ns(),
-                        timer: aggregation.timer,
-                        dither: aggregation.dither,
-                        seed: self.seed,
-                        edge,
-                    };
-                    Aggregation::new(intervals, MAX_QUEUES as u16)
-                });
+                let aggregation = aggregation
+                    .map(|aggregation| Aggregation::new(intervals(aggregation, self.seed, edge), MAX_QUEUES as u16));
                 let macroflows = ops.macroflows.and(ops.probes).map(|probes| {
                     let queues = ops.queues().filter(|(to, _)| *to != edge);
                     let places = (u64::from(edge), ops.edges.len() as u64);

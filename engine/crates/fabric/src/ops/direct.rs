@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{DelayProcess, DirectLink};
 use slotwise_units::Duration;
 
-use crate::random::{Chance, Stream, generator};
+use slotwise_cards::random::{Chance, Stream, generator};
 
 const NS_PER_MS: f64 = 1e6;
 

@@ -4,16 +4,16 @@
 use slotwise_wire::Label;
 
 use super::cards::Before;
-use super::message::{self, InLight};
-use super::train::payload_bytes;
 use super::watch::TrainId;
-use crate::dispatch::Origin;
 use crate::drops::DropCause;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::kind::Discipline;
-use crate::lane::Flying;
-use crate::packet::{Frame, Packet};
+use slotwise_cards::message::train::{self as message, InLight};
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
+use slotwise_cards::packet::{Frame, Packet};
+use slotwise_cards::train::payload_bytes;
 
 /// Outputs of edges.
 pub(super) static EDGE_QUEUE: Discipline = Discipline {

@@ -9,27 +9,29 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
-use slotwise_wire::{FlowOp, Label, Optical, PORT_LINECARD, PORT_OPTICAL_BASE, TrainPart};
+use slotwise_units::Instant;
+use slotwise_wire::{FlowOp, Label, Optical, PORT_OPTICAL_BASE, TrainPart};
 
-use super::aggregation::Closed;
 use super::cards::{Before, FibreEnd};
-use super::macroflows::Held;
-use super::message::{self, InLight};
-use super::steps::{Passed, Step};
-use super::train::{self, Train};
-use super::train_card::{Answer, TrainCard};
-use super::train_queue::Labelled;
+use super::steps::Step;
 use super::watch::TrainId;
-use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
-use crate::kind::{CardAt, Discipline};
-use crate::lane::Flying;
-use crate::message::{ToCard, interval_tick};
-use crate::packet::{Frame, Packet};
-use crate::pump::{self, Pass};
+use crate::kind::{CardAt, Discipline, of_node};
+use crate::pump::Pass;
+use slotwise_cards::assembly::{Assembly, Joining, Then};
+use slotwise_cards::card::Actions;
+use slotwise_cards::macroflows::{Held, Macroflows};
+use slotwise_cards::message::train::{self as message, InLight};
+use slotwise_cards::message::{ToCard, interval_tick};
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
+use slotwise_cards::packet::{Frame, Packet};
+use slotwise_cards::train::{self, Train};
+use slotwise_cards::train_card::{Answer, TrainCard};
+use slotwise_cards::train_queue::Labelled;
 
 /// Outputs of edges, each a [`super::cards::Card`].
 pub(super) static TRAIN_OUTPUT: Discipline = Discipline {
@@ -41,34 +43,32 @@ pub(super) static TRAIN_OUTPUT: Discipline = Discipline {
     ..Discipline::new("burst output", Fabric::enqueue_at_trains)
 };
 
-/// What an edge holds before its outputs, by the edge's number: no port is behind it.
+/// Memory of an edge before its outputs, by node: no port is behind it.
 static TRAIN_CARD: Discipline = Discipline {
-    timer: Fabric::train_card_ticks,
-    wake: |fabric, edge| fabric.release_macroflows(edge as u16),
+    timer: |fabric, number| fabric.train_card_ticks(fabric.edge_of(number)),
+    wake: |fabric, number| fabric.release_macroflows(fabric.edge_of(number)),
     ..Discipline::new("burst line card", |_, _, _, _| {})
 };
 
 /// The card of an edge, and when it is looked after next.
 pub(super) struct EdgeTrains {
-    pub(super) card: TrainCard,
+    pub(super) assembly: Assembly,
     /// Trains that wait for an output at most, if P4 counts them.
     pub(super) trains: Option<u8>,
     /// They count by class.
     pub(super) fair: bool,
     /// Of the output for probes, by which ticks of macroflows are known.
     pub(super) probe_port: Port,
-    tick_ns: Option<u64>,
     release_ns: Option<u64>,
 }
 
 impl EdgeTrains {
     pub(super) fn new(card: TrainCard, (trains, fair): (Option<u8>, bool), probe_port: Port) -> EdgeTrains {
         EdgeTrains {
-            card,
+            assembly: Assembly::new(card, PORT_OPTICAL_BASE),
             trains,
             fair,
             probe_port,
-            tick_ns: None,
             release_ns: None,
         }
     }
@@ -94,7 +94,9 @@ impl Fabric {
                     class: label.traffic_class,
                     tag: 0,
                 };
-                let has_room = self.edge_trains(edge).is_some_and(|edge| edge.card.take_in(bytes));
+                let has_room = self
+                    .edge_trains(edge)
+                    .is_some_and(|edge| edge.assembly.card.take_in(bytes));
                 self.train_is_formed(index, &label, &labelled.train);
                 if has_room {
                     self.put_train(index, optical.queue, labelled);
@@ -112,57 +114,58 @@ impl Fabric {
 
     /// A packet joins the open train of its queue.
     fn join_train(&mut self, index: usize, optical: &Optical, packet: Packet) {
-        let (device, place) = (self.ops.cards[index].from.device, self.ops.cards[index].from.place());
-        let (edge, queue, now_ns) = (device.number(), optical.queue, self.now_ns);
-        let Some(trains) = self.edge_trains(edge).filter(|edge| edge.card.aggregates(queue)) else {
+        let FibreEnd { device, port } = self.ops.cards[index].from;
+        let (edge, queue) = (device.number(), optical.queue);
+        if !self
+            .edge_trains(edge)
+            .is_some_and(|edge| edge.assembly.card.aggregates(queue))
+        {
+            let place = self.ops.cards[index].from.place();
             return self.drop(place, DropCause::NoSuchQueue, packet.frame);
-        };
-        let is_first = optical.train == u8::from(TrainPart::First);
-        if let Some(closed) = trains.card.close_before(now_ns, queue, is_first) {
-            self.ask_for_label(edge, closed);
         }
-        self.ops_go_on(Step::Join {
-            card: index,
-            queue,
-            packet,
-        });
-    }
-
-    /// A packet joins the open train of its queue, or opens one.
-    pub(super) fn join_open_train(&mut self, index: usize, queue: u16, packet: Packet) {
-        let now_ns = self.now_ns;
-        let FibreEnd { device, .. } = self.ops.cards[index].from;
-        let (edge, place) = (device.number(), self.ops.cards[index].from.place());
+        let closes = optical.train == u8::from(TrainPart::First);
         let bytes = (
             self.ops.counted_bytes(&packet.frame),
             train::payload_bytes(&packet.frame),
         );
-        let Some(trains) = self.edge_trains(edge) else { return };
-        if let Err((cause, packet)) = trains.card.join(now_ns, queue, packet, bytes) {
-            self.drop(place, cause, packet.frame);
-        }
-        self.schedule_train_card(edge);
+        let joining = Joining {
+            port,
+            queue,
+            packet,
+            bytes,
+        };
+        self.call_assembly_of(edge, |assembly, now, out| assembly.take(now, joining, closes, out));
     }
 
-    /// Asks P4 for the label of a train that is closed.
-    fn ask_for_label(&mut self, edge: u16, closed: Closed) {
-        let now_ns = self.now_ns;
-        let Some(trains) = self.edge_trains(edge) else { return };
-        let tick = trains.card.ask(now_ns, closed);
-        let tick = message::train_tick(PORT_OPTICAL_BASE, &tick);
-        let frame = self.pool.copy_of(&tick);
-        let then = pump::Passed::Ops(Passed::Label { edge });
-        self.ask_and_go_on((Device::OpsEdge(edge), PORT_LINECARD), frame, Origin::Local, then);
+    /// The edge of a number of [`TRAIN_CARD`].
+    fn edge_of(&self, number: usize) -> u16 {
+        self.nodes[of_node(number).0].device.number()
     }
 
-    /// P4 has answered with a label, or drops the train by its silence.
-    pub(super) fn refuse_unanswered(&mut self, edge: u16, pass: Pass) {
-        if pass == Pass::Later {
-            return;
-        }
-        let unanswered = self.edge_trains(edge).and_then(|trains| trains.card.take_unanswered());
-        if let Some(train) = unanswered {
-            self.drop_train(Place::Device(Device::OpsEdge(edge)), DropCause::Refused, train);
+    /// Calls what assembles the trains of an edge, and performs its actions.
+    fn call_assembly_of<T: Default>(
+        &mut self,
+        edge: u16,
+        call: impl FnOnce(&mut Assembly, Instant, &mut Actions) -> T,
+    ) -> T {
+        let now = Instant::from_ns(self.now_ns);
+        let mut actions = std::mem::take(&mut self.actions);
+        let trains = self.edge_trains(edge);
+        let result = trains.map_or_else(T::default, |trains| call(&mut trains.assembly, now, &mut actions));
+        let card = self.train_card_of(edge);
+        self.perform(card, actions);
+        result
+    }
+
+    fn train_card_of(&self, edge: u16) -> CardAt {
+        CardAt::of_node(&TRAIN_CARD, self.node(Device::OpsEdge(edge)), 0)
+    }
+
+    /// P4 was asked for the label of a train.
+    pub(crate) fn edge_trains_go_on(&mut self, edge: u16, then: Then, pass: Pass) {
+        let closes = self.call_assembly_of(edge, |assembly, now, out| assembly.goes_on(now, then, pass, out));
+        if closes {
+            self.close_due_trains_of_edge(edge);
         }
     }
 
@@ -179,7 +182,7 @@ impl Fabric {
             let place = self.ops.cards[index].from.place();
             let answered = self
                 .edge_trains(device.number())
-                .map(|trains| trains.card.answer(&answer, label.as_ref()));
+                .map(|trains| trains.assembly.card.answer(&answer, label.as_ref()));
             match (answered, label) {
                 (Some(Ok(Answer::Labelled { queue, labelled })), Some(label)) => {
                     self.train_is_formed(index, &label, &labelled.train);
@@ -206,7 +209,7 @@ impl Fabric {
         let edge = self.ops.cards[index].from.device.number();
         let macroflows = self
             .edge_trains(edge)
-            .and_then(|trains| trains.card.macroflows.as_mut());
+            .and_then(|trains| trains.assembly.card.macroflows.as_mut());
         let is_rate = control.op == u8::from(FlowOp::SetRate);
         let is_set = macroflows
             .filter(|_| is_rate)
@@ -230,7 +233,10 @@ impl Fabric {
     }
 
     fn refuse_in_macroflow(&mut self, edge: u16, queue: u16) {
-        if let Some(macroflows) = self.edge_trains(edge).and_then(|edge| edge.card.macroflows.as_mut()) {
+        if let Some(macroflows) = self
+            .edge_trains(edge)
+            .and_then(|edge| edge.assembly.card.macroflows.as_mut())
+        {
             macroflows.refuse(queue);
         }
     }
@@ -238,7 +244,9 @@ impl Fabric {
     /// A train with its label goes to its macroflow, or to the output.
     fn put_train(&mut self, index: usize, queue: u16, labelled: Labelled) {
         let (edge, now_ns) = (self.ops.cards[index].from.device.number(), self.now_ns);
-        let macroflows = self.edge_trains(edge).and_then(|edge| edge.card.macroflows.as_mut());
+        let macroflows = self
+            .edge_trains(edge)
+            .and_then(|edge| edge.assembly.card.macroflows.as_mut());
         match macroflows.filter(|macroflows| macroflows.has(queue)) {
             Some(macroflows) => {
                 macroflows.put(now_ns, queue, Held { labelled, card: index });
@@ -261,7 +269,9 @@ impl Fabric {
     pub(super) fn release_trains(&mut self, edge: u16) {
         let now_ns = self.now_ns;
         loop {
-            let macroflows = self.edge_trains(edge).and_then(|edge| edge.card.macroflows.as_mut());
+            let macroflows = self
+                .edge_trains(edge)
+                .and_then(|edge| edge.assembly.card.macroflows.as_mut());
             let Some(held) = macroflows.and_then(|macroflows| macroflows.release(now_ns)) else {
                 break;
             };
@@ -279,7 +289,7 @@ impl Fabric {
         if self.ops.cards[index].is_dark {
             let bytes = labelled.train.bytes;
             if let Some(trains) = self.edge_trains(edge) {
-                trains.card.let_go(bytes);
+                trains.assembly.card.let_go(bytes);
             }
             return self.lose_labelled(index, labelled, DropCause::LinkDown);
         }
@@ -317,7 +327,7 @@ impl Fabric {
             .schedule(leaving.end_ns, Event::wake(CardAt::new(&TRAIN_OUTPUT, index)));
         let Train { frames, bytes } = leaving.labelled.train;
         if let Some(trains) = self.edge_trains(edge) {
-            trains.card.let_go(bytes);
+            trains.assembly.card.let_go(bytes);
         }
         self.light_leaves(index, frames, now_ns + byte_time.ns(bytes));
         Some(begun)
@@ -429,7 +439,7 @@ impl Fabric {
         while let Some(Labelled { train, class, tag }) = lost.next() {
             let bytes = train.bytes;
             if let Some(trains) = self.edge_trains(device.number()) {
-                trains.card.let_go(bytes);
+                trains.assembly.card.let_go(bytes);
             }
             self.lose_frames(index, train, cause);
             if cause == DropCause::LinkDown {
@@ -450,7 +460,7 @@ impl Fabric {
     pub(super) fn reset_edge_trains(&mut self, device: Device) {
         let number = device.number();
         let Some(trains) = self.edge_trains(number) else { return };
-        let held = trains.card.take_all();
+        let held = trains.assembly.card.take_all();
         let place = Place::Device(device);
         for train in held {
             if let Some(first) = train.frames.first()
@@ -469,23 +479,16 @@ impl Fabric {
     }
 
     /// Trains that are due are closed, and macroflows tick.
-    fn train_card_ticks(&mut self, edge: usize) {
-        let (now_ns, edge) = (self.now_ns, edge as u16);
-        if let Some(trains) = self.edge_trains(edge) {
-            trains.tick_ns = trains.tick_ns.filter(|at_ns| *at_ns > now_ns);
-        }
+    fn train_card_ticks(&mut self, edge: u16) {
+        self.call_assembly_of(edge, |assembly, now, _| assembly.expires(now));
         self.close_due_trains_of_edge(edge);
     }
 
     /// Closes the trains that are due, one after P4's answer to the other; then macroflows tick.
-    pub(super) fn close_due_trains_of_edge(&mut self, edge: u16) {
-        let now_ns = self.now_ns;
-        match self.edge_trains(edge).and_then(|edge| edge.card.close_due(now_ns)) {
-            Some(closed) => {
-                self.ask_for_label(edge, closed);
-                self.ops_then(Step::CloseDue { edge });
-            }
-            None => self.tick_macroflows(edge),
+    fn close_due_trains_of_edge(&mut self, edge: u16) {
+        let closes = self.call_assembly_of(edge, Assembly::close_due);
+        if !closes {
+            self.tick_macroflows(edge);
         }
     }
 
@@ -493,7 +496,12 @@ impl Fabric {
     pub(super) fn tick_macroflows(&mut self, edge: u16) {
         let now_ns = self.now_ns;
         if let Some(trains) = self.edge_trains(edge)
-            && let Some((queue, tick, state)) = trains.card.macroflows.as_mut().and_then(|all| all.tick(now_ns))
+            && let Some((queue, tick, state)) = trains
+                .assembly
+                .card
+                .macroflows
+                .as_mut()
+                .and_then(|all| all.tick(now_ns))
         {
             let tick = interval_tick(trains.probe_port, &tick, queue, &state);
             self.notify_p4(Device::OpsEdge(edge), &tick, Origin::Local);
@@ -504,25 +512,12 @@ impl Fabric {
 
     /// Looks after an edge's card when it is due next.
     pub(super) fn schedule_train_card(&mut self, edge: u16) {
-        let now_ns = self.now_ns;
-        let Some(trains) = self.ops.trains.get_mut(usize::from(edge)).and_then(Option::as_mut) else {
-            return;
-        };
-        let card = CardAt::new(&TRAIN_CARD, usize::from(edge));
-        let is_sooner = |at_ns: u64, known_ns: Option<u64>| known_ns.is_none_or(|known_ns| at_ns < known_ns);
-        if let Some(at_ns) = trains.card.next_tick_ns()
-            && is_sooner(at_ns, trains.tick_ns)
-        {
-            trains.tick_ns = Some(at_ns);
-            self.events.schedule(at_ns.max(now_ns), Event::timer(card));
-        }
-        let release_ns = trains
-            .card
-            .macroflows
-            .as_ref()
-            .and_then(super::macroflows::Macroflows::next_ns);
+        self.call_assembly_of(edge, Assembly::set_timer);
+        let (now_ns, card) = (self.now_ns, self.train_card_of(edge));
+        let Some(trains) = self.edge_trains(edge) else { return };
+        let release_ns = trains.assembly.card.macroflows.as_ref().and_then(Macroflows::next_ns);
         if let Some(at_ns) = release_ns
-            && is_sooner(at_ns, trains.release_ns)
+            && trains.release_ns.is_none_or(|known_ns| at_ns < known_ns)
         {
             trains.release_ns = Some(at_ns);
             self.events.schedule(at_ns.max(now_ns), Event::wake(card));

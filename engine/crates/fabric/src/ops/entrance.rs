@@ -7,22 +7,23 @@ use slotwise_wire::{Label, Optical, TrainPart};
 
 use super::cards::FibreEnd;
 use super::direct::DirectLane;
-use super::message::{self, InLight};
-use super::resequencer::Resequencer;
 use super::steps::{Passed, Step};
 use super::switch_number;
-use super::train::{self, is_tcp};
 use super::watch::TrainId;
-use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::kind::{CardAt, Discipline, End};
-use crate::lane::{Flying, LaneEnd};
-use crate::packet::Packet;
+use crate::lane::LaneEnd;
 use crate::pump::{self, Pass};
+use slotwise_cards::message::train::{self as message, InLight};
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
+use slotwise_cards::packet::Packet;
+use slotwise_cards::resequencer::Resequencer;
+use slotwise_cards::train::{self, is_tcp};
 
 /// A train of which the label has come.
 #[derive(Clone, Copy)]

@@ -9,17 +9,17 @@ use slotwise_scenario::Device;
 use slotwise_wire::{DropReason, TrainFate};
 
 use super::cards::Before;
-use super::macroflows::Macroflows;
 use super::switch_number;
-use super::train_card::TrainCard;
-use super::train_queue::TrainUse;
 use super::watch::OpsTrains;
-use crate::dispatch::Origin;
 use crate::drops::Place;
 use crate::fabric::Fabric;
-use crate::fifo::FifoUse;
 use crate::invariants::Invariant;
-use crate::optical_ram::RamUse;
+use slotwise_cards::fifo::FifoUse;
+use slotwise_cards::macroflows::Macroflows;
+use slotwise_cards::optical_ram::RamUse;
+use slotwise_cards::packet::Origin;
+use slotwise_cards::train_card::TrainCard;
+use slotwise_cards::train_queue::TrainUse;
 
 /// What an edge that makes trains, or holds them back, did since it was last asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -134,9 +134,8 @@ impl Fabric {
 
     /// What stands before a wavelength for probes did since the last call: each way of each fibre, in their order; `None` if there are no more.
     pub fn take_ops_probe_use(&mut self, way: usize) -> Option<FifoUse> {
-        let now_ns = self.now_ns;
-        let queue = *self.ops.get()?.probe_queues.get(way)?;
-        Some(self.fifos[queue].queue.take_use(now_ns))
+        let port = *self.ops.get()?.probe_queues.get(way)?;
+        Some(self.link_use(port))
     }
 
     /// What an edge did since the last call; `None` of one where each packet goes before its output at once.
@@ -157,7 +156,7 @@ impl Fabric {
 
     fn ops_train_card(&mut self, edge: u16) -> Option<&mut TrainCard> {
         let trains = self.ops.get_mut()?.trains.get_mut(usize::from(edge))?.as_mut();
-        trains.map(|trains| &mut trains.card)
+        trains.map(|trains| &mut trains.assembly.card)
     }
 
     /// Use of an optical packet switch since the last call. What came in light and did not go on must be just what it has counted as

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What networks of optical packet switches have: the cards of their fibres, what is on its way, and what is checked and measured of it.
 
-pub(crate) mod aggregation;
 mod build;
 mod cards;
 mod direct;
 mod edge_card;
 mod edge_trains;
 mod entrance;
-mod macroflows;
 mod measure;
-pub(crate) mod message;
 mod probes;
-mod resequencer;
 mod steps;
 mod switch_card;
-pub(crate) mod train;
-pub(crate) mod train_card;
-mod train_queue;
 mod watch;
 
+use slotwise_p4::Port;
 use slotwise_scenario::{Device, Scenario};
 
 use cards::{Card, FibreEnd};
@@ -27,8 +21,8 @@ use edge_trains::EdgeTrains;
 use entrance::{EdgeResequencer, Entrance};
 use measure::SwitchMeter;
 pub use measure::{OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse};
+pub use slotwise_cards::train_queue::TrainUse;
 pub(crate) use steps::{Passed, Step};
-pub use train_queue::TrainUse;
 use watch::Watch;
 pub use watch::{OpsTrains, OpsTransit};
 
@@ -94,8 +88,8 @@ impl Invariant {
 pub(crate) struct Ops {
     /// Cards before wavelengths for data.
     cards: Vec<Card>,
-    /// Before wavelengths for probes, in the order of the cards': numbers of queues.
-    probe_queues: Vec<usize>,
+    /// Before wavelengths for probes, in the order of the cards': their ports.
+    probe_queues: Vec<(Device, Port)>,
     /// Where those end.
     entrances: Vec<Entrance>,
     /// Where wavelengths for probes end.

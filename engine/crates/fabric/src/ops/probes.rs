@@ -2,14 +2,14 @@
 //! Wavelengths for probes: stored and forwarded by electronic queues. What is on them are control messages, to which faults may happen.
 
 use super::cards::FibreEnd;
-use crate::access::FIFO;
-use crate::dispatch::Origin;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
-use crate::fifo::{Fifo, Limit};
 use crate::kind::{CardAt, End};
-use crate::lane::{Flying, LaneEnd};
-use crate::packet::{Frame, UNBORN};
+use crate::lane::LaneEnd;
+use slotwise_cards::fifo::{Fifo, Limit};
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
+use slotwise_cards::packet::{Frame, UNBORN};
 
 /// Probes wait in electronic memory, of which there is enough.
 const PROBE_BUFFER_BYTES: u64 = 1 << 30;
@@ -31,9 +31,8 @@ impl Fabric {
         let lane = self.add_lane(LaneEnd::own(&PROBE_END, self.ops.probe_ends.len()));
         self.ops.probe_ends.push(to);
         let queue = Fifo::new(lane, link, Limit::Bytes(PROBE_BUFFER_BYTES), 0);
-        let card = self.add_port_fifo(queue, from.device, from.port);
-        self.ops.probe_queues.push(card);
-        CardAt::new(&FIFO, card)
+        self.ops.probe_queues.push((from.device, from.port));
+        self.add_link(queue, from.device, from.port)
     }
 
     fn probe_arrives(&mut self, end: usize, flying: Flying) {

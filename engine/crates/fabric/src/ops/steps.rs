@@ -4,13 +4,12 @@
 use slotwise_scenario::Device;
 use slotwise_wire::Label;
 
-use super::message;
-use super::train_queue::Labelled;
 use crate::drops::DropCause;
 use crate::fabric::Fabric;
-use crate::lane::Flying;
-use crate::packet::Packet;
 use crate::pump::{self, Pass};
+use slotwise_cards::message::train as message;
+use slotwise_cards::packet::Flying;
+use slotwise_cards::train_queue::Labelled;
 
 /// Continuation after a pass and everything that came out of it.
 pub(crate) enum Passed {
@@ -21,18 +20,12 @@ pub(crate) enum Passed {
         label: Option<Label>,
         program: u32,
     },
-    /// The program of an edge was asked for a label.
-    Label { edge: u16 },
 }
 
 /// Continuation after everything that was asked.
 pub(crate) enum Step {
     /// The next interval timer of an output.
     OutputTimer { card: usize },
-    /// A packet joins an open train.
-    Join { card: usize, queue: u16, packet: Packet },
-    /// The next train that is due at an edge.
-    CloseDue { edge: u16 },
     /// The next macroflow of an edge that ticks.
     TickMacroflows { edge: u16 },
     /// The next train that a macroflow may send.
@@ -70,15 +63,12 @@ impl Fabric {
             Passed::AtSwitch { switch, label, program } => {
                 self.light_left_switch(switch, label.as_ref(), program, pass);
             }
-            Passed::Label { edge } => self.refuse_unanswered(edge, pass),
         }
     }
 
     pub(crate) fn ops_step(&mut self, step: Step) {
         match step {
             Step::OutputTimer { card } => self.output_timer(card),
-            Step::Join { card, queue, packet } => self.join_open_train(card, queue, packet),
-            Step::CloseDue { edge } => self.close_due_trains_of_edge(edge),
             Step::TickMacroflows { edge } => self.tick_macroflows(edge),
             Step::Release { edge } => self.release_trains(edge),
             Step::LoseAtOutput {

@@ -4,15 +4,15 @@
 use slotwise_wire::Label;
 
 use super::cards::Before;
-use super::message::{self, InLight};
-use crate::dispatch::Origin;
 use crate::drops::DropCause;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::kind::Discipline;
-use crate::lane::Flying;
-use crate::message::ToCard;
-use crate::packet::{Frame, Packet};
+use slotwise_cards::message::ToCard;
+use slotwise_cards::message::train::{self as message, InLight};
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
+use slotwise_cards::packet::{Frame, Packet};
 
 /// Whether a switch has made of a label what it may.
 fn is_well_kept(came: &Label, out: &Label, converts: bool) -> bool {

@@ -9,7 +9,9 @@ use super::STATION;
 use super::watch::Watch;
 use crate::fabric::Fabric;
 use crate::kind::Part;
-use crate::transit_first::Settings;
+use crate::node::NodeCard;
+use slotwise_cards::station::StationCard;
+use slotwise_cards::transit_first::Settings;
 
 impl Fabric {
     /// Stations, what joins them, and their hosts.
@@ -18,8 +20,12 @@ impl Fabric {
             &STATION,
             (0..ring.stations.len()).map(|station| Device::Station(station as u16)),
         );
+        for station in 0..ring.stations.len() as u16 {
+            let node = self.node(Device::Station(station));
+            self.nodes[node].own_card = NodeCard::Station(Box::new(StationCard::new(station)));
+        }
         self.ring = Part::of(super::Ring {
-            cards: Vec::new(),
+            phase_cells: vec![Default::default(); ring.stations.len()],
             watch: Watch::new(ring.stations.len()),
             hol_timer_ns: ring.timing.hol_timer.ns(),
             broken_ns: 0,
@@ -36,8 +42,8 @@ impl Fabric {
                 (Device::Station(station), PORT_RING_EAST),
                 (Device::Station(next), PORT_RING_WEST),
             ];
-            let east = self.add_ring_card((station, 0, next), settings, ring.delay.ns());
-            let west = self.add_ring_card((next, 1, station), settings, ring.delay.ns());
+            let east = self.add_ring_link((station, 0, next), settings, ring.delay.ns());
+            let west = self.add_ring_link((next, 1, station), settings, ring.delay.ns());
             self.add_to_span(east, ends[0], ends[1]);
             self.add_to_span(west, ends[1], ends[0]);
         }

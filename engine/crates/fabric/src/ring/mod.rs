@@ -4,15 +4,14 @@
 mod build;
 mod cards;
 mod measure;
-mod message;
 mod watch;
 
-use slotwise_p4::Port;
+use slotwise_p4::RegisterCell;
 use slotwise_scenario::{Device, Scenario};
-use slotwise_wire::{PORT_RING_EAST, PORT_RING_WEST};
+use slotwise_wire::RINGLETS;
 
-pub(crate) use cards::{Arrival, Card};
-pub use measure::{RingLinkState, RingLinkUse};
+pub(crate) use cards::Arrival;
+pub use measure::RingLinkState;
 use watch::Watch;
 
 use crate::fabric::Fabric;
@@ -58,30 +57,13 @@ impl Invariant {
 
 /// Everything that a ring has.
 pub(crate) struct Ring {
-    /// By link between stations, that of ringlet 0 before that of ringlet 1.
-    pub(crate) cards: Vec<Card>,
+    /// Registers of the phases of links in the program of each station, once looked up.
+    pub(crate) phase_cells: Vec<[Option<RegisterCell>; RINGLETS as usize]>,
     pub(crate) watch: Watch,
     /// When a packet has been held back for too long.
     pub(crate) hol_timer_ns: u64,
     /// When a link or a station was last found to be broken, or was mended.
     pub(crate) broken_ns: u64,
-}
-
-impl Ring {
-    fn card(&self, station: u16, ringlet: u8) -> Option<usize> {
-        let is_it = |card: &Card| (card.station, card.ringlet) == (station, ringlet);
-        self.cards.iter().position(is_it)
-    }
-}
-
-/// By which port a ringlet leaves a station.
-pub(crate) fn port_out(ringlet: u8) -> Port {
-    if ringlet == 0 { PORT_RING_EAST } else { PORT_RING_WEST }
-}
-
-/// By which port it comes.
-pub(crate) fn port_in(ringlet: u8) -> Port {
-    port_out(1 - ringlet)
 }
 
 /// A station's name for the network.

@@ -8,14 +8,13 @@ use slotwise_p4::Port;
 use slotwise_scenario::{Device, Endpoint, Scenario};
 
 use super::{LOSSY, Lossy, ROUTER, Routed, RouterPort};
-use crate::access::{FIFO, Host};
-use crate::event::Event;
+use crate::access::Host;
 use crate::fabric::Fabric;
-use crate::groups::{group_hosts, ip_fifo};
-use crate::kind::{CardAt, Part};
+use crate::groups::{group_hosts, ip_fifo, limit_of};
+use crate::kind::Part;
 use crate::lane::LaneEnd;
-use crate::random::{Chance, Stream, generator};
 use crate::traffic::mac_number;
+use slotwise_cards::random::{Chance, Stream, generator};
 
 impl Fabric {
     /// Routers, their links and hosts, beside a star that is there already.
@@ -43,16 +42,14 @@ impl Fabric {
                 loss => self.lossy_end(index, loss, (link.to, far_port)),
             };
             let lane = self.add_lane(end);
-            let mut queue = ip_fifo(lane, (link.rate.bps(), link.delay.ns()), link.buffer.into());
+            let mut queue = ip_fifo(lane, (link.rate.bps(), link.delay.ns()), limit_of(link.buffer));
             if link.xcp.is_some() {
                 queue.start_timers(0);
-                let card = CardAt::new(&FIFO, self.fifos.len());
-                self.events.schedule(0, Event::timer(card));
             }
-            let card = self.add_port_fifo(queue, link.from, port);
+            let card = self.add_link(queue, link.from, port);
             let far = (link.to, far_port);
-            self.add_to_span(CardAt::new(&FIFO, card), (link.from, port), far);
-            self.routed.links.push(card);
+            self.add_to_span(card, (link.from, port), far);
+            self.routed.links.push((link.from, port));
             if let Device::Router(router) = link.from {
                 self.routed.ports[usize::from(router)].push(RouterPort {
                     port,

@@ -9,15 +9,15 @@ use std::net::Ipv4Addr;
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, Scenario, group_host_ip, group_host_mac};
 
-use crate::access::FIFO;
 use crate::drops::DropCause;
 use crate::fabric::Fabric;
-use crate::fifo::FifoUse;
 use crate::invariants::Invariant;
-use crate::kind::{CardAt, End, Kind, NodeKind};
-use crate::lane::Flying;
-use crate::random::Chance;
+use crate::kind::{End, Kind, NodeKind};
 use crate::traffic::{FlowUse, OrderUse, RoutedFlow, SessionUse, Traffic, mac_number};
+use slotwise_cards::card::Card;
+use slotwise_cards::fifo::FifoUse;
+use slotwise_cards::packet::Flying;
+use slotwise_cards::random::Chance;
 
 /// Networks of routers.
 pub(crate) static KIND: Kind = Kind {
@@ -30,10 +30,8 @@ pub(crate) static KIND: Kind = Kind {
 /// Routers.
 static ROUTER: NodeKind = NodeKind {
     stops: |fabric, device| {
-        let cards: Vec<usize> = fabric.nodes[fabric.node(device)].cards(&FIFO).collect();
-        for card in cards {
-            fabric.lose_what_waits(card, DropCause::PipelineReplaced);
-        }
+        let node = fabric.node(device);
+        fabric.call_links(node, Card::restarts);
     },
     ..NodeKind::PLAIN
 };
@@ -69,8 +67,8 @@ pub struct RouterPort {
 
 /// Where what a scenario of routers names has gone.
 pub(crate) struct Routed {
-    /// Cards by the scenario's link.
-    pub(crate) links: Vec<usize>,
+    /// Ports by the scenario's link.
+    pub(crate) links: Vec<(Device, Port)>,
     /// Links that lose packets at random.
     pub(crate) lossy: Vec<Lossy>,
     /// Ports by router.
@@ -84,7 +82,8 @@ impl Fabric {
         if !lossy.loss.comes() {
             return self.packet_arrives(device, port, flying);
         }
-        let place = self.fifos[self.routed.links[self.routed.lossy[number].link]].place;
+        let (device, port) = self.routed.links[self.routed.lossy[number].link];
+        let place = self.place_before(self.node(device), port);
         self.drop(place, DropCause::LinkLoss, flying.packet.frame);
     }
 
@@ -104,10 +103,8 @@ impl Fabric {
 
     /// The router's port by which a link of the scenario begins, by its number there; one of an edge's is none.
     pub fn router_port_of(&self, link: usize) -> Option<(Device, Port)> {
-        let card = *self.routed.get()?.links.get(link)?;
-        self.fifos[card]
-            .port
-            .filter(|(device, _)| matches!(device, Device::Router(_)))
+        let port = self.routed.get()?.links.get(link).copied();
+        port.filter(|(device, _)| matches!(device, Device::Router(_)))
     }
 
     /// A switch's own Ethernet address.
@@ -128,8 +125,8 @@ impl Fabric {
     /// Lets a link between routers, by its number in the scenario, carry packets from now on or not, and the link the other way with it.
     /// One that the scenario does not have is left alone.
     pub fn set_link_up(&mut self, link: usize, is_up: bool) {
-        let card = self.routed.get().and_then(|routed| routed.links.get(link));
-        let span = card.and_then(|card| self.span_of(CardAt::new(&FIFO, *card)));
+        let port = self.routed.get().and_then(|routed| routed.links.get(link));
+        let span = port.and_then(|port| self.span_of(self.link_at(*port)));
         if let Some(span) = span {
             self.set_span_up(span, is_up);
             self.pump();
@@ -138,8 +135,7 @@ impl Fabric {
 
     /// What a link between routers did since the last call, by the scenario's number.
     pub fn take_link_use(&mut self, link: usize) -> FifoUse {
-        let now_ns = self.now_ns;
-        self.fifos[self.routed.links[link]].queue.take_use(now_ns)
+        self.link_use(self.routed.links[link])
     }
 
     /// The flows between groups of hosts, by number.

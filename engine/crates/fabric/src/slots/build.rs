@@ -9,14 +9,16 @@ use super::trains::StarTrains;
 use super::{AT_CORE, AT_EDGE, CORE, Card, Core, EDGE, Edge, Star, SyncError};
 use crate::access::Host;
 use crate::build::NS_PER_MS;
-use crate::drops::Place;
 use crate::event::Event;
 use crate::fabric::{Change, Fabric};
-use crate::fifo::{Fifo, Limit};
 use crate::kind::{CardAt, Part};
 use crate::lane::LaneEnd;
-use crate::linecard::LineCard;
-use crate::link::{FibrePair, transmission_ns};
+use crate::link::FibrePair;
+use slotwise_cards::fifo::{Fifo, Limit};
+use slotwise_cards::gates::{Frame, Gates, Ticks};
+use slotwise_cards::linecard::LineCard;
+use slotwise_cards::transmission_ns;
+use slotwise_units::Duration;
 
 impl Fabric {
     /// Edges, cores, what joins them, and the edges' hosts.
@@ -77,14 +79,12 @@ impl Fabric {
             let up = Fifo::new(up, (rate_bps, delay_ns), limit, 0).up_to(hosts.mtu as usize + Ethernet::SIZE);
             let down = self.add_lane(LaneEnd::Host(self.hosts.len()));
             let down = Fifo::new(down, (rate_bps, delay_ns), limit, 0);
-            let uplink = self.add_fifo(up, Place::Uplink(id), None);
-            let downlink = self.add_fifo(down, Place::Downlink(id), Some((device, port)));
+            self.add_link(down, device, port);
             self.add_host(Host {
                 id: Some(id),
                 device,
                 port,
-                uplink,
-                downlink,
+                uplink: up,
             });
         }
     }
@@ -93,7 +93,9 @@ impl Fabric {
         let index = self.star.cards.len();
         self.star.edges[usize::from(edge)].cards[usize::from(fibre.core)] = Some(index);
         let node = self.node(Device::Edge(edge));
-        self.nodes[node].set_card(optical_port(fibre.core), CardAt::new(&LINE_CARD, index));
+        let port = optical_port(fibre.core);
+        let card = CardAt::of_node(&LINE_CARD, node, port);
+        self.nodes[node].set_card(port, card);
         self.star.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)]
             .fibres
             .push(index);
@@ -104,15 +106,22 @@ impl Fabric {
             .push(pair.with_optics(scenario.optics, scenario.edges_at_port(fibre)));
         let (clock, time_difference) = Fabric::own_time(self.seed, scenario, edge, fibre);
         let (voqs, limit_bytes) = (scenario.card_voqs(fibre.core), scenario.queues.limit.get());
+        let queues = LineCard::new(voqs, limit_bytes, scenario.wire_mtu().get());
+        let slots = Frame {
+            slots: self.star.slots.count,
+            slot: Duration::from_ns(self.star.slots.slot_ns),
+            signaling: self.star.slots.signaling,
+        };
+        let ticks = Ticks {
+            report_slot: u64::from(scenario.signaling_slot(edge)),
+            first_slot: scenario.first_slot_ticks(fibre.core, edge),
+            signaling: scenario.signaling_ticks(fibre.core),
+        };
         self.star.cards.push(Card {
             edge,
             core: fibre.core,
-            queues: LineCard::new(voqs, limit_bytes, scenario.wire_mtu().get()),
+            gates: Gates::new(port, queues, slots, ticks),
             trains: StarTrains::of(scenario, edge, fibre),
-            wake_ns: None,
-            report_slot: u64::from(scenario.signaling_slot(edge)),
-            first_slot_ticks: scenario.first_slot_ticks(fibre.core, edge),
-            signaling_ticks: scenario.signaling_ticks(fibre.core),
             clock,
             time_difference,
             sync_error: SyncError::default(),
@@ -125,9 +134,8 @@ impl Fabric {
         self.schedule_card_tick(index);
         if scenario.has_xcp() {
             let epoch_ns = self.star.slots.epoch_ns;
-            self.star.cards[index].queues.start_timers(epoch_ns);
-            self.events
-                .schedule(epoch_ns, Event::timer(CardAt::new(&LINE_CARD, index)));
+            self.star.cards[index].gates.queues.start_timers(epoch_ns);
+            self.events.schedule(epoch_ns, Event::timer(card));
         }
     }
 }

@@ -1,29 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Line cards before fibres: what P4 tells them, what they take and send.
 
-use slotwise_wire::{FlowControl, MAX_FIBRES, SIGNALING_QUEUE};
+use slotwise_cards::card::Actions;
+use slotwise_cards::gates::Gates;
+use slotwise_p4::Port;
+use slotwise_scenario::{Device, optical_port};
+use slotwise_units::{Instant, Rate};
+use slotwise_wire::{FlowControl, MAX_FIBRES, PORT_LINECARD, PORT_OPTICAL_BASE};
 
-use crate::dispatch::Origin;
+use super::Card;
+
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::kind::{CardAt, Discipline};
-use crate::lane::Flying;
-use crate::linecard::{Controlled, Next};
-use crate::packet::{Frame, Packet};
+use crate::kind::{CardAt, Discipline, of_node};
+use slotwise_cards::linecard::Controlled;
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
+use slotwise_cards::packet::{Frame, Packet};
 
-/// Line cards of edges, by fibre.
-pub(super) static LINE_CARD: Discipline = Discipline {
-    obey: |fabric, card, message| match message.flow_control() {
-        Some(control) => {
-            fabric.apply_to_card(card, control, message.bytes());
-            true
+/// Line cards of edges, by node and port.
+pub(crate) static LINE_CARD: Discipline = Discipline {
+    obey: |fabric, number, message| {
+        let card = fabric.fibre_of(number);
+        match message.flow_control() {
+            Some(control) => {
+                fabric.apply_to_card(card, control, message.bytes());
+                true
+            }
+            None => fabric.take_train_answer(card, message),
         }
-        None => fabric.take_train_answer(card, message),
     },
-    timer: Fabric::card_timer,
-    wake: Fabric::card_wakes,
-    ..Discipline::new("line card", Fabric::enqueue)
+    timer: |fabric, number| fabric.card_timer(fabric.fibre_of(number)),
+    wake: |fabric, number| {
+        fabric.call_gates(fabric.fibre_of(number), |gates, rate, now, out| {
+            gates.wakes(now, rate, out);
+        });
+    },
+    ..Discipline::new("line card", |fabric, number, frame, origin| {
+        fabric.enqueue(fabric.fibre_of(number), frame, origin);
+    })
 };
+
+/// Core behind an optical port of an edge.
+pub(crate) fn core_of(port: Port) -> Option<u16> {
+    (PORT_OPTICAL_BASE..PORT_LINECARD)
+        .contains(&port)
+        .then(|| port - PORT_OPTICAL_BASE)
+}
 
 /// Outputs of cores, which have no cards: by core and port.
 pub(super) static OUTPUT: Discipline = Discipline::new("core output", |fabric, output, frame, origin| {
@@ -60,7 +83,7 @@ impl Fabric {
 
     pub(crate) fn apply_to_card(&mut self, card: usize, mut message: FlowControl, bytes: usize) {
         self.in_fabric_time(card, &mut message);
-        let controlled = self.star.cards[card].queues.control(self.now_ns, &message);
+        let controlled = self.star.cards[card].gates.queues.control(self.now_ns, &message);
         let result = match controlled {
             Ok(Controlled::Done) => Ok(()),
             Ok(Controlled::Granted { voq }) => {
@@ -90,55 +113,54 @@ impl Fabric {
         self.drain_card(card);
     }
 
-    pub(crate) fn enqueue(&mut self, card: usize, frame: Frame, origin: Origin) {
-        let born_ns = origin.born_ns();
-        let packet = Packet { frame, born_ns };
-        let Some(packet) = self.join_star_train(card, packet) else {
-            return;
-        };
-        let queues = &mut self.star.cards[card].queues;
-        let queued = match origin {
-            Origin::Tick { until_ns } => queues.enqueue_until(self.now_ns, packet, until_ns),
-            _ => queues.enqueue(self.now_ns, packet),
-        };
-        match queued {
-            Ok(()) => self.drain_card(card),
-            Err((cause, packet)) => self.drop(self.star.cards[card].place(), cause, packet.frame),
-        }
+    /// The fibre of a line card, by the number of the card.
+    fn fibre_of(&self, number: usize) -> usize {
+        let (node, port) = of_node(number);
+        self.fibre_before(node, port)
     }
 
-    fn card_wakes(&mut self, card: usize) {
-        if self.star.cards[card].wake_ns == Some(self.now_ns) {
-            self.star.cards[card].wake_ns = None;
-            self.drain_card(card);
+    /// The fibre behind an optical port of an edge.
+    pub(crate) fn fibre_before(&self, node: usize, port: Port) -> usize {
+        let edge = &self.star.edges[usize::from(self.nodes[node].device.number())];
+        let core = core_of(port).map(usize::from);
+        core.and_then(|core| edge.cards[core])
+            .expect("a line card is before a fibre")
+    }
+
+    /// The line card before a fibre.
+    pub(super) fn line_card(&self, card: usize) -> CardAt {
+        let Card { edge, core, .. } = self.star.cards[card];
+        CardAt::of_node(&LINE_CARD, self.node(Device::Edge(edge)), optical_port(core))
+    }
+
+    /// Calls a line card, and performs its actions.
+    pub(super) fn call_gates<T>(
+        &mut self,
+        card: usize,
+        call: impl FnOnce(&mut Gates, Rate, Instant, &mut Actions) -> T,
+    ) -> T {
+        let now = Instant::from_ns(self.now_ns);
+        let mut actions = std::mem::take(&mut self.actions);
+        let star = &mut *self.star;
+        let rate = Rate::from_bps(star.fibres[card].rate_bps);
+        let result = call(&mut star.cards[card].gates, rate, now, &mut actions);
+        let card = self.line_card(card);
+        self.perform(card, actions);
+        result
+    }
+
+    fn enqueue(&mut self, card: usize, frame: Frame, origin: Origin) {
+        let born_ns = origin.born_ns();
+        let packet = Packet { frame, born_ns };
+        if let Some(packet) = self.join_star_train(card, packet) {
+            self.call_gates(card, |gates, rate, now, out| {
+                gates.sends(now, packet, origin, rate, out);
+            });
         }
     }
 
     /// Lets a line card send what it may, and wakes it when it may be able to send more.
     pub(crate) fn drain_card(&mut self, card: usize) {
-        loop {
-            let rate_bps = self.star.fibres[card].rate_bps;
-            match self.star.cards[card].queues.poll(self.now_ns, rate_bps) {
-                Next::Send {
-                    packet,
-                    queue,
-                    duration_ns,
-                    new_demand,
-                } => {
-                    if let Some(demand) = new_demand.filter(|_| queue != SIGNALING_QUEUE) {
-                        self.light_for(card, demand);
-                    }
-                    self.send_into_fibre(card, queue, packet, duration_ns);
-                }
-                Next::At(at_ns) => {
-                    if self.star.cards[card].wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {
-                        self.star.cards[card].wake_ns = Some(at_ns);
-                        self.events.schedule(at_ns, Event::wake(CardAt::new(&LINE_CARD, card)));
-                    }
-                    return;
-                }
-                Next::Idle => return,
-            }
-        }
+        self.call_gates(card, |gates, rate, now, out| gates.drain(now, rate, out));
     }
 }

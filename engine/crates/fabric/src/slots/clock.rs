@@ -7,7 +7,7 @@ use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::Clocks;
 
-use crate::random::{self, Stream};
+use slotwise_cards::random::{self, Stream};
 
 /// Offsets are kept in 1e-9 ns, so that a rate in parts per billion adds up without error.
 const PER_NS: i128 = 1_000_000_000;

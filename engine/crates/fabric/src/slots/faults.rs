@@ -42,7 +42,7 @@ impl Fabric {
             let card = &mut self.star.cards[index];
             let place = Place::LineCard { edge, core: card.core };
             let open = card.trains.as_mut().map_or_else(Vec::new, StarTrains::take_all);
-            for frame in card.queues.reset().into_iter().chain(open) {
+            for frame in card.gates.queues.reset().into_iter().chain(open) {
                 self.drops.add(place, DropCause::PipelineReplaced, frame.len());
                 self.pool.give_back(frame);
             }

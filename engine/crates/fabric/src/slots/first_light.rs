@@ -4,51 +4,14 @@
 
 use hdrhistogram::Histogram;
 
+use slotwise_cards::demand::NewDemand;
+
 use super::Card;
 use crate::fabric::Fabric;
 
 /// Over an hour waits nothing that is alive; longer waits count as that.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
-
-/// A VOQ's demand: when its present burst began, and how long it had been empty then.
-#[derive(Default)]
-pub(crate) struct Demand {
-    empty_since_ns: u64,
-    began: Option<NewDemand>,
-}
-
-/// The first packet of a burst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NewDemand {
-    pub(crate) at_ns: u64,
-    pub(crate) after_ns: u64,
-}
-
-impl Demand {
-    /// A packet came and found `backlog_bytes`.
-    pub(crate) fn arrived(&mut self, now_ns: u64, backlog_bytes: u64) {
-        if backlog_bytes == 0 {
-            self.began = Some(NewDemand {
-                at_ns: now_ns,
-                after_ns: now_ns.saturating_sub(self.empty_since_ns),
-            });
-        }
-    }
-
-    /// Demand that has no light yet.
-    pub(crate) fn unserved(&self) -> Option<NewDemand> {
-        self.began
-    }
-
-    /// A packet leaves and `backlog_bytes` stay; the new demand if it is the first one of its burst.
-    pub(crate) fn sent(&mut self, now_ns: u64, backlog_bytes: u64) -> Option<NewDemand> {
-        if backlog_bytes == 0 {
-            self.empty_since_ns = now_ns;
-        }
-        self.began.take()
-    }
-}
 
 /// Waits of new demand, all VOQs together.
 #[derive(Debug, Clone)]
@@ -104,7 +67,7 @@ impl Fabric {
     /// The same of the VOQs of a line card that wait now.
     fn unserved(&self, card: &Card) -> u64 {
         let is_new = |demand: &NewDemand| demand.after_ns >= self.star.slots.frame_ns();
-        card.queues.unserved_demand().filter(is_new).count() as u64
+        card.gates.queues.unserved_demand().filter(is_new).count() as u64
     }
 
     /// Notes that all that waits in a line card is about to be lost.
@@ -124,33 +87,5 @@ impl Fabric {
             }
             false => self.star.first_light.lost += 1,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_burst_begins_once() {
-        let mut demand = Demand::default();
-        demand.arrived(100, 0);
-        demand.arrived(110, 50);
-        assert_eq!(
-            demand.sent(150, 60),
-            Some(NewDemand {
-                at_ns: 100,
-                after_ns: 100
-            })
-        );
-        assert_eq!(demand.sent(160, 0), None);
-        demand.arrived(200, 0);
-        assert_eq!(
-            demand.sent(200, 0),
-            Some(NewDemand {
-                at_ns: 200,
-                after_ns: 40
-            })
-        );
     }
 }

@@ -5,20 +5,20 @@ use slotwise_scenario::{Device, optical_port};
 use slotwise_wire::{FaultCode, Optical, OpticalKind};
 
 use super::Edge;
-use super::steps::Passed;
 use crate::api::ControlMessage;
 use crate::capture::CapturePoint;
-use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
-use crate::lane::Flying;
-use crate::link::{LightChange, Passage, transmission_ns};
-use crate::message;
-use crate::packet::{Frame, Packet, UNBORN};
-use crate::pump::{self, Pass};
+use crate::link::{LightChange, Passage};
+use crate::pump::{Pass, Passed};
+use slotwise_cards::message;
+use slotwise_cards::packet::Flying;
+use slotwise_cards::packet::Origin;
+use slotwise_cards::packet::{Frame, Packet, UNBORN};
+use slotwise_cards::transmission_ns;
 
 /// Control messages that an edge's line card takes, by fibre.
 static TO_EDGE: LightWay = LightWay {
@@ -195,12 +195,12 @@ impl Fabric {
         }
         // Before the pass, as the pass makes outputs busy.
         let wanted_until_ns = optical.and_then(|optical| self.output_busy_until_ns(core, optical.dst_edge));
-        let then = Passed::AtCore(AtCore {
+        let then = AtCore {
             core,
             in_slot,
             optical,
             wanted_until_ns,
-        });
+        };
         let origin = Origin::Light {
             arrived_ns: self.now_ns,
             duration_ns,
@@ -209,11 +209,11 @@ impl Fabric {
             input: optical_port(port),
         };
         let to = (Device::Core(core), optical_port(port));
-        self.enter(to, frame, origin, pump::Passed::Star(then));
+        self.enter(to, frame, origin, Passed::AtCore(then));
     }
 
     /// Light has passed a core, or was dropped by it.
-    pub(super) fn light_left_core(&mut self, light: &AtCore, pass: Pass) {
+    pub(crate) fn light_left_core(&mut self, light: &AtCore, pass: Pass) {
         let &AtCore { core, in_slot, .. } = light;
         let device = Device::Core(core);
         if pass != (Pass::Done { outputs: 0 }) || !self.runs(device) {
@@ -313,6 +313,6 @@ impl Fabric {
             born_ns,
         };
         let to = (Device::Edge(edge), optical_port(core));
-        self.enter(to, frame, origin, pump::Passed::Nothing);
+        self.enter(to, frame, origin, Passed::Nothing);
     }
 }

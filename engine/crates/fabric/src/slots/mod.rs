@@ -9,7 +9,6 @@ mod faults;
 mod first_light;
 mod light;
 mod numbering;
-mod steps;
 mod synchronization;
 mod telemetry;
 mod ticks;
@@ -24,15 +23,15 @@ use crate::drops::Place;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::kind::{End, Kind, NodeKind};
-use crate::linecard::LineCard;
 use crate::link::FibrePair;
+pub(crate) use cards::core_of;
 pub(crate) use clock::Clock;
 pub use first_light::FirstLight;
-pub(crate) use first_light::{Demand, NewDemand};
+pub(crate) use light::AtCore;
 pub(crate) use numbering::Numbers;
-pub(crate) use steps::{Passed, Step};
+use slotwise_cards::gates::Gates;
+use slotwise_cards::time_difference::TimeDifference;
 pub use synchronization::SyncError;
-pub(crate) use synchronization::TimeDifference;
 pub(crate) use telemetry::Telemetry;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
 use trains::StarTrains;
@@ -210,16 +209,9 @@ impl Core {
 pub(crate) struct Card {
     pub(crate) edge: u16,
     pub(crate) core: u16,
-    pub(crate) queues: LineCard,
+    pub(crate) gates: Gates,
     /// Where edges make trains.
     pub(crate) trains: Option<StarTrains>,
-    pub(crate) wake_ns: Option<u64>,
-    /// The slot of a frame before which it reports its queues.
-    pub(crate) report_slot: u64,
-    /// Ticks with `repeat >= 1` at the start of slot 0.
-    pub(crate) first_slot_ticks: u16,
-    /// The same at the start of each later signaling slot.
-    pub(crate) signaling_ticks: u16,
     pub(crate) clock: Clock,
     /// T_d: how much earlier than at the core its slots start. Without one the card has no slots.
     pub(crate) time_difference: Option<TimeDifference>,

@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What happens at the start of a slot, at a core and at a line card.
 
-use slotwise_scenario::{Device, optical_port};
+use slotwise_cards::gates::{SlotStart, Then};
+use slotwise_scenario::Device;
+use slotwise_units::Instant;
 use slotwise_wire::SlotTick;
 
-use super::cards::LINE_CARD;
-use super::steps::Step;
-use crate::dispatch::Origin;
-use crate::drops::DropCause;
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::kind::CardAt;
-use crate::message;
-
-/// A slot that starts at a card.
-#[derive(Clone, Copy)]
-pub(crate) struct SlotStart {
-    card: usize,
-    /// Since the epoch.
-    slot: u64,
-    local_ns: u64,
-}
+use slotwise_cards::message;
+use slotwise_cards::packet::Origin;
 
 impl Fabric {
     pub(crate) fn core_tick(&mut self, core: u16, slot: u64) {
@@ -60,29 +49,6 @@ impl Fabric {
         }
     }
 
-    /// Switches outside may answer a tick when its slot is over, but the next signaling slot leads to another edge: what is left of
-    /// the last one is dropped.
-    fn lose_late(&mut self, card: usize) {
-        if self.external.is_none() {
-            return;
-        }
-        let place = self.star.cards[card].place();
-        for frame in self.star.cards[card].queues.take_late(self.now_ns) {
-            self.drops.add(place, DropCause::Late, frame.len());
-            self.pool.give_back(frame);
-        }
-    }
-
-    /// The origin of the ticks of a slot that starts now.
-    fn tick_origin(&self) -> Origin {
-        match self.external {
-            None => Origin::Local,
-            Some(_) => Origin::Tick {
-                until_ns: self.now_ns + self.star.slots.slot_ns,
-            },
-        }
-    }
-
     pub(crate) fn schedule_card_tick(&mut self, card: usize) {
         let (slot, generation) = (self.star.cards[card].next_slot, self.star.cards[card].generation);
         let Some(local_ns) = self.card_slot_start_ns(card, slot) else {
@@ -112,67 +78,42 @@ impl Fabric {
         if slot_of_frame == 0 {
             self.frame_starts(card, slot);
         }
-        if !self.runs(Device::Edge(edge)) {
-            return;
-        }
-        self.lose_late(card);
-        let start = SlotStart { card, slot, local_ns };
-        if slot_of_frame == self.star.cards[card].report_slot {
-            self.report_queues(start, 0);
-        } else {
-            self.tick_slot(start);
-        }
-    }
-
-    /// Ticks of a slot, as many as messages may have to be sent in it.
-    fn tick_slot(&mut self, start: SlotStart) {
-        let SlotStart { card, slot, local_ns } = start;
-        let (edge, core) = (self.star.cards[card].edge, self.star.cards[card].core);
-        let slot_of_frame = slot % self.star.slots.count;
-        let origin = self.tick_origin();
-        let repeats = match slot_of_frame {
-            0 => self.star.cards[card].first_slot_ticks,
-            later if later < self.star.slots.signaling => self.star.cards[card].signaling_ticks,
-            _ => 0,
-        };
-        for repeat in 0..=repeats {
-            let tick = message::slot_tick(optical_port(core), &self.tick(slot, repeat, local_ns));
-            self.notify_p4(Device::Edge(edge), &tick, origin);
-        }
+        let program = self.program_at(self.node(Device::Edge(edge)));
+        let local = Instant::from_ns(local_ns);
+        let start = SlotStart { slot, local };
+        self.call_gates(card, |gates, _, now, out| gates.slot_starts(now, start, program, out));
     }
 
     /// Interval timers of a card's VOQs, one after P4's answer to the other; then trains that are due.
     pub(crate) fn card_timer(&mut self, card: usize) {
-        let (edge, core) = (self.star.cards[card].edge, self.star.cards[card].core);
-        while let Some((voq, tick)) = self.star.cards[card].queues.tick(self.now_ns) {
-            let state = self.star.cards[card].queues.voq_state(self.now_ns, voq);
-            let tick = message::interval_tick(optical_port(core), &tick, voq, &state);
-            if self.runs(Device::Edge(edge)) {
-                self.notify_p4(Device::Edge(edge), &tick, Origin::Local);
-                return self.star_then(Step::CardTimer { card });
-            }
+        let program = self.program_at(self.node(Device::Edge(self.star.cards[card].edge)));
+        let asks = self.call_gates(card, |gates, _, now, out| gates.tick_timers(now, program, out));
+        if asks {
+            return;
         }
-        if let Some(at_ns) = self.star.cards[card].queues.next_tick_ns() {
-            self.events.schedule(at_ns, Event::timer(CardAt::new(&LINE_CARD, card)));
+        if let Some(at) = self.star.cards[card].gates.next_tick() {
+            let timer = Event::timer(self.line_card(card));
+            self.events.schedule(at.ns(), timer);
         }
         self.close_due_trains(card);
     }
 
-    /// Reports the VOQs of a card from one on, each after P4 has had the one before; then the slot ticks.
-    pub(super) fn report_queues(&mut self, start: SlotStart, reported: u16) {
-        let card = start.card;
-        let (edge, core) = (self.star.cards[card].edge, self.star.cards[card].core);
-        let mut voqs = self.star.cards[card].queues.voq_numbers();
-        let Some(voq) = voqs.nth(usize::from(reported)) else {
-            return self.tick_slot(start);
-        };
-        let state = self.star.cards[card].queues.voq_state(self.now_ns, voq);
-        if let Some(record) = self.star.telemetry.voq(card, edge, voq) {
-            record.demand_bytes += state.backlog_bytes;
+    /// A line card goes on after a question.
+    pub(crate) fn gates_go_on(&mut self, card: usize, then: Then) {
+        let program = self.program_at(self.node(Device::Edge(self.star.cards[card].edge)));
+        match then {
+            Then::Report { start, reported } => self.call_gates(card, |gates, _, now, out| {
+                gates.report(now, start, reported, program, out);
+            }),
+            Then::Timer => self.card_timer(card),
         }
-        let report = message::queue_report(optical_port(core), voq, &state);
-        self.notify_p4(Device::Edge(edge), &report, Origin::Local);
-        let reported = reported + 1;
-        self.star_then(Step::ReportQueues { start, reported });
+    }
+
+    /// A VOQ is reported to P4.
+    pub(crate) fn note_report(&mut self, card: usize, voq: u16, backlog_bytes: u64) {
+        let edge = self.star.cards[card].edge;
+        if let Some(record) = self.star.telemetry.voq(card, edge, voq) {
+            record.demand_bytes += backlog_bytes;
+        }
     }
 }

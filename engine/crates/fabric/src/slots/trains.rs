@@ -6,36 +6,34 @@
 //! P4 ── FIRST, MIDDLE ──> open train ── TRAIN_TICK ──> P4 ── TRAIN_LABEL ──> VOQ ── slot ──> light
 //! ```
 
-use slotwise_scenario::{Device, Fibre, Scenario, optical_port};
-use slotwise_wire::{OpticalKind, PORT_LINECARD, SIGNALING_QUEUE, TrainPart};
+use slotwise_scenario::{Fibre, Scenario, optical_port};
+use slotwise_units::Instant;
+use slotwise_wire::{OpticalKind, SIGNALING_QUEUE, TrainPart};
 
-use super::cards::LINE_CARD;
-use super::steps::{Passed, Step};
-use crate::dispatch::Origin;
+use crate::build::intervals;
 use crate::drops::{DropCause, Place};
-use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
-use crate::kind::CardAt;
-use crate::message::{ToCard, optical};
-use crate::ops::aggregation::{Aggregation, Closed, Intervals};
-use crate::ops::message::{train_label, train_tick};
-use crate::ops::train::{Train, payload_bytes};
-use crate::ops::train_card::TrainCard;
-use crate::packet::{Frame, Packet};
-use crate::pump::{self, Pass};
+use crate::pump::Pass;
+use slotwise_cards::aggregation::Aggregation;
+use slotwise_cards::assembly::{Assembly, Joining, Then};
+use slotwise_cards::card::Actions;
+use slotwise_cards::message::train::train_label;
+use slotwise_cards::message::{ToCard, optical};
+use slotwise_cards::packet::{Frame, Packet};
+use slotwise_cards::train::{Train, payload_bytes};
+use slotwise_cards::train_card::TrainCard;
 
 /// Bytes of a train that P4 believes a tick of.
 const MOST_BYTES: u128 = 0xff_ffff;
 
 /// What a line card has open, and the train that it sends.
 pub(crate) struct StarTrains {
-    card: TrainCard,
+    assembly: Assembly,
     /// Of a train: what an open slot carries.
     most_bytes: u64,
     /// Longest frame on the fibre.
     most_frame_bytes: u64,
-    tick_ns: Option<u64>,
     /// Queue, sequence number and slot of the frame that left last, if its train goes on.
     leaving: Option<(u16, u32, u64)>,
 }
@@ -44,23 +42,17 @@ impl StarTrains {
     /// Of the card before a fibre of an edge; `None` where edges make no trains.
     pub(super) fn of(scenario: &Scenario, edge: u16, fibre: &Fibre) -> Option<StarTrains> {
         let aggregation = scenario.aggregation.as_ref()?;
-        let intervals = Intervals {
-            interval_ns: aggregation.interval.ns(),
-            timer: aggregation.timer,
-            dither: aggregation.dither,
-            seed: scenario.seed,
-            edge,
-        };
+        let intervals = intervals(aggregation, scenario.seed, edge);
         let voqs = scenario.card_voqs(fibre.core);
         // Each VOQ's open train has as much room as the VOQ.
         let limit_bytes = scenario.queues.limit.get() * voqs.len() as u64;
         let most_bytes = u128::from(scenario.frame.open().ns()) * u128::from(fibre.rate.bps()) / 8_000_000_000;
+        // Packets for one edge may join trains of several queues, by class or flow.
+        let card = TrainCard::new(limit_bytes, Some(Aggregation::new(intervals, SIGNALING_QUEUE)), None);
         Some(StarTrains {
-            // Packets for one edge may join trains of several queues, by class or flow.
-            card: TrainCard::new(limit_bytes, Some(Aggregation::new(intervals, SIGNALING_QUEUE)), None),
+            assembly: Assembly::new(card, optical_port(fibre.core)),
             most_bytes: most_bytes.min(MOST_BYTES) as u64,
             most_frame_bytes: scenario.wire_mtu().get(),
-            tick_ns: None,
             leaving: None,
         })
     }
@@ -68,7 +60,7 @@ impl StarTrains {
     /// Gives back what waits for P4 or for more packets.
     pub(super) fn take_all(&mut self) -> Vec<Frame> {
         self.leaving = None;
-        let frames = self.card.take_all().into_iter().flat_map(|train| train.frames);
+        let frames = self.assembly.card.take_all().into_iter().flat_map(|train| train.frames);
         frames.map(|packet| packet.frame).collect()
     }
 }
@@ -80,7 +72,6 @@ impl Fabric {
 
     /// A packet joins the open train of its queue; given back if it is of no train.
     pub(super) fn join_star_train(&mut self, card: usize, packet: Packet) -> Option<Packet> {
-        let now_ns = self.now_ns;
         let place = self.star.cards[card].place();
         let Some(trains) = self.star.cards[card].trains.as_mut() else {
             return Some(packet);
@@ -93,7 +84,7 @@ impl Fabric {
             return Some(packet);
         };
         let bytes = packet.frame.len() as u64;
-        let cause = match trains.card.aggregates(optical.queue) {
+        let cause = match trains.assembly.card.aggregates(optical.queue) {
             false => Some(DropCause::NoSuchQueue),
             true if bytes > trains.most_frame_bytes => Some(DropCause::TooLong),
             true => None,
@@ -102,48 +93,39 @@ impl Fabric {
             self.drop(place, cause, packet.frame);
             return None;
         }
-        let is_over = trains.card.open_bytes(optical.queue) + bytes > trains.most_bytes;
-        let is_first = optical.train == parts[0];
-        if let Some(closed) = trains.card.close_before(now_ns, optical.queue, is_first || is_over) {
-            self.ask_for_voq(card, closed);
-        }
-        let queue = optical.queue;
-        self.star_go_on(Step::Join { card, queue, packet });
+        let is_over = trains.assembly.card.open_bytes(optical.queue) + bytes > trains.most_bytes;
+        let closes = is_over || optical.train == parts[0];
+        let (core, carried) = (self.star.cards[card].core, payload_bytes(&packet.frame));
+        let joining = Joining {
+            port: optical_port(core),
+            queue: optical.queue,
+            packet,
+            bytes: (bytes, carried),
+        };
+        self.call_assembly(card, |assembly, now, out| assembly.take(now, joining, closes, out));
         None
     }
 
-    /// A packet joins the open train of its queue, or opens one.
-    pub(super) fn join_open_star_train(&mut self, card: usize, queue: u16, packet: Packet) {
-        let (now_ns, place) = (self.now_ns, self.star.cards[card].place());
-        let (bytes, carried) = (packet.frame.len() as u64, payload_bytes(&packet.frame));
-        let joined = self
-            .star_trains(card)
-            .map(|trains| trains.card.join(now_ns, queue, packet, (bytes, carried)));
-        if let Some(Err((cause, packet))) = joined {
-            self.drop(place, cause, packet.frame);
-        }
-        self.schedule_star_trains(card);
+    /// Calls what assembles the trains of a line card, and performs its actions.
+    fn call_assembly<T: Default>(
+        &mut self,
+        card: usize,
+        call: impl FnOnce(&mut Assembly, Instant, &mut Actions) -> T,
+    ) -> T {
+        let now = Instant::from_ns(self.now_ns);
+        let mut actions = std::mem::take(&mut self.actions);
+        let trains = self.star.cards[card].trains.as_mut();
+        let result = trains.map_or_else(T::default, |trains| call(&mut trains.assembly, now, &mut actions));
+        let card = self.line_card(card);
+        self.perform(card, actions);
+        result
     }
 
-    /// Asks P4 in which VOQ a train that is closed waits.
-    fn ask_for_voq(&mut self, card: usize, closed: Closed) {
-        let (edge, core, now_ns) = (self.star.cards[card].edge, self.star.cards[card].core, self.now_ns);
-        let Some(trains) = self.star_trains(card) else { return };
-        let tick = train_tick(optical_port(core), &trains.card.ask(now_ns, closed));
-        let frame = self.pool.copy_of(&tick);
-        let then = pump::Passed::Star(Passed::Voq { card });
-        self.ask_and_go_on((Device::Edge(edge), PORT_LINECARD), frame, Origin::Local, then);
-    }
-
-    /// P4 has answered with a VOQ, or drops the train by its silence.
-    pub(super) fn drop_unanswered_star_train(&mut self, card: usize, pass: Pass) {
-        if pass == Pass::Later {
-            return;
-        }
-        let unanswered = self.star_trains(card).and_then(|trains| trains.card.take_unanswered());
-        if let Some(train) = unanswered {
-            let place = Place::Device(Device::Edge(self.star.cards[card].edge));
-            self.drop_star_train(place, DropCause::Refused, train.frames);
+    /// P4 was asked for the VOQ of a train.
+    pub(crate) fn star_trains_go_on(&mut self, card: usize, then: Then, pass: Pass) {
+        let closes = self.call_assembly(card, |assembly, now, out| assembly.goes_on(now, then, pass, out));
+        if closes {
+            self.close_next_star_train(card);
         }
     }
 
@@ -160,10 +142,10 @@ impl Fabric {
         let Some((answer, trains)) = answer.zip(self.star_trains(card)) else {
             return false;
         };
-        let Ok((voq, Train { frames, .. })) = trains.card.answer_in_star(&answer.0) else {
+        let Ok((voq, Train { frames, .. })) = trains.assembly.card.answer_in_star(&answer.0) else {
             return false;
         };
-        match self.star.cards[card].queues.enqueue_train(now_ns, voq, frames) {
+        match self.star.cards[card].gates.queues.enqueue_train(now_ns, voq, frames) {
             Ok(()) => self.drain_card(card),
             Err((cause, frames)) => self.drop_star_train(place, cause, frames),
         }
@@ -172,34 +154,17 @@ impl Fabric {
 
     /// Closes the trains whose interval is over.
     pub(super) fn close_due_trains(&mut self, card: usize) {
-        let now_ns = self.now_ns;
-        if let Some(trains) = self.star_trains(card) {
-            trains.tick_ns = trains.tick_ns.filter(|at_ns| *at_ns > now_ns);
-        }
+        self.call_assembly(card, |assembly, now, _| assembly.expires(now));
         self.close_next_star_train(card);
     }
 
     /// Closes a train that is due, and the next one after P4's answer.
-    pub(super) fn close_next_star_train(&mut self, card: usize) {
-        let now_ns = self.now_ns;
-        match self.star_trains(card).and_then(|trains| trains.card.close_due(now_ns)) {
-            Some(closed) => {
-                self.ask_for_voq(card, closed);
-                self.star_then(Step::CloseDue { card });
+    fn close_next_star_train(&mut self, card: usize) {
+        self.call_assembly(card, |assembly, now, out| {
+            if !assembly.close_due(now, out) {
+                assembly.set_timer(now, out);
             }
-            None => self.schedule_star_trains(card),
-        }
-    }
-
-    /// One event for the train that is due first.
-    fn schedule_star_trains(&mut self, card: usize) {
-        let Some(trains) = self.star_trains(card) else { return };
-        if let Some(at_ns) = trains.card.next_tick_ns()
-            && trains.tick_ns.is_none_or(|known_ns| at_ns < known_ns)
-        {
-            trains.tick_ns = Some(at_ns);
-            self.events.schedule(at_ns, Event::timer(CardAt::new(&LINE_CARD, card)));
-        }
+        });
     }
 
     /// A frame leaves a card: those of a train follow each other, in one slot, in order.
@@ -235,8 +200,8 @@ mod tests {
 
     use super::*;
     use crate::api::{FabricOptions, HostMode};
-    use crate::linecard::LineCard;
-    use crate::packet::optical_frame;
+    use crate::testing::optical_frame;
+    use slotwise_cards::linecard::LineCard;
 
     const CARD: usize = 0;
     const SLOT_NS: u64 = 100_000;
@@ -278,21 +243,27 @@ mod tests {
             close_ns: open_ns + frames * FRAME_NS,
             value: 0,
         };
-        assert!(fabric.star.cards[CARD].queues.control(fabric.now_ns, &message).is_ok());
+        assert!(
+            fabric.star.cards[CARD]
+                .gates
+                .queues
+                .control(fabric.now_ns, &message)
+                .is_ok()
+        );
         fabric.drain_card(CARD);
     }
 
     /// How often trains of a card that takes them in like this were seen split, in a slot for two frames, then two for five.
     fn splits(take_in: fn(&mut LineCard, u64)) -> u64 {
         let mut fabric = fabric();
-        take_in(&mut fabric.star.cards[CARD].queues, 0);
+        take_in(&mut fabric.star.cards[CARD].gates.queues, 0);
         for (slot, frames) in [(1, 2), (2, 5), (3, 5)] {
             open(&mut fabric, 0, slot, frames);
             open(&mut fabric, 1, slot, frames);
             let epoch_ns = fabric.star.slots.epoch_ns;
             fabric.run_until(epoch_ns + (slot + 1) * SLOT_NS - 1);
         }
-        let queues = &fabric.star.cards[CARD].queues;
+        let queues = &fabric.star.cards[CARD].gates.queues;
         let left = |voq| queues.voq_state(fabric.now_ns, voq).backlog_bytes;
         assert_eq!(left(0) + left(1), 0, "all has left");
         fabric.invariants().count(Invariant::SPLIT)

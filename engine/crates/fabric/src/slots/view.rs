@@ -6,10 +6,10 @@ use slotwise_wire::{DropReason, Ethernet};
 
 use super::{Core, Delivered, FrameRecord};
 use crate::api::{CoreLosses, LinkReport};
-use crate::dispatch::Origin;
 use crate::fabric::Fabric;
 use crate::link::FibrePair;
 use crate::measure::QueueUse;
+use slotwise_cards::packet::Origin;
 
 impl Fabric {
     /// Changes a pair of fibres now, whatever its `at_ms` says. One that the scenario does not have is left alone.
@@ -68,7 +68,7 @@ impl Fabric {
         let now_ns = self.now_ns;
         let cards = &self.star.get()?.edges.get(usize::from(edge))?.cards;
         let card = cards.get(usize::from(core)).copied().flatten()?;
-        self.star.cards[card].queues.take_use(now_ns, voq)
+        self.star.cards[card].gates.queues.take_use(now_ns, voq)
     }
 
     /// Losses in a core, counted by the fabric and by P4, which must agree; `None` if P4 does not count.

@@ -67,10 +67,10 @@ impl Fabric {
     fn passes_light(&self, watch: &Watch) -> bool {
         let edges = self.star.edges.len();
         self.star.cards.iter().all(|card| {
-            card.queues.voq_numbers().all(|voq| {
+            card.gates.queues.voq_numbers().all(|voq| {
                 let (from, to) = (card.edge, voq % edges as u16);
                 let pair = usize::from(from) * edges + usize::from(to);
-                card.queues.voq_state(self.now_ns, voq).backlog_bytes == 0
+                card.gates.queues.voq_state(self.now_ns, voq).backlog_bytes == 0
                     || self.delivered(from, to).packets > watch.delivered[pair]
             })
         })

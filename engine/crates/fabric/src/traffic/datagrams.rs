@@ -11,8 +11,8 @@ use slotwise_wire::{DATAGRAM_HEADER_BYTES, ETHERTYPE_IPV4, Ethernet, IP_PROTOCOL
 
 use super::{DelaySummary, FlowResult, mac_number};
 use crate::measure::{DelayUse, delays};
-use crate::packet::Frame;
-use crate::random;
+use slotwise_cards::packet::Frame;
+use slotwise_cards::random;
 
 const PORT_DISCARD: u16 = 9;
 const FIRST_SOURCE_PORT: u16 = 49_152;

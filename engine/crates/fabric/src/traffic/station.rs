@@ -12,7 +12,7 @@ use slotwise_wire::{ETHERTYPE_IPV4, Ethernet};
 
 use super::mac_number;
 use super::sessions::{self, Sessions};
-use crate::packet::Frame;
+use slotwise_cards::packet::Frame;
 
 /// Linux's bounds of the retransmission timeout.
 pub(crate) const LINUX_RTO: RtoConfig = RtoConfig {

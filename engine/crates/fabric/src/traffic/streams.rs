@@ -23,7 +23,7 @@ use super::order::Order;
 use super::station::{End, Station, StreamSpec};
 use super::web::Clients;
 use crate::measure::DelayUse;
-use crate::packet::Packet;
+use slotwise_cards::packet::Packet;
 
 /// The transports' name for a scenario's choice.
 fn algorithm(transport: Transport) -> Algorithm {

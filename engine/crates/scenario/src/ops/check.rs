@@ -19,8 +19,8 @@ const FIBRES_OF_TWO: usize = 2;
 /// What a train reaches beside the far ends of links: its first switch and its edge.
 const HOPS_BESIDE_LINKS: usize = 2;
 /// Rates of edges are byte/s in 32 bits, and what they measure in a period has 31.
-const MOST_SHARED: Rate = Rate::from_bps(8 * u32::MAX as u64);
-const MOST_SHARED_IN_A_PERIOD: Bytes = Bytes::new(i32::MAX as u64);
+const MAX_SHARED: Rate = Rate::from_bps(8 * u32::MAX as u64);
+const MAX_SHARED_IN_A_PERIOD: Bytes = Bytes::new(i32::MAX as u64);
 
 /// Whether its parts fit together.
 pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
@@ -260,18 +260,18 @@ fn check_share(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     }
     let capacity = share.capacity;
     let line = ops.rate.saturating_mul(u64::from(ops.wavelengths));
-    let most = line.min(MOST_SHARED);
+    let most = line.min(MAX_SHARED);
     if capacity > most {
         let reason = format!("{capacity} exceed the {line} of an edge");
         r.report(place("share/capacity_bps"), reason, format!("at most {}", most.bps()));
     }
     let in_a_period = capacity.bytes_in(probes.period);
-    if in_a_period > MOST_SHARED_IN_A_PERIOD {
+    if in_a_period > MAX_SHARED_IN_A_PERIOD {
         let reason = format!("{in_a_period} per period");
         r.report(
             place("share/capacity_bps"),
             reason,
-            format!("at most {}", MOST_SHARED_IN_A_PERIOD.get()),
+            format!("at most {}", MAX_SHARED_IN_A_PERIOD.get()),
         );
     }
     let others = (ops.edges.len() as u64).saturating_sub(1) * u64::from(ops.class_count());

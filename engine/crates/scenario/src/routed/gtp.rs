@@ -29,7 +29,7 @@ pub struct GtpHost {
 /// What a flow of GTP asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GtpFlow {
-    /// How much; `None`: until the end.
+    /// Amount; `None`: until the end.
     pub bytes: Option<Bytes>,
     /// The most that its source can send, IP b/s; `None`: as much as it may.
     pub limit: Option<Rate>,

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use slotwise_wire::{FAIRNESS_ENTRIES, NO_LIMIT};
 
-use crate::drops::DropCause;
-use crate::link::transmission_ns;
+use crate::DropCause;
+use crate::transmission_ns;
 
 const NS_PER_S: u64 = 1_000_000_000;
 /// Add queues from this one on are of classes that no limit is about: `256 * COMMITTED`.
@@ -27,62 +27,75 @@ fn is_fair(queue: u16) -> bool {
 
 /// What a card is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// Of the link, over 0.
-    pub(crate) rate_bps: u64,
+    pub rate_bps: u64,
     /// Of the longest frame.
-    pub(crate) frame_bytes: u64,
+    pub frame_bytes: u64,
     /// Depth of each limit's bucket, at least two of the longest frames.
-    pub(crate) bucket_bytes: u64,
+    pub bucket_bytes: u64,
     /// Bytes of hosts' packets that may wait.
-    pub(crate) buffer_bytes: u64,
+    pub buffer_bytes: u64,
     /// How fast hosts' packets come to the add queues; `None` is at once.
-    pub(crate) shaper_bps: Option<u64>,
+    pub shaper_bps: Option<u64>,
 }
 
 /// Of fair packets that go further than `hops` stations this may be added, byte/s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AddLimit {
-    pub(crate) hops: u8,
-    pub(crate) rate: u32,
+pub struct AddLimit {
+    /// Distance that is not limited, stations.
+    pub hops: u8,
+    /// Limit, byte/s.
+    pub rate: u32,
 }
 
 impl AddLimit {
     /// Whether it limits anything.
-    pub(crate) fn is_one(self) -> bool {
+    pub fn is_one(self) -> bool {
         self.rate != NO_LIMIT
     }
 
     /// Whether it is about an add queue.
-    pub(crate) fn concerns(self, queue: u16) -> bool {
+    pub fn concerns(self, queue: u16) -> bool {
         is_fair(queue) && queue & 0xff > u16::from(self.hops)
     }
 }
 
 /// Where a packet was before it began to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
-    Transit { arrived_ns: u64 },
+pub enum Origin {
+    /// A packet of another station.
+    Transit {
+        /// When it came.
+        arrived_ns: u64,
+    },
+    /// A message of this station.
     Message,
+    /// A host's packet.
     Added(Added),
 }
 
 /// A host's packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Added {
-    pub(crate) queue: u16,
+pub struct Added {
+    /// Its add queue.
+    pub queue: u16,
     /// When it was accepted, and when it became the first of its add queue.
-    pub(crate) accepted_ns: u64,
-    pub(crate) first_ns: u64,
+    pub accepted_ns: u64,
+    /// When it became the first of its add queue.
+    pub first_ns: u64,
 }
 
 /// What a card does next.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next<P> {
+pub enum Next<P> {
     /// This packet begins to leave now.
     Send {
+        /// The packet.
         packet: P,
+        /// Its queue.
         origin: Origin,
+        /// Time on the link.
         duration_ns: u64,
     },
     /// Nothing can leave before this time.
@@ -93,12 +106,13 @@ pub(crate) enum Next<P> {
 
 /// What the card has to say at an interval's end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Report {
+pub struct Report {
     /// Longest time in the interval that a packet which its limits let go was held back, by what went first.
-    pub(crate) hol_delay_ns: u64,
+    pub hol_delay_ns: u64,
     /// Bytes of fair classes put on the link since the start, and of the others.
-    pub(crate) added_bytes: u64,
-    pub(crate) committed_bytes: u64,
+    pub added_bytes: u64,
+    /// Bytes of the other classes, since the start.
+    pub committed_bytes: u64,
 }
 
 struct Waiting<P> {
@@ -151,7 +165,7 @@ impl Bucket {
 }
 
 /// A card that passes transit on before it adds anything. `P` is what it knows no more of than its length.
-pub(crate) struct TransitFirst<P> {
+pub struct TransitFirst<P> {
     settings: Settings,
     busy_until_ns: u64,
     transit: VecDeque<Waiting<P>>,
@@ -169,7 +183,8 @@ pub(crate) struct TransitFirst<P> {
 }
 
 impl<P> TransitFirst<P> {
-    pub(crate) fn new(settings: Settings) -> TransitFirst<P> {
+    /// An empty one without limits.
+    pub fn new(settings: Settings) -> TransitFirst<P> {
         TransitFirst {
             settings,
             busy_until_ns: 0,
@@ -189,7 +204,7 @@ impl<P> TransitFirst<P> {
 
     /// Takes a packet of another station. Gives it back if the insertion buffer would hold more than transit at the link's rate ever
     /// brings: two of the longest frames.
-    pub(crate) fn pass_on(&mut self, now_ns: u64, packet: P, bytes: u64) -> Result<(), P> {
+    pub fn pass_on(&mut self, now_ns: u64, packet: P, bytes: u64) -> Result<(), P> {
         if self.transit_bytes + bytes > 2 * self.settings.frame_bytes {
             return Err(packet);
         }
@@ -203,7 +218,7 @@ impl<P> TransitFirst<P> {
     }
 
     /// Takes a message of this station, and gives back one that has not left yet: the newer one says all that it said.
-    pub(crate) fn tell(&mut self, packet: P, bytes: u64) -> Option<P> {
+    pub fn tell(&mut self, packet: P, bytes: u64) -> Option<P> {
         let older = self.message.replace((packet, bytes));
         older.map(|(packet, _)| packet)
     }
@@ -212,7 +227,7 @@ impl<P> TransitFirst<P> {
     /// the buffer is full, the last one of the longest add queue, or this one if it would join that one: what has far to go and
     /// waits for its limit takes no room from what goes less far. The buffer is full when it has no room for the longest frame: short ones
     /// find room no more often than long ones.
-    pub(crate) fn add(&mut self, now_ns: u64, queue: u16, packet: P, bytes: u64) -> Result<(), (DropCause, P)> {
+    pub fn add(&mut self, now_ns: u64, queue: u16, packet: P, bytes: u64) -> Result<(), (DropCause, P)> {
         if bytes > self.settings.frame_bytes {
             return Err((DropCause::TooLong, packet));
         }
@@ -330,7 +345,7 @@ impl<P> TransitFirst<P> {
     }
 
     /// What leaves at `now_ns`; to be asked again after each packet, and at the time that it says.
-    pub(crate) fn poll(&mut self, now_ns: u64) -> Next<P> {
+    pub fn poll(&mut self, now_ns: u64) -> Next<P> {
         self.enter(now_ns);
         if now_ns < self.busy_until_ns {
             return match self.is_empty() {
@@ -410,7 +425,7 @@ impl<P> TransitFirst<P> {
     /// rate. One that was not there is as full as the nearest one that was, or whoever is told of another link in each interval
     /// would have a bucket in each; the first one is full. Nor does one become fuller than any that goes: limits
     /// that come and go, as heads between here and there do, would give a bucket each time.
-    pub(crate) fn set_limits(&mut self, now_ns: u64, limits: &[AddLimit]) {
+    pub fn set_limits(&mut self, now_ns: u64, limits: &[AddLimit]) {
         let depth = self.settings.bucket_bytes * NS_PER_S;
         let held = self.buckets.iter().map(|bucket| bucket.limit.hops);
         let told = limits.iter().filter(|limit| limit.is_one());
@@ -440,7 +455,7 @@ impl<P> TransitFirst<P> {
     }
 
     /// An interval has ended.
-    pub(crate) fn end_interval(&mut self, now_ns: u64) -> Report {
+    pub fn end_interval(&mut self, now_ns: u64) -> Report {
         self.enter(now_ns);
         let held = self
             .queues
@@ -456,7 +471,7 @@ impl<P> TransitFirst<P> {
     }
 
     /// Loses all that waits, transit first.
-    pub(crate) fn take_all(&mut self) -> Vec<P> {
+    pub fn take_all(&mut self) -> Vec<P> {
         let transit = self.transit.drain(..).map(|waiting| waiting.packet);
         let message = self.message.take().into_iter().map(|(packet, _)| packet);
         let queues = std::mem::take(&mut self.queues).into_values();
@@ -468,18 +483,18 @@ impl<P> TransitFirst<P> {
     }
 
     /// Bytes of hosts' packets that wait, in the shaper and the add queues.
-    pub(crate) fn buffered_bytes(&self) -> u64 {
+    pub fn buffered_bytes(&self) -> u64 {
         self.buffered_bytes
     }
 
     /// Most of them that waited at once since the last call.
-    pub(crate) fn take_most_buffered_bytes(&mut self) -> u64 {
+    pub fn take_most_buffered_bytes(&mut self) -> u64 {
         std::mem::replace(&mut self.most_buffered_bytes, self.buffered_bytes)
     }
 
     /// Bytes in the insertion buffer.
     #[cfg(test)]
-    pub(crate) fn transit_bytes(&self) -> u64 {
+    pub fn transit_bytes(&self) -> u64 {
         self.transit_bytes
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A rate that a queue is let out at: a leaky bucket one packet deep.
 
-use crate::link::transmission_ns;
+use crate::transmission_ns;
 
 /// When the next packet may leave.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Pacer {
+pub struct Pacer {
     /// 0 is unlimited.
     rate_bps: u64,
     until_ns: u64,
@@ -13,19 +13,21 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     /// The first time from `now_ns` on at which a packet may leave.
-    pub(crate) fn next_ns(&self, now_ns: u64) -> u64 {
+    #[inline]
+    pub fn next_ns(&self, now_ns: u64) -> u64 {
         self.until_ns.max(now_ns)
     }
 
     /// A packet of so many bytes leaves now.
-    pub(crate) fn sent(&mut self, now_ns: u64, bytes: u64) {
+    #[inline]
+    pub fn sent(&mut self, now_ns: u64, bytes: u64) {
         if self.rate_bps > 0 {
             self.until_ns = now_ns + transmission_ns(bytes, self.rate_bps);
         }
     }
 
     /// Another rate counts from now on, 0 for none; what has been paid of the last packet is paid.
-    pub(crate) fn set_rate(&mut self, now_ns: u64, rate_bps: u64) {
+    pub fn set_rate(&mut self, now_ns: u64, rate_bps: u64) {
         let left_ns = self.until_ns.saturating_sub(now_ns);
         if left_ns > 0 {
             let left = u128::from(left_ns) * u128::from(self.rate_bps);

@@ -6,14 +6,14 @@ use std::ops::Range;
 
 use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, MAX_ANSWER_NS, SIGNALING_QUEUE};
 
-use crate::drops::DropCause;
+use crate::DropCause;
+use crate::demand::{Demand, NewDemand};
 use crate::interval::IntervalTimers;
-use crate::link::transmission_ns;
 use crate::measure::{Meter, QueueUse};
 use crate::message;
 use crate::pacing::Pacer;
 use crate::packet::{Frame, Packet};
-use crate::slots::{Demand, NewDemand};
+use crate::transmission_ns;
 
 struct Waiting {
     packet: Packet,
@@ -67,19 +67,26 @@ impl Queue {
 }
 
 /// What a queue report says.
-pub(crate) struct QueueState {
-    pub(crate) backlog_bytes: u64,
-    pub(crate) arrived_bytes: u64,
-    pub(crate) hol_delay_ns: u64,
-    pub(crate) dropped_packets: u64,
+pub struct QueueState {
+    /// Bytes that wait.
+    pub backlog_bytes: u64,
+    /// Bytes that came since the start.
+    pub arrived_bytes: u64,
+    /// Wait of the first packet so far.
+    pub hol_delay_ns: u64,
+    /// Packets dropped since the start.
+    pub dropped_packets: u64,
 }
 
 /// What a line card does next.
-pub(crate) enum Next {
+pub enum Next {
     /// This frame leaves now, from this queue.
     Send {
+        /// The frame.
         packet: Packet,
+        /// Its queue.
         queue: u16,
+        /// Time on the fibre.
         duration_ns: u64,
         /// Set if it is the first of a burst.
         new_demand: Option<NewDemand>,
@@ -91,17 +98,23 @@ pub(crate) enum Next {
 }
 
 /// What P4's message asks beyond the queues.
-pub(crate) enum Controlled {
+pub enum Controlled {
     /// Nothing.
     Done,
     /// A gate has been opened for a data queue: a slot is granted to it.
-    Granted { voq: u16 },
+    Granted {
+        /// Its number.
+        voq: u16,
+    },
     /// The card's frames are to start early as the message says.
     Phase,
     /// The card is to have no slots.
     Stop,
     /// P4 wants a tick at this time.
-    Answer { at_ns: u64 },
+    Answer {
+        /// The time.
+        at_ns: u64,
+    },
 }
 
 /// Some of the queues.
@@ -143,7 +156,7 @@ impl QueueSet {
 }
 
 /// Queues of one optical port: some of its edge's VOQs, and the signaling queue.
-pub(crate) struct LineCard {
+pub struct LineCard {
     queues: Vec<Queue>,
     /// Those that have packets.
     filled: QueueSet,
@@ -160,7 +173,7 @@ pub(crate) struct LineCard {
 
 impl LineCard {
     /// With the VOQs of these numbers.
-    pub(crate) fn new(voqs: Range<u16>, limit_bytes: u64, max_frame_bytes: u64) -> LineCard {
+    pub fn new(voqs: Range<u16>, limit_bytes: u64, max_frame_bytes: u64) -> LineCard {
         let queues: Vec<Queue> = (0..=voqs.len()).map(|_| Queue::default()).collect();
         LineCard {
             filled: QueueSet::of(queues.len()),
@@ -189,7 +202,7 @@ impl LineCard {
     }
 
     /// Numbers of the VOQs.
-    pub(crate) fn voq_numbers(&self) -> Range<u16> {
+    pub fn voq_numbers(&self) -> Range<u16> {
         self.first_voq..self.first_voq + self.voqs() as u16
     }
 
@@ -202,17 +215,12 @@ impl LineCard {
     }
 
     /// Takes a packet into the queue that its optical header names, or gives it back with the reason.
-    pub(crate) fn enqueue(&mut self, now_ns: u64, packet: Packet) -> Result<(), (DropCause, Packet)> {
+    pub fn enqueue(&mut self, now_ns: u64, packet: Packet) -> Result<(), (DropCause, Packet)> {
         self.enqueue_until(now_ns, packet, u64::MAX)
     }
 
     /// As [`LineCard::enqueue`], for a packet that is of use before `until_ns` only.
-    pub(crate) fn enqueue_until(
-        &mut self,
-        now_ns: u64,
-        packet: Packet,
-        until_ns: u64,
-    ) -> Result<(), (DropCause, Packet)> {
+    pub fn enqueue_until(&mut self, now_ns: u64, packet: Packet, until_ns: u64) -> Result<(), (DropCause, Packet)> {
         if now_ns >= until_ns {
             return Err((DropCause::Late, packet));
         }
@@ -253,7 +261,7 @@ impl LineCard {
     }
 
     /// Takes the frames of a train into a VOQ, which leave together in one slot, or gives all of them back with the reason.
-    pub(crate) fn enqueue_train(
+    pub fn enqueue_train(
         &mut self,
         now_ns: u64,
         voq: u16,
@@ -293,7 +301,7 @@ impl LineCard {
     }
 
     /// Starts the interval timers of every VOQ; they tick at `now_ns`.
-    pub(crate) fn start_timers(&mut self, now_ns: u64) {
+    pub fn start_timers(&mut self, now_ns: u64) {
         let voqs = self.voqs();
         for queue in &mut self.queues[..voqs] {
             queue.timers = Some(IntervalTimers::new(now_ns));
@@ -301,13 +309,13 @@ impl LineCard {
     }
 
     /// When the next interval timer expires.
-    pub(crate) fn next_tick_ns(&self) -> Option<u64> {
+    pub fn next_tick_ns(&self) -> Option<u64> {
         let timers = self.queues.iter().filter_map(|queue| queue.timers.as_ref());
         timers.map(IntervalTimers::next_ns).min()
     }
 
     /// The tick of an interval timer that has expired by `now_ns`, with its VOQ.
-    pub(crate) fn tick(&mut self, now_ns: u64) -> Option<(u16, IntervalTick)> {
+    pub fn tick(&mut self, now_ns: u64) -> Option<(u16, IntervalTick)> {
         (self.first_voq..).zip(&mut self.queues).find_map(|(voq, queue)| {
             let tick = queue.timers.as_mut()?.tick(now_ns, queue.backlog_bytes)?;
             Some((voq, tick))
@@ -315,7 +323,7 @@ impl LineCard {
     }
 
     /// Obeys a flow-control message.
-    pub(crate) fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<Controlled, DropCause> {
+    pub fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<Controlled, DropCause> {
         let operation = FlowOp::try_from(message.op).map_err(|_| DropCause::Malformed)?;
         match operation {
             FlowOp::SetPhase => return Ok(Controlled::Phase),
@@ -369,7 +377,7 @@ impl LineCard {
     }
 
     /// Sends the next frame that may leave at `now_ns`: the signaling queue's first, then the VOQs' in turn.
-    pub(crate) fn poll(&mut self, now_ns: u64, fibre_bps: u64) -> Next {
+    pub fn poll(&mut self, now_ns: u64, fibre_bps: u64) -> Next {
         if self.filled.is_empty() {
             return Next::Idle;
         }
@@ -427,7 +435,7 @@ impl LineCard {
     }
 
     /// State of a VOQ of [`LineCard::voq_numbers`], for its report.
-    pub(crate) fn voq_state(&self, now_ns: u64, voq: u16) -> QueueState {
+    pub fn voq_state(&self, now_ns: u64, voq: u16) -> QueueState {
         let queue = &self.queues[usize::from(voq - self.first_voq)];
         QueueState {
             backlog_bytes: queue.backlog_bytes,
@@ -438,14 +446,14 @@ impl LineCard {
     }
 
     /// Demand of VOQs that has no light yet.
-    pub(crate) fn unserved_demand(&self) -> impl Iterator<Item = NewDemand> + '_ {
+    pub fn unserved_demand(&self) -> impl Iterator<Item = NewDemand> + '_ {
         self.queues[..self.voqs()]
             .iter()
             .filter_map(|queue| queue.demand.unserved())
     }
 
     /// Shuts all gates and gives back the signaling that waits: it was for slots that are not to come.
-    pub(crate) fn stop(&mut self) -> Vec<Frame> {
+    pub fn stop(&mut self) -> Vec<Frame> {
         for queue in &mut self.queues {
             (queue.open_ns, queue.close_ns, queue.granted_bytes) = (0, 0, 0);
         }
@@ -461,7 +469,7 @@ impl LineCard {
     }
 
     /// What a VOQ did since the last call; `None` if the card does not have it.
-    pub(crate) fn take_use(&mut self, now_ns: u64, voq: u16) -> Option<QueueUse> {
+    pub fn take_use(&mut self, now_ns: u64, voq: u16) -> Option<QueueUse> {
         let voqs = self.voqs();
         let index = self.index(voq).filter(|index| *index < voqs)?;
         let queue = &mut self.queues[index];
@@ -470,7 +478,7 @@ impl LineCard {
     }
 
     /// Gives back messages that are of no use any more.
-    pub(crate) fn take_late(&mut self, now_ns: u64) -> Vec<Frame> {
+    pub fn take_late(&mut self, now_ns: u64) -> Vec<Frame> {
         let voqs = self.voqs();
         let queue = &mut self.queues[voqs];
         let (late, waiting) = std::mem::take(&mut queue.waiting)
@@ -484,7 +492,7 @@ impl LineCard {
     }
 
     /// Shuts all gates and gives back what waits.
-    pub(crate) fn reset(&mut self) -> Vec<Frame> {
+    pub fn reset(&mut self) -> Vec<Frame> {
         self.under_way = None;
         (self.filled, self.allowed) = (QueueSet::of(self.queues.len()), QueueSet::of(self.queues.len()));
         let empty = |queue: &mut Queue| {

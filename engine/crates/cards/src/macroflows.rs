@@ -6,17 +6,18 @@ use std::collections::{BTreeSet, VecDeque};
 use hdrhistogram::Histogram;
 use slotwise_wire::{IntervalTick, IntervalTimer};
 
-use super::train_queue::Labelled;
-use crate::drops::DropCause;
+use crate::DropCause;
 use crate::linecard::QueueState;
 use crate::measure::delays;
 use crate::pacing::Pacer;
+use crate::train_queue::Labelled;
 
 /// A train that waits for its macroflow's rate.
-pub(crate) struct Held {
-    pub(crate) labelled: Labelled,
+pub struct Held {
+    /// The train.
+    pub labelled: Labelled,
     /// The card of the output that P4 has chosen.
-    pub(crate) card: usize,
+    pub card: usize,
 }
 
 struct Macroflow {
@@ -35,7 +36,7 @@ struct Macroflow {
 }
 
 /// The macroflows of an edge.
-pub(crate) struct Macroflows {
+pub struct Macroflows {
     period_ns: u64,
     /// By queue; `None`: queues of none.
     of: Vec<Option<Macroflow>>,
@@ -54,7 +55,7 @@ pub(crate) struct Macroflows {
 impl Macroflows {
     /// Those of some queues, each at first with `rate_bps` (over 0). They tick every `period_ns`, each at a time of its own: `place` of
     /// `places` is that of the edge among all.
-    pub(crate) fn new(
+    pub fn new(
         queues: impl IntoIterator<Item = u16>,
         period_ns: u64,
         rate_bps: u64,
@@ -100,12 +101,12 @@ impl Macroflows {
     }
 
     /// Whether a queue is that of a macroflow.
-    pub(crate) fn has(&self, queue: u16) -> bool {
+    pub fn has(&self, queue: u16) -> bool {
         self.of.get(usize::from(queue)).is_some_and(Option::is_some)
     }
 
     /// A train joins the queue of a macroflow that there is.
-    pub(crate) fn put(&mut self, now_ns: u64, queue: u16, held: Held) {
+    pub fn put(&mut self, now_ns: u64, queue: u16, held: Held) {
         let Some(of) = self.of(queue) else { return };
         of.least_bytes = of.least_bytes.min(of.waiting_bytes);
         of.waiting_bytes += held.labelled.train.bytes;
@@ -119,14 +120,14 @@ impl Macroflows {
     }
 
     /// Counts a packet that found no room.
-    pub(crate) fn refuse(&mut self, queue: u16) {
+    pub fn refuse(&mut self, queue: u16) {
         if let Some(of) = self.of(queue) {
             of.dropped += 1;
         }
     }
 
     /// A train whose rate lets it leave by `now_ns`.
-    pub(crate) fn release(&mut self, now_ns: u64) -> Option<Held> {
+    pub fn release(&mut self, now_ns: u64) -> Option<Held> {
         let &(_, queue) = self.heads.first().filter(|(at_ns, _)| *at_ns <= now_ns)?;
         self.heads.pop_first();
         let of = self.of(queue)?;
@@ -144,7 +145,7 @@ impl Macroflows {
     }
 
     /// P4 tells the rate of a macroflow; 0 is unlimited.
-    pub(crate) fn set_rate(&mut self, now_ns: u64, queue: u16, rate_bps: u64) -> Result<(), DropCause> {
+    pub fn set_rate(&mut self, now_ns: u64, queue: u16, rate_bps: u64) -> Result<(), DropCause> {
         let of = self.of(queue).ok_or(DropCause::NoSuchQueue)?;
         of.pacer.set_rate(now_ns, rate_bps);
         let round_trip_ns = of.asked_ns.take().map_or(0, |asked_ns| now_ns - asked_ns);
@@ -160,7 +161,7 @@ impl Macroflows {
     }
 
     /// The tick of a macroflow that is due by `now_ns`, with its queue and the state of that.
-    pub(crate) fn tick(&mut self, now_ns: u64) -> Option<(u16, IntervalTick, QueueState)> {
+    pub fn tick(&mut self, now_ns: u64) -> Option<(u16, IntervalTick, QueueState)> {
         let &(due_ns, queue) = self.ticks.first().filter(|(due_ns, _)| *due_ns <= now_ns)?;
         self.ticks.pop_first();
         self.ticks.insert((due_ns + self.period_ns, queue));
@@ -182,33 +183,33 @@ impl Macroflows {
     }
 
     /// Longest time from a tick to the rate that its probe brought, since the last call; 0 if none did.
-    pub(crate) fn take_round_trip_ns(&mut self) -> u64 {
+    pub fn take_round_trip_ns(&mut self) -> u64 {
         std::mem::take(&mut self.round_trip_ns)
     }
 
     /// How long trains waited that left since the last call.
-    pub(crate) fn take_waits(&mut self) -> Histogram<u64> {
+    pub fn take_waits(&mut self) -> Histogram<u64> {
         std::mem::replace(&mut self.waits, delays())
     }
 
     /// Trains that are in no wait: those that wait now, and those that were lost as they waited since the last call.
-    pub(crate) fn take_unserved(&mut self) -> u64 {
+    pub fn take_unserved(&mut self) -> u64 {
         let waiting = self.of.iter().flatten().map(|of| of.waiting.len() as u64);
         waiting.sum::<u64>() + std::mem::take(&mut self.lost)
     }
 
     /// When something is due next: a train that may leave.
-    pub(crate) fn next_ns(&self) -> Option<u64> {
+    pub fn next_ns(&self) -> Option<u64> {
         self.heads.first().map(|(at_ns, _)| *at_ns)
     }
 
     /// When the next macroflow ticks.
-    pub(crate) fn next_tick_ns(&self) -> Option<u64> {
+    pub fn next_tick_ns(&self) -> Option<u64> {
         self.ticks.first().map(|(due_ns, _)| *due_ns)
     }
 
     /// Gives back what waits, and counts anew: who counts along does as well.
-    pub(crate) fn take_waiting(&mut self) -> Vec<Held> {
+    pub fn take_waiting(&mut self) -> Vec<Held> {
         self.heads.clear();
         let all = self.of.iter_mut().flatten();
         let waited = all.flat_map(|of| {
@@ -223,9 +224,9 @@ impl Macroflows {
 
 #[cfg(test)]
 mod tests {
-    use super::super::train::Train;
     use super::*;
     use crate::packet::Packet;
+    use crate::train::Train;
 
     const MS: u64 = 1_000_000;
 

@@ -6,33 +6,23 @@
 
 use std::collections::VecDeque;
 
-use slotwise_scenario::Buffer;
 use slotwise_wire::{FlowControl, IntervalTick};
 
-use crate::drops::DropCause;
+use crate::DropCause;
 use crate::interval::IntervalTimers;
 use crate::linecard::QueueState;
-use crate::link::transmission_ns;
 use crate::measure::AccessUse;
+use crate::transmission_ns;
 
 /// What a card may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Limit {
+pub enum Limit {
     /// So many packets wait, the one on the link not counted.
     Packets(u32),
     /// So many bytes wait, those on the link not counted.
     Bytes(u64),
     /// The last bit of every packet leaves within this time.
     Ns(u64),
-}
-
-impl From<Buffer> for Limit {
-    fn from(buffer: Buffer) -> Limit {
-        match buffer {
-            Buffer::Packets(most) => Limit::Packets(most),
-            Buffer::Bytes(most) => Limit::Bytes(most.get()),
-        }
-    }
 }
 
 /// What a card did since it was last asked, and where it stands. Bytes are those that its link counts.
@@ -71,16 +61,19 @@ struct Waiting {
 
 /// When a packet that was taken begins to leave, and when its tail is at the far end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Departure {
-    pub(crate) start_ns: u64,
-    pub(crate) arrive_ns: u64,
+pub struct Departure {
+    /// First bit out.
+    pub start_ns: u64,
+    /// Last bit at the far end.
+    pub arrive_ns: u64,
 }
 
 /// A queue in order, before the lane of a link.
-pub(crate) struct Fifo {
+pub struct Fifo {
     /// Where what it sends goes on.
-    pub(crate) lane: usize,
-    pub(crate) rate_bps: u64,
+    pub lane: usize,
+    /// Rate of the link.
+    pub rate_bps: u64,
     delay_ns: u64,
     limit: Limit,
     /// The longest packet that it takes.
@@ -101,7 +94,7 @@ pub(crate) struct Fifo {
 
 impl Fifo {
     /// The card before a link of this rate (over 0) and delay, which counts all but the first `uncounted_bytes` of a packet.
-    pub(crate) fn new(lane: usize, (rate_bps, delay_ns): (u64, u64), limit: Limit, uncounted_bytes: usize) -> Fifo {
+    pub fn new(lane: usize, (rate_bps, delay_ns): (u64, u64), limit: Limit, uncounted_bytes: usize) -> Fifo {
         Fifo {
             lane,
             rate_bps,
@@ -121,13 +114,13 @@ impl Fifo {
     }
 
     /// The same, for packets of at most so many bytes.
-    pub(crate) fn up_to(mut self, max_frame_bytes: usize) -> Fifo {
+    pub fn up_to(mut self, max_frame_bytes: usize) -> Fifo {
         self.max_frame_bytes = max_frame_bytes;
         self
     }
 
     /// Starts the interval timers; both tick at `now_ns`.
-    pub(crate) fn start_timers(&mut self, now_ns: u64) {
+    pub fn start_timers(&mut self, now_ns: u64) {
         self.timers = Some(IntervalTimers::new(now_ns));
     }
 
@@ -158,7 +151,7 @@ impl Fifo {
     }
 
     /// Takes a packet of so many bytes, its Ethernet header included, or says why not.
-    pub(crate) fn enqueue(&mut self, now_ns: u64, frame_bytes: usize) -> Result<Departure, DropCause> {
+    pub fn enqueue(&mut self, now_ns: u64, frame_bytes: usize) -> Result<Departure, DropCause> {
         self.advance(now_ns);
         let bytes = frame_bytes.saturating_sub(self.uncounted_bytes) as u64;
         self.used.arrived_packets += 1;
@@ -205,7 +198,7 @@ impl Fifo {
     }
 
     /// Counts a packet that comes while nothing can leave.
-    pub(crate) fn lose(&mut self, frame_bytes: usize) {
+    pub fn lose(&mut self, frame_bytes: usize) {
         self.used.arrived_packets += 1;
         self.arrived_bytes += frame_bytes.saturating_sub(self.uncounted_bytes) as u64;
         self.refuse();
@@ -217,7 +210,7 @@ impl Fifo {
     }
 
     /// Loses what has not begun to leave; says how many packets.
-    pub(crate) fn drop_waiting(&mut self, now_ns: u64) -> usize {
+    pub fn drop_waiting(&mut self, now_ns: u64) -> usize {
         self.advance(now_ns);
         let Some(first) = self.waiting.front() else {
             return 0;
@@ -235,7 +228,7 @@ impl Fifo {
 
     /// Changes the link. What has begun to leave arrives as it would have; the new times of arrival of what waits, in
     /// order.
-    pub(crate) fn change(&mut self, now_ns: u64, rate_bps: Option<u64>, delay_ns: Option<u64>) -> Vec<u64> {
+    pub fn change(&mut self, now_ns: u64, rate_bps: Option<u64>, delay_ns: Option<u64>) -> Vec<u64> {
         self.advance(now_ns);
         self.count_capacity(now_ns);
         self.rate_bps = rate_bps.unwrap_or(self.rate_bps);
@@ -254,12 +247,12 @@ impl Fifo {
     }
 
     /// When the next timer expires.
-    pub(crate) fn next_tick_ns(&self) -> Option<u64> {
+    pub fn next_tick_ns(&self) -> Option<u64> {
         self.timers.as_ref().map(IntervalTimers::next_ns)
     }
 
     /// The tick of a timer that has expired by `now_ns`, with the queue's state.
-    pub(crate) fn tick(&mut self, now_ns: u64) -> Option<(IntervalTick, QueueState)> {
+    pub fn tick(&mut self, now_ns: u64) -> Option<(IntervalTick, QueueState)> {
         self.advance(now_ns);
         let tick = self.timers.as_mut()?.tick(now_ns, self.waiting_bytes)?;
         let state = QueueState {
@@ -272,12 +265,12 @@ impl Fifo {
     }
 
     /// Obeys a flow-control message: the answer to a tick. Anything else changes nothing.
-    pub(crate) fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
+    pub fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
         IntervalTimers::obey(self.timers.as_mut(), now_ns, message)
     }
 
     /// What it did since the last call.
-    pub(crate) fn take_use(&mut self, now_ns: u64) -> FifoUse {
+    pub fn take_use(&mut self, now_ns: u64) -> FifoUse {
         self.advance(now_ns);
         self.count_capacity(now_ns);
         let fresh = FifoUse {
@@ -292,7 +285,7 @@ impl Fifo {
     }
 
     /// What it did since the start, packets that wait included.
-    pub(crate) fn total(&self) -> AccessUse {
+    pub fn total(&self) -> AccessUse {
         self.total
     }
 }

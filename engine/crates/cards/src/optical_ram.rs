@@ -7,26 +7,28 @@
 
 use std::collections::VecDeque;
 
-use slotwise_p4::Port;
+use crate::Port;
 use slotwise_wire::{FlowControl, IntervalTick};
 
-use crate::drops::DropCause;
+use crate::DropCause;
 use crate::interval::IntervalTimers;
 use crate::linecard::QueueState;
 
 /// Time that a byte takes, as the switches of a network reckon: in 2^-16 ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ByteTime(u64);
+pub struct ByteTime(u64);
 
 impl ByteTime {
     const SHIFT: u32 = 16;
 
-    pub(crate) fn of_rate(rate_bps: u64) -> ByteTime {
+    /// Time of a byte at a rate (over 0).
+    pub fn of_rate(rate_bps: u64) -> ByteTime {
         ByteTime((8_000_000_000u64 << ByteTime::SHIFT) / rate_bps)
     }
 
     /// Time that so many bytes take, rounded down.
-    pub(crate) fn ns(self, bytes: u64) -> u64 {
+    #[inline]
+    pub fn ns(self, bytes: u64) -> u64 {
         ((u128::from(bytes) * u128::from(self.0)) >> ByteTime::SHIFT) as u64
     }
 
@@ -38,12 +40,13 @@ impl ByteTime {
 
 /// What an output has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RamSettings {
-    pub(crate) byte_time: ByteTime,
+pub struct RamSettings {
+    /// Time of a byte on the wavelength.
+    pub byte_time: ByteTime,
     /// So much may still be to be sent when a train comes.
-    pub(crate) ram_bytes: u64,
+    pub ram_bytes: u64,
     /// Kept free behind each train.
-    pub(crate) guard_ns: u64,
+    pub guard_ns: u64,
 }
 
 /// What an output did since it was last asked. Bytes are those that links count.
@@ -90,13 +93,15 @@ struct Waiting {
 
 /// When a frame that came begins to leave, and whether its train found more before it than the RAM holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Taken {
-    pub(crate) start_ns: u64,
-    pub(crate) is_over: bool,
+pub struct Taken {
+    /// First bit out.
+    pub start_ns: u64,
+    /// True if the train found more before it than the RAM holds.
+    pub is_over: bool,
 }
 
 /// Optical RAM of one output.
-pub(crate) struct OpticalRam {
+pub struct OpticalRam {
     settings: RamSettings,
     /// End of what is reserved, guard included.
     end_ns: u64,
@@ -117,7 +122,8 @@ pub(crate) struct OpticalRam {
 }
 
 impl OpticalRam {
-    pub(crate) fn new(settings: RamSettings) -> OpticalRam {
+    /// An empty one.
+    pub fn new(settings: RamSettings) -> OpticalRam {
         OpticalRam {
             settings,
             end_ns: 0,
@@ -135,12 +141,12 @@ impl OpticalRam {
     }
 
     /// Starts the interval timers; both tick at `now_ns`.
-    pub(crate) fn start_timers(&mut self, now_ns: u64) {
+    pub fn start_timers(&mut self, now_ns: u64) {
         self.timers = Some(IntervalTimers::new(now_ns));
     }
 
     /// The label of a train of `length` bytes comes by an input, with a first frame of `bytes`.
-    pub(crate) fn label(&mut self, now_ns: u64, input: Port, length: u64, bytes: u64) -> Taken {
+    pub fn label(&mut self, now_ns: u64, input: Port, length: u64, bytes: u64) -> Taken {
         let RamSettings {
             byte_time, guard_ns, ..
         } = self.settings;
@@ -168,18 +174,18 @@ impl OpticalRam {
     }
 
     /// Whether a train that comes finds no more before it, of what the switch's program has reserved, than the RAM holds.
-    pub(crate) fn has_room(&self, now_ns: u64) -> bool {
+    pub fn has_room(&self, now_ns: u64) -> bool {
         let left_ns = self.end_ns.saturating_sub(now_ns).saturating_sub(self.unknown_ns);
         left_ns <= self.settings.byte_time.ns(self.settings.ram_bytes)
     }
 
     /// The switch's program is gone, and what it knew of the output.
-    pub(crate) fn forget(&mut self, now_ns: u64) {
+    pub fn forget(&mut self, now_ns: u64) {
         self.unknown_ns = self.end_ns.saturating_sub(now_ns);
     }
 
     /// A frame behind a label comes by an input; `None` if no label has come there.
-    pub(crate) fn follow(&mut self, now_ns: u64, input: Port, bytes: u64) -> Option<Taken> {
+    pub fn follow(&mut self, now_ns: u64, input: Port, bytes: u64) -> Option<Taken> {
         let path = *self.paths.iter().find(|path| path.input == input)?;
         let start_ns = now_ns + path.shift_ns;
         self.take(now_ns, start_ns, bytes);
@@ -222,13 +228,13 @@ impl OpticalRam {
     }
 
     /// Counts a frame that comes while nothing can leave.
-    pub(crate) fn lose(&mut self) {
+    pub fn lose(&mut self) {
         self.used.lost_frames += 1;
         self.lost_frames += 1;
     }
 
     /// Loses what has not begun to leave, and what is reserved for it; says how many frames.
-    pub(crate) fn drop_waiting(&mut self, now_ns: u64) -> usize {
+    pub fn drop_waiting(&mut self, now_ns: u64) -> usize {
         self.advance(now_ns);
         let lost = self.waiting.len();
         if let Some(first) = self.waiting.front() {
@@ -250,12 +256,12 @@ impl OpticalRam {
     }
 
     /// When the next timer expires.
-    pub(crate) fn next_tick_ns(&self) -> Option<u64> {
+    pub fn next_tick_ns(&self) -> Option<u64> {
         self.timers.as_ref().map(IntervalTimers::next_ns)
     }
 
     /// The tick of a timer that has expired by `now_ns`, with what the RAM holds.
-    pub(crate) fn tick(&mut self, now_ns: u64) -> Option<(IntervalTick, QueueState)> {
+    pub fn tick(&mut self, now_ns: u64) -> Option<(IntervalTick, QueueState)> {
         self.advance(now_ns);
         let tick = self.timers.as_mut()?.tick(now_ns, self.waiting_bytes)?;
         let state = QueueState {
@@ -268,7 +274,7 @@ impl OpticalRam {
     }
 
     /// An interval of the output's agent ends, in which so many bytes came for the output, those that were dropped among them.
-    pub(crate) fn interval_ends(&mut self, now_ns: u64, bytes: u64) {
+    pub fn interval_ends(&mut self, now_ns: u64, bytes: u64) {
         let length_ns = now_ns - std::mem::replace(&mut self.interval_ns, now_ns);
         let taken_ns = u128::from(self.settings.byte_time.ns(bytes));
         self.used.intervals += 1;
@@ -276,12 +282,12 @@ impl OpticalRam {
     }
 
     /// Obeys the answer to a tick. Anything else changes nothing.
-    pub(crate) fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
+    pub fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
         IntervalTimers::obey(self.timers.as_mut(), now_ns, message)
     }
 
     /// What it did since the last call.
-    pub(crate) fn take_use(&mut self) -> RamUse {
+    pub fn take_use(&mut self) -> RamUse {
         self.period += 1;
         std::mem::take(&mut self.used)
     }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Messages between line card and P4, as in contract 2 of `docs/architecture.md`.
 
-use slotwise_p4::Port;
+pub mod ring;
+pub mod train;
+
+use crate::Port;
 use slotwise_wire::{
     Alarm, ETHERTYPE_LINECARD, ETHERTYPE_OPTICAL, Ethernet, FaultCode, FlowControl, IntervalTick, LABEL_VERSION,
     LINECARD_VERSION, Label, LineCardKind, Linecard, OPTICAL_VERSION, Optical, QueueReport, SlotTick,
@@ -10,10 +13,37 @@ use slotwise_wire::{
 use crate::linecard::QueueState;
 
 /// Of every message.
-pub(crate) const HEADER: usize = Ethernet::SIZE + Linecard::SIZE;
+pub const HEADER: usize = Ethernet::SIZE + Linecard::SIZE;
+
+/// Longest message of a card.
+const LONGEST: usize = 63;
+
+/// A message of a card to P4: a frame for the port of line cards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    length: u8,
+    bytes: [u8; LONGEST],
+}
+
+impl Message {
+    /// A message of these bytes, at most 63.
+    #[inline]
+    pub fn new<const N: usize>(message: &[u8; N]) -> Message {
+        const { assert!(N <= LONGEST, "longer than every message of a card") };
+        let mut bytes = [0; LONGEST];
+        bytes[..N].copy_from_slice(message);
+        Message { length: N as u8, bytes }
+    }
+
+    /// The frame.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
 
 /// A slot starts.
-pub(crate) fn slot_tick(port: u16, tick: &SlotTick) -> [u8; HEADER + SlotTick::SIZE] {
+pub fn slot_tick(port: u16, tick: &SlotTick) -> [u8; HEADER + SlotTick::SIZE] {
     let mut message = [0; HEADER + SlotTick::SIZE];
     message[..HEADER].copy_from_slice(&header(port, LineCardKind::SlotTick));
     message[HEADER..].copy_from_slice(&tick.encode());
@@ -21,7 +51,7 @@ pub(crate) fn slot_tick(port: u16, tick: &SlotTick) -> [u8; HEADER + SlotTick::S
 }
 
 /// State of a queue; counts modulo 2^32, the delay saturated.
-pub(crate) fn queue_report(port: u16, queue: u16, state: &QueueState) -> [u8; HEADER + QueueReport::SIZE] {
+pub fn queue_report(port: u16, queue: u16, state: &QueueState) -> [u8; HEADER + QueueReport::SIZE] {
     let mut message = [0; HEADER + QueueReport::SIZE];
     message[..HEADER].copy_from_slice(&header(port, LineCardKind::QueueReport));
     message[HEADER..].copy_from_slice(&report(queue, state).encode());
@@ -29,7 +59,7 @@ pub(crate) fn queue_report(port: u16, queue: u16, state: &QueueState) -> [u8; HE
 }
 
 /// The card has a fault, or it is over.
-pub(crate) fn alarm(port: u16, code: FaultCode, over: bool) -> [u8; HEADER + Alarm::SIZE] {
+pub fn alarm(port: u16, code: FaultCode, over: bool) -> [u8; HEADER + Alarm::SIZE] {
     let mut message = [0; HEADER + Alarm::SIZE];
     message[..HEADER].copy_from_slice(&header(port, LineCardKind::Alarm));
     let alarm = Alarm {
@@ -41,7 +71,7 @@ pub(crate) fn alarm(port: u16, code: FaultCode, over: bool) -> [u8; HEADER + Ala
 }
 
 /// An interval timer of an output has expired.
-pub(crate) fn interval_tick(
+pub fn interval_tick(
     port: u16,
     tick: &IntervalTick,
     queue: u16,
@@ -65,7 +95,8 @@ fn report(queue: u16, state: &QueueState) -> QueueReport {
     }
 }
 
-pub(crate) fn header(port: u16, kind: LineCardKind) -> [u8; HEADER] {
+/// Headers of a message of a card.
+pub fn header(port: u16, kind: LineCardKind) -> [u8; HEADER] {
     // On this wire nobody has an address.
     let ethernet = Ethernet {
         dst: 0,
@@ -84,16 +115,17 @@ pub(crate) fn header(port: u16, kind: LineCardKind) -> [u8; HEADER] {
 }
 
 /// A message of P4 to a card.
-pub(crate) struct ToCard<'a> {
+pub struct ToCard<'a> {
     /// The port before which the card is.
-    pub(crate) port: Port,
+    pub port: Port,
     kind: u8,
     content: &'a [u8],
 }
 
 impl ToCard<'_> {
     /// What a frame that left by PORT_LINECARD says.
-    pub(crate) fn read(frame: &[u8]) -> Option<ToCard<'_>> {
+    #[inline]
+    pub fn read(frame: &[u8]) -> Option<ToCard<'_>> {
         let ethernet = Ethernet::decode(frame)?;
         let Linecard { version, kind, port } = Linecard::decode(&frame[Ethernet::SIZE..])?;
         let is_known = ethernet.ether_type == ETHERTYPE_LINECARD && version == LINECARD_VERSION;
@@ -102,30 +134,35 @@ impl ToCard<'_> {
     }
 
     /// Of the whole frame.
-    pub(crate) fn bytes(&self) -> usize {
+    #[inline]
+    pub fn bytes(&self) -> usize {
         HEADER + self.content.len()
     }
 
     /// What follows the headers of a message of this kind.
-    pub(crate) fn content(&self, kind: LineCardKind) -> Option<&[u8]> {
+    #[inline]
+    pub fn content(&self, kind: LineCardKind) -> Option<&[u8]> {
         (self.kind == u8::from(kind)).then_some(self.content)
     }
 
     /// What a line card is told to do.
-    pub(crate) fn flow_control(&self) -> Option<FlowControl> {
+    #[inline]
+    pub fn flow_control(&self) -> Option<FlowControl> {
         FlowControl::decode(self.content(LineCardKind::FlowControl)?)
     }
 }
 
 /// The label before a train; `None` if a frame has none, or one of another version.
-pub(crate) fn label(frame: &[u8]) -> Option<Label> {
+#[inline]
+pub fn label(frame: &[u8]) -> Option<Label> {
     let ethernet = Ethernet::decode(frame)?;
     let label = Label::decode(&frame[Ethernet::SIZE..])?;
     (label.version == LABEL_VERSION && ethernet.ether_type == ETHERTYPE_OPTICAL).then_some(label)
 }
 
 /// The optical header of a frame that has one.
-pub(crate) fn optical(frame: &[u8]) -> Option<Optical> {
+#[inline]
+pub fn optical(frame: &[u8]) -> Option<Optical> {
     let ethernet = Ethernet::decode(frame)?;
     let optical = Optical::decode(&frame[Ethernet::SIZE..])?;
     (ethernet.ether_type == ETHERTYPE_OPTICAL && optical.version == OPTICAL_VERSION).then_some(optical)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Messages between a ring's card and P4, and the header of what is on a ring.
 
-use slotwise_p4::Port;
+use crate::Port;
 use slotwise_wire::{
     AddLimits, ETHERTYPE_OPTICAL, Ethernet, FAIRNESS_ENTRIES, LineCardKind, RING_VERSION, Ring, RingData, RingKind,
     RingTick,
@@ -11,7 +11,7 @@ use crate::message::{HEADER, ToCard, header};
 use crate::transit_first::AddLimit;
 
 /// An interval of a ring's card has ended, or P4 has asked for a tick.
-pub(super) fn ring_tick(port: Port, tick: &RingTick) -> [u8; HEADER + RingTick::SIZE] {
+pub fn ring_tick(port: Port, tick: &RingTick) -> [u8; HEADER + RingTick::SIZE] {
     let mut message = [0; HEADER + RingTick::SIZE];
     message[..HEADER].copy_from_slice(&header(port, LineCardKind::RingTick));
     message[HEADER..].copy_from_slice(&tick.encode());
@@ -19,16 +19,17 @@ pub(super) fn ring_tick(port: Port, tick: &RingTick) -> [u8; HEADER + RingTick::
 }
 
 /// P4's answer to a ring tick.
-pub(super) struct LimitsToAdd {
+pub struct LimitsToAdd {
     /// From the end of the interval that the tick was about.
-    pub(super) next_ns: u32,
-    pub(super) ticks: u16,
+    pub next_ns: u32,
+    /// Ticks that P4 asks for.
+    pub ticks: u16,
     /// Those of no rate are none.
-    pub(super) limits: [AddLimit; FAIRNESS_ENTRIES as usize],
+    pub limits: [AddLimit; FAIRNESS_ENTRIES as usize],
 }
 
 /// Reads it.
-pub(super) fn add_limits(message: &ToCard) -> Option<LimitsToAdd> {
+pub fn add_limits(message: &ToCard) -> Option<LimitsToAdd> {
     let bytes = message.content(LineCardKind::AddLimits)?;
     let AddLimits { next_ns, ticks } = AddLimits::decode(bytes)?;
     let mut limits = [AddLimit { hops: 0, rate: 0 }; FAIRNESS_ENTRIES as usize];
@@ -41,7 +42,8 @@ pub(super) fn add_limits(message: &ToCard) -> Option<LimitsToAdd> {
 }
 
 /// The ring header of a frame that has one, and what follows in one that carries data.
-pub(super) fn ring(frame: &[u8]) -> Option<(Ring, Option<RingData>)> {
+#[inline]
+pub fn ring(frame: &[u8]) -> Option<(Ring, Option<RingData>)> {
     let ethernet = Ethernet::decode(frame)?;
     let ring = Ring::decode(&frame[Ethernet::SIZE..])?;
     if ethernet.ether_type != ETHERTYPE_OPTICAL || ring.version != RING_VERSION {

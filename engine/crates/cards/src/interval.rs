@@ -3,10 +3,10 @@
 
 use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, TIMER_RETRY_NS};
 
-use crate::drops::DropCause;
+use crate::DropCause;
 
 /// Shortest time from an answer to the next tick: whatever it is told, a card leaves time for packets.
-pub(crate) const MIN_INTERVAL_NS: u64 = 100_000;
+pub const MIN_INTERVAL_NS: u64 = 100_000;
 
 #[derive(Clone, Copy)]
 struct Timer {
@@ -18,14 +18,14 @@ struct Timer {
 }
 
 /// The two timers of one output.
-pub(crate) struct IntervalTimers {
+pub struct IntervalTimers {
     control: Timer,
     queue: Timer,
 }
 
 impl IntervalTimers {
     /// Both tick at `now_ns`.
-    pub(crate) fn new(now_ns: u64) -> IntervalTimers {
+    pub fn new(now_ns: u64) -> IntervalTimers {
         let timer = Timer {
             due_ns: now_ns,
             ticked_ns: now_ns,
@@ -38,18 +38,20 @@ impl IntervalTimers {
     }
 
     /// Notes the backlog; to be called before a packet joins the queue, when the backlog is smallest.
-    pub(crate) fn observe(&mut self, backlog_bytes: u64) {
+    #[inline]
+    pub fn observe(&mut self, backlog_bytes: u64) {
         self.control.least_bytes = self.control.least_bytes.min(backlog_bytes);
         self.queue.least_bytes = self.queue.least_bytes.min(backlog_bytes);
     }
 
     /// When the next one expires.
-    pub(crate) fn next_ns(&self) -> u64 {
+    #[inline]
+    pub fn next_ns(&self) -> u64 {
         self.control.due_ns.min(self.queue.due_ns)
     }
 
     /// The tick of a timer that has expired by `now_ns`, the QUEUE timer first. Until it is set it ticks again.
-    pub(crate) fn tick(&mut self, now_ns: u64, backlog_bytes: u64) -> Option<IntervalTick> {
+    pub fn tick(&mut self, now_ns: u64, backlog_bytes: u64) -> Option<IntervalTick> {
         let candidates = [
             (IntervalTimer::Queue, &mut self.queue),
             (IntervalTimer::Control, &mut self.control),
@@ -70,7 +72,7 @@ impl IntervalTimers {
 
     /// Sets a timer as the answer to its last tick says, which may come later than that: the next tick is `value_ns` after the
     /// last, and not too soon from now. False if that is no time to come.
-    pub(crate) fn answer(&mut self, timer: IntervalTimer, now_ns: u64, value_ns: u64) -> bool {
+    pub fn answer(&mut self, timer: IntervalTimer, now_ns: u64, value_ns: u64) -> bool {
         let timer = match timer {
             IntervalTimer::Control => &mut self.control,
             IntervalTimer::Queue => &mut self.queue,
@@ -83,11 +85,7 @@ impl IntervalTimers {
     }
 
     /// Obeys a flow-control message, the answer to a tick, if there are timers. Anything else changes nothing.
-    pub(crate) fn obey(
-        timers: Option<&mut IntervalTimers>,
-        now_ns: u64,
-        message: &FlowControl,
-    ) -> Result<(), DropCause> {
+    pub fn obey(timers: Option<&mut IntervalTimers>, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
         let timer = match FlowOp::try_from(message.op) {
             Ok(FlowOp::SetControlTimer) => IntervalTimer::Control,
             Ok(FlowOp::SetQueueTimer) => IntervalTimer::Queue,

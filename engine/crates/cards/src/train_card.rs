@@ -6,30 +6,36 @@ use std::collections::BTreeMap;
 
 use slotwise_wire::{Label, TRAIN_REFUSED, TrainLabel, TrainTick};
 
-use super::aggregation::{Aggregation, Closed};
-use super::macroflows::Macroflows;
-use super::train::Train;
-use super::train_queue::Labelled;
-use crate::drops::DropCause;
+use crate::DropCause;
+use crate::aggregation::{Aggregation, Closed};
+use crate::macroflows::Macroflows;
 use crate::packet::Packet;
+use crate::train::Train;
+use crate::train_queue::Labelled;
 
 /// What P4 takes for true of bytes that found no room in a train's time.
 const MOST_LOST_BYTES: u64 = 0x7fff_ffff;
 
 /// What P4 has said of a train.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// It goes to an output.
-    Labelled { queue: u16, labelled: Labelled },
+    Labelled {
+        /// Its queue.
+        queue: u16,
+        /// The train.
+        labelled: Labelled,
+    },
     /// There is no room for it.
     Refused(Train),
 }
 
 /// What an edge holds before its outputs.
-pub(crate) struct TrainCard {
+pub struct TrainCard {
     /// `None`: P4 sends each packet with a label.
     aggregation: Option<Aggregation>,
-    pub(crate) macroflows: Option<Macroflows>,
+    /// Reason that labelled trains are held back, if any.
+    pub macroflows: Option<Macroflows>,
     /// All that waits, as links count it.
     held_bytes: u64,
     /// The most of that since it was last asked.
@@ -43,7 +49,7 @@ pub(crate) struct TrainCard {
 
 impl TrainCard {
     /// One that holds so many bytes at most.
-    pub(crate) fn new(limit_bytes: u64, aggregation: Option<Aggregation>, macroflows: Option<Macroflows>) -> TrainCard {
+    pub fn new(limit_bytes: u64, aggregation: Option<Aggregation>, macroflows: Option<Macroflows>) -> TrainCard {
         TrainCard {
             aggregation,
             macroflows,
@@ -56,14 +62,14 @@ impl TrainCard {
     }
 
     /// Whether packets of a queue are put together.
-    pub(crate) fn aggregates(&self, queue: u16) -> bool {
+    pub fn aggregates(&self, queue: u16) -> bool {
         self.aggregation
             .as_ref()
             .is_some_and(|aggregation| aggregation.has(queue))
     }
 
     /// Makes room for something of so many bytes; false if there is none.
-    pub(crate) fn take_in(&mut self, bytes: u64) -> bool {
+    pub fn take_in(&mut self, bytes: u64) -> bool {
         let has_room = self.held_bytes + bytes <= self.limit_bytes;
         if has_room {
             self.hold(bytes);
@@ -77,17 +83,17 @@ impl TrainCard {
     }
 
     /// The most that waited at once since the last call.
-    pub(crate) fn take_most_held_bytes(&mut self) -> u64 {
+    pub fn take_most_held_bytes(&mut self) -> u64 {
         std::mem::replace(&mut self.most_held_bytes, self.held_bytes)
     }
 
     /// Something of so many bytes waits no more.
-    pub(crate) fn let_go(&mut self, bytes: u64) {
+    pub fn let_go(&mut self, bytes: u64) {
         self.held_bytes -= bytes;
     }
 
     /// A frame is about to join the trains of a queue: the train that is closed for it.
-    pub(crate) fn close_before(&mut self, now_ns: u64, queue: u16, is_first: bool) -> Option<Closed> {
+    pub fn close_before(&mut self, now_ns: u64, queue: u16, is_first: bool) -> Option<Closed> {
         let aggregation = self.aggregation.as_mut()?;
         let is_over = is_first || aggregation.is_full(queue);
         is_over.then(|| aggregation.close_early(now_ns, queue)).flatten()
@@ -95,7 +101,7 @@ impl TrainCard {
 
     /// A frame joins the open train of a queue that packets are put together in, or opens one. `bytes` are those that links count,
     /// `payload_bytes` those of the packet.
-    pub(crate) fn join(
+    pub fn join(
         &mut self,
         now_ns: u64,
         queue: u16,
@@ -114,19 +120,19 @@ impl TrainCard {
     }
 
     /// The train that is closed next of those that are due by `now_ns`.
-    pub(crate) fn close_due(&mut self, now_ns: u64) -> Option<Closed> {
+    pub fn close_due(&mut self, now_ns: u64) -> Option<Closed> {
         self.aggregation.as_mut()?.close_due(now_ns)
     }
 
     /// When something is due next that P4 is told: a train, or the period of a macroflow.
-    pub(crate) fn next_tick_ns(&self) -> Option<u64> {
+    pub fn next_tick_ns(&self) -> Option<u64> {
         let train = self.aggregation.as_ref().and_then(Aggregation::next_ns);
         let period = self.macroflows.as_ref().and_then(Macroflows::next_tick_ns);
         train.into_iter().chain(period).min()
     }
 
     /// A closed train waits for its label: what P4 is told.
-    pub(crate) fn ask(&mut self, now_ns: u64, closed: Closed) -> TrainTick {
+    pub fn ask(&mut self, now_ns: u64, closed: Closed) -> TrainTick {
         let lost_bytes = self.lost_bytes.remove(&closed.queue).unwrap_or(0);
         let tick = TrainTick {
             queue: closed.queue,
@@ -150,7 +156,7 @@ impl TrainCard {
 
     /// P4's answer in a star, where trains have no label: the train, with its parts, and the VOQ that it is for. What does not fit
     /// the train that it is about changes nothing.
-    pub(crate) fn answer_in_star(&mut self, answer: &TrainLabel) -> Result<(u16, Train), DropCause> {
+    pub fn answer_in_star(&mut self, answer: &TrainLabel) -> Result<(u16, Train), DropCause> {
         let voq = u16::try_from(answer.tag).map_err(|_| DropCause::Malformed)?;
         let asked = self.take_asked(answer, |_| answer.flags == 0);
         let Closed { mut train, .. } = asked.ok_or(DropCause::Malformed)?;
@@ -160,13 +166,13 @@ impl TrainCard {
     }
 
     /// Bytes of the open train of a queue, as links count them.
-    pub(crate) fn open_bytes(&self, queue: u16) -> u64 {
+    pub fn open_bytes(&self, queue: u16) -> u64 {
         let aggregation = self.aggregation.as_ref();
         aggregation.map_or(0, |aggregation| aggregation.open_bytes(queue))
     }
 
     /// P4's answer. What does not fit the train that it is about, the oldest of its queue, changes nothing.
-    pub(crate) fn answer(&mut self, answer: &TrainLabel, label: Option<&Label>) -> Result<Answer, DropCause> {
+    pub fn answer(&mut self, answer: &TrainLabel, label: Option<&Label>) -> Result<Answer, DropCause> {
         let is_refused = answer.flags & TRAIN_REFUSED != 0;
         let asked = self.take_asked(answer, |train| {
             let describes_it = label.is_some_and(|label| {
@@ -192,14 +198,14 @@ impl TrainCard {
     }
 
     /// The train for which P4, asked last, had no answer.
-    pub(crate) fn take_unanswered(&mut self) -> Option<Train> {
+    pub fn take_unanswered(&mut self) -> Option<Train> {
         let Closed { train, .. } = self.asked.pop()?;
         self.let_go(train.bytes);
         Some(train)
     }
 
     /// Gives back what is open and what macroflows hold.
-    pub(crate) fn take_all(&mut self) -> Vec<Train> {
+    pub fn take_all(&mut self) -> Vec<Train> {
         self.lost_bytes.clear();
         let open = self.aggregation.as_mut().map_or_else(Vec::new, Aggregation::take_all);
         let held = self.macroflows.as_mut().map_or_else(Vec::new, Macroflows::take_waiting);
@@ -213,11 +219,10 @@ impl TrainCard {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_scenario::TrainTimer;
     use slotwise_wire::{LABEL_VERSION, LabelKind};
 
-    use super::super::aggregation::Intervals;
     use super::*;
+    use crate::aggregation::{Intervals, TrainTimer};
     use crate::packet::optical_frame;
 
     const LIMIT_BYTES: u64 = 5000;

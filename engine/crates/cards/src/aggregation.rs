@@ -5,38 +5,49 @@ use std::collections::BTreeSet;
 
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
-use slotwise_scenario::TrainTimer;
 
-use super::train::Train;
 use crate::packet::Packet;
 use crate::random::{Stream, generator};
+use crate::train::Train;
 
 /// Frames of a train: what its label can count.
 const MOST_FRAMES: usize = u16::MAX as usize;
 /// Intervals without a train of which each is drawn: their sum differs from so many lengths by some hundred lengths.
 const MOST_DRAWN: u64 = 1_000_000;
 
+/// Start of the interval of an open train.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrainTimer {
+    /// The end of the interval before it.
+    Periodic,
+    /// The first packet of the train.
+    FirstPacket,
+}
+
 /// How long trains stay open.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Intervals {
+pub struct Intervals {
     /// Over 0.
-    pub(crate) interval_ns: u64,
-    pub(crate) timer: TrainTimer,
+    pub interval_ns: u64,
+    /// When an interval begins.
+    pub timer: TrainTimer,
     /// Each interval is drawn from 0.9 to 1.1 of its length.
-    pub(crate) dither: bool,
+    pub dither: bool,
     /// Seed of the run.
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// The edge: its queues draw apart from those of others.
-    pub(crate) edge: u16,
+    pub edge: u16,
 }
 
 /// A train that is closed, and waits for its label.
 #[derive(Debug)]
-pub(crate) struct Closed {
-    pub(crate) queue: u16,
-    pub(crate) train: Train,
+pub struct Closed {
+    /// Its queue.
+    pub queue: u16,
+    /// Its frames.
+    pub train: Train,
     /// Bytes of its first frame, as links count them.
-    pub(crate) first_bytes: u64,
+    pub first_bytes: u64,
 }
 
 struct Open {
@@ -91,7 +102,7 @@ struct Queue {
 }
 
 /// The open trains of an edge.
-pub(crate) struct Aggregation {
+pub struct Aggregation {
     intervals: Intervals,
     queues: Vec<Queue>,
     /// When trains are to be closed, with their queues.
@@ -100,7 +111,7 @@ pub(crate) struct Aggregation {
 
 impl Aggregation {
     /// Of an edge with queues of numbers below `queues`.
-    pub(crate) fn new(intervals: Intervals, queues: u16) -> Aggregation {
+    pub fn new(intervals: Intervals, queues: u16) -> Aggregation {
         Aggregation {
             intervals,
             queues: (0..queues).map(|_| Queue::default()).collect(),
@@ -109,7 +120,7 @@ impl Aggregation {
     }
 
     /// Whether there is such a queue.
-    pub(crate) fn has(&self, queue: u16) -> bool {
+    pub fn has(&self, queue: u16) -> bool {
         usize::from(queue) < self.queues.len()
     }
 
@@ -130,7 +141,7 @@ impl Aggregation {
 
     /// Closes the open train of a queue before its interval is over, since a frame has no room in it. The next interval begins now:
     /// what the queue holds has just left (He and Chan, Computer Networks 45, 2004, sections 3.1 and 4.1.1).
-    pub(crate) fn close_early(&mut self, now_ns: u64, queue: u16) -> Option<Closed> {
+    pub fn close_early(&mut self, now_ns: u64, queue: u16) -> Option<Closed> {
         let closed = self.close(queue)?;
         if let Some(clock) = &mut self.queues[usize::from(queue)].clock {
             clock.end_ns = now_ns;
@@ -139,13 +150,13 @@ impl Aggregation {
     }
 
     /// Closes what is due by `now_ns`, the longest due first.
-    pub(crate) fn close_due(&mut self, now_ns: u64) -> Option<Closed> {
+    pub fn close_due(&mut self, now_ns: u64) -> Option<Closed> {
         let &(_, queue) = self.due.first().filter(|(due_ns, _)| *due_ns <= now_ns)?;
         self.close(queue)
     }
 
     /// A frame of `bytes`, as links count them, joins the open train of a queue that there is, or opens one.
-    pub(crate) fn join(&mut self, now_ns: u64, queue: u16, packet: Packet, bytes: u64) {
+    pub fn join(&mut self, now_ns: u64, queue: u16, packet: Packet, bytes: u64) {
         let of = &mut self.queues[usize::from(queue)];
         if let Some(open) = &mut of.open {
             return open.train.add(packet, bytes);
@@ -161,7 +172,7 @@ impl Aggregation {
     }
 
     /// Whether the open train of a queue has as many frames as a label can count.
-    pub(crate) fn is_full(&self, queue: u16) -> bool {
+    pub fn is_full(&self, queue: u16) -> bool {
         let open = self
             .queues
             .get(usize::from(queue))
@@ -170,7 +181,7 @@ impl Aggregation {
     }
 
     /// Bytes of the open train of a queue, as links count them.
-    pub(crate) fn open_bytes(&self, queue: u16) -> u64 {
+    pub fn open_bytes(&self, queue: u16) -> u64 {
         let queue = self.queues.get(usize::from(queue));
         queue
             .and_then(|queue| queue.open.as_ref())
@@ -178,12 +189,12 @@ impl Aggregation {
     }
 
     /// When the next train is due, as things stand.
-    pub(crate) fn next_ns(&self) -> Option<u64> {
+    pub fn next_ns(&self) -> Option<u64> {
         self.due.first().map(|(due_ns, _)| *due_ns)
     }
 
     /// Gives back all open trains.
-    pub(crate) fn take_all(&mut self) -> Vec<Train> {
+    pub fn take_all(&mut self) -> Vec<Train> {
         self.due.clear();
         let opened = self.queues.iter_mut().filter_map(|queue| queue.open.take());
         opened.map(|open| open.train).collect()

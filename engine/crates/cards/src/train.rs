@@ -10,28 +10,28 @@ const PART: usize = Ethernet::SIZE + 8;
 
 /// Frames of one source, destination and queue that travel together.
 #[derive(Debug, Default)]
-pub(crate) struct Train {
+pub struct Train {
     /// In order; at least one.
-    pub(crate) frames: Vec<Packet>,
+    pub frames: Vec<Packet>,
     /// Of all of them, as links count them.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 impl Train {
     /// One of a single frame of so many bytes, as links count them.
-    pub(crate) fn only(packet: Packet, bytes: u64) -> Train {
+    pub fn only(packet: Packet, bytes: u64) -> Train {
         let frames = vec![packet];
         Train { frames, bytes }
     }
 
     /// Another frame joins it.
-    pub(crate) fn add(&mut self, packet: Packet, bytes: u64) {
+    pub fn add(&mut self, packet: Packet, bytes: u64) {
         self.frames.push(packet);
         self.bytes += bytes;
     }
 
     /// Puts into each frame the part that it is. Frames have Ethernet and optical headers, and no label.
-    pub(crate) fn mark(&mut self) {
+    pub fn mark(&mut self) {
         let last = self.frames.len().saturating_sub(1);
         for (place, packet) in self.frames.iter_mut().enumerate() {
             let part = match place {
@@ -45,7 +45,7 @@ impl Train {
     }
 
     /// Puts a label before the first frame, and the part that it is into each one.
-    pub(crate) fn put_label(&mut self, label: &Label) {
+    pub fn put_label(&mut self, label: &Label) {
         self.mark();
         if let Some(first) = self.frames.first_mut() {
             let at = Ethernet::SIZE;
@@ -55,14 +55,14 @@ impl Train {
     }
 
     /// Bytes of its packets, once it has a label.
-    pub(crate) fn packet_bytes(&self) -> u64 {
+    pub fn packet_bytes(&self) -> u64 {
         let frames = self.frames.iter();
         let all: u64 = frames.map(|packet| payload_bytes(&packet.frame)).sum();
         all.saturating_sub(Label::SIZE as u64)
     }
 
     /// Frames with TCP, once it has a label.
-    pub(crate) fn tcp_frames(&self) -> usize {
+    pub fn tcp_frames(&self) -> usize {
         let frames = self.frames.iter().enumerate();
         frames
             .filter(|(place, packet)| is_tcp(&packet.frame, *place == 0))
@@ -71,20 +71,20 @@ impl Train {
 }
 
 /// Whether a frame of a train carries TCP.
-pub(super) fn is_tcp(frame: &[u8], has_label: bool) -> bool {
+pub fn is_tcp(frame: &[u8], has_label: bool) -> bool {
     ip_packet(frame, has_label)
         .and_then(Ipv4::decode)
         .is_some_and(|packet| packet.protocol == IP_PROTOCOL_TCP)
 }
 
 /// What a frame of a train carries.
-pub(super) fn ip_packet(frame: &[u8], has_label: bool) -> Option<&[u8]> {
+pub fn ip_packet(frame: &[u8], has_label: bool) -> Option<&[u8]> {
     let label = if has_label { Label::SIZE } else { 0 };
     frame.get(Ethernet::SIZE + label + Optical::SIZE..)
 }
 
 /// Bytes of the packet in a frame without a label: what is behind Ethernet and optical headers.
-pub(crate) fn payload_bytes(frame: &[u8]) -> u64 {
+pub fn payload_bytes(frame: &[u8]) -> u64 {
     const HEADERS: usize = Ethernet::SIZE + Optical::SIZE;
     frame.len().saturating_sub(HEADERS) as u64
 }
@@ -93,7 +93,7 @@ pub(crate) fn payload_bytes(frame: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use crate::message::optical;
-    use crate::ops::message::{InLight, read};
+    use crate::message::train::{InLight, read};
     use crate::packet::optical_frame;
     use slotwise_wire::{LABEL_VERSION, LabelKind};
 

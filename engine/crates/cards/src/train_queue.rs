@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use slotwise_wire::{FlowControl, IntervalTick};
 
-use super::train::Train;
-use crate::drops::DropCause;
+use crate::DropCause;
 use crate::interval::IntervalTimers;
 use crate::linecard::QueueState;
+use crate::train::Train;
 
 /// What an output did since it was last asked, and where it stands. Bytes are those that links count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,11 +39,13 @@ pub struct TrainUse {
 
 /// A train with its label, before an output.
 #[derive(Debug)]
-pub(crate) struct Labelled {
-    pub(crate) train: Train,
-    pub(crate) class: u8,
+pub struct Labelled {
+    /// Its frames.
+    pub train: Train,
+    /// Its traffic class.
+    pub class: u8,
     /// The smallest goes first; of the same, the oldest.
-    pub(crate) tag: u64,
+    pub tag: u64,
 }
 
 struct Waiting {
@@ -52,15 +54,16 @@ struct Waiting {
 }
 
 /// What leaves now.
-pub(crate) struct Leaving {
-    pub(crate) labelled: Labelled,
+pub struct Leaving {
+    /// The train.
+    pub labelled: Labelled,
     /// When the next one may.
-    pub(crate) end_ns: u64,
+    pub end_ns: u64,
 }
 
 /// The trains of one output.
 #[derive(Default)]
-pub(crate) struct TrainQueue {
+pub struct TrainQueue {
     waiting: BTreeMap<(u64, u64), Waiting>,
     /// Trains that have come.
     came: u64,
@@ -78,17 +81,17 @@ pub(crate) struct TrainQueue {
 
 impl TrainQueue {
     /// Starts the interval timers; both tick at `now_ns`.
-    pub(crate) fn start_timers(&mut self, now_ns: u64) {
+    pub fn start_timers(&mut self, now_ns: u64) {
         self.timers = Some(IntervalTimers::new(now_ns));
     }
 
     /// When the next timer expires.
-    pub(crate) fn next_tick_ns(&self) -> Option<u64> {
+    pub fn next_tick_ns(&self) -> Option<u64> {
         self.timers.as_ref().map(IntervalTimers::next_ns)
     }
 
     /// The tick of a timer that has expired by `now_ns`, with what waits.
-    pub(crate) fn tick(&mut self, now_ns: u64) -> Option<(IntervalTick, QueueState)> {
+    pub fn tick(&mut self, now_ns: u64) -> Option<(IntervalTick, QueueState)> {
         let tick = self.timers.as_mut()?.tick(now_ns, self.waiting_bytes)?;
         let state = QueueState {
             backlog_bytes: self.waiting_bytes,
@@ -100,17 +103,17 @@ impl TrainQueue {
     }
 
     /// Obeys the answer to a tick. Anything else changes nothing.
-    pub(crate) fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
+    pub fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
         IntervalTimers::obey(self.timers.as_mut(), now_ns, message)
     }
 
     /// Whether more trains wait than may, of a class or of all.
-    pub(crate) fn is_over(&self, trains: u8, class: Option<u8>) -> bool {
+    pub fn is_over(&self, trains: u8, class: Option<u8>) -> bool {
         self.waiting(class) > usize::from(trains) + usize::from(self.is_stale)
     }
 
     /// A train comes; it may leave at once if none does.
-    pub(crate) fn put(&mut self, now_ns: u64, labelled: Labelled) {
+    pub fn put(&mut self, now_ns: u64, labelled: Labelled) {
         if let Some(timers) = &mut self.timers {
             timers.observe(self.waiting_bytes);
         }
@@ -137,19 +140,19 @@ impl TrainQueue {
     }
 
     /// Whether a train leaves.
-    pub(crate) fn is_busy(&self) -> bool {
+    pub fn is_busy(&self) -> bool {
         self.busy_until_ns.is_some()
     }
 
     /// The train that left has left by `now_ns`; whether it is one that the switch knows of. `None` if none has.
-    pub(crate) fn end(&mut self, now_ns: u64) -> Option<bool> {
+    pub fn end(&mut self, now_ns: u64) -> Option<bool> {
         self.busy_until_ns.filter(|end_ns| *end_ns <= now_ns)?;
         self.busy_until_ns = None;
         Some(!std::mem::take(&mut self.is_stale))
     }
 
     /// The next train begins to leave if none does. `duration_ns` says how long it takes, `guard_ns` what is kept free behind it.
-    pub(crate) fn begin(&mut self, now_ns: u64, duration_ns: impl Fn(u64) -> u64, guard_ns: u64) -> Option<Leaving> {
+    pub fn begin(&mut self, now_ns: u64, duration_ns: impl Fn(u64) -> u64, guard_ns: u64) -> Option<Leaving> {
         if self.busy_until_ns.is_some() {
             return None;
         }
@@ -172,14 +175,14 @@ impl TrainQueue {
     }
 
     /// Counts a train that comes while nothing can leave.
-    pub(crate) fn lose(&mut self) {
+    pub fn lose(&mut self) {
         self.used.trains += 1;
         self.used.lost_trains += 1;
         self.lost_trains += 1;
     }
 
     /// Gives back what waits, in the order in which it would have left.
-    pub(crate) fn take_waiting(&mut self) -> Vec<Labelled> {
+    pub fn take_waiting(&mut self) -> Vec<Labelled> {
         self.waiting_bytes = 0;
         let lost = std::mem::take(&mut self.waiting).into_values();
         let lost: Vec<Labelled> = lost.map(|waiting| waiting.labelled).collect();
@@ -189,12 +192,12 @@ impl TrainQueue {
     }
 
     /// What leaves is of a program that is gone.
-    pub(crate) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.is_stale = self.busy_until_ns.is_some();
     }
 
     /// What it did since the last call.
-    pub(crate) fn take_use(&mut self) -> TrainUse {
+    pub fn take_use(&mut self) -> TrainUse {
         let fresh = TrainUse {
             most_trains: self.waiting.len() as u64,
             ..TrainUse::default()

@@ -8,7 +8,7 @@ use slotwise_wire::{
 use crate::message::{self, HEADER, ToCard};
 
 /// A frame in light.
-pub(super) enum InLight {
+pub enum InLight {
     /// The first one of a train.
     First(Label, Optical),
     /// One behind it.
@@ -16,7 +16,8 @@ pub(super) enum InLight {
 }
 
 /// Reads it; `None` if it is no frame of a train.
-pub(super) fn read(frame: &[u8]) -> Option<InLight> {
+#[inline]
+pub fn read(frame: &[u8]) -> Option<InLight> {
     match message::label(frame) {
         Some(label) if label.kind == u8::from(LabelKind::Train) => {
             let optical = Optical::decode(&frame[Ethernet::SIZE + Label::SIZE..])?;
@@ -28,7 +29,7 @@ pub(super) fn read(frame: &[u8]) -> Option<InLight> {
 }
 
 /// A train is closed.
-pub(crate) fn train_tick(port: u16, tick: &TrainTick) -> [u8; HEADER + TrainTick::SIZE] {
+pub fn train_tick(port: u16, tick: &TrainTick) -> [u8; HEADER + TrainTick::SIZE] {
     let mut message = [0; HEADER + TrainTick::SIZE];
     message[..HEADER].copy_from_slice(&message::header(port, LineCardKind::TrainTick));
     message[HEADER..].copy_from_slice(&tick.encode());
@@ -36,7 +37,7 @@ pub(crate) fn train_tick(port: u16, tick: &TrainTick) -> [u8; HEADER + TrainTick
 }
 
 /// A train has left an output, or is lost; the class and tag of the one that begins, if one does.
-pub(super) fn train_sent(port: u16, begins: Option<(u8, u64)>) -> [u8; HEADER + TrainSent::SIZE] {
+pub fn train_sent(port: u16, begins: Option<(u8, u64)>) -> [u8; HEADER + TrainSent::SIZE] {
     let sent = match begins {
         Some((traffic_class, tag)) => TrainSent {
             traffic_class,
@@ -55,7 +56,7 @@ pub(super) fn train_sent(port: u16, begins: Option<(u8, u64)>) -> [u8; HEADER + 
 }
 
 /// P4's answer to a train tick, with the label if there is a good one.
-pub(crate) fn train_label(message: &ToCard) -> Option<(TrainLabel, Option<Label>)> {
+pub fn train_label(message: &ToCard) -> Option<(TrainLabel, Option<Label>)> {
     let content = message.content(LineCardKind::TrainLabel)?;
     let answer = TrainLabel::decode(content)?;
     let label = Label::decode(&content[TrainLabel::SIZE..]);

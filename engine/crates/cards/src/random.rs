@@ -6,25 +6,39 @@ use rand_pcg::Pcg64Mcg;
 
 /// What a generator is for.
 #[derive(Clone, Copy)]
-pub(crate) enum Stream {
+pub enum Stream {
+    /// Losses of a fibre, to the core.
     FibreToCore = 1,
+    /// Losses of a fibre, to the edge.
     FibreToEdge = 2,
+    /// Packets of a source.
     Source = 3,
+    /// P4 programs.
     Pipeline = 4,
+    /// Lengths of web transfers.
     Connection = 5,
+    /// Drift of a clock.
     Clock = 6,
+    /// Users of a web flow.
     Web = 7,
+    /// Times and places of faults.
     Fault = 8,
+    /// Treatment of control messages by faults.
     Messages = 9,
+    /// Intervals of bursts.
     Train = 10,
+    /// Losses of a fibre between edges.
     LaneLoss = 11,
+    /// Delays of a fibre between edges.
     LaneDelay = 12,
+    /// Start of a GTP session.
     Gtp = 13,
+    /// Losses of a link between routers.
     RoutedLoss = 14,
 }
 
 /// What happens with a probability each time.
-pub(crate) struct Chance {
+pub struct Chance {
     /// A draw of 64 bits is below this with the probability.
     threshold: u128,
     random: Pcg64Mcg,
@@ -32,30 +46,31 @@ pub(crate) struct Chance {
 
 impl Chance {
     /// With a probability in [0, 1].
-    pub(crate) fn new(probability: f64, random: Pcg64Mcg) -> Chance {
+    pub fn new(probability: f64, random: Pcg64Mcg) -> Chance {
         let mut chance = Chance { threshold: 0, random };
         chance.set(probability);
         chance
     }
 
     /// Another probability from now on.
-    pub(crate) fn set(&mut self, probability: f64) {
+    pub fn set(&mut self, probability: f64) {
         self.threshold = (probability * 2f64.powi(64)) as u128;
     }
 
     /// Whether it happens this time; nothing is drawn for what never does.
-    pub(crate) fn comes(&mut self) -> bool {
+    #[inline]
+    pub fn comes(&mut self) -> bool {
         self.threshold > 0 && u128::from(self.random.next_u64()) < self.threshold
     }
 }
 
 /// The generator of the `index`-th thing of its kind.
-pub(crate) fn generator(seed: u64, stream: Stream, index: u64) -> Pcg64Mcg {
+pub fn generator(seed: u64, stream: Stream, index: u64) -> Pcg64Mcg {
     Pcg64Mcg::seed_from_u64(derived_seed(seed, stream, index))
 }
 
 /// A seed of its own for the `index`-th thing of its kind.
-pub(crate) fn derived_seed(seed: u64, stream: Stream, index: u64) -> u64 {
+pub fn derived_seed(seed: u64, stream: Stream, index: u64) -> u64 {
     mix(mix(mix(seed) ^ stream as u64) ^ index)
 }
 

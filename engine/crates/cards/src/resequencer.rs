@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 /// Whose packets are in order: source, its program, and its queue.
-pub(crate) type Order = (u16, u32, u16);
+pub type Order = (u16, u32, u16);
 
 /// What came of one order.
 struct Stream<T> {
@@ -15,7 +15,7 @@ struct Stream<T> {
 }
 
 /// Packets that wait for others.
-pub(crate) struct Resequencer<T> {
+pub struct Resequencer<T> {
     hold_ns: u64,
     streams: BTreeMap<Order, Stream<T>>,
     /// When what came ahead has waited long enough, the oldest first.
@@ -26,7 +26,8 @@ pub(crate) struct Resequencer<T> {
 }
 
 impl<T> Resequencer<T> {
-    pub(crate) fn new(hold_ns: u64) -> Resequencer<T> {
+    /// One that holds a packet for so long at most.
+    pub fn new(hold_ns: u64) -> Resequencer<T> {
         Resequencer {
             hold_ns,
             streams: BTreeMap::new(),
@@ -37,7 +38,7 @@ impl<T> Resequencer<T> {
     }
 
     /// Something comes with a number, the first one 1, modulo 2^32. What does not wait goes on at once and counts as there.
-    pub(crate) fn take(&mut self, now_ns: u64, order: Order, number: u32, waits: bool, item: T) {
+    pub fn take(&mut self, now_ns: u64, order: Order, number: u32, waits: bool, item: T) {
         let stream = self.streams.entry(order).or_insert_with(|| Stream {
             next: 1,
             ahead: BTreeMap::new(),
@@ -67,7 +68,7 @@ impl<T> Resequencer<T> {
     }
 
     /// What has waited long enough by `now_ns` goes on, and what is before it.
-    pub(crate) fn expire(&mut self, now_ns: u64) {
+    pub fn expire(&mut self, now_ns: u64) {
         while let Some(&(_, order, place)) = self.deadlines.front().filter(|(at_ns, _, _)| *at_ns <= now_ns) {
             self.deadlines.pop_front();
             let Some(stream) = self.streams.get_mut(&order) else {
@@ -85,22 +86,22 @@ impl<T> Resequencer<T> {
     }
 
     /// The next one that goes on.
-    pub(crate) fn ready(&mut self) -> Option<T> {
+    pub fn ready(&mut self) -> Option<T> {
         self.ready.pop_front()
     }
 
     /// When the next one has waited long enough, as things stand.
-    pub(crate) fn next_ns(&self) -> Option<u64> {
+    pub fn next_ns(&self) -> Option<u64> {
         self.deadlines.front().map(|(at_ns, _, _)| *at_ns)
     }
 
     /// How many have waited since the start.
-    pub(crate) fn held(&self) -> u64 {
+    pub fn held(&self) -> u64 {
         self.held
     }
 
     /// Gives back what waits; nothing is known of orders any more.
-    pub(crate) fn take_all(&mut self) -> Vec<T> {
+    pub fn take_all(&mut self) -> Vec<T> {
         self.deadlines.clear();
         let streams = std::mem::take(&mut self.streams).into_values();
         let waiting = streams.flat_map(|stream| stream.ahead.into_values().flatten());

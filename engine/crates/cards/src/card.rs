@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Contract between the cards of a switch and the network that drives them.
+//!
+//! ```text
+//! network ── sends, told, goes_on, due, set_dark, restarts ──> card ── Actions ──> network
+//! ```
+//!
+//! All queues and checks between a switch and its links are one [`Card`]. The network calls one method and performs
+//! its actions in order. A question ([`Action::Ask`]) is complete, with all that P4 put out, before the next action; then
+//! the card goes on with the continuation that it gave with the question. So a card never waits within a call, and a switch
+//! outside of the network, which answers later, differs in [`Pass`] only.
+
+use slotwise_units::{Duration, Instant};
+use slotwise_wire::{Ring, RingData};
+
+use crate::demand::NewDemand;
+use crate::message::{Message, ToCard};
+use crate::packet::{Flying, Frame, Origin, Packet};
+use crate::{DropCause, Port, assembly, gates, station};
+
+/// Number of one direction of a link, given by the network.
+pub type Lane = u32;
+
+/// Number of a timer of a card.
+pub type TimerId = u16;
+
+/// Outcome of a pass through P4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// So many packets came out.
+    Done {
+        /// Their number.
+        outputs: usize,
+    },
+    /// The switch is outside: packets will come out, or will not.
+    Later,
+}
+
+/// Continuation of a card after a question to P4.
+#[derive(Debug)]
+pub enum Then {
+    /// None.
+    Nothing,
+    /// Question about a closed burst, by the port that it names.
+    Assembly(Port, assembly::Then),
+    /// Tick of a link's interval timer.
+    Link {
+        /// Its port.
+        port: Port,
+    },
+    /// Question of the card before a fibre, by its port.
+    Gates(Port, gates::Then),
+    /// Question of a station.
+    Station(station::Then),
+}
+
+/// Program of a switch, as far as its answers depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// None: nothing answers.
+    None,
+    /// It answers at once.
+    Inside,
+    /// It answers later.
+    Outside,
+}
+
+/// Order among timers that expire at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Expiry {
+    /// Before packets: an interval has ended.
+    First,
+    /// After packets: the card may be able to send.
+    Last,
+}
+
+/// Broken rule that a card checks itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    /// More added to a ring than P4 allowed.
+    AddRate,
+    /// More transit in an insertion buffer than fits.
+    TransitOverflow,
+}
+
+/// Event that checks of the whole network are fed with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// A station begins to put a packet on its ring.
+    Added {
+        /// Its headers.
+        headers: (Ring, RingData),
+        /// When the station took it from a host.
+        accepted: Instant,
+    },
+    /// A packet of another station is lost where that may be.
+    Forgotten {
+        /// Its headers.
+        headers: (Ring, RingData),
+    },
+    /// A VOQ is reported to P4.
+    Reported {
+        /// Port of its fibre.
+        port: Port,
+        /// Its number.
+        voq: u16,
+        /// Bytes that wait in it.
+        backlog_bytes: u64,
+    },
+    /// An interval of a ring's link has ended, and P4 has had its ticks.
+    Interval(station::Interval),
+}
+
+/// Effect of a call of a card.
+#[derive(Debug)]
+pub enum Action {
+    /// A packet enters a lane.
+    Enter {
+        /// The lane.
+        lane: Lane,
+        /// When it arrives at the far end.
+        at: Instant,
+        /// The packet.
+        flying: Flying,
+    },
+    /// A packet enters the fibre behind a port.
+    Light {
+        /// The port.
+        port: Port,
+        /// Its queue.
+        queue: u16,
+        /// The packet.
+        packet: Packet,
+        /// Time on the fibre.
+        duration: Duration,
+        /// Set if it is the first of a burst of demand.
+        new_demand: Option<NewDemand>,
+    },
+    /// Packets that entered a lane last get other times of arrival, in order of entry.
+    Retime {
+        /// The lane.
+        lane: Lane,
+        /// Times of arrival, ns.
+        arrivals: Vec<u64>,
+    },
+    /// The packets that entered a lane last are lost before a port.
+    Recall {
+        /// The lane.
+        lane: Lane,
+        /// Number of packets.
+        count: usize,
+        /// The port.
+        port: Port,
+        /// The reason.
+        cause: DropCause,
+    },
+    /// A message for P4, by the port of line cards.
+    Ask {
+        /// The message.
+        message: Message,
+        /// End of use of the packets that P4 makes of it, if there is one.
+        until: Option<Instant>,
+        /// Continuation once all that came out of it is complete.
+        then: Then,
+    },
+    /// [`Card::due`] at a time.
+    Timer {
+        /// The timer.
+        timer: TimerId,
+        /// When it expires; now or later.
+        at: Instant,
+        /// Order at that time.
+        expiry: Expiry,
+    },
+    /// A frame is lost before a port.
+    Drop {
+        /// The port.
+        port: Port,
+        /// The reason.
+        cause: DropCause,
+        /// The frame.
+        frame: Frame,
+    },
+    /// A message of P4 that the card of a port cannot obey is counted as lost.
+    Refuse {
+        /// The port.
+        port: Port,
+        /// The reason.
+        cause: DropCause,
+        /// Length of the message.
+        bytes: usize,
+    },
+    /// A rule is broken before a port.
+    Broken {
+        /// The port.
+        port: Port,
+        /// The rule.
+        broken: Broken,
+    },
+    /// Something that checks of the whole network are fed with.
+    Seen(Record),
+}
+
+/// Effects of a call, in order.
+pub type Actions = Vec<Action>;
+
+/// Queues and checks between one switch and its links.
+pub trait Card {
+    /// Takes a packet that P4 sent by a port.
+    fn sends(&mut self, now: Instant, port: Port, packet: Packet, from: Origin, out: &mut Actions);
+
+    /// Obeys a message of P4; false if it is for none of its ports.
+    fn told(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool;
+
+    /// Continues after a question and all that came out of it.
+    fn goes_on(&mut self, now: Instant, then: Then, pass: Pass, out: &mut Actions);
+
+    /// Handles an expired timer. A card ignores one that it has set to another time since.
+    fn due(&mut self, now: Instant, timer: TimerId, expiry: Expiry, program: Program, out: &mut Actions);
+
+    /// Lets the link behind a port carry packets or not.
+    fn set_dark(&mut self, now: Instant, port: Port, is_dark: bool, out: &mut Actions);
+
+    /// Loses all waiting packets: the switch stops, or has a new program.
+    fn restarts(&mut self, now: Instant, out: &mut Actions);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Line cards as values: queues, gates, timers and bursts between a switch and its links.
+//!
+//! Pure: time is passed in, effects are returned. Nothing here knows a network, a scenario or P4.
+
+pub mod aggregation;
+pub mod alone;
+pub mod assembly;
+pub mod card;
+mod cause;
+pub mod demand;
+pub mod fifo;
+pub mod gate_card;
+pub mod gates;
+pub mod interval;
+pub mod linecard;
+pub mod links;
+pub mod macroflows;
+pub mod measure;
+pub mod message;
+pub mod optical_ram;
+pub mod pacing;
+pub mod packet;
+pub mod random;
+pub mod resequencer;
+pub mod station;
+pub mod time_difference;
+pub mod train;
+pub mod train_card;
+pub mod train_queue;
+pub mod transit_first;
+
+pub use cause::DropCause;
+
+/// Port of a switch.
+pub type Port = u16;
+
+/// Time that `bytes` take at `rate_bps`, rounded up.
+#[inline]
+pub fn transmission_ns(bytes: u64, rate_bps: u64) -> u64 {
+    let bit_ns = u128::from(bytes) * 8_000_000_000;
+    bit_ns.div_ceil(u128::from(rate_bps)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transmission_rounds_up() {
+        assert_eq!(transmission_ns(1480, 200_000_000), 59_200);
+        assert_eq!(transmission_ns(1, 3_000_000_000), 3);
+        assert_eq!(transmission_ns(u64::from(u32::MAX), 1_000_000), 34_359_738_360_000);
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Use of a ring's link by its station.
+
+use hdrhistogram::Histogram;
+use slotwise_wire::RingPhase;
+
+use crate::measure::delays;
+use crate::transit_first::Origin;
+
+/// Traffic of a station on the link of a ringlet since the last call, and its backlog. Bytes are those on the ring.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RingLinkUse {
+    /// Packets of hosts of this station.
+    pub added_packets: u64,
+    /// Their bytes.
+    pub added_bytes: u64,
+    /// Packets of other stations.
+    pub transit_packets: u64,
+    /// Their bytes.
+    pub transit_bytes: u64,
+    /// Messages.
+    pub message_packets: u64,
+    /// Their bytes.
+    pub message_bytes: u64,
+    /// Time that all of it takes.
+    pub busy_ns: u64,
+    /// Packets of hosts of this station that came to the card, those that it lost included.
+    pub offered_packets: u64,
+    /// Bytes of these.
+    pub accepted_bytes: u64,
+    /// Packets dropped by the card: buffer full, packet too long, or link dark.
+    pub dropped_packets: u64,
+    /// Packets of other stations among these.
+    pub dropped_transit_packets: u64,
+    /// Time as the head of a congested span, by whole intervals.
+    pub congested_ns: u64,
+    /// Times that it became one.
+    pub onsets: u64,
+    /// Times among these since a packet was held back for too long.
+    pub timer_onsets: u64,
+    /// Delay of added packets from first in the add queue to the first bit on the ring, ns.
+    pub hol_delays: Histogram<u64>,
+    /// Delay of the same since the station accepted them, ns.
+    pub access_delays: Histogram<u64>,
+    /// Longest time that a packet in transit waited for the link, ns.
+    pub longest_transit_ns: u64,
+    /// Of packets that this station has added to either ringlet and that have left the ring: from when the station took them to the last
+    /// bit at their destination, ns. They are given with ringlet 0.
+    pub crossings: Histogram<u64>,
+    /// Bytes of hosts' packets that wait.
+    pub buffered_bytes: u64,
+    /// Most of them that waited at once.
+    pub most_buffered_bytes: u64,
+}
+
+impl Default for RingLinkUse {
+    fn default() -> Self {
+        RingLinkUse {
+            added_packets: 0,
+            added_bytes: 0,
+            transit_packets: 0,
+            transit_bytes: 0,
+            message_packets: 0,
+            message_bytes: 0,
+            busy_ns: 0,
+            offered_packets: 0,
+            accepted_bytes: 0,
+            dropped_packets: 0,
+            dropped_transit_packets: 0,
+            congested_ns: 0,
+            onsets: 0,
+            timer_onsets: 0,
+            hol_delays: delays(),
+            access_delays: delays(),
+            longest_transit_ns: 0,
+            crossings: delays(),
+            buffered_bytes: 0,
+            most_buffered_bytes: 0,
+        }
+    }
+}
+
+/// Counts for a [`RingLinkUse`].
+#[derive(Default)]
+pub struct Meters {
+    counted: RingLinkUse,
+    is_congested: bool,
+}
+
+impl Meters {
+    pub fn sent(&mut self, now_ns: u64, origin: Origin, bytes: u64, duration_ns: u64) {
+        let counted = &mut self.counted;
+        counted.busy_ns += duration_ns;
+        match origin {
+            Origin::Transit { arrived_ns } => {
+                counted.transit_packets += 1;
+                counted.transit_bytes += bytes;
+                counted.longest_transit_ns = counted.longest_transit_ns.max(now_ns - arrived_ns);
+            }
+            Origin::Message => {
+                counted.message_packets += 1;
+                counted.message_bytes += bytes;
+            }
+            Origin::Added(added) => {
+                counted.added_packets += 1;
+                counted.added_bytes += bytes;
+                // They grow as they need.
+                let _ = counted.hol_delays.record(now_ns - added.first_ns);
+                let _ = counted.access_delays.record(now_ns - added.accepted_ns);
+            }
+        }
+    }
+
+    /// A host's packet has come.
+    pub fn offered(&mut self, bytes: u64) {
+        self.counted.offered_packets += 1;
+        self.counted.accepted_bytes += bytes;
+    }
+
+    /// The card has lost a packet, of so many bytes if it is of a host of this station.
+    pub fn dropped(&mut self, own_bytes: Option<u64>) {
+        self.counted.dropped_packets += 1;
+        match own_bytes {
+            // A packet that pushes out an earlier one takes its place.
+            Some(bytes) => self.counted.accepted_bytes = self.counted.accepted_bytes.saturating_sub(bytes),
+            None => self.counted.dropped_transit_packets += 1,
+        }
+    }
+
+    /// Counts so far; counting starts again.
+    pub fn take(&mut self) -> RingLinkUse {
+        std::mem::take(&mut self.counted)
+    }
+
+    /// An interval has ended with the station in this phase.
+    pub fn phase(&mut self, phase: RingPhase, interval_ns: u64, is_held_back: bool) {
+        let is_congested = phase == RingPhase::Congested;
+        if is_congested {
+            self.counted.congested_ns += interval_ns;
+            self.counted.onsets += u64::from(!self.is_congested);
+            self.counted.timer_onsets += u64::from(!self.is_congested && is_held_back);
+        }
+        self.is_congested = is_congested;
+    }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Calls of the cards that switches own, and what becomes of their actions.
+
+use slotwise_cards::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Record, Then, TimerId};
+use slotwise_cards::links::Links;
+use slotwise_cards::message::ToCard;
+use slotwise_cards::packet::{Frame, Origin, Packet};
+use slotwise_cards::station::StationCard;
+use slotwise_p4::Port;
+use slotwise_scenario::Device;
+use slotwise_units::Instant;
+use slotwise_wire::PORT_LINECARD;
+
+use crate::access::FIFO;
+use crate::drops::Place;
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::invariants::Invariant;
+use crate::kind::{CardAt, OF_NODE, of_node};
+use crate::node::NodeCard;
+use crate::pump::{Passed, Work};
+use crate::slots::core_of;
+
+/// The rule that a card has found to be broken.
+fn invariant(broken: Broken) -> Invariant {
+    match broken {
+        Broken::AddRate => Invariant::ADD_RATE,
+        Broken::TransitOverflow => Invariant::INSERTION,
+    }
+}
+
+impl Fabric {
+    /// Calls the card that a node owns, and performs its actions.
+    fn call_card<T: Default>(
+        &mut self,
+        node: usize,
+        call: impl FnOnce(&mut StationCard, Instant, &mut Actions) -> T,
+    ) -> T {
+        let now = Instant::from_ns(self.now_ns);
+        let mut actions = std::mem::take(&mut self.actions);
+        let result = match &mut self.nodes[node].own_card {
+            NodeCard::None => T::default(),
+            NodeCard::Station(card) => call(card, now, &mut actions),
+        };
+        self.perform(CardAt::of_node(&OF_NODE, node, 0), actions);
+        result
+    }
+
+    /// Calls the card before links of a node, and performs its actions.
+    pub(crate) fn call_links<T>(
+        &mut self,
+        node: usize,
+        call: impl FnOnce(&mut Links, Instant, &mut Actions) -> T,
+    ) -> T {
+        let now = Instant::from_ns(self.now_ns);
+        let mut actions = std::mem::take(&mut self.actions);
+        let result = call(&mut self.nodes[node].links, now, &mut actions);
+        self.perform(CardAt::of_node(&FIFO, node, 0), actions);
+        result
+    }
+
+    /// Performs the actions of a card in order; what follows a question waits until that is complete.
+    pub(crate) fn perform(&mut self, card: CardAt, mut actions: Actions) {
+        for action in actions.drain(..) {
+            if self.has_asked() {
+                self.stack.add(Work::Action { card, action });
+            } else {
+                self.act(card, action);
+            }
+        }
+        // Its memory is used again.
+        self.actions = actions;
+    }
+
+    /// A packet leaves a switch by a port of its card.
+    pub(crate) fn own_card_sends(&mut self, (node, port): (usize, Port), frame: Frame, origin: Origin) {
+        let born_ns = origin.born_ns();
+        let packet = Packet { frame, born_ns };
+        self.call_card(node, |card, now, out| card.sends(now, port, packet, origin, out));
+    }
+
+    /// Gives a message of P4 to a card; false if no port of the card is meant.
+    pub(crate) fn tell_own_card(&mut self, node: usize, message: &ToCard) -> bool {
+        self.call_card(node, |card, now, out| card.told(now, message, out))
+    }
+
+    /// A timer of a card has expired.
+    pub(crate) fn own_card_due(&mut self, (node, timer): (usize, TimerId), expiry: Expiry) {
+        let program = self.program_at(node);
+        self.call_card(node, |card, now, out| card.due(now, timer, expiry, program, out));
+    }
+
+    /// P4 has answered a question of a card, or will later.
+    pub(crate) fn card_goes_on(&mut self, card: CardAt, then: Then, pass: Pass) {
+        let (node, _) = of_node(card.card as usize);
+        match then {
+            Then::Link { .. } => self.call_links(node, |links, now, out| links.goes_on(now, then, pass, out)),
+            Then::Assembly(port, then) => match self.nodes[node].device {
+                Device::OpsEdge(edge) => self.edge_trains_go_on(edge, then, pass),
+                _ => self.star_trains_go_on(self.fibre_before(node, port), then, pass),
+            },
+            Then::Gates(port, then) => self.gates_go_on(self.fibre_before(node, port), then),
+            _ => self.call_card(node, |card, now, out| card.goes_on(now, then, pass, out)),
+        }
+    }
+
+    /// Program at a node: none, or one that answers now or later.
+    pub(crate) fn program_at(&self, node: usize) -> Program {
+        match (self.runs(self.nodes[node].device), &self.external) {
+            (false, _) => Program::None,
+            (true, None) => Program::Inside,
+            (true, Some(_)) => Program::Outside,
+        }
+    }
+
+    /// Lets the link behind a port of a card carry packets or not.
+    pub(crate) fn set_own_card_dark(&mut self, (node, port): (usize, Port), is_dark: bool) {
+        self.note_dark_station();
+        self.call_card(node, |card, now, out| card.set_dark(now, port, is_dark, out));
+    }
+
+    /// A switch stops, or has a new program.
+    pub(crate) fn restart_card(&mut self, device: Device) {
+        let node = self.node(device);
+        self.call_card(node, Card::restarts);
+    }
+
+    /// Performs an action of a card.
+    pub(crate) fn act(&mut self, card: CardAt, action: Action) {
+        let (node, _) = of_node(card.card as usize);
+        match action {
+            Action::Enter { lane, at, flying } => self.lanes[lane as usize].enter(&mut self.events, at.ns(), flying),
+            Action::Retime { lane, arrivals } => self.lanes[lane as usize].retime(&mut self.events, &arrivals),
+            Action::Recall {
+                lane,
+                count,
+                port,
+                cause,
+            } => {
+                let place = self.place_before(node, port);
+                for packet in self.lanes[lane as usize].drop_last(&mut self.events, count) {
+                    self.drop(place, cause, packet.frame);
+                }
+            }
+            Action::Ask { message, until, then } => {
+                let frame = self.pool.copy_of(message.bytes());
+                let to = (self.nodes[node].device, PORT_LINECARD);
+                let origin = until.map_or(Origin::Local, |until| Origin::Tick { until_ns: until.ns() });
+                let then = match then {
+                    Then::Nothing => Passed::Nothing,
+                    then => Passed::Card { card, then },
+                };
+                self.ask_and_go_on(to, frame, origin, then);
+            }
+            Action::Light {
+                port,
+                queue,
+                packet,
+                duration,
+                new_demand,
+            } => {
+                let fibre = self.fibre_before(node, port);
+                if let Some(demand) = new_demand {
+                    self.light_for(fibre, demand);
+                }
+                self.send_into_fibre(fibre, queue, packet, duration.ns());
+            }
+            Action::Timer { timer, at, expiry } => {
+                let timer = CardAt::of_node(card.of, node, timer);
+                let event = match expiry {
+                    Expiry::First => Event::timer(timer),
+                    Expiry::Last => Event::wake(timer),
+                };
+                self.events.schedule(at.ns(), event);
+            }
+            Action::Drop { port, cause, frame } => self.drop(self.place_before(node, port), cause, frame),
+            Action::Refuse { port, cause, bytes } => self.drops.add(self.place_before(node, port), cause, bytes),
+            Action::Broken { port, broken } => {
+                let place = self.place_before(node, port);
+                self.invariants.violated(invariant(broken), self.now_ns, place, None);
+            }
+            Action::Seen(record) => self.seen(node, &record),
+        }
+    }
+
+    /// Feeds checks and measurements of the whole network.
+    fn seen(&mut self, node: usize, record: &Record) {
+        match record {
+            Record::Added {
+                headers: (ring, data),
+                accepted,
+            } => self.ring.watch.enters(ring, data, accepted.ns()),
+            Record::Forgotten { headers: (ring, data) } => self.ring.watch.forget(ring, data),
+            Record::Interval(interval) => self.note_phase(node, interval),
+            &Record::Reported {
+                port,
+                voq,
+                backlog_bytes,
+            } => self.note_report(self.fibre_before(node, port), voq, backlog_bytes),
+        }
+    }
+
+    /// Place before a port of a node.
+    pub(crate) fn place_before(&self, node: usize, port: Port) -> Place {
+        let node = &self.nodes[node];
+        let device = node.device;
+        if port == PORT_LINECARD {
+            return Place::Device(device);
+        }
+        if let (Device::Edge(edge), Some(core)) = (device, core_of(port)) {
+            return Place::LineCard { edge, core };
+        }
+        let host = node.host(port).and_then(|host| self.hosts[host].id);
+        host.map_or(Place::Port { device, port }, Place::Downlink)
+    }
+}
