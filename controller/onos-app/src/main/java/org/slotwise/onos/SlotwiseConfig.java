@@ -12,7 +12,7 @@ import org.onosproject.net.config.InvalidFieldException;
 import org.slotwise.apps.Applications;
 import org.slotwise.apps.NetworkDocument;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.Systems;
 
 /**
  * What the controller is to run, in ONOS's network configuration below {@code apps/org.slotwise.app}: under {@code network} all of
@@ -27,7 +27,7 @@ public class SlotwiseConfig extends Config<ApplicationId> {
     static final List<Supplier<? extends SlotwiseConfig>> OF_APPLICATIONS = List.of(
             Star::new, Routes::new, Ring::new, Ops::new, Lambda::new, Sixth::new, Seventh::new, Eighth::new);
 
-    private Applications applications = Applications.ours(Schedulers.ours());
+    private Applications applications = Systems.all();
 
     /** The part of the star. */
     public static final class Star extends SlotwiseConfig {

@@ -50,7 +50,6 @@ import org.osgi.service.component.annotations.Reference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Applications;
 import org.slotwise.control.topology.Topology;
 import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.api.SlotwiseListener;
@@ -64,8 +63,7 @@ import org.slotwise.onos.pipeline.StoredFlowRules;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.star.schedule.InvalidSettingsException;
-import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.Systems;
 
 /** The app's one component: takes ONOS's services and joins them to a {@link ClusterMember}. */
 @Component(immediate = true, service = {ControllerService.class, RemoteLeader.class,
@@ -151,7 +149,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
                     new P4RuntimeMeterWriter(p4runtime), new OtherMaster(mastership, mastershipChanges, PATIENCE_MS), app, readers, checks);
             member = new ClusterMember(new ClusterServices(configuration, cluster, leadership, communication,
                     devices, packets, storage), app, switches, thread, () -> lastRetryMs, new ToOthers(),
-                    Applications.ours(Schedulers.ours()));
+                    Systems.all());
             member.join();
         } catch (RuntimeException e) {
             end();
@@ -308,7 +306,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
         try {
             JsonNode body = JsonFields.parse(json.getBytes(StandardCharsets.UTF_8));
             return change.apply(body).toString();
-        } catch (InvalidJsonException | InvalidSettingsException e) {
+        } catch (InvalidJsonException e) {
             throw new IllegalArgumentException(e.getMessage(), e);
         } catch (UnavailableException e) {
             throw new IllegalStateException(e.getMessage(), e);

@@ -33,7 +33,7 @@ import org.slotwise.ring.TrafficRule;
 import org.slotwise.routes.CapacityChosen;
 import org.slotwise.routes.RoutesView;
 import org.slotwise.star.Snapshot;
-import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.Systems;
 import org.slotwise.wire.RingClass;
 
 /** Several applications on one node, and what ONOS's topology shows of them. */
@@ -44,7 +44,7 @@ class ClusterMemberAppsTest {
     private final ManualThread thread = new ManualThread();
 
     private ClusterMember member() {
-        return member(Applications.ours(Schedulers.ours()));
+        return member(Systems.all());
     }
 
     private ClusterMember member(Applications applications) {
@@ -317,7 +317,7 @@ class ClusterMemberAppsTest {
     /** What {@code ToyApplicationTest} shows of the standalone controller, by the same door. */
     @Test
     void anApplicationThatOnlyTheListNamesRunsInOnosToo() throws Exception {
-        ClusterMember member = member(Applications.ours(Schedulers.ours()).and(new ToyApplication()));
+        ClusterMember member = member(Systems.all().and(new ToyApplication()));
         member.join();
         ObjectNode part = new ObjectMapper().createObjectNode().put("device_id", 5001).put("level", 3);
         onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
@@ -334,7 +334,7 @@ class ClusterMemberAppsTest {
     /** ONOS asks each configuration whether it is valid before anybody is told of it. */
     @Test
     void whatAnApplicationRefusesIsRefusedByOnosAtItsPlace() throws Exception {
-        Applications applications = Applications.ours(Schedulers.ours()).and(new ToyApplication());
+        Applications applications = Systems.all().and(new ToyApplication());
         NetworkConfigs configs = new NetworkConfigs(onos.configuration, FakeOnos.APP, applications);
         assertEquals(List.of("network", "star", "routes", "ring", "ops", "lambda", "toy"),
                 configs.factories().stream().map(ConfigFactory::configKey).collect(Collectors.toList()));

@@ -25,7 +25,6 @@ import org.onosproject.net.DeviceId;
 import org.onosproject.net.flow.FlowRule;
 import org.onosproject.net.flow.instructions.Instructions.OutputInstruction;
 import org.onosproject.net.packet.OutboundPacket;
-import org.slotwise.apps.Applications;
 import org.slotwise.apps.star.StarPart;
 import org.slotwise.apps.star.StarResources;
 import org.slotwise.control.ManualThread;
@@ -46,7 +45,7 @@ import org.slotwise.star.network.Edge;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
 import org.slotwise.star.schedule.Kinds;
-import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.Systems;
 import org.slotwise.wire.CommitHeader;
 import org.slotwise.wire.ControlMessage;
 import org.slotwise.wire.WireConstants;
@@ -75,7 +74,7 @@ class ClusterMemberTest {
     private ClusterMember member() {
         FlowRuleSwitches switches = new FlowRuleSwitches(onos.devices, onos.flowRules, onos.packets, onos.programs,
                 (device, program, rules) -> readFromSwitch(device), onos.meters, onos.otherMaster, FakeOnos.APP, readers, Runnable::run);
-        return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000, onos.publisher, Applications.ours(Schedulers.ours()));
+        return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000, onos.publisher, Systems.all());
     }
 
     private List<TableEntry> readFromSwitch(org.slotwise.control.topology.DeviceId device) {

@@ -8,7 +8,6 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.star.schedule.InvalidSettingsException;
 
 /**
  * What one application shows and lets be changed over REST, below {@code /slotwise/v1/apps/{id}}: a host names one for each
@@ -55,6 +54,6 @@ public interface AppResources {
     /** Changes something. */
     interface Change {
         /** Takes what was sent, and returns what holds now; throws for what makes no sense, or {@link NotHereException}. */
-        JsonNode apply(JsonNode body) throws InvalidJsonException, InvalidSettingsException;
+        JsonNode apply(JsonNode body) throws InvalidJsonException;
     }
 }

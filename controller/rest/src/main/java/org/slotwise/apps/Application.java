@@ -6,7 +6,7 @@ import java.util.List;
 import org.slotwise.rest.json.InvalidJsonException;
 
 /**
- * A kind of application, and the only door by which one comes into a controller: {@link Applications#ours} lists all. Whatever a
+ * A kind of application, and the only door by which one comes into a controller: {@code Systems} lists all. Whatever a
  * host does for an application, it does by this and by what {@link #read} gives, so that no host names one.
  *
  * @param <V> what it shows of itself, immutable
@@ -14,6 +14,11 @@ import org.slotwise.rest.json.InvalidJsonException;
 public interface Application<V> {
     /** Its name, as in {@link org.slotwise.control.App#id}: its key in the network's document, and its place in REST. */
     String id();
+
+    /** Returns true if a document without {@code apps} is read as this application's part. */
+    default boolean mayBeWholeDocument() {
+        return false;
+    }
 
     /** Names of the P4 programs that its switches run; several applications may name one. */
     List<String> programs();

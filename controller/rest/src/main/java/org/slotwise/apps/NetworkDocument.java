@@ -11,11 +11,10 @@ import org.slotwise.control.topology.Node;
 import org.slotwise.control.topology.Topology;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.star.StarApp;
 
 /**
  * What a controller runs, in the form of {@code schema/network.schema.json}: {@code {"apps": {"star": ..., "routes": ..., ...}}}, or
- * a star alone.
+ * the part of the one application that may stand alone ({@link Application#mayBeWholeDocument}).
  */
 public final class NetworkDocument {
     private static final String APPS = "apps";
@@ -37,8 +36,9 @@ public final class NetworkDocument {
     /** Reads and checks all of it; {@code where} is its place in a larger document, or empty. */
     public static NetworkDocument decode(String where, JsonNode value, Applications applications) throws InvalidJsonException {
         JsonFields document = JsonFields.open(where, value);
-        if (document.optional(APPS).isEmpty()) {
-            return new NetworkDocument(where, Map.of(StarApp.ID, applications.all().get(StarApp.ID).read(where, value)));
+        Optional<Application<?>> alone = applications.all().values().stream().filter(Application::mayBeWholeDocument).findFirst();
+        if (document.optional(APPS).isEmpty() && alone.isPresent()) {
+            return new NetworkDocument(where, Map.of(alone.get().id(), alone.get().read(where, value)));
         }
         JsonFields.of(where, value, APPS);
         String place = document.place(APPS);

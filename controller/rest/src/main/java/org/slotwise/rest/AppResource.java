@@ -19,7 +19,6 @@ import javax.ws.rs.core.Response;
 import org.slotwise.apps.AppResources;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.star.schedule.InvalidSettingsException;
 
 /** One resource of an application. Its class has the methods that this resource allows, and no other: JAX-RS lists them in {@code Allow}. */
 @Produces(MediaType.APPLICATION_JSON)
@@ -33,7 +32,7 @@ public class AppResource {
     }
 
     /** Returns a resource by name; throws {@link ProblemException} 404 if the application has none of that name. */
-    static AppResource of(AppResources app, String name) {
+    public static AppResource of(AppResources app, String name) {
         AppResources.Change change = app.changes().get(name);
         if (change != null) {
             return new Changeable(app, name, change);
@@ -80,7 +79,7 @@ public class AppResource {
             JsonNode value = parse(body);
             try {
                 return change.apply(value);
-            } catch (InvalidJsonException | InvalidSettingsException e) {
+            } catch (InvalidJsonException e) {
                 throw new ProblemException(422, e.getMessage());
             }
         }

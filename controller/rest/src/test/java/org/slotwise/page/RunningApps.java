@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Applications;
 import org.slotwise.apps.Choice;
 import org.slotwise.apps.Host;
 import org.slotwise.apps.Hosted;
@@ -28,7 +27,7 @@ import org.slotwise.star.RequestMessage;
 import org.slotwise.star.StarApp;
 import org.slotwise.star.network.Edge;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.Systems;
 import org.slotwise.wire.WireConstants;
 
 /** All applications of a network, with switches that obey at once, behind the service of the resources, for any thread. Nothing is kept. */
@@ -59,7 +58,7 @@ public final class RunningApps implements ControllerService, Host {
     private int asked;
 
     RunningApps(JsonNode document) throws InvalidJsonException {
-        network = NetworkDocument.decode("", document, Applications.ours(Schedulers.ours()));
+        network = NetworkDocument.decode("", document, Systems.all());
         apps = Hosted.all(network, id -> NOTHING);
         host = Hosted.sideBySide(apps);
         apps.forEach(app -> app.part().kept(NOTHING).forEach(order -> order(app, order)));

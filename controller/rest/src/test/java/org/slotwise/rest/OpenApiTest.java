@@ -9,9 +9,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Applications;
 import org.slotwise.page.RunningApps;
-import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.Systems;
 
 /** The document names all that there is below {@code apps/}. */
 class OpenApiTest {
@@ -35,7 +34,7 @@ class OpenApiTest {
                 resources.addAll(app.reads().keySet());
             }
         }
-        assertEquals(Applications.ours(Schedulers.ours()).all().keySet(), apps, "a network of each");
+        assertEquals(Systems.all().all().keySet(), apps, "a network of each");
         assertEquals(apps, named("AppId"));
         assertEquals(resources, named("AppResource"));
     }

@@ -21,6 +21,7 @@ import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.standalone.scheduler.OwnSchedulers;
 import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.Systems;
 
 /**
  * The configuration file, checked.
@@ -49,7 +50,7 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
 
     /** Reads the file; throws {@link InvalidJsonException} or IOException with the file or place and the reason. */
     static Configuration read(Path file) throws IOException, InvalidJsonException {
-        return read(file, Applications::ours);
+        return read(file, Systems::all);
     }
 
     /** Reads the file; {@code known} are the applications that there may be, made with the schedulers that it names. */

@@ -46,6 +46,7 @@ import org.slotwise.rest.SlotwiseApplication;
 import org.slotwise.star.Networks;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.Systems;
 
 class RestServerTest {
     private static final String BASE = "/slotwise/v1/";
@@ -145,7 +146,7 @@ class RestServerTest {
     @Test
     void everyResourceIsInTheDocumentAndNoOther() throws Exception {
         Set<String> resources = new TreeSet<>();
-        for (Object resource : new SlotwiseApplication(served.controller()).getSingletons()) {
+        for (Object resource : new SlotwiseApplication(served.controller(), Systems.resources(served.controller())).getSingletons()) {
             Path base = resource.getClass().getAnnotation(Path.class);
             for (Method method : resource.getClass().getMethods()) {
                 Path below = method.getAnnotation(Path.class);

@@ -14,7 +14,6 @@ import org.slotwise.apps.AppResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.star.schedule.InvalidSettingsException;
 
 /** The applications of the network and their resources, or one of these as REST has it, to read or to change. */
 @Service
@@ -41,7 +40,7 @@ public final class AppCommand extends AbstractShellCommand {
                 AppResources app = named(apps, application);
                 print("%s", json == null ? read(app, resource) : change(app, resource, json));
             }
-        } catch (InvalidJsonException | InvalidSettingsException e) {
+        } catch (InvalidJsonException e) {
             error("%s", e.getMessage());
         }
     }
@@ -67,7 +66,7 @@ public final class AppCommand extends AbstractShellCommand {
         return app.reads().get(name).get();
     }
 
-    static JsonNode change(AppResources app, String name, String body) throws InvalidJsonException, InvalidSettingsException {
+    static JsonNode change(AppResources app, String name, String body) throws InvalidJsonException {
         if (!app.changes().containsKey(name)) {
             throw new InvalidJsonException("resource", "read-only resource '" + name + "'; expected one of " + String.join(", ", app.changes().keySet()));
         }

@@ -12,7 +12,6 @@ import org.slotwise.apps.AppResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.ring.FairnessApp;
-import org.slotwise.star.schedule.InvalidSettingsException;
 
 /** The packet ring: a line a station and a line a congested link, or a resource of its application as REST has it, to read or to change. */
 @Service
@@ -36,7 +35,7 @@ public final class RingCommand extends AbstractShellCommand {
             String name = resource == null ? "status" : resource;
             try {
                 print("%s", json == null ? AppCommand.read(ring, name) : AppCommand.change(ring, name, json));
-            } catch (InvalidJsonException | InvalidSettingsException e) {
+            } catch (InvalidJsonException e) {
                 error("%s", e.getMessage());
             }
         }

@@ -10,8 +10,7 @@ import org.onosproject.net.pi.model.PiPipeconfId;
 import org.onosproject.net.pi.model.PiPipelineInterpreter;
 import org.onosproject.p4runtime.model.P4InfoParser;
 import org.onosproject.p4runtime.model.P4InfoParserException;
-import org.slotwise.apps.Applications;
-import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.Systems;
 
 /**
  * The P4 programs that the app carries, as pipeconfs {@code org.slotwise.<program>} of switches that take p4c's BMv2 JSON, and
@@ -19,7 +18,7 @@ import org.slotwise.star.schedule.Schedulers;
  */
 public final class Programs {
     /** Names of the programs: those of all applications. */
-    public static final List<String> NAMES = Applications.ours(Schedulers.ours()).programs();
+    public static final List<String> NAMES = Systems.all().programs();
     /**
      * Names of those that are there for Tofino2, too; controllers see the same tables. {@code edge_ops} is the part of {@code edge} for
      * optical packet switches.

@@ -29,6 +29,11 @@ public final class StarApplication implements Application<Snapshot> {
     }
 
     @Override
+    public boolean mayBeWholeDocument() {
+        return true;
+    }
+
+    @Override
     public List<String> programs() {
         return List.of(StarTopology.EDGE, StarTopology.CORE);
     }

@@ -96,10 +96,15 @@ public final class StarResources implements AppResources {
         running.choose(KeptStar.choice(choice, configured));
     }
 
-    private JsonNode choose(JsonNode body) throws InvalidJsonException, InvalidSettingsException {
+    private JsonNode choose(JsonNode body) throws InvalidJsonException {
         Snapshot snapshot = running.view();
-        SchedulerChosen choice = SchedulerCodec.decode("", body, snapshot.scheduler().catalogue());
-        choice.kind().checkEdges(choice.settings(), snapshot.network().edges().size());
+        SchedulerChosen choice;
+        try {
+            choice = SchedulerCodec.decode("", body, snapshot.scheduler().catalogue());
+            choice.kind().checkEdges(choice.settings(), snapshot.network().edges().size());
+        } catch (InvalidSettingsException e) {
+            throw new InvalidJsonException("", e.getMessage());
+        }
         choose(choice);
         return SchedulerCodec.encode(choice.kind(), choice.settings());
     }

@@ -23,13 +23,13 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.slotwise.apps.Applications;
 import org.slotwise.apps.NetworkDocument;
 import org.slotwise.apps.star.NetworkCodec;
 import org.slotwise.apps.star.SchedulerCodec;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.InvalidSettingsException;
 import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.Systems;
 
 /** The reader and {@code schema/network.schema.json} must agree; both are tried on the same example files. */
 class NetworkCodecTest {
@@ -49,7 +49,7 @@ class NetworkCodecTest {
         for (Path file : examples(false)) {
             JsonNode network = read(file);
             assertEquals(Map.of(), Map.copyOf(violations(network)), file::toString);
-            NetworkDocument.decode("", network, Applications.ours(Schedulers.ours()));
+            NetworkDocument.decode("", network, Systems.all());
         }
     }
 
@@ -64,7 +64,7 @@ class NetworkCodecTest {
         for (Path file : files) {
             JsonNode network = read(file);
             assertEquals(Map.of(), Map.copyOf(violations(network)), file::toString);
-            NetworkDocument decoded = NetworkDocument.decode("", network, Applications.ours(Schedulers.ours()));
+            NetworkDocument decoded = NetworkDocument.decode("", network, Systems.all());
             assertEquals(network.has("apps") && network.get("apps").has("routes"), decoded.parts().containsKey("routes"), file::toString);
         }
     }
@@ -76,7 +76,7 @@ class NetworkCodecTest {
             JsonNode network = read(file);
             assertEquals(BETWEEN_PARTS.contains(file.getFileName().toString()), violations(network).isEmpty(), file::toString);
             Exception refusal = assertThrows(Exception.class, () -> {
-                NetworkDocument.decode("", network, Applications.ours(Schedulers.ours()));
+                NetworkDocument.decode("", network, Systems.all());
             }, file::toString);
             reasons.put(file.getFileName().toString(), refusal.getMessage());
         }
@@ -261,7 +261,7 @@ class NetworkCodecTest {
         ((ObjectNode) mixed.at("/apps/routes/nodes/0/ports/1/peer")).put("device_id", 8);
         ((ObjectNode) mixed.at("/apps/routes/nodes/1/ports/1/peer")).put("device_id", 8);
         String reason = assertThrows(InvalidJsonException.class,
-                () -> NetworkDocument.decode("", mixed, Applications.ours(Schedulers.ours()))).getMessage();
+                () -> NetworkDocument.decode("", mixed, Systems.all())).getMessage();
         assertTrue(reason.startsWith("apps: device 8: conflicting definitions "), reason);
     }
 }

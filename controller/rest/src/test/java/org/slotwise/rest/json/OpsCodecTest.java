@@ -21,7 +21,6 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Applications;
 import org.slotwise.apps.Choice;
 import org.slotwise.apps.NetworkDocument;
 import org.slotwise.apps.Running;
@@ -36,7 +35,7 @@ import org.slotwise.ops.OpsEdge;
 import org.slotwise.ops.OpsNetwork;
 import org.slotwise.ops.OpsSettings;
 import org.slotwise.ops.OpsTraffic;
-import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.Systems;
 
 class OpsCodecTest {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -78,7 +77,7 @@ class OpsCodecTest {
     void theExampleIsTakenWholeByBoth() throws Exception {
         assertTrue(schemaTakes(example()));
         OpsNetwork network = OpsCodec.decode("", example());
-        assertEquals(Set.of("ops"), NetworkDocument.decode("", read("examples/network-ops.json"), Applications.ours(Schedulers.ours())).parts().keySet());
+        assertEquals(Set.of("ops"), NetworkDocument.decode("", read("examples/network-ops.json"), Systems.all()).parts().keySet());
         assertEquals("triangle", network.name());
         assertEquals(0.9, network.settings().target());
         assertEquals(TimestampUnit.NS, network.settings().unit());

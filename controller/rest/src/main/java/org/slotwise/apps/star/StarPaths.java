@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.rest;
+package org.slotwise.apps.star;
 
 import javax.ws.rs.Path;
-import org.slotwise.apps.star.StarResources;
+import org.slotwise.rest.AppResource;
+import org.slotwise.rest.ControllerService;
 import org.slotwise.star.StarApp;
 
 /** The resources of the star, at the paths that they had when there was no other application. */
 @Path("slotwise/v1")
-public final class ControllerResource {
+public final class StarPaths {
     private final ControllerService service;
 
-    ControllerResource(ControllerService service) {
+    /** Takes the controller to show. */
+    public StarPaths(ControllerService service) {
         this.service = service;
     }
 
