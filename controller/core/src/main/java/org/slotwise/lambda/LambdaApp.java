@@ -15,8 +15,8 @@ import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.Ownership;
 import org.slotwise.control.topology.Topology;
-import org.slotwise.star.SlotsReserved;
-import org.slotwise.star.StarApp;
+import org.slotwise.systems.shared.model.SlotReserver;
+import org.slotwise.systems.shared.model.SlotsReserved;
 
 /**
  * The application of lambda networks: who wants to send what from where to where, and what each has of it, max-min fair over all links
@@ -74,7 +74,7 @@ public final class LambdaApp implements App<LambdaView> {
 
     @Override
     public Set<String> orders() {
-        return web.slots().isPresent() ? Set.of(StarApp.ID) : Set.of();
+        return web.slots().isPresent() ? Set.of(SlotReserver.APP) : Set.of();
     }
 
     @Override
@@ -95,7 +95,7 @@ public final class LambdaApp implements App<LambdaView> {
 
     @Override
     public Optional<String> conflict(App<?> other) {
-        return web.slots().flatMap(slots -> ((StarApp) other).cannotReserve(web.nodes().size(), slots.slots()));
+        return web.slots().flatMap(slots -> ((SlotReserver) other).cannotReserve(web.nodes().size(), slots.slots()));
     }
 
     @Override
@@ -151,7 +151,7 @@ public final class LambdaApp implements App<LambdaView> {
         List<Command> commands = new ArrayList<>();
         grants().slots().filter(slots -> !Arrays.deepEquals(slots, reserved)).ifPresent(slots -> {
             reserved = slots;
-            commands.add(new Command.ToApp(StarApp.ID, new SlotsReserved(slots)));
+            commands.add(new Command.ToApp(SlotReserver.APP, new SlotsReserved(slots)));
         });
         return commands;
     }

@@ -11,6 +11,7 @@ import org.slotwise.control.tables.Match;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.topology.Host;
 import org.slotwise.ops.OpsTraffic.Scheme;
+import org.slotwise.systems.shared.model.TrafficClass;
 import org.slotwise.wire.WireConstants;
 
 /** The entries of {@code edge.p4} before optical packet switches, or before other edges. Pure. */
@@ -25,9 +26,9 @@ final class EdgeTables {
     static final String TRAIN_QUEUE = "train_queue";
     static final String WEIGHT = "train_weight";
     static final String MACROFLOW = "macroflow";
-    static final String SHARE = "share_params";
+    static final String SHARE = OpsShare.TABLE;
     static final String AGENT = "xcp_output";
-    static final List<String> ALL = List.of(PARAMS, FIBRES, INGRESS, ROUTE, OpsClass.TABLE, VOQ, AGGREGATION, FLOW_QUEUE, TRAIN_QUEUE, WEIGHT,
+    static final List<String> ALL = List.of(PARAMS, FIBRES, INGRESS, ROUTE, TrafficClass.TABLE, VOQ, AGGREGATION, FLOW_QUEUE, TRAIN_QUEUE, WEIGHT,
             MACROFLOW, SHARE, AGENT, OpsTables.XCP_PARAMS);
     private static final int IPV4_BITS = 32;
     /** Of trains that packets of all classes share. */
@@ -76,7 +77,7 @@ final class EdgeTables {
         List<TableEntry> entries = new ArrayList<>();
         addParams(own, entries);
         addRoutes(own, entries);
-        entries.addAll(OpsClass.entries(traffic.ordered()));
+        entries.addAll(TrafficClass.entries(traffic.ordered()));
         addQueues(own, entries, ways);
         if (isFair(own)) {
             weights.forEach((number, weight) -> entries.add(TableEntry.in(WEIGHT).exact("class", number).action("set_weight")
@@ -124,12 +125,12 @@ final class EdgeTables {
 
     private void addQueues(OpsEdge own, List<TableEntry> entries, Map<Integer, List<Integer>> ways) {
         Scheme scheme = traffic.schemeOf(own);
-        SortedMap<Integer, OpsClass> classes = traffic.classes();
+        SortedMap<Integer, TrafficClass> classes = traffic.classes();
         Set<Integer> trains = new HashSet<>();
         for (OpsEdge edge : network.edges()) {
             if (edge != own) {
-                for (OpsClass each : classes.values()) {
-                    OpsClass shared = scheme == Scheme.FULL ? classes.get(SHARED_CLASS) : each;
+                for (TrafficClass each : classes.values()) {
+                    TrafficClass shared = scheme == Scheme.FULL ? classes.get(SHARED_CLASS) : each;
                     addQueue(own, edge, each, shared, scheme, trains, entries, ways);
                 }
             }
@@ -140,7 +141,7 @@ final class EdgeTables {
     }
 
     /** What goes to an edge and is of class {@code each} is put in the queue of class {@code shared}; {@code trains} are the queues that have been seen. */
-    private void addQueue(OpsEdge own, OpsEdge edge, OpsClass each, OpsClass shared, Scheme scheme, Set<Integer> trains,
+    private void addQueue(OpsEdge own, OpsEdge edge, TrafficClass each, TrafficClass shared, Scheme scheme, Set<Integer> trains,
             List<TableEntry> entries, Map<Integer, List<Integer>> ways) {
         List<Integer> fibres = fibres(own, edge, ways);
         if (fibres.isEmpty()) {
@@ -164,11 +165,11 @@ final class EdgeTables {
         }
     }
 
-    private void addFlow(OpsEdge own, OpsFlowQueue flow, SortedMap<Integer, OpsClass> classes, List<TableEntry> entries,
+    private void addFlow(OpsEdge own, OpsFlowQueue flow, SortedMap<Integer, TrafficClass> classes, List<TableEntry> entries,
             Map<Integer, List<Integer>> ways) {
         OpsEdge edge = network.edges().get(flow.dstEdge());
         List<Integer> fibres = fibres(own, edge, ways);
-        OpsClass each = classes.getOrDefault(flow.trafficClass(), classes.get(SHARED_CLASS));
+        TrafficClass each = classes.getOrDefault(flow.trafficClass(), classes.get(SHARED_CLASS));
         if (edge != own && !fibres.isEmpty()) {
             entries.add(TableEntry.in(FLOW_QUEUE).exact("src", flow.src().value()).exact("dst", flow.dst().value())
                     .exact("protocol", flow.protocol()).exact("l4_src", flow.srcPort()).exact("l4_dst", flow.dstPort())
@@ -183,7 +184,7 @@ final class EdgeTables {
     }
 
     /** It is always allowed a packet a period. Where packets are put together, what it sends is measured over some periods. */
-    private TableEntry macroflow(int queue, int edge, OpsClass of, Ports ports, Scheme scheme) {
+    private TableEntry macroflow(int queue, int edge, TrafficClass of, Ports ports, Scheme scheme) {
         long periodNs = settings.probes().orElseThrow().periodNs();
         long packet = Math.min(settings.longestBytes(), LONGEST_FRAME - settings.framingBytes());
         return TableEntry.in(MACROFLOW).exact("queue", queue).action("set_macroflow").param("dst_edge", edge)
@@ -197,7 +198,7 @@ final class EdgeTables {
         return own.isDirect() ? ways.getOrDefault(edge.number(), List.of()) : List.of(OpsNetwork.EDGE_FIBRE);
     }
 
-    private Ports ports(List<Integer> fibres, OpsClass of) {
+    private Ports ports(List<Integer> fibres, TrafficClass of) {
         return new Ports(settings.port(fibres.get(0), of.wavelength()),
                 fibres.size() > 1 ? settings.port(fibres.get(1), of.wavelength()) : NO_PORT, settings.port(fibres.get(0), settings.wavelengths()));
     }

@@ -4,6 +4,7 @@ package org.slotwise.ops;
 import java.util.Objects;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.Ranges;
+import org.slotwise.systems.shared.model.TrafficClass;
 import org.slotwise.wire.WireConstants;
 
 /** A flow that has a queue of its own at an edge, and so trains of its own. Immutable; {@link OpsNetwork} checks that it fits the rest. */
@@ -33,7 +34,7 @@ public final class OpsFlowQueue {
         this.dstPort = (int) Ranges.check("dst_port", dstPort, 0, MAX_PORT);
         this.queue = (int) Ranges.check("queue", queue, 0, MAX_QUEUE);
         this.dstEdge = dstEdge;
-        this.trafficClass = (int) Ranges.check("class", trafficClass, 0, OpsClass.MAX_CLASS);
+        this.trafficClass = (int) Ranges.check("class", trafficClass, 0, TrafficClass.MAX_CLASS);
     }
 
     /** Its source. */

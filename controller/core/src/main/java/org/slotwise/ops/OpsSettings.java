@@ -6,13 +6,14 @@ import java.util.Optional;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ranges;
 import org.slotwise.control.topology.TimestampUnit;
+import org.slotwise.systems.shared.model.TrafficClass;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.WireConstants;
 
 /** What all optical packet switches and edges of a network have alike. Immutable and valid. */
 public final class OpsSettings {
     /** Most wavelengths for data of a fibre. */
-    public static final int MAX_WAVELENGTHS = 8;
+    public static final int MAX_WAVELENGTHS = TrafficClass.MAX_WAVELENGTHS;
     /** Most bits of a port's number that say the wavelength. */
     public static final int MAX_FIBRE_SHIFT = 4;
     /** Largest optical RAM of an output, bytes. */
@@ -144,7 +145,7 @@ public final class OpsSettings {
         this.hops = (int) Ranges.check("hops", from.hops, MIN_HOPS, MAX_HOPS);
         this.target = from.target;
         this.traffic = from.traffic;
-        if (!TargetChosen.isPossible(target)) {
+        if (!isTarget(target)) {
             throw new InvalidNetworkException("target", "expected a value above 0 and at most 1, got " + target);
         }
         if (ports() > 1 << fibreShift) {
@@ -166,6 +167,11 @@ public final class OpsSettings {
             throw new InvalidNetworkException("framing_bytes", "expected at most " + MAX_FRAMING_OF_TRAINS
                     + " with burst assembly (only the first frame has a label), got " + framingBytes);
         }
+    }
+
+    /** Returns true if an agent can aim at this part of an output. */
+    static boolean isTarget(double target) {
+        return target > 0 && target <= 1;
     }
 
     /** Wavelengths for data of a fibre. */

@@ -8,6 +8,8 @@ import org.slotwise.wire.WireConstants;
 
 /** How each edge shares its capacity among macroflows, what it sends and what it takes apart: GTP's local rule. Immutable and valid. */
 public final class OpsShare {
+    /** Table of an edge. */
+    static final String TABLE = "share_params";
     /** {@code edge.p4} has rates in byte/s, in 32 bits. */
     public static final long MAX_CAPACITY_BPS = Byte.SIZE * 0xFFFF_FFFFL;
     /** What it measures in a period has 31 bits. */
@@ -53,7 +55,7 @@ public final class OpsShare {
 
     /** What an edge is told, of so many macroflows of each direction and classes, with a period. */
     TableEntry entry(int sessions, int classes, long periodNs) {
-        return TableEntry.in(EdgeTables.SHARE).action("set_share").param("sessions", sessions).param("classes", classes)
+        return TableEntry.in(TABLE).action("set_share").param("sessions", sessions).param("classes", classes)
                 .param("capacity", periodBytes(periodNs)).param("alpha_q16", q16(alpha)).param("beta_q16", q16(beta))
                 .param("capped", capped ? 1 : 0).param("periods_q16", Math.round(Q16 * NS_PER_S / periodNs))
                 .param("hold_ns", WireConstants.GRANT_PERIODS * periodNs).build();

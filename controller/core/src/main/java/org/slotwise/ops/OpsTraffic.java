@@ -12,6 +12,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ranges;
+import org.slotwise.systems.shared.model.TrafficClass;
 import org.slotwise.wire.WireConstants;
 
 /** What edges make of packets: classes, trains, how many of them wait for an output, and what is paced. Immutable and valid. */
@@ -48,8 +49,8 @@ public final class OpsTraffic {
         }
     }
 
-    private final SortedMap<Integer, OpsClass> classes = new TreeMap<>();
-    private final List<OpsClass> ordered;
+    private final SortedMap<Integer, TrafficClass> classes = new TreeMap<>();
+    private final List<TrafficClass> ordered;
     private final Scheme scheme;
     private final int sizeBytes;
     private final Set<String> aggregating;
@@ -61,7 +62,7 @@ public final class OpsTraffic {
 
     /** Collects the parts; without any each packet is a train, and nothing is counted or paced. */
     public static final class Builder {
-        private List<OpsClass> classes = List.of();
+        private List<TrafficClass> classes = List.of();
         private Scheme scheme = Scheme.NONE;
         private int sizeBytes;
         private Set<String> aggregating = Set.of();
@@ -72,7 +73,7 @@ public final class OpsTraffic {
         private OpsShare share;
 
         /** Classes; of several that match, the first one counts. */
-        public Builder classes(List<OpsClass> all) {
+        public Builder classes(List<TrafficClass> all) {
             classes = List.copyOf(all);
             return this;
         }
@@ -131,7 +132,7 @@ public final class OpsTraffic {
                 throw new InvalidNetworkException("classes[" + i + "].class", "duplicate " + ordered.get(i).number());
             }
         }
-        classes.computeIfAbsent(0, plain -> new OpsClass(plain, OptionalInt.empty(), false, 0, OpsClass.PLAIN_WEIGHT));
+        classes.computeIfAbsent(0, plain -> new TrafficClass(plain, OptionalInt.empty(), false, 0, TrafficClass.PLAIN_WEIGHT));
         if (fair && scheme == Scheme.NONE) {
             throw new InvalidNetworkException("ingress.fair", "'fair' requires burst assembly ('aggregation')");
         }
@@ -141,12 +142,12 @@ public final class OpsTraffic {
     }
 
     /** Classes by number; there is always one with number 0. */
-    public SortedMap<Integer, OpsClass> classes() {
+    public SortedMap<Integer, TrafficClass> classes() {
         return new TreeMap<>(classes);
     }
 
     /** Those that were listed, in the order in which they match. */
-    public List<OpsClass> ordered() {
+    public List<TrafficClass> ordered() {
         return ordered;
     }
 

@@ -13,17 +13,12 @@ public final class TargetChosen extends Event.Order {
 
     /** Takes the switch, the port of one of its wavelengths for data, and the part, above 0, at most 1. */
     public TargetChosen(DeviceId device, int port, double target) {
-        if (!isPossible(target)) {
+        if (!OpsSettings.isTarget(target)) {
             throw new IllegalArgumentException("target: expected a value above 0 and at most 1, got " + target);
         }
         this.device = Objects.requireNonNull(device);
         this.port = port;
         this.target = target;
-    }
-
-    /** Whether an agent can aim at such a part. */
-    public static boolean isPossible(double target) {
-        return target > 0 && target <= 1;
     }
 
     /** The switch. */

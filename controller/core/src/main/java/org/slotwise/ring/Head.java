@@ -142,7 +142,7 @@ final class Head {
         for (StationSettings each : settings) {
             Map<Integer, Long> cells = new TreeMap<>();
             each.rules().stream().filter(rule -> rule.trafficClass().code() >= RingClass.COMMITTED.code())
-                    .forEach(rule -> cells.put(RingTables.cell(rule.port(), rule.trafficClass()), rule.rateBps() / Byte.SIZE));
+                    .forEach(rule -> cells.put(TrafficRule.cell(rule.port(), rule.trafficClass()), rule.rateBps() / Byte.SIZE));
             most += cells.values().stream().mapToLong(Long::longValue).sum();
         }
         committed = Math.min(most, Math.max(0, last.orElseThrow().linkRate() - fair));

@@ -23,7 +23,6 @@ final class RingTables {
     static final String WAY = "ring_way";
     static final String METER = "ingress_rate";
     static final List<String> ALL = List.of(PARAMS, RINGLET, TIMING, ROUTE, CLASS, WAY, METER);
-    private static final int CLASSES = 4;
     private static final int IPV4_BITS = 32;
     private static final long NS_PER_S = 1_000_000_000L;
     /** Rules of one table with ternary keys, which never overlap. */
@@ -36,11 +35,6 @@ final class RingTables {
 
     RingTables(RingNetwork network) {
         this.network = network;
-    }
-
-    /** The meter's cell of a port and class. */
-    static int cell(int port, RingClass trafficClass) {
-        return CLASSES * port + trafficClass.code();
     }
 
     /** All entries that a station is to have. */
@@ -105,13 +99,13 @@ final class RingTables {
         Map<Integer, Long> rates = new TreeMap<>();
         for (TrafficRule rule : rules) {
             classes.put(rule.dscp(), rule.trafficClass());
-            rates.put(cell(rule.port(), rule.trafficClass()), Math.max(1, rule.rateBps() / Byte.SIZE));
+            rates.put(TrafficRule.cell(rule.port(), rule.trafficClass()), Math.max(1, rule.rateBps() / Byte.SIZE));
         }
         classes.forEach((dscp, trafficClass) -> entries.add(TableEntry.in(CLASS).match(Match.ternary("dscp", dscp, TrafficRule.MAX_DSCP))
                 .priority(PRIORITY).action("set_class").param("traffic_class", trafficClass.code()).build()));
         for (int port : station.hostPorts()) {
             for (RingClass trafficClass : List.of(RingClass.BEST_EFFORT, RingClass.COMMITTED, RingClass.RESERVED)) {
-                int cell = cell(port, trafficClass);
+                int cell = TrafficRule.cell(port, trafficClass);
                 entries.add(meter(cell, trafficClass, rates.get(cell)));
             }
         }

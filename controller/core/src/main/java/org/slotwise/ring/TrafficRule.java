@@ -16,6 +16,7 @@ import org.slotwise.wire.RingClass;
 public final class TrafficRule {
     /** Largest DSCP. */
     public static final int MAX_DSCP = 63;
+    private static final int CLASSES = 4;
 
     private final int port;
     private final int dscp;
@@ -28,6 +29,11 @@ public final class TrafficRule {
         this.dscp = dscp;
         this.trafficClass = Objects.requireNonNull(trafficClass);
         this.rateBps = rateBps;
+    }
+
+    /** Returns the meter cell of a port and class. */
+    static int cell(int port, RingClass trafficClass) {
+        return CLASSES * port + trafficClass.code();
     }
 
     /**
@@ -57,7 +63,7 @@ public final class TrafficRule {
             if (other != null && other != rule.trafficClass) {
                 throw new InvalidNetworkException(place + ".class", "DSCP " + rule.dscp + " has another class at another port; expected one class per station");
             }
-            Long rate = rates.putIfAbsent(RingTables.cell(rule.port, rule.trafficClass), rule.rateBps);
+            Long rate = rates.putIfAbsent(cell(rule.port, rule.trafficClass), rule.rateBps);
             if (rate != null && rate != rule.rateBps) {
                 throw new InvalidNetworkException(place + ".rate_bps",
                         "expected " + rate + ", the rate of this class at port " + rule.port + ", got " + rule.rateBps);

@@ -23,6 +23,7 @@ import org.slotwise.star.network.EdgeId;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.tables.OverlayRules;
 import org.slotwise.star.tables.SwitchRules;
+import org.slotwise.systems.shared.model.SlotsReserved;
 import org.slotwise.wire.WireConstants;
 
 /**

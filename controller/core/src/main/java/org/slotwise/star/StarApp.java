@@ -12,11 +12,12 @@ import org.slotwise.control.Ownership;
 import org.slotwise.control.topology.Topology;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.network.StarTopology;
+import org.slotwise.systems.shared.model.SlotReserver;
 
 /** The application that runs slotted stars: edges ask, and a schedule in force at all of them answers. It has its switches for itself. */
-public final class StarApp implements App<Snapshot> {
+public final class StarApp implements App<Snapshot>, SlotReserver {
     /** Its name. */
-    public static final String ID = "star";
+    public static final String ID = APP;
 
     private final Network network;
     private final NetworkController controller;
@@ -41,7 +42,7 @@ public final class StarApp implements App<Snapshot> {
         return new StarApp(network, NetworkController.of(network, scheduler, stopwatchNs));
     }
 
-    /** Why {@link SlotsReserved} cannot be for so many edges, and up to so many slots of a frame of each; empty if it can. */
+    @Override
     public Optional<String> cannotReserve(int edges, int slots) {
         if (network.cores().size() > 1) {
             return Optional.of("more than one star; expected one");

@@ -25,6 +25,7 @@ import org.slotwise.star.network.Version;
 import org.slotwise.star.schedule.FrameSchedule;
 import org.slotwise.star.schedule.SchedulerKind;
 import org.slotwise.star.tables.MemberOrder;
+import org.slotwise.systems.shared.model.SlotsReserved;
 import org.slotwise.wire.ControlMessage;
 import org.slotwise.wire.WireConstants;
 

@@ -19,12 +19,12 @@ import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.star.Networks;
-import org.slotwise.star.SlotsReserved;
 import org.slotwise.star.StarApp;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
 import org.slotwise.star.schedule.Kinds;
 import org.slotwise.star.schedule.Reservations;
+import org.slotwise.systems.shared.model.SlotsReserved;
 
 class LambdaAppTest {
     private static final long GIGA = 1_000_000_000;

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.ops.OpsTraffic.Scheme;
+import org.slotwise.systems.shared.model.TrafficClass;
 
 class EdgeTablesTest {
     /** What edge 1 of three, or 0 of two, has in a table. */
@@ -58,7 +59,7 @@ class EdgeTablesTest {
     void withoutTrainsNothingIsPutTogether() {
         OpsNetwork network = Meshes.triangle().build();
         for (String table : List.of(EdgeTables.AGGREGATION, EdgeTables.TRAIN_QUEUE, EdgeTables.FLOW_QUEUE, EdgeTables.INGRESS, EdgeTables.WEIGHT,
-                EdgeTables.MACROFLOW, EdgeTables.SHARE, EdgeTables.AGENT, OpsClass.TABLE)) {
+                EdgeTables.MACROFLOW, EdgeTables.SHARE, EdgeTables.AGENT, TrafficClass.TABLE)) {
             assertEquals(List.of(), of(network, table));
         }
     }
@@ -74,7 +75,7 @@ class EdgeTablesTest {
     @Test
     void classesMatchInTheirOrder() {
         assertEquals(List.of("traffic_class[acknowledgement=1&1]@2 -> set_class{traffic_class=2}", "traffic_class[dscp=46&63]@1 -> set_class{traffic_class=1}"),
-                of(by(Scheme.CLASS), OpsClass.TABLE));
+                of(by(Scheme.CLASS), TrafficClass.TABLE));
     }
 
     @Test
@@ -144,7 +145,7 @@ class EdgeTablesTest {
     /** Numbers that are ports of outputs are left out. */
     @Test
     void queuesOfManyEdgesAreAllDifferent() {
-        OpsTraffic traffic = new OpsTraffic.Builder().classes(List.of(new OpsClass(3, OptionalInt.of(1), false, 0, 1))).build();
+        OpsTraffic traffic = new OpsTraffic.Builder().classes(List.of(new TrafficClass(3, OptionalInt.of(1), false, 0, 1))).build();
         List<Integer> queues = new ArrayList<>();
         for (int edge = 0; edge < OpsNetwork.MAX_NODES; edge++) {
             for (int each = 0; each < traffic.classCount(); each++) {

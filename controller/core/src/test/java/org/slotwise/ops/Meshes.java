@@ -10,6 +10,7 @@ import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
+import org.slotwise.systems.shared.model.TrafficClass;
 
 /** Networks of switches s0, s1, ... with an edge each, e0, e1, ..., and a host at each edge. */
 public final class Meshes {
@@ -80,8 +81,8 @@ public final class Meshes {
     }
 
     static OpsTraffic.Builder classes(OpsTraffic.Scheme scheme) {
-        return new OpsTraffic.Builder().classes(List.of(new OpsClass(0, OptionalInt.empty(), false, 0, 2),
-                new OpsClass(2, OptionalInt.empty(), true, 1, 0.5), new OpsClass(1, OptionalInt.of(46), false, 1, 3)))
+        return new OpsTraffic.Builder().classes(List.of(new TrafficClass(0, OptionalInt.empty(), false, 0, 2),
+                new TrafficClass(2, OptionalInt.empty(), true, 1, 0.5), new TrafficClass(1, OptionalInt.of(46), false, 1, 3)))
                 .aggregation(scheme, 9000, Set.of());
     }
 

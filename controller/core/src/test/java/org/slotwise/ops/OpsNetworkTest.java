@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
+import org.slotwise.systems.shared.model.TrafficClass;
 
 class OpsNetworkTest {
     private final List<OpsSwitch> switches = new ArrayList<>(List.of(new OpsSwitch("s0", Meshes.switchDevice(0)), new OpsSwitch("s1", Meshes.switchDevice(1))));
@@ -43,8 +44,8 @@ class OpsNetworkTest {
         assertEquals("e0", build().edges().get(0).name());
     }
 
-    private static OpsClass of(int number, int dscp, boolean acknowledgements, int wavelength, double weight) {
-        return new OpsClass(number, dscp < 0 ? OptionalInt.empty() : OptionalInt.of(dscp), acknowledgements, wavelength, weight);
+    private static TrafficClass of(int number, int dscp, boolean acknowledgements, int wavelength, double weight) {
+        return new TrafficClass(number, dscp < 0 ? OptionalInt.empty() : OptionalInt.of(dscp), acknowledgements, wavelength, weight);
     }
 
     @Test

@@ -14,6 +14,7 @@ import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.Kinds;
+import org.slotwise.systems.shared.model.SlotsReserved;
 
 /** A star goes on without a slave whose switch is lost. {@link StarModel} fails a test in which light would be lost. */
 class AttendanceTest {

@@ -20,6 +20,7 @@ import org.slotwise.star.demand.RequestRefusal;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.network.Version;
 import org.slotwise.star.schedule.Kinds;
+import org.slotwise.systems.shared.model.SlotsReserved;
 import org.slotwise.wire.WireConstants;
 
 class StarControllerTest {

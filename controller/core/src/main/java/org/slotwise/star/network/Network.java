@@ -19,7 +19,7 @@ import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.control.topology.Ranges;
 import org.slotwise.control.topology.TimestampUnit;
-import org.slotwise.ops.OpsClass;
+import org.slotwise.systems.shared.model.TrafficClass;
 import org.slotwise.wire.EthernetHeader;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.OpticalHeader;
@@ -55,7 +55,7 @@ public final class Network {
     private final boolean byInvitation;
     private final OptionalLong xcpBps;
     private final OptionalLong trainBytes;
-    private final List<OpsClass> trainClasses;
+    private final List<TrafficClass> trainClasses;
     private final long timestampToleranceNs;
     private final Map<EdgeId, Integer> indexes = new HashMap<>();
 
@@ -87,7 +87,7 @@ public final class Network {
      */
     public Network(FramePlan frame, TimestampUnit timestampUnit, List<Core> cores, List<Edge> edges,
             int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation,
-            long timestampToleranceNs, OptionalLong trainBytes, List<OpsClass> trainClasses) {
+            long timestampToleranceNs, OptionalLong trainBytes, List<TrafficClass> trainClasses) {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
         this.cores = sorted(cores);
@@ -164,7 +164,7 @@ public final class Network {
 
     private void checkTrainClasses() {
         Set<Integer> numbers = new HashSet<>();
-        for (OpsClass each : trainClasses) {
+        for (TrafficClass each : trainClasses) {
             if (trainBytes.isEmpty() || each.number() == 0 || !numbers.add(each.number())) {
                 throw new InvalidNetworkException("aggregation.classes", "expected different class numbers above 0, got "
                         + each.number());
@@ -419,7 +419,7 @@ public final class Network {
     }
 
     /** Classes that have trains of their own, the one that counts first first. */
-    public List<OpsClass> trainClasses() {
+    public List<TrafficClass> trainClasses() {
         return trainClasses;
     }
 

@@ -8,12 +8,12 @@ import java.util.Set;
 import org.slotwise.control.tables.Match;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.topology.Host;
-import org.slotwise.ops.OpsClass;
 import org.slotwise.star.network.Core;
 import org.slotwise.star.network.Edge;
 import org.slotwise.star.network.EdgeId;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.systems.shared.model.TrafficClass;
 import org.slotwise.wire.EthernetHeader;
 import org.slotwise.wire.OpticalHeader;
 import org.slotwise.wire.WireConstants;
@@ -91,7 +91,7 @@ public final class SwitchRules {
                     network.trainBytes().ifPresent(bytes -> addTrains(rules, edge, other, bytes));
                 }
             }
-            rules.addAll(OpsClass.entries(network.trainClasses()));
+            rules.addAll(TrafficClass.entries(network.trainClasses()));
         }
         addSignalingMessages(rules, edge, withoutBeacon);
         if (network.byInvitation()) {
@@ -202,7 +202,7 @@ public final class SwitchRules {
 
     /** Whether the entry belongs to a table that this controller fills and that has no banks. */
     public static boolean isFixed(TableEntry entry) {
-        boolean unbanked = List.of(IPV4_ROUTE, OpsClass.TABLE, VOQ, VOQ_SHARE, AGGREGATION, TRAIN_QUEUE, XCP_OUTPUT, EDGE_PARAMS, MEMBERSHIP)
+        boolean unbanked = List.of(IPV4_ROUTE, TrafficClass.TABLE, VOQ, VOQ_SHARE, AGGREGATION, TRAIN_QUEUE, XCP_OUTPUT, EDGE_PARAMS, MEMBERSHIP)
                 .contains(entry.table());
         return unbanked && !entry.isDefault() || isMessage(entry);
     }
@@ -289,7 +289,7 @@ public final class SwitchRules {
     /** Packets of a queue become trains, those of each class by themselves; all for an edge wait in its VOQ. */
     private void addTrains(List<TableEntry> rules, Edge edge, Edge other, long sizeBytes) {
         addTrains(rules, network.queue(other), network.queue(other), sizeBytes);
-        for (OpsClass each : network.trainClasses()) {
+        for (TrafficClass each : network.trainClasses()) {
             int queue = network.trainQueue(other, each.number());
             rules.add(TableEntry.in(VOQ).exact("dst_edge", other.id().value()).exact("class", each.number()).action("enqueue")
                     .param(QUEUE, queue).param(PORT, edge.fibre().port()).build());

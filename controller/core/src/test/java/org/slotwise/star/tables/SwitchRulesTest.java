@@ -15,10 +15,10 @@ import org.junit.jupiter.api.Test;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.TimestampUnit;
-import org.slotwise.ops.OpsClass;
 import org.slotwise.star.Networks;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.systems.shared.model.TrafficClass;
 
 class SwitchRulesTest {
     private final Network star = Networks.star(3, 6);
@@ -137,8 +137,8 @@ class SwitchRulesTest {
 
     @Test
     void classesHaveTrainsOfTheirOwnThatWaitInTheQueueOfTheirEdge() {
-        List<OpsClass> classes = List.of(new OpsClass(2, OptionalInt.empty(), true, 0, OpsClass.PLAIN_WEIGHT),
-                new OpsClass(1, OptionalInt.of(46), false, 0, OpsClass.PLAIN_WEIGHT));
+        List<TrafficClass> classes = List.of(new TrafficClass(2, OptionalInt.empty(), true, 0, TrafficClass.PLAIN_WEIGHT),
+                new TrafficClass(1, OptionalInt.of(46), false, 0, TrafficClass.PLAIN_WEIGHT));
         Network trains = new Network(star.frame(), star.timestampUnit(), star.cores(), star.edges(), 1, 1450, false,
                 OptionalLong.empty(), false, 0, OptionalLong.of(4400), classes);
         int queues = star.edges().size();

@@ -14,9 +14,9 @@ import org.slotwise.apps.Choice;
 import org.slotwise.control.AppState;
 import org.slotwise.control.Event;
 import org.slotwise.ops.LabelView;
-import org.slotwise.ops.OpsClass;
 import org.slotwise.ops.OpsNetwork;
 import org.slotwise.ops.WeightChosen;
+import org.slotwise.systems.shared.model.TrafficClass;
 
 /**
  * A weight that somebody chooses for a class, and how it is kept: with the one of the configuration that it took the place of, so that
@@ -68,14 +68,14 @@ final class KeptWeight implements Choice<LabelView> {
 
     /** What makes a weight of key and text, if it still holds in a network. */
     static BiFunction<String, String, Optional<Event.Order>> reader(OpsNetwork network) {
-        Map<String, OpsClass> configured = new TreeMap<>();
+        Map<String, TrafficClass> configured = new TreeMap<>();
         if (network.settings().traffic().isFair()) {
             network.settings().traffic().classes().forEach((number, each) -> configured.put(PREFIX + number, each));
         }
         return (key, text) -> Optional.ofNullable(configured.get(key)).flatMap(one -> chosen(one, text));
     }
 
-    private static Optional<Event.Order> chosen(OpsClass configured, String text) {
+    private static Optional<Event.Order> chosen(TrafficClass configured, String text) {
         Matcher value = VALUE.matcher(text);
         try {
             return value.matches() && Double.parseDouble(value.group(2)) == configured.weight()

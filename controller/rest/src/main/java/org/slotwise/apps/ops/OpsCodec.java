@@ -10,14 +10,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.slotwise.apps.AccessHosts;
-import org.slotwise.apps.routes.RoutesCodec;
 import org.slotwise.control.LightTold;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.control.topology.TimestampUnit;
 import org.slotwise.ops.LabelView;
-import org.slotwise.ops.OpsClass;
 import org.slotwise.ops.OpsEdge;
 import org.slotwise.ops.OpsLink;
 import org.slotwise.ops.OpsNetwork;
@@ -28,6 +26,8 @@ import org.slotwise.ops.TargetChosen;
 import org.slotwise.ops.WeightChosen;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
+import org.slotwise.rest.json.PortCodec;
+import org.slotwise.systems.shared.model.TrafficClass;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.WireConstants;
 
@@ -242,13 +242,13 @@ public final class OpsCodec {
     /** Reads and checks another weight of a class. */
     public static WeightChosen weight(LabelView view, JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of("", value, "class", "weight");
-        int trafficClass = (int) fields.integer("class", 0, OpsClass.MAX_CLASS);
+        int trafficClass = (int) fields.integer("class", 0, TrafficClass.MAX_CLASS);
         if (!view.weights().containsKey(trafficClass)) {
             throw new InvalidJsonException("class", view.weights().isEmpty()
                     ? "class weights require 'ingress: {discipline: fair, trains: 4}' and 'aggregation' in the scenario"
                     : "unknown class " + trafficClass);
         }
-        return new WeightChosen(trafficClass, fields.number("weight", OpsClass.MIN_WEIGHT, OpsClass.MAX_WEIGHT));
+        return new WeightChosen(trafficClass, fields.number("weight", TrafficClass.MIN_WEIGHT, TrafficClass.MAX_WEIGHT));
     }
 
     /** What agents aim at. */
@@ -296,7 +296,7 @@ public final class OpsCodec {
         ObjectNode node = JsonNodeFactory.instance.objectNode();
         ArrayNode ports = node.putArray("ports");
         view.nodes().forEach((device, shown) -> view.network().opticalPorts(device)
-                .forEach(port -> ports.add(RoutesCodec.port(device, port, !shown.darkPorts().contains(port)))));
+                .forEach(port -> ports.add(PortCodec.port(device, port, !shown.darkPorts().contains(port)))));
         return node;
     }
 

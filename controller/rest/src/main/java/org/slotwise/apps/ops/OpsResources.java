@@ -12,13 +12,13 @@ import org.slotwise.apps.AppPage;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Metric;
 import org.slotwise.apps.Running;
-import org.slotwise.apps.routes.RoutesCodec;
 import org.slotwise.control.LightTold;
 import org.slotwise.ops.LabelApp;
 import org.slotwise.ops.LabelView;
 import org.slotwise.ops.TargetChosen;
 import org.slotwise.ops.WeightChosen;
 import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.PortCodec;
 
 /** Optical packet switches and their edges, where labels go, and what can be changed while they run. */
 public final class OpsResources implements AppResources {
@@ -100,6 +100,6 @@ public final class OpsResources implements AppResources {
     private JsonNode light(JsonNode body) throws InvalidJsonException {
         LightTold told = OpsCodec.light(running.view(), body);
         running.order(told);
-        return RoutesCodec.port(told.device(), told.port(), told.isUp());
+        return PortCodec.port(told.device(), told.port(), told.isUp());
     }
 }

@@ -10,7 +10,6 @@ import java.util.OptionalInt;
 import java.util.Set;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
-import org.slotwise.ops.OpsClass;
 import org.slotwise.ops.OpsFlowQueue;
 import org.slotwise.ops.OpsNetwork;
 import org.slotwise.ops.OpsSettings;
@@ -19,6 +18,8 @@ import org.slotwise.ops.OpsTraffic;
 import org.slotwise.ops.OpsTraffic.Scheme;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
+import org.slotwise.systems.shared.model.TrafficClass;
+import org.slotwise.systems.shared.rest.TrafficClassCodec;
 
 /** What edges make of packets, in the form of {@code schema/network.schema.json}. */
 final class OpsTrafficCodec {
@@ -100,13 +101,13 @@ final class OpsTrafficCodec {
         return elements;
     }
 
-    private static List<OpsClass> classes(JsonFields network) throws InvalidJsonException {
-        List<OpsClass> classes = new ArrayList<>();
-        for (JsonNode each : elements(network, CLASSES, 0, OpsClass.MAX_CLASS + 1)) {
+    private static List<TrafficClass> classes(JsonFields network) throws InvalidJsonException {
+        List<TrafficClass> classes = new ArrayList<>();
+        for (JsonNode each : elements(network, CLASSES, 0, TrafficClass.MAX_CLASS + 1)) {
             String place = network.place(CLASSES + "[" + classes.size() + "]");
             JsonFields fields = JsonFields.of(place, each, "class", "match", "wavelength", "weight");
-            classes.add(ClassCodec.read(place, fields, (int) fields.integer("wavelength", 0, OpsSettings.MAX_WAVELENGTHS - 1L),
-                    fields.number("weight", OpsClass.MIN_WEIGHT, OpsClass.MAX_WEIGHT)));
+            classes.add(TrafficClassCodec.read(place, fields, (int) fields.integer("wavelength", 0, OpsSettings.MAX_WAVELENGTHS - 1L),
+                    fields.number("weight", TrafficClass.MIN_WEIGHT, TrafficClass.MAX_WEIGHT)));
         }
         return classes;
     }
@@ -123,7 +124,7 @@ final class OpsTrafficCodec {
             queues.add(new OpsFlowQueue(fields.parsed("src", Ipv4Address::ofHost), fields.parsed("dst", Ipv4Address::ofHost),
                     (int) fields.integer("protocol", 0, OpsFlowQueue.MAX_PROTOCOL), (int) fields.integer("src_port", 0, OpsFlowQueue.MAX_PORT),
                     (int) fields.integer("dst_port", 0, OpsFlowQueue.MAX_PORT), (int) fields.integer("queue", 0, OpsFlowQueue.MAX_QUEUE),
-                    (int) fields.integer("dst_edge", 0, OpsNetwork.MAX_NODES - 1), (int) fields.integer("class", 0, OpsClass.MAX_CLASS)));
+                    (int) fields.integer("dst_edge", 0, OpsNetwork.MAX_NODES - 1), (int) fields.integer("class", 0, TrafficClass.MAX_CLASS)));
         }
         return queues;
     }

@@ -11,13 +11,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.slotwise.apps.AccessHosts;
-import org.slotwise.apps.routes.RoutesCodec;
 import org.slotwise.control.LightTold;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
+import org.slotwise.rest.json.PortCodec;
 import org.slotwise.ring.RingChoice;
 import org.slotwise.ring.RingLink;
 import org.slotwise.ring.RingNetwork;
@@ -252,7 +252,7 @@ public final class RingCodec {
         ArrayNode ports = node.putArray("ports");
         for (int number = 0; number < view.stations().size(); number++) {
             for (int port : view.network().ringPorts(number)) {
-                ports.add(RoutesCodec.port(view.network().stations().get(number).device(), port,
+                ports.add(PortCodec.port(view.network().stations().get(number).device(), port,
                         !view.stations().get(number).darkPorts().contains(port)));
             }
         }

@@ -12,9 +12,9 @@ import org.slotwise.apps.AppPage;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Metric;
 import org.slotwise.apps.Running;
-import org.slotwise.apps.routes.RoutesCodec;
 import org.slotwise.control.LightTold;
 import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.PortCodec;
 import org.slotwise.ring.FairnessApp;
 import org.slotwise.ring.RingChoice;
 import org.slotwise.ring.RingNetwork;
@@ -102,6 +102,6 @@ public final class RingResources implements AppResources {
     private JsonNode light(JsonNode body) throws InvalidJsonException {
         LightTold told = RingCodec.light(running.view().network(), body);
         running.order(told);
-        return RoutesCodec.port(told.device(), told.port(), told.isUp());
+        return PortCodec.port(told.device(), told.port(), told.isUp());
     }
 }

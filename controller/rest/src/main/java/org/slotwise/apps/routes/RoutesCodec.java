@@ -24,6 +24,7 @@ import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
+import org.slotwise.rest.json.PortCodec;
 import org.slotwise.routes.CapacityChosen;
 import org.slotwise.routes.Prefix;
 import org.slotwise.routes.Route;
@@ -244,7 +245,7 @@ public final class RoutesCodec {
         ObjectNode node = JsonNodeFactory.instance.objectNode();
         ArrayNode ports = node.putArray("ports");
         view.routers().forEach((device, router) -> view.network().routers().get(device).ports()
-                .forEach(port -> ports.add(port(device, port.number(), !router.darkPorts().contains(port.number())))));
+                .forEach(port -> ports.add(PortCodec.port(device, port.number(), !router.darkPorts().contains(port.number())))));
         return node;
     }
 
@@ -258,10 +259,5 @@ public final class RoutesCodec {
             throw new InvalidJsonException(router == null ? "device_id" : "port", "unknown port " + port + " of router " + device);
         }
         return new LightTold(device, port, fields.flag("up"));
-    }
-
-    /** Writes a port. */
-    public static ObjectNode port(DeviceId device, int port, boolean isUp) {
-        return JsonNodeFactory.instance.objectNode().put("device_id", device.value()).put("port", port).put("up", isUp);
     }
 }

@@ -14,6 +14,7 @@ import org.slotwise.apps.Metric;
 import org.slotwise.apps.Running;
 import org.slotwise.control.LightTold;
 import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.PortCodec;
 import org.slotwise.routes.CapacityChosen;
 import org.slotwise.routes.RoutesApp;
 import org.slotwise.routes.RoutesView;
@@ -85,6 +86,6 @@ final class RoutesResources implements AppResources {
     private JsonNode light(JsonNode body) throws InvalidJsonException {
         LightTold told = RoutesCodec.light(running.view(), body);
         running.order(told);
-        return RoutesCodec.port(told.device(), told.port(), told.isUp());
+        return PortCodec.port(told.device(), told.port(), told.isUp());
     }
 }

@@ -7,14 +7,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import org.slotwise.apps.ops.ClassCodec;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.control.topology.TimestampUnit;
-import org.slotwise.ops.OpsClass;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.star.network.Core;
@@ -25,6 +23,8 @@ import org.slotwise.star.network.Fibre;
 import org.slotwise.star.network.FramePlan;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.network.Signaling;
+import org.slotwise.systems.shared.model.TrafficClass;
+import org.slotwise.systems.shared.rest.TrafficClassCodec;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.WireConstants;
 
@@ -101,8 +101,8 @@ public final class NetworkCodec {
         return JsonFields.of(fields.place("aggregation"), value, "size_bytes", "classes");
     }
 
-    private static List<OpsClass> trainClasses(JsonFields fields) throws InvalidJsonException {
-        List<OpsClass> classes = new ArrayList<>();
+    private static List<TrafficClass> trainClasses(JsonFields fields) throws InvalidJsonException {
+        List<TrafficClass> classes = new ArrayList<>();
         Optional<JsonNode> value = fields.optional("aggregation");
         if (value.isEmpty() || aggregation(fields, value.get()).optional("classes").isEmpty()) {
             return classes;
@@ -110,7 +110,7 @@ public final class NetworkCodec {
         JsonFields aggregation = aggregation(fields, value.get());
         for (JsonNode each : aggregation.array("classes")) {
             String place = aggregation.place("classes[" + classes.size() + "]");
-            classes.add(ClassCodec.read(place, JsonFields.of(place, each, "class", "match"), 0, OpsClass.PLAIN_WEIGHT));
+            classes.add(TrafficClassCodec.read(place, JsonFields.of(place, each, "class", "match"), 0, TrafficClass.PLAIN_WEIGHT));
         }
         return classes;
     }

@@ -30,12 +30,12 @@ import org.slotwise.control.Event;
 import org.slotwise.control.topology.TimestampUnit;
 import org.slotwise.ops.LabelApp;
 import org.slotwise.ops.LabelView;
-import org.slotwise.ops.OpsClass;
 import org.slotwise.ops.OpsEdge;
 import org.slotwise.ops.OpsNetwork;
 import org.slotwise.ops.OpsSettings;
 import org.slotwise.ops.OpsTraffic;
 import org.slotwise.systems.Systems;
+import org.slotwise.systems.shared.model.TrafficClass;
 
 class OpsCodecTest {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -90,7 +90,7 @@ class OpsCodecTest {
     @Test
     void whatEdgesMakeOfPacketsIsRead() throws Exception {
         OpsTraffic traffic = OpsCodec.decode("", trains()).settings().traffic();
-        assertEquals(List.of(0, 2, 1), traffic.ordered().stream().map(OpsClass::number).collect(Collectors.toList()));
+        assertEquals(List.of(0, 2, 1), traffic.ordered().stream().map(TrafficClass::number).collect(Collectors.toList()));
         assertTrue(traffic.ordered().get(1).isOfAcknowledgements());
         assertEquals(OptionalInt.of(46), traffic.classes().get(1).dscp());
         assertEquals(List.of(1, 3.0), List.of(traffic.classes().get(1).wavelength(), traffic.classes().get(1).weight()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.star;
+package org.slotwise.systems.shared.model;
 
 import java.util.Arrays;
 import org.slotwise.control.Event;

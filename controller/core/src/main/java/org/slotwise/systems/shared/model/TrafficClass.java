@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.ops;
+package org.slotwise.systems.shared.model;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -10,9 +10,11 @@ import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ranges;
 
 /** A class of traffic: what has it, by which wavelength its trains leave an edge, and what part of an output it gets. Immutable and valid. */
-public final class OpsClass {
+public final class TrafficClass {
     /** Largest number of a class. */
     public static final int MAX_CLASS = 7;
+    /** Most wavelengths of a fibre. */
+    public static final int MAX_WAVELENGTHS = 8;
     /** Largest differentiated-services code point. */
     public static final int MAX_DSCP = 63;
     /** Smallest weight. */
@@ -42,12 +44,12 @@ public final class OpsClass {
      * @param wavelength for data, by which it leaves an edge
      * @param weight its part of an output by those of the others
      */
-    public OpsClass(int number, OptionalInt dscp, boolean acknowledgements, int wavelength, double weight) {
+    public TrafficClass(int number, OptionalInt dscp, boolean acknowledgements, int wavelength, double weight) {
         this.number = (int) Ranges.check("class", number, 0, MAX_CLASS);
         dscp.ifPresent(code -> Ranges.check("match.dscp", code, 0, MAX_DSCP));
         this.dscp = dscp;
         this.acknowledgements = acknowledgements;
-        this.wavelength = (int) Ranges.check("wavelength", wavelength, 0, OpsSettings.MAX_WAVELENGTHS - 1L);
+        this.wavelength = (int) Ranges.check("wavelength", wavelength, 0, MAX_WAVELENGTHS - 1L);
         this.weight = weight;
         if (!isWeight(weight)) {
             throw new InvalidNetworkException("weight", "expected " + MIN_WEIGHT + " .. " + MAX_WEIGHT + ", got " + weight);
@@ -64,10 +66,10 @@ public final class OpsClass {
     }
 
     /** What classifies packets of hosts: of several that match, the first one has the highest priority. */
-    public static List<TableEntry> entries(List<OpsClass> ordered) {
+    public static List<TableEntry> entries(List<TrafficClass> ordered) {
         List<TableEntry> entries = new ArrayList<>();
         int priority = ordered.size();
-        for (OpsClass each : ordered) {
+        for (TrafficClass each : ordered) {
             if (each.number() != 0) {
                 Match match = each.isOfAcknowledgements() ? Match.ternary("acknowledgement", 1, 1)
                         : Match.ternary("dscp", each.dscp().orElseThrow(), DSCP_BITS);
