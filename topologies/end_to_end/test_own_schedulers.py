@@ -12,7 +12,7 @@ from test_runs import ROOT, slotwise
 
 EXAMPLES = ROOT / "topologies" / "examples" / "schedulers"
 JAR = ROOT / "controller" / "standalone" / "target" / "slotwise-controller.jar"
-PROVIDER = "META-INF/services/org.slotwise.star.schedule.SchedulerProvider"
+PROVIDER = "META-INF/services/org.slotwise.systems.star.schedule.SchedulerProvider"
 
 
 def build(place) -> None:

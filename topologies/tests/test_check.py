@@ -36,7 +36,7 @@ def test_crates_are_those_of_the_workspace(check):
         ("docs/ring.md", set()),
         ("topologies/slotwise/plot.py", {"format", "python"}),
         ("engine/crates/fabric/src/lib.rs", {"rust format", "crates", "clippy", "digests"}),
-        ("controller/core/src/main/java/org/slotwise/ring/Fill.java", {"java lint", "modules", "digests"}),
+        ("controller/systems/src/main/java/org/slotwise/systems/ring/app/Fill.java", {"java lint", "modules", "digests"}),
         ("p4src/ring.p4", {"p4 outputs", "programs", "digests"}),
         ("ptf-tests/ring/test_ring.py", {"format", "programs"}),
         ("web/src/plot.tsx", {"page"}),
@@ -75,6 +75,6 @@ def test_an_artifact_of_each_module_is_known_to_the_others(check, monkeypatch):
     monkeypatch.setattr(check, "command", lambda *words, **_: asked.append(words) or True)
     check.test_modules(["controller/rest/src/main/java/org/slotwise/rest/Links.java"])
     (words,) = asked
-    assert words[words.index("--projects") + 1] == "onos-app,rest,standalone"
+    assert words[words.index("--projects") + 1] == "onos-app,p4runtime,rest,standalone,systems"
     check.test_modules(["controller/pom.xml"])
-    assert "core,onos-app,p4runtime,rest,standalone" in asked[1]
+    assert "core,onos-app,p4runtime,rest,standalone,systems" in asked[1]

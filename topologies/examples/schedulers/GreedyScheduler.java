@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import org.slotwise.star.schedule.FrameSchedule;
-import org.slotwise.star.schedule.Scheduler;
-import org.slotwise.star.schedule.SchedulerProvider;
-import org.slotwise.star.schedule.SchedulerSettings;
+import org.slotwise.systems.star.schedule.FrameSchedule;
+import org.slotwise.systems.star.schedule.Scheduler;
+import org.slotwise.systems.star.schedule.SchedulerProvider;
+import org.slotwise.systems.star.schedule.SchedulerSettings;
 
 /** Connects the pair with the largest demand first in each slot: the example of docs/write-your-own.md. */
 public final class GreedyScheduler implements SchedulerProvider, Scheduler {

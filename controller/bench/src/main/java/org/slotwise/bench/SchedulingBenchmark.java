@@ -15,11 +15,11 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
-import org.slotwise.star.schedule.FrameSchedule;
-import org.slotwise.star.schedule.InvalidSettingsException;
-import org.slotwise.star.schedule.Scheduler;
-import org.slotwise.star.schedule.SchedulerKind;
-import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.star.schedule.FrameSchedule;
+import org.slotwise.systems.star.schedule.InvalidSettingsException;
+import org.slotwise.systems.star.schedule.Scheduler;
+import org.slotwise.systems.star.schedule.SchedulerKind;
+import org.slotwise.systems.star.schedule.Schedulers;
 
 /**
  * Time to make one frame's schedule from its demand matrix. {@code full} begins with an empty frame, {@code incremental}

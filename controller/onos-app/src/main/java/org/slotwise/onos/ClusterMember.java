@@ -41,7 +41,6 @@ import org.slotwise.apps.Applications;
 import org.slotwise.apps.Choice;
 import org.slotwise.apps.Host;
 import org.slotwise.apps.Hosted;
-import org.slotwise.apps.star.KeptStar;
 import org.slotwise.control.AppState;
 import org.slotwise.control.Command;
 import org.slotwise.control.ControlLoop;
@@ -52,7 +51,8 @@ import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.OnosSwitches;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.ControllerService.UnavailableException;
-import org.slotwise.star.StarApp;
+import org.slotwise.systems.star.app.StarApp;
+import org.slotwise.systems.star.rest.KeptStar;
 
 /**
  * This node's part in a cluster where one node, the leader, runs the controller. The others hand it the packets of the

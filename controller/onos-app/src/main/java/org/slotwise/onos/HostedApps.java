@@ -13,14 +13,14 @@ import org.slotwise.apps.Applications;
 import org.slotwise.apps.Host;
 import org.slotwise.apps.Hosted;
 import org.slotwise.apps.NetworkDocument;
-import org.slotwise.apps.star.StarPart;
 import org.slotwise.control.AppHost;
 import org.slotwise.control.AppState;
 import org.slotwise.control.Event;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.network.Network;
+import org.slotwise.systems.star.app.SchedulerChosen;
+import org.slotwise.systems.star.model.Network;
+import org.slotwise.systems.star.rest.StarPart;
 
 /** The applications of one configuration, as long as a node runs them. */
 final class HostedApps {

@@ -7,7 +7,7 @@ import org.onosproject.store.service.ConsistentMap;
 import org.onosproject.store.service.StorageService;
 import org.slotwise.control.AppState;
 import org.slotwise.onos.flow.Stores;
-import org.slotwise.star.StarApp;
+import org.slotwise.systems.star.app.StarApp;
 
 /**
  * What people chose at run time, in maps that all nodes share and that outlive them: of applications other than the star an entry

@@ -7,8 +7,8 @@ import org.onosproject.store.service.ConsistentMap;
 import org.onosproject.store.service.MapEventListener;
 import org.onosproject.store.service.StorageService;
 import org.onosproject.store.service.Versioned;
-import org.slotwise.apps.star.KeptStar;
 import org.slotwise.control.AppState;
+import org.slotwise.systems.star.rest.KeptStar;
 
 /**
  * The scheduler that was chosen at run time, in a map that all nodes share and that outlives them. A choice counts

@@ -26,14 +26,14 @@ import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.ControllerService.UnavailableException;
-import org.slotwise.ring.RingChoice;
-import org.slotwise.ring.RingView;
-import org.slotwise.ring.Rings;
-import org.slotwise.ring.TrafficRule;
-import org.slotwise.routes.CapacityChosen;
-import org.slotwise.routes.RoutesView;
-import org.slotwise.star.Snapshot;
 import org.slotwise.systems.Systems;
+import org.slotwise.systems.ring.app.RingChoice;
+import org.slotwise.systems.ring.app.RingView;
+import org.slotwise.systems.ring.model.Rings;
+import org.slotwise.systems.ring.model.TrafficRule;
+import org.slotwise.systems.routes.app.CapacityChosen;
+import org.slotwise.systems.routes.app.RoutesView;
+import org.slotwise.systems.star.app.Snapshot;
 import org.slotwise.wire.RingClass;
 
 /** Several applications on one node, and what ONOS's topology shows of them. */

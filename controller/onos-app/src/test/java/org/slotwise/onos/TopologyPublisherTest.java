@@ -23,11 +23,11 @@ import org.onosproject.net.link.LinkProviderService;
 import org.onosproject.net.link.LinkProviderServiceAdapter;
 import org.onosproject.net.provider.AbstractProviderService;
 import org.onosproject.net.provider.ProviderId;
-import org.slotwise.routes.RoutedNetworks;
-import org.slotwise.routes.RoutesApp;
-import org.slotwise.routes.Routing;
-import org.slotwise.star.Networks;
-import org.slotwise.star.network.StarTopology;
+import org.slotwise.systems.routes.app.RoutesApp;
+import org.slotwise.systems.routes.model.RoutedNetworks;
+import org.slotwise.systems.routes.model.Routing;
+import org.slotwise.systems.star.app.Networks;
+import org.slotwise.systems.star.model.StarTopology;
 
 class TopologyPublisherTest {
     private final Set<String> links = new TreeSet<>();

@@ -31,9 +31,9 @@ import org.junit.jupiter.api.Test;
 import org.slotwise.control.Event;
 import org.slotwise.control.RecordingApp;
 import org.slotwise.control.topology.DeviceId;
-import org.slotwise.star.Networks;
-import org.slotwise.star.RequestMessage;
-import org.slotwise.star.Snapshot;
+import org.slotwise.systems.star.app.Networks;
+import org.slotwise.systems.star.app.RequestMessage;
+import org.slotwise.systems.star.app.Snapshot;
 import org.slotwise.wire.WireConstants;
 import p4.v1.P4RuntimeOuterClass.StreamMessageResponse;
 

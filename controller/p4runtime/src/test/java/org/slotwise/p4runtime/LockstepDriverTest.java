@@ -19,10 +19,10 @@ import org.slotwise.control.RecordingApp;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.lockstep.Advance;
 import org.slotwise.lockstep.Done;
-import org.slotwise.star.Networks;
-import org.slotwise.star.Phase;
-import org.slotwise.star.RequestMessage;
-import org.slotwise.star.Snapshot;
+import org.slotwise.systems.star.app.Networks;
+import org.slotwise.systems.star.app.Phase;
+import org.slotwise.systems.star.app.RequestMessage;
+import org.slotwise.systems.star.app.Snapshot;
 import org.slotwise.wire.WireConstants;
 
 /** By the fabric's clock. */

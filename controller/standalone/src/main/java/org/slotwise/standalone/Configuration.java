@@ -20,8 +20,8 @@ import org.slotwise.p4runtime.ServerAddresses;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.standalone.scheduler.OwnSchedulers;
-import org.slotwise.star.schedule.Schedulers;
 import org.slotwise.systems.Systems;
+import org.slotwise.systems.star.schedule.Schedulers;
 
 /**
  * The configuration file, checked.

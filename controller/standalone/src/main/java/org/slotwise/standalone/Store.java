@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 import org.slotwise.control.AppState;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.star.StarApp;
+import org.slotwise.systems.star.app.StarApp;
 
 /**
  * What must survive a restart: the last election id, and what applications keep. One small file with its SHA-256 in the first line, replaced as a whole: whenever the machine stops, it is the one before or the next one. A

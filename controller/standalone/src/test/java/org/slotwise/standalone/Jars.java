@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import javax.tools.ToolProvider;
-import org.slotwise.star.schedule.SchedulerProvider;
+import org.slotwise.systems.star.schedule.SchedulerProvider;
 
 /** Jars of schedulers, made as docs/write-your-own.md says. */
 public final class Jars {

@@ -16,8 +16,8 @@ import java.io.IOException;
 import java.lang.reflect.Method;
 import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -43,10 +43,10 @@ import org.slotwise.apps.AppResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.ProblemTitle;
 import org.slotwise.rest.SlotwiseApplication;
-import org.slotwise.star.Networks;
-import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.Schedulers;
 import org.slotwise.systems.Systems;
+import org.slotwise.systems.star.app.Networks;
+import org.slotwise.systems.star.model.Network;
+import org.slotwise.systems.star.schedule.Schedulers;
 
 class RestServerTest {
     private static final String BASE = "/slotwise/v1/";

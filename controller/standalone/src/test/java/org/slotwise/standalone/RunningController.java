@@ -7,18 +7,18 @@ import java.util.Map;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Choice;
 import org.slotwise.apps.Running;
-import org.slotwise.apps.star.StarResources;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.rest.ControllerService;
-import org.slotwise.star.NetworkController;
-import org.slotwise.star.Networks;
-import org.slotwise.star.RequestMessage;
-import org.slotwise.star.Snapshot;
-import org.slotwise.star.network.Edge;
-import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.Kinds;
+import org.slotwise.systems.star.app.NetworkController;
+import org.slotwise.systems.star.app.Networks;
+import org.slotwise.systems.star.app.RequestMessage;
+import org.slotwise.systems.star.app.Snapshot;
+import org.slotwise.systems.star.model.Edge;
+import org.slotwise.systems.star.model.Network;
+import org.slotwise.systems.star.rest.StarResources;
+import org.slotwise.systems.star.schedule.Kinds;
 import org.slotwise.wire.WireConstants;
 
 /** A controller in the middle of its work, with switches that obey at once, behind the service of the resources. */

@@ -267,7 +267,7 @@ class StandaloneControllerTest {
             }
         };
         appender.start();
-        Logger log = (Logger) LoggerFactory.getLogger("org.slotwise.apps.star.WarmUp");
+        Logger log = (Logger) LoggerFactory.getLogger("org.slotwise.systems.star.rest.WarmUp");
         log.setLevel(Level.WARN);
         log.addAppender(appender);
         ObjectNode node = configuration();
@@ -292,7 +292,7 @@ class StandaloneControllerTest {
     private Path unable() throws IOException {
         Path source = directory.resolve("Unable.java");
         Files.writeString(source, """
-                import org.slotwise.star.schedule.*;
+                import org.slotwise.systems.star.schedule.*;
                 public final class Unable implements SchedulerProvider, Scheduler {
                     public String name() { return "unable"; }
                     public String description() { return "Can make no schedule."; }

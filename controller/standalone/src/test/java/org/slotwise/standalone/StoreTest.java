@@ -20,11 +20,11 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
-import org.slotwise.apps.star.KeptStar;
-import org.slotwise.star.Networks;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.schedule.Kinds;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.systems.star.app.Networks;
+import org.slotwise.systems.star.app.SchedulerChosen;
+import org.slotwise.systems.star.rest.KeptStar;
+import org.slotwise.systems.star.schedule.Kinds;
+import org.slotwise.systems.star.schedule.SchedulerKind;
 
 class StoreTest {
     private static final SchedulerChosen FAIR = Networks.scheduler(Kinds.FAIR);

@@ -11,7 +11,7 @@ import org.onosproject.cli.AbstractShellCommand;
 import org.slotwise.apps.AppResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.ring.FairnessApp;
+import org.slotwise.systems.ring.app.FairnessApp;
 
 /** The packet ring: a line a station and a line a congested link, or a resource of its application as REST has it, to read or to change. */
 @Service

@@ -7,12 +7,12 @@ import java.util.stream.IntStream;
 import org.apache.karaf.shell.api.action.Command;
 import org.apache.karaf.shell.api.action.lifecycle.Service;
 import org.onosproject.cli.AbstractShellCommand;
-import org.slotwise.apps.star.SnapshotCodec;
-import org.slotwise.apps.star.StarResources;
 import org.slotwise.rest.ControllerService;
-import org.slotwise.star.Snapshot;
-import org.slotwise.star.network.Edge;
-import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.systems.star.app.Snapshot;
+import org.slotwise.systems.star.model.Edge;
+import org.slotwise.systems.star.rest.SnapshotCodec;
+import org.slotwise.systems.star.rest.StarResources;
+import org.slotwise.systems.star.schedule.FrameSchedule;
 
 /** The schedule in force in each star: a line a slot, a column a sending edge, in it the receiving edge. */
 @Service

@@ -8,14 +8,14 @@ import org.apache.karaf.shell.api.action.Argument;
 import org.apache.karaf.shell.api.action.Command;
 import org.apache.karaf.shell.api.action.lifecycle.Service;
 import org.onosproject.cli.AbstractShellCommand;
-import org.slotwise.apps.star.SchedulerCodec;
-import org.slotwise.apps.star.StarResources;
 import org.slotwise.rest.ControllerService;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.Snapshot;
-import org.slotwise.star.schedule.InvalidSettingsException;
-import org.slotwise.star.schedule.SchedulerKind;
-import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.star.app.SchedulerChosen;
+import org.slotwise.systems.star.app.Snapshot;
+import org.slotwise.systems.star.rest.SchedulerCodec;
+import org.slotwise.systems.star.rest.StarResources;
+import org.slotwise.systems.star.schedule.InvalidSettingsException;
+import org.slotwise.systems.star.schedule.SchedulerKind;
+import org.slotwise.systems.star.schedule.Schedulers;
 
 /** Shows or chooses the scheduler. */
 @Service

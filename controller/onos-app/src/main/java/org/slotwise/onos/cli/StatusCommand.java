@@ -4,10 +4,10 @@ package org.slotwise.onos.cli;
 import org.apache.karaf.shell.api.action.Command;
 import org.apache.karaf.shell.api.action.lifecycle.Service;
 import org.onosproject.cli.AbstractShellCommand;
-import org.slotwise.apps.star.SnapshotCodec;
-import org.slotwise.apps.star.StarResources;
 import org.slotwise.rest.ControllerService;
-import org.slotwise.star.Snapshot;
+import org.slotwise.systems.star.app.Snapshot;
+import org.slotwise.systems.star.rest.SnapshotCodec;
+import org.slotwise.systems.star.rest.StarResources;
 
 /** What the controller is at. */
 @Service

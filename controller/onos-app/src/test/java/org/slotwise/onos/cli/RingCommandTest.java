@@ -9,13 +9,13 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.slotwise.apps.Choice;
 import org.slotwise.apps.Running;
-import org.slotwise.apps.ring.RingResources;
 import org.slotwise.control.Event;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.ring.FairnessApp;
-import org.slotwise.ring.ReportMessage;
-import org.slotwise.ring.RingView;
-import org.slotwise.ring.Rings;
+import org.slotwise.systems.ring.app.FairnessApp;
+import org.slotwise.systems.ring.app.ReportMessage;
+import org.slotwise.systems.ring.app.RingView;
+import org.slotwise.systems.ring.model.Rings;
+import org.slotwise.systems.ring.rest.RingResources;
 import org.slotwise.wire.RingMode;
 import org.slotwise.wire.WireConstants;
 

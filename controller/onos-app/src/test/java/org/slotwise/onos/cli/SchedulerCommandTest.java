@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.schedule.InvalidSettingsException;
-import org.slotwise.star.schedule.SchedulerKind;
-import org.slotwise.star.schedule.Schedulers;
-import org.slotwise.star.schedule.Setting;
+import org.slotwise.systems.star.app.SchedulerChosen;
+import org.slotwise.systems.star.schedule.InvalidSettingsException;
+import org.slotwise.systems.star.schedule.SchedulerKind;
+import org.slotwise.systems.star.schedule.Schedulers;
+import org.slotwise.systems.star.schedule.Setting;
 
 class SchedulerCommandTest {
     @Test

@@ -34,11 +34,11 @@ import org.onosproject.net.pi.runtime.PiTableEntry;
 import org.slotwise.control.tables.Match;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.onos.pipeline.Programs;
-import org.slotwise.star.Networks;
-import org.slotwise.star.network.Edge;
-import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.FrameSchedule;
-import org.slotwise.star.tables.SwitchRules;
+import org.slotwise.systems.star.app.Networks;
+import org.slotwise.systems.star.model.Edge;
+import org.slotwise.systems.star.model.Network;
+import org.slotwise.systems.star.schedule.FrameSchedule;
+import org.slotwise.systems.star.tables.SwitchRules;
 
 class RuleTranslatorTest {
     private static final DeviceId DEVICE = DeviceId.deviceId("device:slotwise:1");

@@ -86,7 +86,7 @@ class BundleIT {
             assertNotNull(type.getDeclaredConstructors(), name);
             assertNotNull(type.getDeclaredFields(), name);
         }
-        assertNotNull(app.loadClass("org.slotwise.star.StarController"));
+        assertNotNull(app.loadClass("org.slotwise.systems.star.app.StarController"));
         assertNotNull(app.loadClass("com.fasterxml.jackson.dataformat.yaml.YAMLMapper").getConstructor().newInstance());
     }
 
@@ -94,7 +94,7 @@ class BundleIT {
     @Test
     void theSchedulersAreFound() throws Exception {
         app.start();
-        Class<?> schedulers = app.loadClass("org.slotwise.star.schedule.Schedulers");
+        Class<?> schedulers = app.loadClass("org.slotwise.systems.star.schedule.Schedulers");
         Object ours = schedulers.getMethod("ours").invoke(null);
         assertEquals(6, ((List<?>) schedulers.getMethod("all").invoke(ours)).size());
     }

@@ -25,15 +25,15 @@ import org.onlab.osgi.ServiceNotFoundException;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Choice;
 import org.slotwise.apps.Running;
-import org.slotwise.apps.star.StarResources;
 import org.slotwise.control.Event;
 import org.slotwise.onos.RemoteLeader;
 import org.slotwise.rest.ControllerService;
-import org.slotwise.star.Networks;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.Snapshot;
-import org.slotwise.star.StarController;
-import org.slotwise.star.schedule.Kinds;
+import org.slotwise.systems.star.app.Networks;
+import org.slotwise.systems.star.app.SchedulerChosen;
+import org.slotwise.systems.star.app.Snapshot;
+import org.slotwise.systems.star.app.StarController;
+import org.slotwise.systems.star.rest.StarResources;
+import org.slotwise.systems.star.schedule.Kinds;
 
 /** The resources as ONOS's servlet container calls them, on the versions of Jersey and Jackson that ONOS has. */
 class OnosWebApplicationTest {

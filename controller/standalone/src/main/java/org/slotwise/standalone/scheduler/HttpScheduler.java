@@ -9,8 +9,8 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeoutException;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.star.schedule.FrameSchedule;
-import org.slotwise.star.schedule.Scheduler;
+import org.slotwise.systems.star.schedule.FrameSchedule;
+import org.slotwise.systems.star.schedule.Scheduler;
 
 /**
  * Asks a program for each schedule. After a failure it is left alone for one frame, after the next for two, up to {@link #MAX_PAUSE}:

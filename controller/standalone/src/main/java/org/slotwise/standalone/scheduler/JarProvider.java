@@ -11,11 +11,11 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.slotwise.star.schedule.Scheduler;
-import org.slotwise.star.schedule.SchedulerProvider;
-import org.slotwise.star.schedule.SchedulerSettings;
-import org.slotwise.star.schedule.Schedulers;
-import org.slotwise.star.schedule.Setting;
+import org.slotwise.systems.star.schedule.Scheduler;
+import org.slotwise.systems.star.schedule.SchedulerProvider;
+import org.slotwise.systems.star.schedule.SchedulerSettings;
+import org.slotwise.systems.star.schedule.Schedulers;
+import org.slotwise.systems.star.schedule.Setting;
 
 /**
  * A scheduler that is a class of a jar. Its code runs on a thread of its own, which is waited for with a limit: a class that never

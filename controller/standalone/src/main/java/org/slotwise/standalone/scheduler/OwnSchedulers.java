@@ -18,9 +18,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.star.schedule.Reasons;
-import org.slotwise.star.schedule.SchedulerProvider;
-import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.star.schedule.Reasons;
+import org.slotwise.systems.star.schedule.SchedulerProvider;
+import org.slotwise.systems.star.schedule.Schedulers;
 
 /**
  * Schedulers of one's own, by name: {@code {"jar": FILE}} has a Java class for it, {@code {"command": [...]}} is a program that is

@@ -32,10 +32,10 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.star.schedule.Scheduler;
-import org.slotwise.star.schedule.SchedulerProvider;
-import org.slotwise.star.schedule.SchedulerSettings;
-import org.slotwise.star.schedule.Setting;
+import org.slotwise.systems.star.schedule.Scheduler;
+import org.slotwise.systems.star.schedule.SchedulerProvider;
+import org.slotwise.systems.star.schedule.SchedulerSettings;
+import org.slotwise.systems.star.schedule.Setting;
 
 /**
  * A scheduler that is a program: started when it is needed first, it says on the first line of its output at which port of

@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.systems.star.schedule.FrameSchedule;
 
 /** What a scheduling program is asked, and what it answers: version 1 of {@code schema/scheduler.schema.json}. */
 final class SchedulerMessages {

@@ -36,13 +36,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.standalone.Jars;
-import org.slotwise.star.schedule.FrameSchedule;
-import org.slotwise.star.schedule.InvalidSettingsException;
-import org.slotwise.star.schedule.Scheduler;
-import org.slotwise.star.schedule.SchedulerKind;
-import org.slotwise.star.schedule.SchedulerProvider;
-import org.slotwise.star.schedule.SchedulerSettings;
-import org.slotwise.star.schedule.Schedulers;
+import org.slotwise.systems.star.schedule.FrameSchedule;
+import org.slotwise.systems.star.schedule.InvalidSettingsException;
+import org.slotwise.systems.star.schedule.Scheduler;
+import org.slotwise.systems.star.schedule.SchedulerKind;
+import org.slotwise.systems.star.schedule.SchedulerProvider;
+import org.slotwise.systems.star.schedule.SchedulerSettings;
+import org.slotwise.systems.star.schedule.Schedulers;
 
 /** Schedulers of one's own: the examples for users, and programs that misbehave. */
 class OwnSchedulersTest {

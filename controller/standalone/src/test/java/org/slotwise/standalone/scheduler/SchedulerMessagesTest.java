@@ -19,7 +19,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.systems.star.schedule.FrameSchedule;
 
 class SchedulerMessagesTest {
     private static final JsonSchema SCHEMA = schema();

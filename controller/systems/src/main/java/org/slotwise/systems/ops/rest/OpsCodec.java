@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.systems.ops.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.slotwise.apps.AccessHosts;
+import org.slotwise.control.LightTold;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.InvalidNetworkException;
+import org.slotwise.control.topology.MacAddress;
+import org.slotwise.control.topology.TimestampUnit;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+import org.slotwise.rest.json.PortCodec;
+import org.slotwise.systems.ops.app.LabelView;
+import org.slotwise.systems.ops.app.TargetChosen;
+import org.slotwise.systems.ops.app.WeightChosen;
+import org.slotwise.systems.ops.model.OpsEdge;
+import org.slotwise.systems.ops.model.OpsLink;
+import org.slotwise.systems.ops.model.OpsNetwork;
+import org.slotwise.systems.ops.model.OpsProbes;
+import org.slotwise.systems.ops.model.OpsSettings;
+import org.slotwise.systems.ops.model.OpsSwitch;
+import org.slotwise.systems.shared.model.TrafficClass;
+import org.slotwise.wire.Limits;
+import org.slotwise.wire.WireConstants;
+
+/** Optical packet switches in the form of {@code schema/network.schema.json}, and the views of what their application shows. */
+public final class OpsCodec {
+    private static final String UNIT = "timestamp_unit";
+    private static final String FIBRES = "fibres";
+    private static final List<String> OF_PROBES = List.of("probe_rate_bps", "period_ns", "alpha", "beta", "gamma");
+    private static final int LAST_PORT = WireConstants.PORT_OPTICAL_BASE + WireConstants.MAX_FIBRES - 1;
+
+    private final String where;
+    private final Map<String, Integer> switchNumbers = new HashMap<>();
+    private final Map<String, Integer> edgeNumbers = new HashMap<>();
+
+    private OpsCodec(String where) {
+        this.where = where;
+    }
+
+    /** Reads a network; {@code where} is its place in a larger document, or empty. */
+    public static OpsNetwork decode(String where, JsonNode value) throws InvalidJsonException {
+        try {
+            return new OpsCodec(where).network(value);
+        } catch (InvalidNetworkException e) {
+            throw InvalidJsonException.within(where, e);
+        }
+    }
+
+    private OpsNetwork network(JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(where, value, "name", "wavelengths", "conversion", "probes", "fibre_shift", "rate_bps", "ram_bytes",
+                "longest_bytes", "framing_bytes", "guard_ns", "deflections", "hops", "target", "probe_rate_bps", "period_ns", "alpha", "beta",
+                "gamma", UNIT, "switches", "edges", "links", OpsTrafficCodec.AGGREGATION, OpsTrafficCodec.INGRESS, OpsTrafficCodec.CLASSES,
+                OpsTrafficCodec.MACROFLOWS);
+        String name = fields.name("name");
+        OpsSettings settings = settings(fields);
+        List<OpsSwitch> switches = new ArrayList<>();
+        for (JsonNode each : OpsTrafficCodec.elements(fields, "switches", 0, OpsNetwork.MAX_NODES)) {
+            JsonFields one = JsonFields.of(fields.place("switches[" + switches.size() + "]"), each, "name", "device_id");
+            switchNumbers.putIfAbsent(one.name("name"), switches.size());
+            switches.add(new OpsSwitch(one.name("name"), device(one)));
+        }
+        List<OpsEdge> edges = new ArrayList<>();
+        List<JsonNode> described = OpsTrafficCodec.elements(fields, "edges", OpsNetwork.MIN_EDGES, OpsNetwork.MAX_NODES);
+        // What is wrong with one of them is said when it is read.
+        described.forEach(each -> edgeNumbers.putIfAbsent(each.path("name").asText(), each.path("number").asInt()));
+        for (JsonNode each : described) {
+            edges.add(edge(fields.place("edges[" + edges.size() + "]"), each));
+        }
+        List<OpsLink> links = new ArrayList<>();
+        for (JsonNode each : OpsTrafficCodec.elements(fields, "links", 0, OpsNetwork.MAX_LINKS)) {
+            links.add(link(fields.place("links[" + links.size() + "]"), each));
+        }
+        return new OpsNetwork(name, settings, switches, edges, links);
+    }
+
+    private static OpsSettings settings(JsonFields fields) throws InvalidJsonException {
+        OpsSettings.Builder settings = new OpsSettings.Builder()
+                .wavelengths((int) fields.integer("wavelengths", 1, OpsSettings.MAX_WAVELENGTHS), fields.flag("conversion"),
+                        (int) fields.integer("fibre_shift", 0, OpsSettings.MAX_FIBRE_SHIFT))
+                .rateBps(fields.integer("rate_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS))
+                .ramBytes(fields.integer("ram_bytes", 0, OpsSettings.MAX_RAM_BYTES))
+                .trains((int) fields.integer("longest_bytes", 1, OpsSettings.MAX_LONGEST_BYTES),
+                        (int) fields.integer("framing_bytes", 0, OpsSettings.MAX_FRAMING_BYTES),
+                        fields.integer("guard_ns", 0, OpsSettings.MAX_GUARD_NS))
+                .ways((int) fields.integer("deflections", 0, OpsSettings.MAX_DEFLECTIONS),
+                        (int) fields.integer("hops", OpsSettings.MIN_HOPS, OpsSettings.MAX_HOPS))
+                .target(fields.part("target"))
+                .traffic(OpsTrafficCodec.decode(fields));
+        if (fields.optional(UNIT).isPresent()) {
+            settings.unit(fields.parsed(UNIT, TimestampUnit::parse));
+        }
+        boolean hasProbes = fields.flag("probes");
+        if (hasProbes) {
+            settings.probes(new OpsProbes(fields.integer("probe_rate_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS),
+                    fields.integer("period_ns", OpsProbes.MIN_PERIOD_NS, OpsProbes.MAX_PERIOD_NS),
+                    fields.part("alpha"), fields.part("beta"), fields.part("gamma")));
+        }
+        for (String name : OF_PROBES) {
+            if (!hasProbes && fields.optional(name).isPresent()) {
+                throw new InvalidJsonException(fields.place(name), "requires 'probes'");
+            }
+        }
+        return settings.build();
+    }
+
+    private OpsEdge edge(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "name", "device_id", "number", "mac", "switch", "fibre", "delay_ns", FIBRES, "agents",
+                "flow_queues", "hosts");
+        String name = fields.name("name");
+        DeviceId device = device(fields);
+        int number = (int) fields.integer("number", 0, OpsNetwork.MAX_NODES - 1);
+        MacAddress mac = fields.parsed("mac", MacAddress::parse);
+        OpsEdge edge;
+        if (fields.optional(FIBRES).isPresent()) {
+            for (String other : List.of("switch", "fibre", "delay_ns")) {
+                if (fields.optional(other).isPresent()) {
+                    throw new InvalidJsonException(fields.place(other), "not allowed with 'fibres' to other edges");
+                }
+            }
+            edge = OpsEdge.direct(name, device, number, mac, direct(fields), AccessHosts.read(fields));
+        } else {
+            edge = new OpsEdge(name, device, number, mac, number(fields, "switch"), (int) fields.integer("fibre", 0, OpsNetwork.MAX_FIBRE),
+                    delayNs(fields), AccessHosts.read(fields));
+        }
+        return edge.with(fields.optional("agents").isPresent() && fields.flag("agents"), OpsTrafficCodec.flowQueues(fields));
+    }
+
+    private List<OpsEdge.Direct> direct(JsonFields edge) throws InvalidJsonException {
+        List<OpsEdge.Direct> fibres = new ArrayList<>();
+        for (JsonNode each : OpsTrafficCodec.elements(edge, FIBRES, 1, WireConstants.MAX_OUTPUTS)) {
+            JsonFields fields = JsonFields.of(edge.place(FIBRES + "[" + fibres.size() + "]"), each, "fibre", "to");
+            Integer to = edgeNumbers.get(fields.text("to"));
+            if (to == null) {
+                throw new InvalidJsonException(fields.place("to"), "unknown edge '" + fields.text("to") + "'");
+            }
+            fibres.add(new OpsEdge.Direct((int) fields.integer("fibre", 0, WireConstants.MAX_OUTPUTS - 1L), to));
+        }
+        return fibres;
+    }
+
+    private OpsLink link(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "a", "b", "fibres", "delay_ns");
+        List<JsonNode> fibres = fields.array("fibres");
+        if (fibres.size() != 2) {
+            throw new InvalidJsonException(fields.place("fibres"), "expected two, the fibres at 'a' and 'b', got " + fibres.size());
+        }
+        return new OpsLink(number(fields, "a"), number(fields, "b"), fibre(fields, fibres, 0), fibre(fields, fibres, 1), delayNs(fields));
+    }
+
+    private static int fibre(JsonFields fields, List<JsonNode> fibres, int end) throws InvalidJsonException {
+        JsonNode fibre = fibres.get(end);
+        if (!fibre.isIntegralNumber() || !fibre.canConvertToInt() || fibre.intValue() < 0 || fibre.intValue() > OpsNetwork.MAX_FIBRE) {
+            throw new InvalidJsonException(fields.place("fibres[" + end + "]"), "expected an integer 0 .. " + OpsNetwork.MAX_FIBRE);
+        }
+        return fibre.intValue();
+    }
+
+    private int number(JsonFields fields, String name) throws InvalidJsonException {
+        Integer number = switchNumbers.get(fields.text(name));
+        if (number == null) {
+            throw new InvalidJsonException(fields.place(name), "unknown switch '" + fields.text(name) + "'");
+        }
+        return number;
+    }
+
+    private static long delayNs(JsonFields fields) throws InvalidJsonException {
+        return fields.integer("delay_ns", Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
+    }
+
+    private static DeviceId device(JsonFields fields) throws InvalidJsonException {
+        return DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX));
+    }
+
+    // ---- what it shows ----
+
+    private static long ready(LabelView view, Iterable<DeviceId> devices) {
+        long ready = 0;
+        for (DeviceId device : devices) {
+            ready += view.nodes().get(device).isReady() ? 1 : 0;
+        }
+        return ready;
+    }
+
+    /** The network as a whole. */
+    public static ObjectNode status(LabelView view) {
+        OpsNetwork network = view.network();
+        return JsonNodeFactory.instance.objectNode().put("configured", view.isConfigured()).put("name", network.name())
+                .put("switches", network.switches().size()).put("switches_ready", ready(view, network.switchDevices()))
+                .put("edges", network.edges().size()).put("edges_ready", ready(view, network.edgeDevices()))
+                .put("links", network.links().size()).put("reroutes", view.reroutes()).put("write_failures", view.writeFailures());
+    }
+
+    /** Switches and edges. */
+    public static ObjectNode nodes(LabelView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode nodes = node.putArray("nodes");
+        view.network().topology().nodes().forEach(each -> {
+            LabelView.NodeView shown = view.nodes().get(each.device());
+            ArrayNode dark = nodes.addObject().put("name", each.name()).put("device_id", each.device().value())
+                    .put("program", each.program()).put("ready", shown.isReady()).put("settled", shown.isSettled()).putArray("dark_ports");
+            shown.darkPorts().forEach(dark::add);
+        });
+        return node;
+    }
+
+    /** The next fibres of each switch to each edge, the best one first. */
+    public static ObjectNode routes(LabelView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode switches = node.putArray("switches");
+        for (OpsSwitch each : view.network().switches()) {
+            ArrayNode routes = switches.addObject().put("name", each.name()).put("device_id", each.device().value()).putArray("routes");
+            view.nodes().get(each.device()).routes().forEach((edge, fibres) -> {
+                ArrayNode list = routes.addObject().put("edge", edge).putArray("fibres");
+                fibres.forEach(list::add);
+            });
+        }
+        return node;
+    }
+
+    /** What part of edges' outputs classes have. */
+    public static ObjectNode weights(LabelView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode classes = node.putArray("weights");
+        view.weights().forEach((number, weight) -> classes.add(weight(number, weight)));
+        return node;
+    }
+
+    /** Writes one. */
+    public static ObjectNode weight(int trafficClass, double weight) {
+        return JsonNodeFactory.instance.objectNode().put("class", trafficClass).put("weight", weight);
+    }
+
+    /** Reads and checks another weight of a class. */
+    public static WeightChosen weight(LabelView view, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of("", value, "class", "weight");
+        int trafficClass = (int) fields.integer("class", 0, TrafficClass.MAX_CLASS);
+        if (!view.weights().containsKey(trafficClass)) {
+            throw new InvalidJsonException("class", view.weights().isEmpty()
+                    ? "class weights require 'ingress: {discipline: fair, trains: 4}' and 'aggregation' in the scenario"
+                    : "unknown class " + trafficClass);
+        }
+        return new WeightChosen(trafficClass, fields.number("weight", TrafficClass.MIN_WEIGHT, TrafficClass.MAX_WEIGHT));
+    }
+
+    /** What agents aim at. */
+    public static ObjectNode targets(LabelView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode outputs = node.putArray("targets");
+        view.nodes().forEach((device, shown) -> shown.targets().forEach((port, target) -> outputs.add(target(device, port, target))));
+        return node;
+    }
+
+    /** Writes one. */
+    public static ObjectNode target(DeviceId device, int port, double target) {
+        return JsonNodeFactory.instance.objectNode().put("device_id", device.value()).put("port", port).put("target", target);
+    }
+
+    /** Reads and checks another target of an output with an agent. */
+    public static TargetChosen target(LabelView view, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of("", value, "device_id", "port", "target");
+        DeviceId device = device(fields);
+        int port = port(fields);
+        LabelView.NodeView shown = view.nodes().get(device);
+        if (shown == null) {
+            throw new InvalidJsonException("device_id", "unknown switch " + device);
+        }
+        if (!shown.targets().containsKey(port)) {
+            throw new InvalidJsonException("port", "no XCP agent at port " + port + " of device " + device + "; " + agents(view, shown));
+        }
+        return new TargetChosen(device, port, fields.partAboveZero("target"));
+    }
+
+    /** Where there are agents. */
+    private static String agents(LabelView view, LabelView.NodeView shown) {
+        if (view.nodes().values().stream().allMatch(node -> node.targets().isEmpty())) {
+            return "agents require 'probes' without 'share'";
+        }
+        return shown.targets().isEmpty() ? "the device is an edge" : "expected one of " + shown.targets().keySet();
+    }
+
+    private static int port(JsonFields fields) throws InvalidJsonException {
+        return (int) fields.integer("port", WireConstants.PORT_OPTICAL_BASE, LAST_PORT);
+    }
+
+    /** The ports that fibres are at, and whether they have light as far as anybody has told. */
+    public static ObjectNode ports(LabelView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode ports = node.putArray("ports");
+        view.nodes().forEach((device, shown) -> view.network().opticalPorts(device)
+                .forEach(port -> ports.add(PortCodec.port(device, port, !shown.darkPorts().contains(port)))));
+        return node;
+    }
+
+    /** Reads and checks what somebody says of a port's light. */
+    public static LightTold light(LabelView view, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of("", value, "device_id", "port", "up");
+        DeviceId device = device(fields);
+        int port = port(fields);
+        if (!view.network().opticalPorts(device).contains(port)) {
+            throw new InvalidJsonException(view.nodes().containsKey(device) ? "port" : "device_id",
+                    "no fibre at port " + port + " of switch or edge " + device);
+        }
+        return new LightTold(device, port, fields.flag("up"));
+    }
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.systems.ring.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.slotwise.apps.AccessHosts;
+import org.slotwise.control.LightTold;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.InvalidNetworkException;
+import org.slotwise.control.topology.MacAddress;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+import org.slotwise.rest.json.PortCodec;
+import org.slotwise.systems.ring.app.RingChoice;
+import org.slotwise.systems.ring.app.RingView;
+import org.slotwise.systems.ring.app.Span;
+import org.slotwise.systems.ring.model.RingLink;
+import org.slotwise.systems.ring.model.RingNetwork;
+import org.slotwise.systems.ring.model.RingTiming;
+import org.slotwise.systems.ring.model.Station;
+import org.slotwise.systems.ring.model.StationSettings;
+import org.slotwise.systems.ring.model.TrafficRule;
+import org.slotwise.wire.Limits;
+import org.slotwise.wire.RingClass;
+import org.slotwise.wire.RingMode;
+import org.slotwise.wire.WireConstants;
+
+/** A packet ring in the form of {@code schema/network.schema.json}, and the views of what its application shows. */
+public final class RingCodec {
+    private static final String CLASSES = "classes";
+    private static final String WATCH = "watch_intervals";
+    private final String where;
+
+    private RingCodec(String where) {
+        this.where = where;
+    }
+
+    /** Reads a ring; {@code where} is its place in a larger document, or empty. */
+    public static RingNetwork decode(String where, JsonNode value) throws InvalidJsonException {
+        try {
+            return new RingCodec(where).network(value);
+        } catch (InvalidNetworkException e) {
+            throw InvalidJsonException.within(where, e);
+        }
+    }
+
+    private RingNetwork network(JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(where, value, "name", "mode", "threshold", "relief", "interval_ns", "window_intervals",
+                "estimator", "bucket_bytes", "hol_timer_ns", "calm_intervals", "hold_intervals", "wait_intervals", "report_intervals",
+                WATCH, "stations", "links");
+        List<Station> stations = new ArrayList<>();
+        for (JsonNode station : fields.array("stations")) {
+            stations.add(station(fields.place("stations[" + stations.size() + "]"), station));
+        }
+        return new RingNetwork(fields.name("name"), mode(fields), fields.part("threshold"), fields.part("relief"), timing(fields),
+                // Of too few or too many the ring says so first: links are about those that there may be.
+                stations, isRing(stations) ? links(fields, stations) : List.of());
+    }
+
+    private static boolean isRing(List<Station> stations) {
+        return stations.size() >= Limits.MIN_RING_STATIONS && stations.size() <= Limits.MAX_RING_STATIONS;
+    }
+
+    private static RingTiming timing(JsonFields fields) throws InvalidJsonException {
+        JsonFields estimator = JsonFields.of(fields.place("estimator"), fields.required("estimator"), "w1", "w2");
+        RingTiming.Builder builder = new RingTiming.Builder()
+                .interval(fields.integer("interval_ns", Limits.MIN_RING_INTERVAL_NS, Limits.MAX_RING_INTERVAL_NS),
+                        (int) fields.integer("window_intervals", Limits.MIN_RING_WINDOW_INTERVALS, Limits.MAX_RING_WINDOW_INTERVALS))
+                .estimator(weight(estimator, "w1"), weight(estimator, "w2"))
+                .bucketBytes((int) fields.integer("bucket_bytes", Limits.MIN_RING_BUCKET_BYTES, Limits.MAX_RING_BUCKET_BYTES))
+                .holTimerNs(fields.integer("hol_timer_ns", Limits.MIN_RING_HOL_TIMER_NS, Limits.MAX_RING_HOL_TIMER_NS))
+                .calmAndHold(intervals(fields, "calm_intervals"), intervals(fields, "hold_intervals"))
+                .waitAndReport(intervals(fields, "wait_intervals"), intervals(fields, "report_intervals"));
+        if (fields.optional(WATCH).isPresent()) {
+            builder.watchIntervals(intervals(fields, WATCH));
+        }
+        return builder.build();
+    }
+
+    private static int weight(JsonFields estimator, String name) throws InvalidJsonException {
+        return (int) estimator.integer(name, Limits.MIN_RING_ESTIMATOR, Limits.MAX_RING_ESTIMATOR);
+    }
+
+    private static int intervals(JsonFields fields, String name) throws InvalidJsonException {
+        return (int) fields.integer(name, Limits.MIN_RING_INTERVALS, Limits.MAX_RING_INTERVALS);
+    }
+
+    private static Station station(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "name", "device_id", "mac", "weight", "hosts", CLASSES);
+        List<TrafficRule> rules = fields.optional(CLASSES).isPresent() ? rules(fields) : List.of();
+        return new Station(fields.name("name"), device(fields), fields.parsed("mac", MacAddress::parse), weight(fields),
+                AccessHosts.read(fields), rules);
+    }
+
+    private static DeviceId device(JsonFields fields) throws InvalidJsonException {
+        return DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX));
+    }
+
+    private static int weight(JsonFields fields) throws InvalidJsonException {
+        return (int) fields.integer("weight", Limits.MIN_RING_WEIGHT, Limits.MAX_RING_WEIGHT);
+    }
+
+    private static List<TrafficRule> rules(JsonFields parent) throws InvalidJsonException {
+        List<TrafficRule> rules = new ArrayList<>();
+        for (JsonNode rule : parent.array(CLASSES)) {
+            JsonFields fields = JsonFields.of(parent.place(CLASSES + "[" + rules.size() + "]"), rule, "port", "dscp", "class", "rate_bps");
+            rules.add(new TrafficRule(AccessHosts.port(fields), (int) fields.integer("dscp", 0, TrafficRule.MAX_DSCP),
+                    fields.parsed("class", text -> named(RingClass.values(), RingClass.EXCESS, text)),
+                    fields.integer("rate_bps", Limits.MIN_CLASS_RATE_BPS, Limits.MAX_CLASS_RATE_BPS)));
+        }
+        return rules;
+    }
+
+    private static RingMode mode(JsonFields fields) throws InvalidJsonException {
+        return fields.parsed("mode", text -> named(RingMode.values(), null, text));
+    }
+
+    /** The one with a name as documents have it; throws IllegalArgumentException with those that there are, but for one. */
+    private static <E extends Enum<E>> E named(E[] values, E unknown, String text) {
+        List<String> names = new ArrayList<>();
+        for (E value : values) {
+            if (value != unknown) {
+                if (name(value).equals(text)) {
+                    return value;
+                }
+                names.add(name(value));
+            }
+        }
+        throw new IllegalArgumentException("expected one of " + String.join(", ", names) + ", got '" + text + "'");
+    }
+
+    private static String name(Enum<?> value) {
+        return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
+    private static List<RingLink> links(JsonFields parent, List<Station> stations) throws InvalidJsonException {
+        Map<String, Integer> numbers = new HashMap<>();
+        stations.forEach(station -> numbers.putIfAbsent(station.name(), numbers.size()));
+        List<RingLink> links = new ArrayList<>();
+        for (JsonNode link : parent.array("links")) {
+            JsonFields fields = JsonFields.of(parent.place("links[" + links.size() + "]"), link, "from", "to", "rate_bps", "delay_ns");
+            Integer from = numbers.get(fields.text("from"));
+            if (from == null) {
+                throw new InvalidJsonException(fields.place("from"), "unknown station '" + fields.text("from") + "'");
+            }
+            String next = stations.get((from + 1) % stations.size()).name();
+            if (!fields.text("to").equals(next)) {
+                throw new InvalidJsonException(fields.place("to"), "expected '" + next + "', the station after '" + fields.text("from") + "'");
+            }
+            links.add(new RingLink(from, fields.integer("rate_bps", Limits.MIN_RING_RATE_BPS, Limits.MAX_RING_RATE_BPS),
+                    fields.integer("delay_ns", Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS)));
+        }
+        return links;
+    }
+
+    // ---- what is shown ----
+
+    /** What the application is at. */
+    public static ObjectNode status(RingView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode().put("configured", view.isConfigured())
+                .put("name", view.network().name()).put("mode", name(view.mode())).put("stations", view.stations().size())
+                .put("stations_ready", view.stations().stream().filter(RingView.StationView::isReady).count())
+                .put("links", view.network().links().size()).put("reroutes", view.counts().reroutes())
+                .put("write_failures", view.counts().writeFailures()).put("reports", view.counts().reports())
+                .put("messages", view.counts().messages());
+        ObjectNode refused = node.putObject("reports_refused");
+        view.counts().refused().forEach((reason, count) -> refused.put(reason.name().toLowerCase(Locale.ROOT), count));
+        return node;
+    }
+
+    /** Stations, by number. */
+    public static ObjectNode stations(RingView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode stations = node.putArray("stations");
+        for (int number = 0; number < view.stations().size(); number++) {
+            Station station = view.network().stations().get(number);
+            RingView.StationView shown = view.stations().get(number);
+            ObjectNode one = stations.addObject().put("station", number).put("name", station.name())
+                    .put("device_id", station.device().value()).put("ready", shown.isReady()).put("settled", shown.isSettled())
+                    .put("weight", shown.settings().weight()).put("hosts", station.hosts().size());
+            ArrayNode dark = one.putArray("dark_ports");
+            shown.darkPorts().forEach(dark::add);
+        }
+        return node;
+    }
+
+    /** Ways from each station to the others. */
+    public static ObjectNode ways(RingView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode stations = node.putArray("stations");
+        for (int number = 0; number < view.stations().size(); number++) {
+            ArrayNode ways = stations.addObject().put("station", number).putArray("ways");
+            view.stations().get(number).ways().forEach((to, path) ->
+                    ways.addObject().put("to", to).put("ringlet", path.ringlet()).put("hops", path.hops()));
+        }
+        return node;
+    }
+
+    /** Links that are congested or recover, what they carry, and what the stations of their spans may add. */
+    public static ObjectNode spans(RingView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode spans = node.putArray("spans");
+        for (Span span : view.spans()) {
+            ObjectNode one = spans.addObject().put("head", span.head()).put("ringlet", span.ringlet())
+                    .put("phase", name(span.phase())).put("reach", span.reach());
+            span.advertisedBps().ifPresent(bps -> one.put("advertised_bps", bps));
+            one.put("link_bps", span.linkBps()).put("added_bps", span.addedBps()).put("hol_delay_ns", span.holDelayNs());
+            ArrayNode sources = one.putArray("sources");
+            span.sourcesBps().forEach((station, bps) -> {
+                ObjectNode source = sources.addObject().put("station", station);
+                bps.ifPresent(known -> source.put("rate_bps", known));
+            });
+        }
+        return node;
+    }
+
+    /** Weights of the stations. */
+    public static ObjectNode weights(RingView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode weights = node.putArray("weights");
+        for (int number = 0; number < view.stations().size(); number++) {
+            weights.add(weight(view.network().stations().get(number).device(), view.stations().get(number).settings().weight()));
+        }
+        return node;
+    }
+
+    /** Classes of the stations. */
+    public static ObjectNode classes(RingView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode stations = node.putArray("stations");
+        for (int number = 0; number < view.stations().size(); number++) {
+            stations.add(classes(view.network().stations().get(number).device(), view.stations().get(number).settings().rules()));
+        }
+        return node;
+    }
+
+    /** How fairness is told. */
+    public static ObjectNode mode(RingView view) {
+        return mode(view.mode());
+    }
+
+    /** The ports that links of the ring are at, and whether they have light as far as anybody has told. */
+    public static ObjectNode ports(RingView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode ports = node.putArray("ports");
+        for (int number = 0; number < view.stations().size(); number++) {
+            for (int port : view.network().ringPorts(number)) {
+                ports.add(PortCodec.port(view.network().stations().get(number).device(), port,
+                        !view.stations().get(number).darkPorts().contains(port)));
+            }
+        }
+        return node;
+    }
+
+    // ---- what is chosen ----
+
+    private static ObjectNode weight(DeviceId device, int weight) {
+        return JsonNodeFactory.instance.objectNode().put("device_id", device.value()).put("weight", weight);
+    }
+
+    private static ObjectNode classes(DeviceId device, List<TrafficRule> rules) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode().put("device_id", device.value());
+        ArrayNode classes = node.putArray(CLASSES);
+        rules.forEach(rule -> classes.addObject().put("port", rule.port()).put("dscp", rule.dscp())
+                .put("class", name(rule.trafficClass())).put("rate_bps", rule.rateBps()));
+        return node;
+    }
+
+    private static ObjectNode mode(RingMode mode) {
+        return JsonNodeFactory.instance.objectNode().put("mode", name(mode));
+    }
+
+    /** Writes a choice as it is read. */
+    public static ObjectNode encode(RingChoice choice) {
+        if (choice instanceof RingChoice.Mode) {
+            return mode(((RingChoice.Mode) choice).mode());
+        } else if (choice instanceof RingChoice.Weight) {
+            return weight(((RingChoice.Weight) choice).device(), ((RingChoice.Weight) choice).weight());
+        }
+        return classes(((RingChoice.Classes) choice).device(), ((RingChoice.Classes) choice).rules());
+    }
+
+    /** What holds now of that which a choice is about, in the same form. */
+    public static ObjectNode current(RingView view, RingChoice choice) {
+        if (choice instanceof RingChoice.Mode) {
+            return mode(view.mode());
+        }
+        DeviceId device = choice instanceof RingChoice.Weight ? ((RingChoice.Weight) choice).device() : ((RingChoice.Classes) choice).device();
+        StationSettings settings = view.stations().get(view.network().number(device).orElseThrow()).settings();
+        return choice instanceof RingChoice.Weight ? weight(device, settings.weight()) : classes(device, settings.rules());
+    }
+
+    /** Reads another mode. */
+    public static RingChoice modeChoice(JsonNode value) throws InvalidJsonException {
+        return new RingChoice.Mode(mode(JsonFields.of("", value, "mode")));
+    }
+
+    /** Reads another weight of a station. */
+    public static RingChoice weightChoice(RingNetwork network, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of("", value, "device_id", "weight");
+        return new RingChoice.Weight(known(network, fields).device(), weight(fields));
+    }
+
+    /** Reads and checks other classes of a station. */
+    public static RingChoice classesChoice(RingNetwork network, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of("", value, "device_id", CLASSES);
+        try {
+            return new RingChoice.Classes(known(network, fields), rules(fields));
+        } catch (InvalidNetworkException e) {
+            throw new InvalidJsonException("", e.getMessage());
+        }
+    }
+
+    /** Reads and checks what somebody says of a port's light. */
+    public static LightTold light(RingNetwork network, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of("", value, "device_id", "port", "up");
+        Station station = known(network, fields);
+        int port = (int) fields.integer("port", WireConstants.PORT_RING_EAST, WireConstants.PORT_RING_WEST);
+        if (!network.ringPorts(network.number(station.device()).orElseThrow()).contains(port)) {
+            throw new InvalidJsonException("port", "no ring link at port " + port + " of device " + station.device());
+        }
+        return new LightTold(station.device(), port, fields.flag("up"));
+    }
+
+    private static Station known(RingNetwork network, JsonFields fields) throws InvalidJsonException {
+        DeviceId device = device(fields);
+        return network.stations().get(network.number(device).orElseThrow(
+                () -> new InvalidJsonException(fields.place("device_id"), "unknown station " + device)));
+    }
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.systems.routes.rest;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.JsonSerializable;
+import com.fasterxml.jackson.databind.SerializerProvider;
+import com.fasterxml.jackson.databind.jsontype.TypeSerializer;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.slotwise.control.LightTold;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Host;
+import org.slotwise.control.topology.InvalidNetworkException;
+import org.slotwise.control.topology.Ipv4Address;
+import org.slotwise.control.topology.MacAddress;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+import org.slotwise.rest.json.PortCodec;
+import org.slotwise.systems.routes.app.CapacityChosen;
+import org.slotwise.systems.routes.app.RoutesView;
+import org.slotwise.systems.routes.model.Prefix;
+import org.slotwise.systems.routes.model.Route;
+import org.slotwise.systems.routes.model.RoutedNetwork;
+import org.slotwise.systems.routes.model.Router;
+import org.slotwise.systems.routes.model.RouterPort;
+import org.slotwise.systems.routes.model.Routing;
+import org.slotwise.wire.Limits;
+
+/** Routers in the form of {@code schema/network.schema.json}, and the views of what an application of routes shows. */
+public final class RoutesCodec {
+    private static final int MAX_PORT = 511;
+    private final String where;
+
+    private RoutesCodec(String where) {
+        this.where = where;
+    }
+
+    /** Reads routers; {@code where} is their place in a larger document, or empty. */
+    public static RoutedNetwork decode(String where, JsonNode value) throws InvalidJsonException {
+        try {
+            return new RoutesCodec(where).network(value);
+        } catch (InvalidNetworkException e) {
+            throw InvalidJsonException.within(where, e);
+        }
+    }
+
+    private RoutedNetwork network(JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(where, value, "nodes", "routing", "xcp");
+        List<Router> routers = new ArrayList<>();
+        for (JsonNode node : fields.array("nodes")) {
+            routers.add(router(fields.place("nodes[" + routers.size() + "]"), node));
+        }
+        JsonFields xcp = JsonFields.of(fields.place("xcp"), fields.required("xcp"), "overhead_bytes");
+        return new RoutedNetwork(routers, routing(fields.place("routing"), fields.required("routing")),
+                (int) xcp.integer("overhead_bytes", 0, RoutedNetwork.MAX_OVERHEAD_BYTES));
+    }
+
+    private static Router router(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "name", "device_id", "mac", "ports");
+        List<RouterPort> ports = new ArrayList<>();
+        for (JsonNode port : fields.array("ports")) {
+            ports.add(port(fields.place("ports[" + ports.size() + "]"), port));
+        }
+        return new Router(fields.name("name"), device(fields), fields.parsed("mac", MacAddress::parse), ports);
+    }
+
+    private static DeviceId device(JsonFields fields) throws InvalidJsonException {
+        return DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX));
+    }
+
+    private static RouterPort port(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "port", "rate_bps", "delay_ns", "xcp_bps", "peer", "hosts");
+        if (fields.optional("peer").isPresent() == fields.optional("hosts").isPresent()) {
+            throw new InvalidJsonException(place, "expected either 'peer' or 'hosts'");
+        }
+        int number = number(fields);
+        long rateBps = fields.integer("rate_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
+        long delayNs = fields.integer("delay_ns", Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
+        OptionalLong xcpBps = fields.optional("xcp_bps").isPresent()
+                ? OptionalLong.of(fields.integer("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS)) : OptionalLong.empty();
+        return fields.optional("peer").isPresent()
+                ? RouterPort.to(peer(fields.place("peer"), fields.required("peer")), number, rateBps, delayNs, xcpBps)
+                : RouterPort.to(hosts(fields, number), number, rateBps, delayNs, xcpBps);
+    }
+
+    private static int number(JsonFields fields) throws InvalidJsonException {
+        return (int) fields.integer("port", Limits.MIN_ROUTER_PORT, Limits.MAX_ROUTER_PORT);
+    }
+
+    private static RouterPort.Peer peer(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "device_id", "port", "mac", "beyond");
+        List<Ipv4Address> beyond = new ArrayList<>();
+        if (fields.optional("beyond").isPresent()) {
+            for (JsonNode host : fields.array("beyond")) {
+                JsonFields one = JsonFields.of(fields.place("beyond[" + beyond.size() + "]"), host, "name", "ip");
+                if (one.optional("name").isPresent()) {
+                    one.name("name");
+                }
+                beyond.add(one.parsed("ip", Ipv4Address::ofHost));
+            }
+        }
+        return new RouterPort.Peer(device(fields), (int) fields.integer("port", 1, MAX_PORT),
+                fields.parsed("mac", MacAddress::parse), beyond);
+    }
+
+    private static List<Host> hosts(JsonFields parent, int port) throws InvalidJsonException {
+        List<Host> hosts = new ArrayList<>();
+        for (JsonNode host : parent.array("hosts")) {
+            JsonFields fields = JsonFields.of(parent.place("hosts[" + hosts.size() + "]"), host, "name", "ip", "mac");
+            hosts.add(new Host(fields.name("name"), fields.parsed("ip", Ipv4Address::ofHost),
+                    fields.parsed("mac", MacAddress::parse), port));
+        }
+        return hosts;
+    }
+
+    private static Routing routing(String place, JsonNode value) throws InvalidJsonException {
+        String mode = JsonFields.open(place, value).text("mode");
+        switch (mode) {
+            case "shortest-path":
+                return Routing.shortest(metric(JsonFields.of(place, value, "mode", "metric")));
+            case "static":
+                return Routing.fixed(routes(JsonFields.of(place, value, "mode", "routes")));
+            default:
+                throw new InvalidJsonException(place + ".mode", "expected shortest-path or static, got '" + mode + "'");
+        }
+    }
+
+    private static Routing.Metric metric(JsonFields fields) throws InvalidJsonException {
+        String metric = fields.text("metric");
+        switch (metric) {
+            case "delay":
+                return Routing.Metric.DELAY;
+            case "hops":
+                return Routing.Metric.HOPS;
+            default:
+                throw new InvalidJsonException(fields.place("metric"), "expected delay or hops, got '" + metric + "'");
+        }
+    }
+
+    private static List<Routing.Static> routes(JsonFields parent) throws InvalidJsonException {
+        List<Routing.Static> routes = new ArrayList<>();
+        for (JsonNode route : parent.array("routes")) {
+            JsonFields fields = JsonFields.of(
+                    parent.place("routes[" + routes.size() + "]"), route, "device_id", "prefix", "port");
+            routes.add(new Routing.Static(device(fields), fields.parsed("prefix", Prefix::parse), number(fields)));
+        }
+        return routes;
+    }
+
+    /** What the application is at. */
+    public static ObjectNode status(RoutesView view) {
+        Optional<Routing.Metric> metric = view.network().routing().metric();
+        ObjectNode node = JsonNodeFactory.instance.objectNode()
+                .put("configured", view.isConfigured())
+                .put("routers", view.routers().size())
+                .put("routers_ready", view.routers().values().stream().filter(RoutesView.RouterView::isReady).count())
+                .put("reroutes", view.reroutes()).put("write_failures", view.writeFailures())
+                .put("mode", metric.isPresent() ? "shortest-path" : "static");
+        metric.ifPresent(known -> node.put("metric", known.name().toLowerCase(Locale.ROOT)));
+        return node;
+    }
+
+    /** The routes of each router; as there may be very many, no tree is made of them. */
+    public static ObjectNode routes(RoutesView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        node.putPOJO("routers", new JsonSerializable.Base() {
+            @Override
+            public void serialize(JsonGenerator json, SerializerProvider serializers) throws IOException {
+                json.writeStartArray();
+                for (Map.Entry<DeviceId, RoutesView.RouterView> router : view.routers().entrySet()) {
+                    write(json, view.network().routers().get(router.getKey()), router.getValue());
+                }
+                json.writeEndArray();
+            }
+
+            @Override
+            public void serializeWithType(JsonGenerator json, SerializerProvider serializers, TypeSerializer type) throws IOException {
+                serialize(json, serializers);
+            }
+        });
+        return node;
+    }
+
+    private static void write(JsonGenerator json, Router router, RoutesView.RouterView view) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("name", router.name());
+        json.writeNumberField("device_id", router.device().value());
+        json.writeBooleanField("ready", view.isReady());
+        json.writeBooleanField("settled", view.isSettled());
+        json.writeArrayFieldStart("dark_ports");
+        for (int port : view.darkPorts()) {
+            json.writeNumber(port);
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("routes");
+        for (Route route : view.routes()) {
+            json.writeStartObject();
+            json.writeStringField("prefix", route.prefix().toString());
+            json.writeNumberField("port", route.port());
+            json.writeStringField("mac", route.nextHop().toString());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    /** Outputs that XCP controls. */
+    public static ObjectNode capacities(RoutesView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode outputs = node.putArray("outputs");
+        view.routers().forEach((device, router) ->
+                router.xcpBps().forEach((port, bps) -> outputs.add(capacity(device, port, bps))));
+        return node;
+    }
+
+    /** Reads and checks another capacity of an output that XCP controls. */
+    public static CapacityChosen capacity(RoutesView view, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of("", value, "device_id", "port", "xcp_bps");
+        DeviceId device = device(fields);
+        int port = number(fields);
+        RoutesView.RouterView router = view.routers().get(device);
+        if (router == null || !router.xcpBps().containsKey(port)) {
+            throw new InvalidJsonException(router == null ? "device_id" : "port",
+                    "no XCP-controlled port " + port + " of router " + device);
+        }
+        return new CapacityChosen(device, port, fields.integer("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS));
+    }
+
+    /** Writes one. */
+    public static ObjectNode capacity(DeviceId device, int port, long bps) {
+        return JsonNodeFactory.instance.objectNode().put("device_id", device.value()).put("port", port).put("xcp_bps", bps);
+    }
+
+    /** All ports, and whether they have light as far as anybody has told. */
+    public static ObjectNode ports(RoutesView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode ports = node.putArray("ports");
+        view.routers().forEach((device, router) -> view.network().routers().get(device).ports()
+                .forEach(port -> ports.add(PortCodec.port(device, port.number(), !router.darkPorts().contains(port.number())))));
+        return node;
+    }
+
+    /** Reads and checks what somebody says of a port's light. */
+    public static LightTold light(RoutesView view, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of("", value, "device_id", "port", "up");
+        DeviceId device = device(fields);
+        int port = number(fields);
+        Router router = view.network().routers().get(device);
+        if (router == null || router.port(port).isEmpty()) {
+            throw new InvalidJsonException(router == null ? "device_id" : "port", "unknown port " + port + " of router " + device);
+        }
+        return new LightTold(device, port, fields.flag("up"));
+    }
+}

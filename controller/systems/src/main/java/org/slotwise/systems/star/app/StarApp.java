@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.systems.star.app;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.LongSupplier;
+import org.slotwise.control.App;
+import org.slotwise.control.Command;
+import org.slotwise.control.Event;
+import org.slotwise.control.Ownership;
+import org.slotwise.control.topology.Topology;
+import org.slotwise.systems.shared.model.SlotReserver;
+import org.slotwise.systems.star.model.Network;
+import org.slotwise.systems.star.model.StarTopology;
+
+/** The application that runs slotted stars: edges ask, and a schedule in force at all of them answers. It has its switches for itself. */
+public final class StarApp implements App<Snapshot>, SlotReserver {
+    /** Its name. */
+    public static final String ID = APP;
+
+    private final Network network;
+    private final NetworkController controller;
+    private final Topology topology;
+    private final Ownership tables;
+
+    /** Takes a controller of this network that nobody else uses. */
+    StarApp(Network network, NetworkController controller) {
+        this.network = network;
+        this.controller = controller;
+        this.topology = StarTopology.of(network);
+        this.tables = Ownership.allOf(network.devices());
+    }
+
+    /**
+     * The application of a network of one star, or of several.
+     *
+     * @param scheduler the scheduler to begin with
+     * @param stopwatchNs read before and after each computation of a schedule, for statistics only
+     */
+    public static StarApp of(Network network, SchedulerChosen scheduler, LongSupplier stopwatchNs) {
+        return new StarApp(network, NetworkController.of(network, scheduler, stopwatchNs));
+    }
+
+    @Override
+    public Optional<String> cannotReserve(int edges, int slots) {
+        if (network.cores().size() > 1) {
+            return Optional.of("more than one star; expected one");
+        }
+        if (network.corePorts().areShared()) {
+            return Optional.of("edges share core ports; expected one port per edge");
+        }
+        if (edges != network.edges().size()) {
+            return Optional.of("slots for " + edges + " edges; expected " + network.edges().size());
+        }
+        return slots > network.dataSlots()
+                ? Optional.of("a frame has " + network.dataSlots() + " data slots; expected at least " + slots) : Optional.empty();
+    }
+
+    @Override
+    public String id() {
+        return ID;
+    }
+
+    @Override
+    public Topology topology() {
+        return topology;
+    }
+
+    @Override
+    public Ownership owns() {
+        return tables;
+    }
+
+    /** All packets of its switches: it counts those that it refuses. */
+    @Override
+    public boolean claims(Event.PacketIn packet) {
+        return tables.devices().contains(packet.device());
+    }
+
+    /** What is dark is no news to it: nobody's requests come from there. */
+    @Override
+    public List<Command> onEvent(long nowNs, Event event) {
+        return event instanceof Event.PortChanged ? List.of() : controller.onEvent(nowNs, event);
+    }
+
+    @Override
+    public OptionalLong nextDeadlineNs() {
+        return controller.nextDeadlineNs();
+    }
+
+    @Override
+    public boolean isConfigured() {
+        return controller.isConfigured();
+    }
+
+    @Override
+    public Snapshot view() {
+        return controller.snapshot();
+    }
+}

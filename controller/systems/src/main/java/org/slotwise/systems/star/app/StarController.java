@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.systems.star.app;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import org.slotwise.control.Command;
+import org.slotwise.control.Event;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.systems.shared.model.SlotsReserved;
+import org.slotwise.systems.star.app.Statistics.Counter;
+import org.slotwise.systems.star.app.Statistics.Duration;
+import org.slotwise.systems.star.demand.DemandTracker;
+import org.slotwise.systems.star.demand.FrameNumber;
+import org.slotwise.systems.star.demand.FrameWindow;
+import org.slotwise.systems.star.demand.Request;
+import org.slotwise.systems.star.demand.RequestReader;
+import org.slotwise.systems.star.demand.RequestRefusal;
+import org.slotwise.systems.star.membership.Membership;
+import org.slotwise.systems.star.model.Network;
+import org.slotwise.systems.star.model.Version;
+import org.slotwise.systems.star.schedule.FrameSchedule;
+import org.slotwise.systems.star.schedule.SchedulerKind;
+import org.slotwise.systems.star.tables.MemberOrder;
+import org.slotwise.wire.ControlMessage;
+import org.slotwise.wire.WireConstants;
+
+/**
+ * The controller of one star.
+ *
+ * <p>The schedule changes in two phases: the idle bank of every switch is written, and when all have acknowledged,
+ * the master is told to commit. The bank in force is never written, and a bank is reused only when every edge has
+ * reported the other one in force. After a restart the controller reads the tables and learns from requests what is
+ * in force before it writes anything that depends on the schedule.
+ */
+public final class StarController implements NetworkController {
+    /** A commit left by a former controller is announced at the next frame's start, so two whole frames show it. */
+    private static final int LEARNING_FRAMES = 2;
+    /** A commit is announced within a frame or two, so after this many requests it was lost. */
+    private static final int COMMIT_PATIENCE_REQUESTS = 4;
+
+    /** No number of changes: the schedule that the core has is not that of the edges. */
+    private static final long NEVER_SCHEDULED = -1;
+
+    private final Network network;
+    private final LongSupplier stopwatchNs;
+    private final RequestReader reader;
+    private final DemandTracker demand;
+    private final EdgeReports reports;
+    private final RequestCollection collection;
+    private final Membership membership;
+    private final Attendance attendance;
+    private final long[] heardNs;
+    private final StarSwitches switches;
+    private final Statistics.Recorder statistics;
+    private final MasterRelay relay;
+    private final ShutdownOrders shutdownOrders;
+    private final ScheduleMaker schedules;
+
+    private Phase phase = Phase.WAITING_FOR_DEVICES;
+    private int configurationStage;
+    private boolean configured;
+    /** Core or master was lost since the schedule in force was made. */
+    private boolean dark;
+    /** Frame of the master's first request in LEARNING; null before. */
+    private Long learningSince;
+    private Version activeVersion;
+    private FrameSchedule active;
+    private FrameSchedule staged;
+    private long stagedNs;
+    private long stagedFrame;
+    private long commitFrame;
+    /** {@link Attendance#changes} for which the schedules staged and in force are. */
+    private long stagedChanges;
+    private long scheduledChanges;
+    private int[][] demandSlots;
+    private List<Command> commands = new ArrayList<>();
+
+    /**
+     * Takes the network, the scheduler to begin with, and a stopwatch in ns that is read before and after each
+     * computation of a schedule, for statistics only.
+     */
+    public StarController(Network network, SchedulerChosen scheduler, LongSupplier stopwatchNs) {
+        this(network, scheduler, stopwatchNs, new AtomicLong()::incrementAndGet, new Statistics.Recorder());
+    }
+
+    /** One of several stars: numbers of write batches and statistics are common to all of them. */
+    StarController(Network network, SchedulerChosen scheduler, LongSupplier stopwatchNs, LongSupplier batches,
+            Statistics.Recorder statistics) {
+        this.network = network;
+        this.statistics = statistics;
+        this.stopwatchNs = stopwatchNs;
+        this.reader = new RequestReader(network);
+        this.demand = new DemandTracker(network);
+        this.reports = new EdgeReports(network);
+        this.collection = new RequestCollection(network);
+        this.membership = new Membership(network);
+        this.attendance = new Attendance(network);
+        this.switches = new StarSwitches(network, attendance, batches, statistics);
+        this.heardNs = new long[network.edges().size()];
+        this.relay = new MasterRelay(network);
+        this.shutdownOrders = new ShutdownOrders(network);
+        this.schedules = new ScheduleMaker(network, scheduler, statistics, notice -> commands.add(notice));
+        int edges = network.edges().size();
+        this.active = FrameSchedule.empty(edges, network.dataSlots());
+        this.demandSlots = new int[edges][edges];
+        demand.use(SchedulerKind.estimator(scheduler.settings()));
+    }
+
+    @Override
+    public List<Command> onEvent(long nowNs, Event event) {
+        commands = new ArrayList<>();
+        if (event instanceof Event.PacketIn) {
+            onPacketIn(nowNs, (Event.PacketIn) event);
+        } else if (event instanceof Event.WriteDone) {
+            Event.WriteDone done = (Event.WriteDone) event;
+            onWriteDone(nowNs, switches.get(done.device()), done.batch());
+        } else if (event instanceof Event.WriteFailed) {
+            Event.WriteFailed failed = (Event.WriteFailed) event;
+            onWriteFailed(switches.get(failed.device()), failed.batch());
+        } else if (event instanceof Event.DeviceReady) {
+            onDeviceReady(nowNs, (Event.DeviceReady) event);
+        } else if (event instanceof Event.DeviceLost) {
+            onDeviceLost(((Event.DeviceLost) event).device());
+        } else if (event instanceof SchedulerChosen) {
+            choose((SchedulerChosen) event);
+        } else if (event instanceof SlotsReserved) {
+            schedules.reserve(((SlotsReserved) event).slots()).ifPresent(reason -> commands.add(new SlotsRefused(reason)));
+        } else if (event instanceof MasterShutdown) {
+            onShutdown(nowNs, (MasterShutdown) event);
+        }
+        if (collection.isDue(nowNs, edge -> !attendance.takesPart(edge) || isSilent(edge))) {
+            collection.close();
+            scheduleFrame(nowNs);
+        }
+        membership.onTime(nowNs);
+        membership.takeNotices().forEach(notice ->
+                commands.add(new Command.PacketOut(notice.edge().device(), WireConstants.PORT_SELF, notice.frame())));
+        darken();
+        bringBack();
+        orderMembers(nowNs);
+        reports.master().flatMap(master -> shutdownOrders.at(master.frame())).ifPresent(commands::add);
+        return commands;
+    }
+
+    @Override
+    public OptionalLong nextDeadlineNs() {
+        OptionalLong requests = collection.deadlineNs();
+        OptionalLong members = membership.deadlineNs();
+        if (requests.isEmpty() || members.isEmpty()) {
+            return requests.isPresent() ? requests : members;
+        }
+        return OptionalLong.of(Math.min(requests.getAsLong(), members.getAsLong()));
+    }
+
+    @Override
+    public boolean isConfigured() {
+        return configured;
+    }
+
+    /** Whether core and master are there and configured. */
+    boolean isRunning() {
+        return phase != Phase.WAITING_FOR_DEVICES && phase != Phase.CONFIGURING;
+    }
+
+    /** Whether the master is shut down. */
+    boolean isShutDown() {
+        return shutdownOrders.isDown();
+    }
+
+    /** Whether schedules count with an edge. */
+    boolean takesPart(int edge) {
+        return attendance.takesPart(edge);
+    }
+
+    /** When the last request of an edge came that has light, ns; 0 before the first one. */
+    long heardNs(int edge) {
+        return heardNs[edge];
+    }
+
+    /** Slots that each pair wanted a frame when the last schedule was computed, by (sender, receiver). */
+    int[][] demandSlots() {
+        return demandSlots;
+    }
+
+    @Override
+    public Snapshot snapshot() {
+        return new Snapshot(network, phase, switches.ready(), activeVersion, active, demand.backlogBytes(),
+                demand.arrivalsPerFrame(), demandSlots, schedules.kind(), schedules.settings(), statistics.snapshot(),
+                membership.members(), membership.refusals(), shutdownOrders.isDown());
+    }
+
+    private void choose(SchedulerChosen choice) {
+        schedules.choose(choice);
+        demand.use(SchedulerKind.estimator(choice.settings()));
+    }
+
+    // ---- switches come and go ----
+
+    private void onDeviceReady(long nowNs, Event.DeviceReady ready) {
+        DeviceState device = switches.get(ready.device());
+        device.becomeReady(ready.entries());
+        forgetRequests(device);
+        if (ready.device().equals(network.master().device())) {
+            membership.adopt(nowNs, ready.entries());
+            shutdownOrders.masterIsBack();
+        }
+        if (device == switches.core()) {
+            switches.configure(device, Map.of(), commands);
+        }
+        if (switches.counts(device)) {
+            waitForDevices();
+        } else if (attendance.isReturning(device.edge())) {
+            attendance.lose(device.edge());
+        }
+    }
+
+    private void onDeviceLost(DeviceId id) {
+        DeviceState device = switches.get(id);
+        if (!network.isOverlaid()) {
+            statistics.count(Counter.DEVICES_LOST);
+        }
+        forgetRequests(device);
+        if (device.edge() != DeviceState.NO_EDGE) {
+            demand.forget(device.edge());
+        }
+        if (id.equals(network.master().device())) {
+            relay.reset();
+        }
+        lose(device);
+    }
+
+    /**
+     * A switch that is lost, or there again, may count frames anew. Again when it is back: a host may hand on what came of its
+     * former life long after it has said that the switch is lost. In-band the master hands on what all edges ask.
+     */
+    private void forgetRequests(DeviceState device) {
+        boolean isMaster = device.id().equals(network.master().device());
+        for (int edge = 0; edge < heardNs.length; edge++) {
+            if (edge == device.edge() || isMaster && !network.outOfBand()) {
+                reports.forget(edge);
+            }
+        }
+        if (isMaster) {
+            collection.reset();
+        }
+    }
+
+    private void onWriteFailed(DeviceState device, long batch) {
+        if (device.isPending(batch)) {
+            statistics.count(Counter.WRITE_FAILURES);
+            commands.add(new Command.ReadTables(device.id()));
+            lose(device);
+        }
+    }
+
+    /** Once all have been there the star goes on without a slave. What was being written lacks it, and is given up. */
+    private void lose(DeviceState device) {
+        device.becomeLost();
+        boolean dispensable = configured && switches.isSlave(device);
+        if (dispensable) {
+            attendance.lose(device.edge());
+        }
+        dark |= configured && !dispensable;
+        if (!dispensable || !isRunning()) {
+            waitForDevices();
+        } else if (phase == Phase.WRITING) {
+            phase = Phase.STEADY;
+            staged = null;
+        }
+    }
+
+    /**
+     * A core that comes back has no connections, and a master that comes back tells all to use another version: no edge may use a
+     * data slot before a schedule is made anew.
+     */
+    private void darken() {
+        if (dark && phase == Phase.WAITING_FOR_DEVICES) {
+            switches.darken(commands);
+        }
+    }
+
+    /** A slave that is back has all but data slots; with a beacon it would use those that it had, in either bank. */
+    private void bringBack() {
+        for (int edge = 0; isRunning() && !attendance.isWhole() && edge < heardNs.length; edge++) {
+            DeviceState device = switches.edge(edge);
+            if (attendance.isOut(edge) && device.isSettled()) {
+                attendance.bringBack(edge);
+                reports.forget(edge);
+                switches.configureDark(device, memberOrders(), commands);
+            }
+            if (attendance.isReturning(edge) && device.isSettled()) {
+                attendance.haveWritten(edge);
+            }
+        }
+    }
+
+    private void onWriteDone(long nowNs, DeviceState device, long batch) {
+        if (!device.finishWrite(batch)) {
+            return;
+        }
+        if (phase == Phase.WAITING_FOR_DEVICES) {
+            waitForDevices();
+        } else if (phase == Phase.CONFIGURING && switches.areSettled()) {
+            configurationStage++;
+            configureStage();
+        } else if (phase == Phase.WRITING && switches.areSettled()) {
+            commit(nowNs);
+        }
+    }
+
+    private void waitForDevices() {
+        phase = Phase.WAITING_FOR_DEVICES;
+        if (switches.areSettled()) {
+            phase = Phase.CONFIGURING;
+            configurationStage = 0;
+            configureStage();
+        }
+    }
+
+    private void configureStage() {
+        Optional<List<DeviceState>> stage = switches.configurationStage(configurationStage);
+        while (stage.isPresent()) {
+            for (DeviceState device : stage.get()) {
+                if (switches.counts(device) && dark) {
+                    switches.configureDark(device, memberOrders(), commands);
+                } else if (switches.counts(device)) {
+                    switches.configure(device, memberOrders(), commands);
+                }
+            }
+            if (!switches.areSettled()) {
+                return;
+            }
+            configurationStage++;
+            stage = switches.configurationStage(configurationStage);
+        }
+        configured = true;
+        if (dark) {
+            dark = false;
+            scheduledChanges = NEVER_SCHEDULED;
+        }
+        learn();
+    }
+
+    // ---- who has joined ----
+
+    /** Tells the master what to send to whom; a switch takes one batch at a time, and the schedule's goes first. */
+    private void orderMembers(long nowNs) {
+        boolean busy = phase == Phase.WAITING_FOR_DEVICES || phase == Phase.CONFIGURING || phase == Phase.WRITING;
+        if ((network.byInvitation() || attendance.concernsMaster()) && !busy && switches.master().isSettled()) {
+            boolean changed = switches.orderMaster(memberOrders(), commands);
+            if (!changed) {
+                membership.ordersInForce(nowNs);
+            }
+            if (!changed && reports.master().isPresent()) {
+                attendance.masterObeys(nowNs, reports.master().get().frame());
+            }
+        }
+    }
+
+    private Map<Integer, MemberOrder> memberOrders() {
+        Map<Integer, MemberOrder> orders = membership.orders();
+        orders.keySet().removeIf(edge -> attendance.withoutBeacon().contains(network.edges().get(edge).id()));
+        return orders;
+    }
+
+    private void onShutdown(long nowNs, MasterShutdown shutdown) {
+        if (!shutdown.core().equals(network.core().id())) {
+            throw new IllegalArgumentException("core " + shutdown.core() + " is not in this star");
+        }
+        shutdownOrders.want(shutdown.isDown());
+        if (network.byInvitation()) {
+            membership.shutDown(nowNs, shutdown.isDown());
+        }
+    }
+
+    // ---- what is in force ----
+
+    private void onPacketIn(long nowNs, Event.PacketIn packet) {
+        Request request;
+        try {
+            if (ControlMessage.isCorrupted(packet.frame())) {
+                throw new RequestReader.Refused(RequestRefusal.BAD_CHECK);
+            }
+            if (relay.isForSlave(packet.frame())) {
+                commands.add(relay.handOn(packet.device(), packet.port(), packet.frame()));
+                statistics.count(Counter.BEACONS_HANDED_ON);
+                return;
+            }
+            if (membership.isRelevant(packet.frame())) {
+                membership.onPacket(nowNs, packet.device(), packet.port(), packet.frame());
+                return;
+            }
+            request = reader.read(packet.device(), packet.port(), packet.frame());
+            FrameWindow.Verdict verdict = reports.take(request);
+            RequestReader.check(verdict);
+            if (verdict == FrameWindow.Verdict.RESTARTED) {
+                restartFrames(request);
+            }
+        } catch (RequestReader.Refused refused) {
+            statistics.refused(refused.reason());
+            return;
+        }
+        statistics.count(Counter.REQUESTS_RECEIVED);
+        if (request.hasLight()) {
+            heardNs[request.edge()] = nowNs;
+        }
+        demand.update(request);
+        collection.add(nowNs, request);
+        reports.master().ifPresent(master -> membership.masterAt(nowNs, master.frame()));
+        reports.master().ifPresent(master -> attendance.masterAt(nowNs, master.frame()));
+        reports.master().ifPresent(this::compareWithMaster);
+    }
+
+    /** The edge's first request named a wrong frame. */
+    private void restartFrames(Request request) {
+        collection.reset();
+        if (phase == Phase.LEARNING && network.edges().get(request.edge()) == network.master()) {
+            learningSince = null;
+        }
+    }
+
+    private void compareWithMaster(Request master) {
+        if (phase == Phase.LEARNING) {
+            continueLearning(master);
+        } else if (phase == Phase.COMMITTING) {
+            continueCommit(master);
+        } else if (phase == Phase.STEADY
+                && !(master.active().equals(activeVersion) && master.next().equals(activeVersion))) {
+            learn();
+        }
+    }
+
+    private void learn() {
+        phase = Phase.LEARNING;
+        learningSince = null;
+        staged = null;
+    }
+
+    private void continueLearning(Request master) {
+        if (learningSince == null) {
+            learningSince = master.frame();
+        }
+        boolean longEnough = FrameNumber.difference(master.frame(), learningSince) >= inFrames(LEARNING_FRAMES);
+        if (longEnough && reports.agreeOn(master.active(), learningSince, attendance::takesPart)) {
+            activeVersion = master.active();
+            active = switches.scheduleInCore(activeVersion.bank());
+            phase = Phase.STEADY;
+        }
+    }
+
+    private void continueCommit(Request master) {
+        Version next = activeVersion.next();
+        boolean old = master.active().equals(activeVersion);
+        boolean announced = master.next().equals(next);
+        if (reports.agreeOn(next, learningSince, attendance::takesPart)) {
+            activeVersion = next;
+            commands.add(new ScheduleInForce(network.core().id(), next, staged.differences(active)));
+            active = staged;
+            scheduledChanges = stagedChanges;
+            staged = null;
+            phase = Phase.STEADY;
+            statistics.count(Counter.COMMITS_COMPLETED);
+            statistics.took(Duration.COMMIT_FRAMES, FrameNumber.difference(master.frame(), stagedFrame));
+        } else if (old && master.next().equals(activeVersion)) {
+            int patienceFrames = inFrames(COMMIT_PATIENCE_REQUESTS * network.frame().requestIntervalFrames());
+            if (FrameNumber.difference(master.frame(), commitFrame) >= patienceFrames) {
+                sendCommit(Counter.COMMITS_REPEATED);
+            }
+        } else if (!announced) {
+            learn();
+        }
+    }
+
+    /** Out of band a frame may be shorter than the way to the controller and back, but not the beacon hold. */
+    private int inFrames(int frames) {
+        return network.outOfBand() ? frames + network.beaconHoldFrames() : frames;
+    }
+
+    private boolean isSilent(int edge) {
+        return learningSince != null && reports.isSilent(edge, learningSince);
+    }
+
+    // ---- the next schedule ----
+
+    private void scheduleFrame(long nowNs) {
+        if (phase != Phase.STEADY || !switches.areSettled() || !attendance.isSettled()
+                || !reports.agreeOn(activeVersion, learningSince, attendance::takesPart)) {
+            return;
+        }
+        for (int edge = 0; edge < network.edges().size(); edge++) {
+            if (isSilent(edge) || !attendance.takesPart(edge)) {
+                demand.forget(edge);
+            }
+        }
+        long startNs = stopwatchNs.getAsLong();
+        demandSlots = demand.demandSlots(active);
+        FrameSchedule next = nextSchedule();
+        statistics.took(Duration.SCHEDULING_NS, stopwatchNs.getAsLong() - startNs);
+        statistics.count(Counter.FRAMES_SCHEDULED);
+        if (next.equals(active) && attendance.changes() == scheduledChanges) {
+            statistics.count(Counter.FRAMES_UNCHANGED);
+        } else {
+            stage(nowNs, next);
+        }
+    }
+
+    /** Nobody sends to an edge that is left out; its spare slots stay dark. */
+    private FrameSchedule nextSchedule() {
+        boolean all = true;
+        for (int edge = 0; edge < demandSlots.length; edge++) {
+            for (int from = 0; !attendance.takesPart(edge) && from < demandSlots.length; from++) {
+                demandSlots[from][edge] = 0;
+                all = false;
+            }
+        }
+        FrameSchedule next = schedules.next(demandSlots, active, attendance::takesPart);
+        return all ? next : next.without(edge -> !attendance.takesPart(edge));
+    }
+
+    private void stage(long nowNs, FrameSchedule next) {
+        staged = next;
+        stagedNs = nowNs;
+        stagedFrame = reports.master().orElseThrow().frame();
+        stagedChanges = attendance.changes();
+        switches.stage(next, activeVersion.next().bank(), commands);
+        phase = Phase.WRITING;
+        if (switches.areSettled()) {
+            commit(nowNs);
+        }
+    }
+
+    private void commit(long nowNs) {
+        phase = Phase.COMMITTING;
+        statistics.took(Duration.WRITING_NS, nowNs - stagedNs);
+        sendCommit(Counter.COMMITS_SENT);
+    }
+
+    private void sendCommit(Counter counter) {
+        commitFrame = reports.master().orElseThrow().frame();
+        commands.add(CommitMessage.to(network.core(), network.master(),
+                activeVersion.next(), FrameNumber.plus(commitFrame, 1)));
+        statistics.count(counter);
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.systems.star.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.List;
+import org.slotwise.apps.Application;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+import org.slotwise.systems.star.app.SchedulerChosen;
+import org.slotwise.systems.star.app.Snapshot;
+import org.slotwise.systems.star.app.StarApp;
+import org.slotwise.systems.star.model.Network;
+import org.slotwise.systems.star.model.StarTopology;
+import org.slotwise.systems.star.schedule.InvalidSettingsException;
+import org.slotwise.systems.star.schedule.Schedulers;
+
+/** Slotted stars. */
+public final class StarApplication implements Application<Snapshot> {
+    private final Schedulers schedulers;
+
+    /** Takes all schedulers that can be chosen. */
+    public StarApplication(Schedulers schedulers) {
+        this.schedulers = schedulers;
+    }
+
+    @Override
+    public String id() {
+        return StarApp.ID;
+    }
+
+    @Override
+    public boolean mayBeWholeDocument() {
+        return true;
+    }
+
+    @Override
+    public List<String> programs() {
+        return List.of(StarTopology.EDGE, StarTopology.CORE);
+    }
+
+    @Override
+    public StarPart read(String where, JsonNode value) throws InvalidJsonException {
+        Network network = NetworkCodec.decode(where, value);
+        JsonFields fields = JsonFields.open(where, value);
+        try {
+            SchedulerChosen scheduler = SchedulerCodec.decode(fields.place("scheduler"), fields.required("scheduler"), schedulers);
+            scheduler.kind().checkEdges(scheduler.settings(), network.edges().size());
+            return new StarPart(network, scheduler);
+        } catch (InvalidSettingsException e) {
+            throw new InvalidJsonException(fields.place("scheduler"), e.getMessage());
+        }
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.page;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Choice;
+import org.slotwise.apps.Host;
+import org.slotwise.apps.Hosted;
+import org.slotwise.apps.NetworkDocument;
+import org.slotwise.control.AppHost;
+import org.slotwise.control.AppState;
+import org.slotwise.control.Command;
+import org.slotwise.control.Event;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Node;
+import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.systems.Systems;
+import org.slotwise.systems.star.app.RequestMessage;
+import org.slotwise.systems.star.app.StarApp;
+import org.slotwise.systems.star.model.Edge;
+import org.slotwise.systems.star.model.Network;
+import org.slotwise.systems.star.rest.StarPart;
+import org.slotwise.wire.WireConstants;
+
+/** All applications of a network, with switches that obey at once, behind the service of the resources, for any thread. Nothing is kept. */
+public final class RunningApps implements ControllerService, Host {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Path EXAMPLES = Path.of("../../schema/examples");
+    private static final AppState NOTHING = new AppState() {
+        @Override
+        public Map<String, String> all() {
+            return Map.of();
+        }
+
+        @Override
+        public void keep(String key, String value) {
+        }
+
+        @Override
+        public void keepOnly(Map<String, String> texts) {
+        }
+    };
+
+    private final NetworkDocument network;
+    private final List<Hosted<?>> apps;
+    private final AppHost host;
+    private final Map<DeviceId, Long> versions = new HashMap<>();
+    private long nowNs;
+    private RuntimeException failure;
+    private int asked;
+
+    RunningApps(JsonNode document) throws InvalidJsonException {
+        network = NetworkDocument.decode("", document, Systems.all());
+        apps = Hosted.all(network, id -> NOTHING);
+        host = Hosted.sideBySide(apps);
+        apps.forEach(app -> app.part().kept(NOTHING).forEach(order -> order(app, order)));
+    }
+
+    /** A network of {@code schema/examples}. */
+    static JsonNode example(String file) throws IOException {
+        return JSON.readTree(EXAMPLES.resolve(file).toFile());
+    }
+
+    /** Of one of these, with all switches there. */
+    public static RunningApps of(String file) throws IOException, InvalidJsonException {
+        return new RunningApps(example(file)).withSwitches();
+    }
+
+    RunningApps withSwitches() {
+        network.nodes().stream().map(Node::device).forEach(device -> deliver(new Event.DeviceReady(device, List.of())));
+        return this;
+    }
+
+    /** Until a schedule for demand from edge 1 to edge 2 is in force. */
+    public RunningApps withDemand() {
+        Network star = ((StarPart) network.parts().get(StarApp.ID)).network();
+        for (int frame = 1; frame <= 8; frame++) {
+            long inForce = versions.getOrDefault(star.master().device(), 0L);
+            for (Edge edge : star.edges()) {
+                RequestMessage message = new RequestMessage(edge.id().value()).frame(frame).versions(inForce, inForce);
+                if (edge.id().value() == 1) {
+                    int queue = star.queue(star.edges().get(2));
+                    message.backlog(queue, 400_000).arrived(queue, 10_000L * frame);
+                }
+                boolean isMaster = edge == star.master();
+                int port = isMaster ? WireConstants.PORT_LINECARD : star.master().fibre().port();
+                deliver(new Event.PacketIn(star.master().device(), port, message.encode()));
+            }
+        }
+        return this;
+    }
+
+    synchronized void deliver(Event event) {
+        obey(host.onEvent(nowNs, event));
+    }
+
+    private void obey(List<Command> commands) {
+        for (Command command : commands) {
+            if (command instanceof Command.Write) {
+                Command.Write write = (Command.Write) command;
+                deliver(new Event.WriteDone(write.device(), write.batch()));
+            } else if (command instanceof Command.PacketOut) {
+                versions.merge(((Command.PacketOut) command).device(), 1L, Long::sum);
+            }
+        }
+    }
+
+    /** Makes every later call fail; null ends that. */
+    void failWith(RuntimeException newFailure) {
+        failure = newFailure;
+    }
+
+    /** How often its applications were asked how they are. */
+    int asked() {
+        return asked;
+    }
+
+    /** A resource as REST has it. */
+    JsonNode read(String app, String resource) {
+        return app(app).reads().get(resource).get();
+    }
+
+    void change(String app, String resource, String body) throws Exception {
+        app(app).changes().get(resource).apply(JSON.readTree(body));
+    }
+
+    @Override
+    public synchronized List<AppResources> apps() {
+        if (failure != null) {
+            throw failure;
+        }
+        return apps.stream().map(app -> app.resources(this)).collect(Collectors.toList());
+    }
+
+    @Override
+    public synchronized <V> V view(Hosted<V> app) {
+        asked++;
+        return app.app().view();
+    }
+
+    @Override
+    public synchronized void order(Hosted<?> app, Event.Order order) {
+        obey(host.onOrder(nowNs, app.id(), order));
+    }
+
+    @Override
+    public <V> void choose(Hosted<V> app, Choice<V> choice) {
+        order(app, choice.order());
+    }
+
+    void at(long laterNs) {
+        nowNs = laterNs;
+    }
+}

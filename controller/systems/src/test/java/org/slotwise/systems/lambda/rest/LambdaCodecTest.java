@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.systems.lambda.rest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.networknt.schema.JsonSchema;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SpecVersion;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.slotwise.apps.AppPart;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Choice;
+import org.slotwise.apps.Running;
+import org.slotwise.control.App;
+import org.slotwise.control.AppState;
+import org.slotwise.control.Event;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.systems.lambda.app.Demand;
+import org.slotwise.systems.lambda.app.LambdaView;
+import org.slotwise.systems.lambda.model.LambdaWeb;
+
+class LambdaCodecTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Path SCHEMAS = Path.of("../../schema");
+
+    private final JsonSchema schema = JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012).getSchema(read("network.schema.json"));
+    private final Map<String, String> kept = new HashMap<>();
+    private int renewals;
+    private final AppState state = new AppState() {
+        @Override
+        public Map<String, String> all() {
+            return Map.copyOf(kept);
+        }
+
+        @Override
+        public void keep(String key, String value) {
+            kept.put(key, value);
+        }
+
+        @Override
+        public void keepOnly(Map<String, String> texts) {
+            kept.keySet().retainAll(texts.keySet());
+        }
+    };
+
+    LambdaCodecTest() throws IOException {
+    }
+
+    private static JsonNode read(String file) throws IOException {
+        return JSON.readTree(SCHEMAS.resolve(file).toFile());
+    }
+
+    private static ObjectNode example() throws IOException {
+        return (ObjectNode) read("examples/network-lambda.json").at("/apps/lambda");
+    }
+
+    private static ObjectNode empty() throws IOException {
+        ObjectNode empty = example();
+        empty.remove("sessions");
+        return empty;
+    }
+
+    private static ObjectNode star() throws IOException {
+        return (ObjectNode) JSON.readTree("{\"name\":\"star\",\"nodes\":[{\"name\":\"e0\"},{\"name\":\"e1\"},{\"name\":\"e2\"}],"
+                + "\"slots\":{\"a_frame\":16,\"slot_bps\":1000000}}");
+    }
+
+    private boolean schemaTakes(JsonNode part) {
+        ObjectNode document = JSON.createObjectNode();
+        document.putObject("apps").set("lambda", part);
+        return schema.validate(document).isEmpty();
+    }
+
+    @Test
+    void networksAreReadAsTheSchemaSaysThem() throws Exception {
+        assertTrue(schemaTakes(example()));
+        LambdaWeb web = LambdaCodec.decode("", example());
+        assertEquals(List.of("backup"), LambdaCodec.sessions("", example(), web).stream().map(Demand::session).collect(Collectors.toList()));
+        assertEquals("uic-1", web.nodes().get(3).name());
+        assertEquals(500_000_000, web.nodes().get(3).upBps());
+        assertEquals(1_000_000_000, web.nodes().get(3).downBps());
+        assertEquals(List.of("ucsd-0 up", "ucsd to uic", "uic to uva", "uva-0 down"),
+                web.linksOf(0, 4).orElseThrow().stream().map(web.linkNames()::get).collect(Collectors.toList()));
+        assertTrue(schemaTakes(star()));
+        assertEquals(16_000_000, LambdaCodec.decode("", star()).nodes().get(2).downBps());
+    }
+
+    @Test
+    void whatIsWrongIsRefusedByBoth() throws Exception {
+        refused("nodes[0].up_bps: missing", example(), "/nodes/0", node -> node.remove("rate_bps"));
+        refused("nodes[0].up_bps: not allowed with 'rate_bps', the rate of both directions", example(), "/nodes/0", node -> node.put("up_bps", 5_000_000));
+        refused("nodes[0].rate_bps: expected an integer 1000000 .. 400000000000, got 5", example(), "/nodes/0", node -> node.put("rate_bps", 5));
+        refused("nodes[0].rate: unknown field; did you mean 'name'?", example(), "/nodes/0", node -> node.put("rate", 5));
+        refused("nodes[1].site: unknown field; did you mean 'name'?", star(), "/nodes/1", node -> node.put("site", "x"));
+        refused("slots.a_frame: expected an integer 1 .. 65535, got 0", star(), "/slots", node -> node.put("a_frame", 0));
+        refused("nodes: expected 2 .. 4096, got 0", example(), "", node -> node.putArray("nodes"));
+        ObjectNode tooMuch = example();
+        ((ObjectNode) tooMuch.at("/sessions/0")).put("bytes", 1_000_000_000).put("deadline_ms", 1);
+        assertEquals("apps.lambda.sessions[0]: the deadline requires 8000000000000 b/s; expected at most 'wanted_bps', 100000000", initial(tooMuch));
+        ((ObjectNode) tooMuch.at("/sessions/0")).remove("wanted_bps");
+        assertEquals("apps.lambda.sessions: session 'backup': the deadline requires 8000000000000 b/s; link 'uic-1 up' has 500000000 b/s unreserved",
+                initial(tooMuch));
+        ObjectNode twice = example();
+        ((ObjectNode) twice.at("/nodes/1")).put("name", "ucsd-0");
+        assertEquals("apps.lambda.nodes[1].name: duplicate 'ucsd-0'", assertThrows(InvalidJsonException.class, () -> LambdaCodec.decode("apps.lambda", twice)).getMessage());
+    }
+
+    private static String initial(JsonNode part) {
+        return assertThrows(InvalidJsonException.class, () -> new LambdaApplication().read("apps.lambda", part)).getMessage();
+    }
+
+    private void refused(String reason, ObjectNode part, String place, Consumer<ObjectNode> wrong) {
+        wrong.accept((ObjectNode) part.at(place));
+        assertFalse(schemaTakes(part), reason);
+        assertEquals(reason, assertThrows(InvalidJsonException.class, () -> LambdaCodec.decode("", part)).getMessage());
+    }
+
+    private AppResources resources(AppPart<LambdaView> part) {
+        App<LambdaView> app = part.make(state);
+        part.kept(state).forEach(order -> app.onEvent(0, order));
+        return part.resources(new Running<>() {
+            @Override
+            public LambdaView view() {
+                return app.view();
+            }
+
+            @Override
+            public void order(Event.Order order) {
+                renewals++;
+                app.onEvent(0, order);
+            }
+
+            @Override
+            public void choose(Choice<LambdaView> choice) {
+                choice.audited(app.view());
+                try {
+                    choice.keep(state);
+                } catch (IOException e) {
+                    throw new AssertionError(e);
+                }
+                app.onEvent(0, choice.order());
+            }
+        });
+    }
+
+    private static String put(AppResources lambda, String body) throws Exception {
+        return lambda.changes().get("sessions").apply(JSON.readTree(body.replace('\'', '"'))).toString().replace('"', '\'');
+    }
+
+    @Test
+    void sessionsJoinChangeAndLeaveAndAreKept() throws Exception {
+        AppResources lambda = resources(new LambdaApplication().read("", empty()));
+        assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':1000000000,'limited_by':'ucsd-0 up'}",
+                put(lambda, "{'session':'a','source':'ucsd-0','sink':'uva-0'}"));
+        assertEquals("{'session':'b','source':'ucsd-1','sink':'uva-0','wanted_bps':300000000,'weight':2.0,'bytes':1000000,'deadline_ms':1000,"
+                + "'granted_bps':300000000,'limited_by':null}",
+                put(lambda, "{'session':'b','source':'ucsd-1','sink':'uva-0','wanted_bps':300000000,'weight':2,'bytes':1000000,'deadline_ms':1000}"));
+        assertEquals("{'sessions':[{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':700000000,'limited_by':'uic to uva'},"
+                + "{'session':'b','source':'ucsd-1','sink':'uva-0','wanted_bps':300000000,'weight':2.0,'bytes':1000000,'deadline_ms':1000,"
+                + "'granted_bps':300000000,'limited_by':null}]}", lambda.reads().get("sessions").get().toString().replace('"', '\''));
+        assertEquals("{'sessions':[{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':700000000,'limited_by':'uic to uva'}]}",
+                lambda.parts().get("sessions").apply("a").toString().replace('"', '\''));
+        assertEquals("{\"sessions\":[]}", lambda.parts().get("sessions").apply("c").toString());
+        assertEquals("{'name':'optiputer','nodes':5,'lambdas':4,'sessions':2,'granted_bps':1000000000,'max_min':true}",
+                lambda.reads().get("status").get().toString().replace('"', '\''));
+        assertTrue(lambda.reads().get("links").get().toString().contains("{\"name\":\"uic to uva\",\"rate_bps\":1000000000,\"sessions\":2,\"load_bps\":1000000000}"));
+        assertEquals("{\"slots\":[]}", lambda.reads().get("slots").get().toString());
+        assertEquals(2, kept.size());
+        // Another controller with the same store; then one whose network has no ucsd-1.
+        AppResources next = resources(new LambdaApplication().read("", empty()));
+        assertEquals(lambda.reads().get("sessions").get(), next.reads().get("sessions").get());
+        assertEquals("{'session':'b','leave':true}", put(next, "{'session':'b','leave':true}"));
+        assertEquals(List.of("session_a"), List.copyOf(kept.keySet()));
+        ObjectNode without = empty();
+        ((ArrayNode) without.get("nodes")).remove(0);
+        assertEquals("{\"sessions\":[]}", resources(new LambdaApplication().read("", without)).reads().get("sessions").get().toString());
+        assertEquals(0, kept.size());
+        assertEquals(3, lambda.metrics().size());
+    }
+
+    @Test
+    void sessionsWithALeaseAreNotKeptAndRenewedWithoutAWord() throws Exception {
+        AppResources lambda = resources(new LambdaApplication().read("", empty()));
+        put(lambda, "{'session':'a','source':'ucsd-0','sink':'uva-0'}");
+        assertEquals(1, kept.size());
+        String leased = "{'session':'a','source':'ucsd-0','sink':'uva-0','lease_ms':5000}";
+        assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'lease_ms':5000,'granted_bps':1000000000,'limited_by':'ucsd-0 up'}",
+                put(lambda, leased));
+        assertEquals(0, kept.size());
+        assertEquals(0, renewals);
+        put(lambda, leased);
+        assertEquals(1, renewals);
+        put(lambda, leased.replace("5000", "6000"));
+        put(lambda, "{'session':'a','leave':true}");
+        put(lambda, leased);
+        assertEquals(1, renewals);
+        put(lambda, "{'session':'a','source':'ucsd-0','sink':'uva-0'}");
+        assertEquals(1, kept.size());
+        for (String wrong : List.of("999", "86400001", "null", "1.5", "'x'", "-5")) {
+            assertThrows(InvalidJsonException.class, () -> put(lambda, leased.replace("5000", wrong)), wrong);
+        }
+        ObjectNode inDocument = example();
+        ((ObjectNode) inDocument.at("/sessions/0")).put("lease_ms", 5000);
+        assertFalse(schemaTakes(inDocument));
+        assertEquals("apps.lambda.sessions[0].lease_ms: unknown field; expected one of session, source, sink, wanted_bps, weight, bytes, deadline_ms", initial(inDocument));
+    }
+
+    @Test
+    void aStarShowsSlots() throws Exception {
+        AppResources lambda = resources(new LambdaApplication().read("", star()));
+        put(lambda, "{'session':'a','source':'e0','sink':'e1','wanted_bps':5000000}");
+        put(lambda, "{'session':'b','source':'e0','sink':'e2'}");
+        assertEquals("{'slots':[{'source':'e0','sink':'e1','a_frame':5},{'source':'e0','sink':'e2','a_frame':11}]}",
+                lambda.reads().get("slots").get().toString().replace('"', '\''));
+    }
+
+    @Test
+    void whatMakesNoSenseChangesNothing() throws Exception {
+        AppResources lambda = resources(new LambdaApplication().read("", empty()));
+        for (String wrong : List.of("{}", "[]", "{'session':'a'}", "{'session':'a','source':'nobody','sink':'uva-0'}", "{'session':'a','source':'uva-0','sink':'uva-0'}",
+                "{'session':'a b','source':'ucsd-0','sink':'uva-0'}", "{'session':'a','source':'ucsd-0','sink':'uva-0','wanted_bps':0}",
+                "{'session':'a','source':'ucsd-0','sink':'uva-0','weight':0}", "{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1e400}",
+                "{'session':'a','source':'ucsd-0','sink':'uva-0','deadline_ms':5}", "{'session':'a','source':'ucsd-0','sink':'uva-0','bytes':1.5}",
+                "{'session':'a','leave':false}", "{'session':'a','leave':true,'source':'ucsd-0'}", "{'session':7,'leave':true}", "{'leave':true}",
+                "{'session':'a','source':'ucsd-0','sink':'uva-0','leave':null}")) {
+            assertThrows(InvalidJsonException.class, () -> put(lambda, wrong), wrong);
+        }
+        for (String wrong : List.of("{'session':'a','leave':true}", "{'session':'a','source':'ucsd-0','sink':'uva-0','bytes':1000000000,'deadline_ms':1}")) {
+            assertThrows(AppResources.NotHereException.class, () -> put(lambda, wrong), wrong);
+        }
+        assertEquals(Map.of(), kept);
+        assertEquals("{\"sessions\":[]}", lambda.reads().get("sessions").get().toString());
+    }
+}
