@@ -22,13 +22,10 @@ import org.slotwise.control.topology.Node;
  * methods below "on the thread".
  */
 public final class ControlLoop {
-    private static final long FIRST_RETRY_MS = 100;
-
     private final AppHost host;
     private final Switches switches;
     private final Clock clock;
     private final Executor thread;
-    private final long lastRetryMs;
     private final Listener listener;
     private final DeviceWrites tables;
     private final Map<DeviceId, Line> lines = new HashMap<>();
@@ -51,7 +48,11 @@ public final class ControlLoop {
     /** When what did not work with a switch is tried again; what was to be tried in an older generation is void. */
     private static final class Line {
         private long generation;
-        private long retryMs = FIRST_RETRY_MS;
+        private final Backoff backoff;
+
+        private Line(long lastRetryMs) {
+            this.backoff = Backoff.ofMs(() -> lastRetryMs);
+        }
     }
 
     /**
@@ -67,11 +68,10 @@ public final class ControlLoop {
         this.switches = Objects.requireNonNull(switches);
         this.clock = Objects.requireNonNull(clock);
         this.thread = Objects.requireNonNull(thread);
-        this.lastRetryMs = lastRetryMs;
         this.listener = Objects.requireNonNull(listener);
         this.tables = new DeviceWrites(switches, answersOnThread ? this::guarded : this::execute, new Answers());
         for (Node node : host.topology().nodes()) {
-            lines.put(node.device(), new Line());
+            lines.put(node.device(), new Line(lastRetryMs));
         }
     }
 
@@ -174,7 +174,7 @@ public final class ControlLoop {
 
     /** A switch has come: it is read, and what does not work with it then is tried again soon at first. */
     public void found(DeviceId device) {
-        line(device).retryMs = FIRST_RETRY_MS;
+        line(device).backoff.reset();
         read(device);
     }
 
@@ -221,9 +221,7 @@ public final class ControlLoop {
     public void retry(DeviceId device, Runnable task) {
         Line line = line(device);
         long generation = ++line.generation;
-        long delayMs = line.retryMs;
-        line.retryMs = Math.min(lastRetryMs, 2 * delayMs);
-        clock.retry(device, delayMs, () -> {
+        clock.retry(device, line.backoff.afterFailure(), () -> {
             if (line.generation == generation) {
                 guarded(task);
             }
@@ -280,7 +278,7 @@ public final class ControlLoop {
 
         @Override
         public void onWritten(Command.Write write) {
-            line(write.device()).retryMs = FIRST_RETRY_MS;
+            line(write.device()).backoff.reset();
             switches.onWritten(write.device());
             deliver(new Event.WriteDone(write.device(), write.batch()));
         }

@@ -42,6 +42,7 @@ import org.slotwise.apps.Choice;
 import org.slotwise.apps.Host;
 import org.slotwise.apps.Hosted;
 import org.slotwise.control.AppState;
+import org.slotwise.control.Backoff;
 import org.slotwise.control.Command;
 import org.slotwise.control.ControlLoop;
 import org.slotwise.control.Event;
@@ -61,7 +62,6 @@ import org.slotwise.systems.star.rest.KeptStar;
 final class ClusterMember {
     static final String LEADERSHIP_TOPIC = "slotwise";
     static final MessageSubject PACKET_IN = new MessageSubject("slotwise-packet-in");
-    private static final long FIRST_RETRY_MS = 100;
     private static final long LEAVE_TIMEOUT_MS = 5000;
     private static final long NO_TERM = -1;
     private static final Set<DeviceEvent.Type> NEW_IN_TOPOLOGY = Set.of(
@@ -94,7 +94,7 @@ final class ClusterMember {
     private volatile Running running;
     private volatile boolean left;
     /** Before the next attempt at what ONOS's cluster did not let happen; on {@link #thread} only, like the next. */
-    private long retryMs = FIRST_RETRY_MS;
+    private final Backoff backoff;
     private boolean retrying;
     /** A term of ours that was refused as too old, though ONOS says that this node leads, and how often in a row. */
     private long refusedTerm = NO_TERM;
@@ -115,6 +115,7 @@ final class ClusterMember {
         this.switches = switches;
         this.thread = thread;
         this.lastRetryMs = lastRetryMs;
+        this.backoff = Backoff.ofMs(lastRetryMs::getAsInt);
         this.store = new SchedulerStore(services.storage);
         this.choices = new KeptChoices(services.storage, store);
         String node = services.cluster.getLocalNode().id().id();
@@ -481,9 +482,9 @@ final class ClusterMember {
     private void tryOrRetry(Runnable action) {
         try {
             action.run();
-            retryMs = FIRST_RETRY_MS;
+            backoff.reset();
         } catch (RuntimeException e) {
-            LOG.error("controller start or stop failed: retry in {} ms: {}", retryMs, e.toString());
+            LOG.error("controller start or stop failed: retry in {} ms: {}", backoff.next(), e.toString());
             reconsiderAgain();
         }
     }
@@ -499,8 +500,7 @@ final class ClusterMember {
                 reconsider();
                 takeChoice();
             });
-        }), retryMs, TimeUnit.MILLISECONDS);
-        retryMs = Math.min(lastRetryMs.getAsInt(), 2 * retryMs);
+        }), backoff.afterFailure(), TimeUnit.MILLISECONDS);
     }
 
     /** An event that this node does not hear, since its session with the cluster was over, must not matter for ever. */

@@ -18,6 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.control.App;
 import org.slotwise.control.AppHost;
+import org.slotwise.control.Backoff;
 import org.slotwise.control.ControlLoop;
 import org.slotwise.control.Event;
 import org.slotwise.control.WallClock;
@@ -29,7 +30,6 @@ import org.slotwise.onos.flow.PatientSwitches;
 /** Drives applications with the switches that ONOS has, all on one thread. Any thread may call any method. */
 final class ControllerRunner implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ControllerRunner.class);
-    private static final long FIRST_RETRY_MS = 100;
     /** Packets from switches that wait for the thread: what is older than the rest of these is of no use to any protocol. */
     static final int MOST_WAITING = 512;
 
@@ -41,7 +41,7 @@ final class ControllerRunner implements AutoCloseable {
     /** Whether each port of a switch had light when that was looked at last; one that has gone has none. On the thread. */
     private final Map<DeviceId, Map<Integer, Boolean>> light = new HashMap<>();
     /** Switches that are looked at again, since ONOS did not say what they are, and after how long the next time. On the thread. */
-    private final Map<DeviceId, Long> unsure = new HashMap<>();
+    private final Map<DeviceId, Backoff> unsure = new HashMap<>();
     private final Set<DeviceId> lookedAtAgain = new HashSet<>();
     private final long lastRetryMs;
     /** Packets that wait for the thread, and those that did not find room. */
@@ -145,12 +145,11 @@ final class ControllerRunner implements AutoCloseable {
         if (!lookedAtAgain.add(device)) {
             return;
         }
-        long delayMs = unsure.getOrDefault(device, FIRST_RETRY_MS);
-        unsure.put(device, Math.min(lastRetryMs, 2 * delayMs));
+        Backoff backoff = unsure.computeIfAbsent(device, any -> Backoff.ofMs(() -> lastRetryMs));
         later(() -> {
             lookedAtAgain.remove(device);
             checkNow(device);
-        }, delayMs);
+        }, backoff.afterFailure());
     }
 
     /** Ports have light until something else is known. */

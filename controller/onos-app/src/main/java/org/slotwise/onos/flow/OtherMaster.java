@@ -12,6 +12,7 @@ import org.onosproject.net.DeviceId;
 import org.onosproject.net.MastershipRole;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.control.Backoff;
 
 /**
  * Makes another node the master of a switch whose rules stand still in ONOS. When a switch gets a master twice within a second, ONOS's
@@ -34,13 +35,16 @@ public final class OtherMaster {
 
     /** Looks now and then whether a batch has been answered, less often after each change; on a thread that may wait for the cluster. */
     void watch(CompletableFuture<Void> batch, DeviceId device, Executor threads) {
-        watch(batch, device, threads, patienceMs);
+        watch(batch, device, threads, new Backoff(patienceMs, () -> Long.MAX_VALUE));
     }
 
-    private void watch(CompletableFuture<Void> batch, DeviceId device, Executor threads, long afterMs) {
-        CompletableFuture.delayedExecutor(afterMs, TimeUnit.MILLISECONDS, threads).execute(() -> {
+    private void watch(CompletableFuture<Void> batch, DeviceId device, Executor threads, Backoff backoff) {
+        CompletableFuture.delayedExecutor(backoff.next(), TimeUnit.MILLISECONDS, threads).execute(() -> {
             if (!batch.isDone()) {
-                watch(batch, device, threads, change(device) ? 2 * afterMs : afterMs);
+                if (change(device)) {
+                    backoff.afterFailure();
+                }
+                watch(batch, device, threads, backoff);
             }
         });
     }

@@ -10,6 +10,7 @@ import java.util.function.Supplier;
 import org.onosproject.store.service.StorageException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.control.Backoff;
 import org.slotwise.control.Command;
 import org.slotwise.control.Switches;
 import org.slotwise.control.tables.TableEntry;
@@ -22,7 +23,6 @@ import org.slotwise.control.topology.DeviceId;
  */
 public final class PatientSwitches implements Switches {
     private static final Logger LOG = LoggerFactory.getLogger(PatientSwitches.class);
-    private static final long FIRST_RETRY_MS = 100;
 
     private final Switches switches;
     private final Later later;
@@ -51,18 +51,19 @@ public final class PatientSwitches implements Switches {
     @Override
     public CompletableFuture<Void> write(DeviceId device, List<Update> updates) {
         CompletableFuture<Void> done = new CompletableFuture<>();
-        write(device, updates, done, FIRST_RETRY_MS);
+        write(device, updates, done, Backoff.ofMs(() -> lastRetryMs));
         return done;
     }
 
-    private void write(DeviceId device, List<Update> updates, CompletableFuture<Void> done, long nextRetryMs) {
+    private void write(DeviceId device, List<Update> updates, CompletableFuture<Void> done, Backoff backoff) {
         begin(() -> switches.write(device, updates)).whenComplete((written, error) -> {
             Throwable cause = error instanceof CompletionException ? error.getCause() : error;
             if (error == null) {
                 done.complete(null);
             } else if (cause instanceof StorageException && isConnected.test(device)) {
-                LOG.warn("device {}: write failed: retry in {} ms: {}", device, nextRetryMs, reason(cause));
-                later.run(() -> write(device, updates, done, Math.min(lastRetryMs, 2 * nextRetryMs)), nextRetryMs);
+                long delayMs = backoff.afterFailure();
+                LOG.warn("device {}: write failed: retry in {} ms: {}", device, delayMs, reason(cause));
+                later.run(() -> write(device, updates, done, backoff), delayMs);
             } else {
                 done.completeExceptionally(cause);
             }

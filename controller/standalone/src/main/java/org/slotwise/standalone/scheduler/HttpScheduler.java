@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeoutException;
+import org.slotwise.control.Backoff;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.systems.star.schedule.FrameSchedule;
 import org.slotwise.systems.star.schedule.Scheduler;
@@ -28,8 +29,8 @@ final class HttpScheduler implements Scheduler {
     private final int instance;
     private final Duration limit;
     private long sequence;
-    private int pause;
-    private int left;
+    private final Backoff pauses = new Backoff(1, () -> MAX_PAUSE);
+    private long left;
     private String failure;
 
     HttpScheduler(ProcessProvider program, Map<String, String> settings, int instance, Duration limit) {
@@ -47,11 +48,10 @@ final class HttpScheduler implements Scheduler {
         }
         try {
             FrameSchedule answer = ask(demandSlots, current);
-            pause = 0;
+            pauses.reset();
             return answer;
         } catch (FailedException e) {
-            pause = Math.min(MAX_PAUSE, Math.max(1, 2 * pause));
-            left = pause;
+            left = pauses.afterFailure();
             failure = e.getMessage();
             throw e;
         }
