@@ -31,8 +31,6 @@ import org.onosproject.net.device.DeviceListener;
 import org.onosproject.net.packet.PacketContext;
 import org.onosproject.net.packet.PacketProcessor;
 import org.onosproject.store.cluster.messaging.MessageSubject;
-import org.onosproject.store.service.MapEvent;
-import org.onosproject.store.service.MapEventListener;
 import org.onosproject.store.service.StorageException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -52,8 +50,6 @@ import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.OnosSwitches;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.ControllerService.UnavailableException;
-import org.slotwise.systems.star.app.StarApp;
-import org.slotwise.systems.star.rest.KeptStar;
 
 /**
  * This node's part in a cluster where one node, the leader, runs the controller. The others hand it the packets of the
@@ -74,7 +70,6 @@ final class ClusterMember {
     private final FlowRuleSwitches switches;
     private final ScheduledExecutorService thread;
     private final IntSupplier lastRetryMs;
-    private final SchedulerStore store;
     private final KeptChoices choices;
     private final Applications applications;
     private final NetworkConfigs networks;
@@ -83,7 +78,6 @@ final class ClusterMember {
     private final LeadershipEventListener leadershipListener = new LeadershipChange();
     private final DeviceListener deviceListener = this::onDeviceEvent;
     private final PacketProcessor packetProcessor = this::onPacket;
-    private final MapEventListener<String, String> choiceListener = this::onChoice;
 
     private final LeaderTerms terms;
     private final Commits commits;
@@ -116,8 +110,7 @@ final class ClusterMember {
         this.thread = thread;
         this.lastRetryMs = lastRetryMs;
         this.backoff = Backoff.ofMs(lastRetryMs::getAsInt);
-        this.store = new SchedulerStore(services.storage);
-        this.choices = new KeptChoices(services.storage, store);
+        this.choices = new KeptChoices(services.storage);
         String node = services.cluster.getLocalNode().id().id();
         this.terms = new LeaderTerms(services.storage, node);
         this.commits = new Commits(services.storage, node);
@@ -138,7 +131,6 @@ final class ClusterMember {
             begin(() -> services.communication.addSubscriber(
                     PACKET_IN, PacketInMessage::decode, this::onRelayed, Runnable::run),
                     () -> services.communication.removeSubscriber(PACKET_IN));
-            begin(() -> store.addListener(choiceListener), () -> store.removeListener(choiceListener));
         } catch (RuntimeException e) {
             leave();
             throw e;
@@ -228,10 +220,10 @@ final class ClusterMember {
                 return asked(now -> now.runner.view(((Hosted<V>) now.apps.find(app.id())).app(), timeoutMs.getAsInt()));
             }
 
-            /** All nodes share the choice of a star's scheduler, and no other of a star. */
+            /** All nodes share a choice. */
             @Override
             public boolean takes(Hosted<?> app, String what) {
-                return !app.id().equals(StarApp.ID) || what.equals(KeptStar.SCHEDULER);
+                return app.part().isShared(what);
             }
 
             @Override
@@ -241,11 +233,7 @@ final class ClusterMember {
 
             @Override
             public <V> void choose(Hosted<V> app, Choice<V> choice) {
-                if (app.id().equals(StarApp.ID)) {
-                    keepScheduler(choice);
-                } else {
-                    keepAndOrder(app.id(), choice, timeoutMs.getAsInt());
-                }
+                keepAndOrder(app.id(), choice, timeoutMs.getAsInt());
             }
         };
         return current().apps.resources(host);
@@ -271,12 +259,6 @@ final class ClusterMember {
         } catch (TimeoutException | IllegalStateException e) {
             throw new UnavailableException("the controller is not responding", e);
         }
-    }
-
-    /** Chooses a scheduler for all nodes; the leader takes it from the store. */
-    private void keepScheduler(Choice<?> choice) {
-        current();
-        keep(choice, store);
     }
 
     /** Chooses for this leader and those after it. */
@@ -496,10 +478,7 @@ final class ClusterMember {
         retrying = true;
         thread.schedule(() -> onThread(() -> {
             retrying = false;
-            tryOrRetry(() -> {
-                reconsider();
-                takeChoice();
-            });
+            tryOrRetry(this::reconsider);
         }), backoff.afterFailure(), TimeUnit.MILLISECONDS);
     }
 
@@ -572,17 +551,6 @@ final class ClusterMember {
         Running now = running;
         if (now != null) {
             now.packetIn(message);
-        }
-    }
-
-    private void onChoice(MapEvent<String, String> event) {
-        onThread(() -> tryOrRetry(this::takeChoice));
-    }
-
-    private void takeChoice() {
-        if (running != null) {
-            Running now = running;
-            now.apps.chosenScheduler(store).ifPresent(choice -> now.runner.submit(StarApp.ID, choice));
         }
     }
 

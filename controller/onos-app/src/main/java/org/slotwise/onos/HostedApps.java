@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.slotwise.apps.AppResources;
@@ -18,7 +17,6 @@ import org.slotwise.control.AppState;
 import org.slotwise.control.Event;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.systems.star.app.SchedulerChosen;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.rest.StarPart;
 
@@ -76,11 +74,5 @@ final class HostedApps {
         Map<String, List<Event.Order>> chosen = new LinkedHashMap<>();
         apps.forEach(app -> chosen.put(app.id(), app.part().kept(kept.apply(app.id()))));
         return chosen;
-    }
-
-    /** The scheduler that was chosen for the star, if there is one. */
-    Optional<SchedulerChosen> chosenScheduler(SchedulerStore store) {
-        return apps.stream().map(Hosted::part).filter(StarPart.class::isInstance).map(StarPart.class::cast)
-                .findFirst().flatMap(star -> star.chosen(store));
     }
 }

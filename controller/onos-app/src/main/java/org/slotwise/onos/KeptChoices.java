@@ -7,31 +7,25 @@ import org.onosproject.store.service.ConsistentMap;
 import org.onosproject.store.service.StorageService;
 import org.slotwise.control.AppState;
 import org.slotwise.onos.flow.Stores;
-import org.slotwise.systems.star.app.StarApp;
 
 /**
- * What people chose at run time, in maps that all nodes share and that outlive them: of applications other than the star an entry
- * a text, since an entry of ONOS's stores is small and a choice changes one. States wait for the cluster and throw StorageException.
+ * Settings made at run time, in a map that all nodes share and that outlives them: an entry a text, since an entry of ONOS's stores
+ * is small and a choice changes one. States wait for the cluster and throw StorageException.
  */
 final class KeptChoices {
     private static final String MAP = "slotwise-choices";
     /** Behind the application's name, which has no such character. */
     private static final String SEPARATOR = "\n";
 
-    private final SchedulerStore star;
     private final ConsistentMap<String, String> values;
 
-    KeptChoices(StorageService storage, SchedulerStore star) {
-        this.star = star;
+    KeptChoices(StorageService storage) {
         this.values = storage.<String, String>consistentMapBuilder().withName(MAP)
                 .withSerializer(new TextSerializer()).build();
     }
 
     /** What an application keeps. */
     AppState of(String app) {
-        if (app.equals(StarApp.ID)) {
-            return star;
-        }
         String prefix = app + SEPARATOR;
         return new AppState() {
             @Override

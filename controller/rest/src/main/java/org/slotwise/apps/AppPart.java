@@ -30,6 +30,11 @@ public interface AppPart<V> {
         return List.of();
     }
 
+    /** Returns whether a choice of this kind ({@link Choice#what}) can hold for all controllers of a cluster. */
+    default boolean isShared(String what) {
+        return true;
+    }
+
     /** Does, before it begins, what would be slow when it is needed first. */
     default void practise(AppState kept) {
     }

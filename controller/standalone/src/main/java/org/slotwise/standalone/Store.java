@@ -26,7 +26,6 @@ import org.slf4j.LoggerFactory;
 import org.slotwise.control.AppState;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.systems.star.app.StarApp;
 
 /**
  * What must survive a restart: the last election id, and what applications keep. One small file with its SHA-256 in the first line, replaced as a whole: whenever the machine stops, it is the one before or the next one. A
@@ -36,7 +35,6 @@ final class Store implements AutoCloseable {
     static final String FILE = "controller.store";
     private static final Logger LOG = LoggerFactory.getLogger(Store.class);
     private static final String NEXT_FILE = "controller.store.next";
-    private static final String FORMER_FILE = "controller.mv";
     private static final String LOCK_FILE = "controller.lock";
     private static final String HEAD = "slotwise-store 1 sha256 ";
     private static final int MAX_BYTES = 1 << 20;
@@ -87,10 +85,6 @@ final class Store implements AutoCloseable {
     private static Map<String, String> read(Path file) throws IOException {
         Map<String, String> read = new TreeMap<>();
         if (!BoundedFiles.exists(file)) {
-            if (Files.exists(file.resolveSibling(FORMER_FILE))) {
-                LOG.warn("{}: file of an earlier version ignored: its scheduler and disabled masters are not restored",
-                        file.resolveSibling(FORMER_FILE));
-            }
             return read;
         }
         if (Files.size(file) > MAX_BYTES) {
@@ -113,8 +107,8 @@ final class Store implements AutoCloseable {
     }
 
     private static IOException damaged(Path file, String reason) {
-        return new IOException("store " + file + " is damaged: " + reason + ". It has the scheduler set at run time and the"
-                + " disabled masters; restore a copy, or remove it to start from the configuration");
+        return new IOException("store " + file + " is damaged: " + reason + ". It has the settings made at run time;"
+                + " restore a copy, or remove it to start from the configuration");
     }
 
     private static String hash(byte[] bytes) {
@@ -179,19 +173,15 @@ final class Store implements AutoCloseable {
         return next;
     }
 
-    /** What an application keeps: under its name and a dot; the star's keys, which were there first, have no dot. */
+    /** Settings of an application, each under its name and a dot; the store's own key has no dot. */
     AppState state(String app) {
-        String prefix = app.equals(StarApp.ID) ? "" : app + ".";
+        String prefix = app + ".";
         return new AppState() {
-            private boolean isOwn(String key) {
-                return prefix.isEmpty() ? !key.contains(".") && !key.equals(ELECTION_ID) : key.startsWith(prefix);
-            }
-
             @Override
             public Map<String, String> all() {
                 Map<String, String> own = new TreeMap<>();
                 values.forEach((key, value) -> {
-                    if (isOwn(key)) {
+                    if (key.startsWith(prefix)) {
                         own.put(key.substring(prefix.length()), value);
                     }
                 });
@@ -208,7 +198,7 @@ final class Store implements AutoCloseable {
             @Override
             public void keepOnly(Map<String, String> texts) throws IOException {
                 Map<String, String> changed = new TreeMap<>(values);
-                changed.keySet().removeIf(this::isOwn);
+                changed.keySet().removeIf(key -> key.startsWith(prefix));
                 texts.forEach((key, value) -> changed.put(prefix + key, value));
                 replace(changed);
             }

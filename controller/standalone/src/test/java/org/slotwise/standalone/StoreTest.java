@@ -66,9 +66,8 @@ class StoreTest {
         }
     }
 
-    /** As versions wrote it that knew no other application. */
     @Test
-    void theStarHasItsKeysWithoutItsNameAndKeepsThoseOfOthersAndOfTheStoreAlone() throws IOException {
+    void anApplicationHasItsKeysUnderItsNameAndLeavesThoseOfOthersAndOfTheStoreAlone() throws IOException {
         try (Store store = Store.open(directory)) {
             long id = store.nextElectionId(Instant.EPOCH);
             keep(store, ROTATION, FAIR);
@@ -78,7 +77,7 @@ class StoreTest {
             assertEquals(id + 1, store.nextElectionId(Instant.EPOCH));
         }
         String text = Files.readString(directory.resolve(Store.FILE));
-        assertTrue(text.contains("\"shut_down_0\":\"true\"") && !text.contains("scheduler"), text);
+        assertTrue(text.contains("\"star.shut_down_0\":\"true\"") && !text.contains("scheduler"), text);
     }
 
     @Test

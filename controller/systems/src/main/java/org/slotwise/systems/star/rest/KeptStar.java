@@ -27,10 +27,10 @@ import org.slotwise.systems.star.schedule.InvalidSettingsException;
  * that another one there holds; and which masters are shut down.
  */
 public final class KeptStar {
-    /** Key of the scheduler that was chosen. */
-    public static final String SCHEDULER = "scheduler";
-    /** Key of the one that was configured then. */
-    public static final String CONFIGURED_SCHEDULER = "configured_scheduler";
+    /** Key of the configured scheduler and the one chosen in its place: one entry, so that no reader sees half of it. */
+    private static final String SCHEDULER = "scheduler";
+    /** Between the two; JSON text has no such character. */
+    private static final String SEPARATOR = "\n";
     private static final String SHUT_DOWN = "shut_down_";
     private static final Logger LOG = LoggerFactory.getLogger(KeptStar.class);
 
@@ -39,13 +39,13 @@ public final class KeptStar {
 
     /** The scheduler chosen at run time, unless there is none or the configuration has changed since. */
     public static Optional<SchedulerChosen> scheduler(AppState state, SchedulerChosen configured) {
-        Map<String, String> kept = state.all();
-        String stored = kept.get(SCHEDULER);
-        if (stored == null || !encode(configured).toString().equals(kept.get(CONFIGURED_SCHEDULER))) {
+        String stored = state.all().getOrDefault(SCHEDULER, "");
+        String before = encode(configured) + SEPARATOR;
+        if (!stored.startsWith(before)) {
             return Optional.empty();
         }
         try {
-            JsonNode choice = JsonFields.parse(stored.getBytes(StandardCharsets.UTF_8));
+            JsonNode choice = JsonFields.parse(stored.substring(before.length()).getBytes(StandardCharsets.UTF_8));
             return Optional.of(SchedulerCodec.decode("", choice, configured.kind().catalogue()));
         } catch (InvalidJsonException | InvalidSettingsException e) {
             LOG.warn("ignored the stored scheduler: {}", e.getMessage());
@@ -58,7 +58,7 @@ public final class KeptStar {
         return state.all().containsKey(SHUT_DOWN + core);
     }
 
-    private static ObjectNode encode(SchedulerChosen choice) {
+    static ObjectNode encode(SchedulerChosen choice) {
         return SchedulerCodec.encode(choice.kind(), choice.settings());
     }
 
@@ -95,10 +95,7 @@ public final class KeptStar {
 
             @Override
             public void keep(AppState state) throws IOException {
-                Map<String, String> changed = new TreeMap<>(state.all());
-                changed.put(SCHEDULER, encode(chosen).toString());
-                changed.put(CONFIGURED_SCHEDULER, encode(configured).toString());
-                state.keepOnly(changed);
+                state.keep(SCHEDULER, encode(configured) + SEPARATOR + encode(chosen));
             }
         };
     }

@@ -3,9 +3,9 @@ package org.slotwise.systems.star.rest;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import org.slotwise.apps.AppPart;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Running;
@@ -26,10 +26,13 @@ import org.slotwise.systems.star.model.StarTopology;
 public final class StarPart implements AppPart<Snapshot> {
     private final Network network;
     private final SchedulerChosen scheduler;
+    /** The scheduler that the application began with. */
+    private volatile SchedulerChosen first;
 
     StarPart(Network network, SchedulerChosen scheduler) {
         this.network = network;
         this.scheduler = scheduler;
+        this.first = scheduler;
     }
 
     /** The network. */
@@ -37,13 +40,9 @@ public final class StarPart implements AppPart<Snapshot> {
         return network;
     }
 
-    /** The scheduler that was chosen at run time, unless none was or the configuration has changed since. */
-    public Optional<SchedulerChosen> chosen(AppState kept) {
-        return KeptStar.scheduler(kept, scheduler);
-    }
-
+    /** Returns the scheduler that was chosen at run time; the configured one if none was or the configuration has changed since. */
     private SchedulerChosen scheduler(AppState kept) {
-        return chosen(kept).orElse(scheduler);
+        return KeptStar.scheduler(kept, scheduler).orElse(scheduler);
     }
 
     @Override
@@ -53,7 +52,8 @@ public final class StarPart implements AppPart<Snapshot> {
 
     @Override
     public App<Snapshot> make(AppState kept) {
-        return StarApp.of(network, scheduler(kept), System::nanoTime);
+        first = scheduler(kept);
+        return StarApp.of(network, first, System::nanoTime);
     }
 
     @Override
@@ -63,8 +63,23 @@ public final class StarPart implements AppPart<Snapshot> {
 
     @Override
     public List<Event.Order> kept(AppState kept) {
-        return !network.canShutDown() ? List.of() : network.cores().stream().filter(core -> KeptStar.isShutDown(kept, core.id()))
-                .map(core -> new MasterShutdown(core.id(), true)).collect(Collectors.toList());
+        List<Event.Order> orders = new ArrayList<>();
+        SchedulerChosen now = scheduler(kept);
+        // Another controller may have kept one since this one's application was made.
+        if (!KeptStar.encode(now).equals(KeptStar.encode(first))) {
+            orders.add(now);
+        }
+        if (network.canShutDown()) {
+            network.cores().stream().filter(core -> KeptStar.isShutDown(kept, core.id()))
+                    .forEach(core -> orders.add(new MasterShutdown(core.id(), true)));
+        }
+        return orders;
+    }
+
+    /** A master is enabled and disabled at one controller. */
+    @Override
+    public boolean isShared(String what) {
+        return !what.equals(StarResources.SHUTDOWN);
     }
 
     /** With what is chosen, which need not be what is configured. */
