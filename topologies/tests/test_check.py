@@ -36,7 +36,10 @@ def test_crates_are_those_of_the_workspace(check):
         ("docs/ring.md", set()),
         ("topologies/slotwise/plot.py", {"format", "python"}),
         ("engine/crates/fabric/src/lib.rs", {"rust format", "crates", "clippy", "digests"}),
-        ("controller/systems/src/main/java/org/slotwise/systems/ring/app/Fill.java", {"java lint", "modules", "digests"}),
+        (
+            "controller/systems/src/main/java/org/slotwise/systems/ring/app/Fill.java",
+            {"java lint", "modules", "digests"},
+        ),
         ("p4src/ring.p4", {"p4 outputs", "programs", "digests"}),
         ("ptf-tests/ring/test_ring.py", {"format", "programs"}),
         ("web/src/plot.tsx", {"page"}),
