@@ -29,7 +29,7 @@ pub enum TrainTimer {
 pub struct Intervals {
     /// Over 0.
     pub interval_ns: u64,
-    /// When an interval begins.
+    /// Start of an interval.
     pub timer: TrainTimer,
     /// Each interval is drawn from 0.9 to 1.1 of its length.
     pub dither: bool,

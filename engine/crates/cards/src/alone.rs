@@ -156,7 +156,7 @@ impl<C: Card> Alone<C> {
         }
     }
 
-    /// When something is due next, as things stand; right once [`Alone::poll`] gave nothing.
+    /// Time of the next due action; exact once [`Alone::poll`] has returned nothing.
     pub fn next_at(&self) -> Option<Instant> {
         let timer = self.timers.first_key_value().map(|((at, _, _), _)| *at);
         let frame = self.in_flight.first_key_value().map(|((at, _), _)| *at);

@@ -44,7 +44,7 @@ pub struct Assembly {
     pub card: TrainCard,
     /// Port that questions name.
     port: Port,
-    /// When the timer expires, if it is set.
+    /// Expiry of the timer, if it is set.
     timer: Option<Instant>,
 }
 

@@ -90,7 +90,7 @@ pub enum Record {
     Added {
         /// Its headers.
         headers: (Ring, RingData),
-        /// When the station took it from a host.
+        /// Time of acceptance from a host.
         accepted: Instant,
     },
     /// A packet of another station is lost where that may be.
@@ -118,7 +118,7 @@ pub enum Action {
     Enter {
         /// The lane.
         lane: Lane,
-        /// When it arrives at the far end.
+        /// Time of arrival at the far end.
         at: Instant,
         /// The packet.
         flying: Flying,
@@ -167,7 +167,7 @@ pub enum Action {
     Timer {
         /// The timer.
         timer: TimerId,
-        /// When it expires; now or later.
+        /// Time of expiry, now or later.
         at: Instant,
         /// Order at that time.
         expiry: Expiry,

@@ -11,7 +11,7 @@ pub struct Demand {
 /// The first packet of a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewDemand {
-    /// When it came.
+    /// Time of arrival.
     pub at_ns: u64,
     /// Length of the empty time before it.
     pub after_ns: u64,

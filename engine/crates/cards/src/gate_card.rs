@@ -69,7 +69,7 @@ pub struct GateCard {
     gates: Gates,
     phase_ns: i64,
     next_slot: u64,
-    /// When the timers expire that are set: of the next slot, of interval timers.
+    /// Expiry of the timers that are set: of the next slot, of interval timers.
     slot_timer: Option<Instant>,
     tick_timer: Option<Instant>,
 }

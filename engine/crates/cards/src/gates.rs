@@ -158,7 +158,7 @@ impl Gates {
         false
     }
 
-    /// When the next interval timer expires.
+    /// Expiry of the next interval timer.
     pub fn next_tick(&self) -> Option<Instant> {
         self.queues.next_tick_ns().map(Instant::from_ns)
     }

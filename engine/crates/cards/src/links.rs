@@ -20,7 +20,7 @@ struct Link {
     is_dark: bool,
     /// True while P4 is asked.
     is_asking: bool,
-    /// When its timer expires that is set.
+    /// Expiry of its timer, if it is set.
     timer: Option<Instant>,
 }
 

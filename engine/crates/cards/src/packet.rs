@@ -27,7 +27,7 @@ impl Packet {
         Packet { frame, born_ns: UNBORN }
     }
 
-    /// When its first bit left its host, if that is known.
+    /// Departure of its first bit from its host, if known.
     #[inline]
     pub fn born_ns(&self) -> Option<u64> {
         (self.born_ns != UNBORN).then_some(self.born_ns)
@@ -62,7 +62,7 @@ impl Flying {
 pub enum Origin {
     /// Light in a core or an optical packet switch.
     Light {
-        /// When its head came.
+        /// Arrival of its head.
         arrived_ns: u64,
         /// Time that it takes to pass a point.
         duration_ns: u64,

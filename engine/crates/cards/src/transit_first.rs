@@ -66,7 +66,7 @@ impl AddLimit {
 pub enum Origin {
     /// A packet of another station.
     Transit {
-        /// When it came.
+        /// Time of arrival.
         arrived_ns: u64,
     },
     /// A message of this station.
@@ -82,7 +82,7 @@ pub struct Added {
     pub queue: u16,
     /// When it was accepted, and when it became the first of its add queue.
     pub accepted_ns: u64,
-    /// When it became the first of its add queue.
+    /// Time since when it is the first of its add queue.
     pub first_ns: u64,
 }
 

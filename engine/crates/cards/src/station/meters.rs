@@ -44,8 +44,8 @@ pub struct RingLinkUse {
     pub access_delays: Histogram<u64>,
     /// Longest time that a packet in transit waited for the link, ns.
     pub longest_transit_ns: u64,
-    /// Of packets that this station has added to either ringlet and that have left the ring: from when the station took them to the last
-    /// bit at their destination, ns. They are given with ringlet 0.
+    /// Time of packets that this station has added to either ringlet and that have left the ring, from acceptance by the station to the
+    /// last bit at their destination, ns. They are given with ringlet 0.
     pub crossings: Histogram<u64>,
     /// Bytes of hosts' packets that wait.
     pub buffered_bytes: u64,

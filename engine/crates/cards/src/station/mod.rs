@@ -82,7 +82,7 @@ struct Link {
     wake: Option<Instant>,
     /// End of the previous interval; an answer counts from then.
     ended: Instant,
-    /// When this one ends.
+    /// End of this one.
     due: Instant,
     /// Ticks that P4 has asked for.
     ticks: u16,
