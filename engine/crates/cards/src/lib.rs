@@ -31,6 +31,7 @@ pub mod train_queue;
 pub mod transit_first;
 
 pub use cause::DropCause;
+use slotwise_units::{Bytes, Rate};
 
 /// Port of a switch.
 pub type Port = u16;
@@ -38,8 +39,7 @@ pub type Port = u16;
 /// Time that `bytes` take at `rate_bps`, rounded up.
 #[inline]
 pub fn transmission_ns(bytes: u64, rate_bps: u64) -> u64 {
-    let bit_ns = u128::from(bytes) * 8_000_000_000;
-    bit_ns.div_ceil(u128::from(rate_bps)) as u64
+    Rate::from_bps(rate_bps).time(Bytes::new(bytes)).ns()
 }
 
 #[cfg(test)]

@@ -68,6 +68,7 @@ impl Rate {
     }
 }
 
+#[inline]
 fn saturated(ns: u128) -> Duration {
     Duration::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }

@@ -25,7 +25,7 @@ use slotwise_cards::train::{Train, payload_bytes};
 use slotwise_cards::train_card::TrainCard;
 
 /// Bytes of a train that P4 believes a tick of.
-const MOST_BYTES: u128 = 0xff_ffff;
+const MOST_BYTES: u64 = 0xff_ffff;
 
 /// What a line card has open, and the train that it sends.
 pub(crate) struct StarTrains {
@@ -46,12 +46,12 @@ impl StarTrains {
         let voqs = scenario.card_voqs(fibre.core);
         // Each VOQ's open train has as much room as the VOQ.
         let limit_bytes = scenario.queues.limit.get() * voqs.len() as u64;
-        let most_bytes = u128::from(scenario.frame.open().ns()) * u128::from(fibre.rate.bps()) / 8_000_000_000;
+        let most_bytes = fibre.rate.bytes_in(scenario.frame.open()).get();
         // Packets for one edge may join trains of several queues, by class or flow.
         let card = TrainCard::new(limit_bytes, Some(Aggregation::new(intervals, SIGNALING_QUEUE)), None);
         Some(StarTrains {
             assembly: Assembly::new(card, optical_port(fibre.core)),
-            most_bytes: most_bytes.min(MOST_BYTES) as u64,
+            most_bytes: most_bytes.min(MOST_BYTES),
             most_frame_bytes: scenario.wire_mtu().get(),
             leaving: None,
         })

@@ -6,7 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::{Pcg64, Pcg64Mcg};
 use slotwise_scenario::{Flow, HostId, OnOff, Process, Scenario, TrafficKind, edge_mac};
 use slotwise_transport::{Arrivals, Departures};
-use slotwise_units::{Instant, Rate};
+use slotwise_units::{Bytes, Instant, Rate};
 use slotwise_wire::{DATAGRAM_HEADER_BYTES, ETHERTYPE_IPV4, Ethernet, IP_PROTOCOL_UDP, Ipv4, UDP_HEADER_BYTES};
 
 use super::{DelaySummary, FlowResult, mac_number};
@@ -259,7 +259,9 @@ fn mean_bps(process: Process, rate_bps: u64) -> u64 {
 }
 
 fn payload_ns(payload_bytes: u64, rate_bps: u64) -> u64 {
-    (u128::from(payload_bytes) * 8_000_000_000 / u128::from(rate_bps)) as u64
+    Rate::from_bps(rate_bps)
+        .time_rounded_down(Bytes::new(payload_bytes))
+        .ns()
 }
 
 /// Ports of a flow's datagrams, source first.
