@@ -39,7 +39,7 @@ pub(super) fn words_to_reset(root: &Value, layout: &Layout, names: &HeaderNames)
     ranges
 }
 
-const SHORTEST_GAP: usize = 16;
+const SHORTEST_GAP: usize = 32;
 
 /// Metadata that the switch itself reads.
 const ARCHITECTURE: [&str; 3] = ["standard_metadata", "intrinsic_metadata", "queueing_metadata"];
@@ -70,12 +70,11 @@ fn temporaries<'a>(root: &'a Value, layout: &Layout, names: &HeaderNames) -> BTr
         }
     }
     for action in items(root, "actions") {
-        let mut own = BTreeSet::new();
-        let mut straight = true;
-        for primitive in items(action, "primitives") {
+        let mut flow = Flow::of(action);
+        for (index, primitive) in items(action, "primitives").enumerate() {
+            flow.reaches(index);
             let parameters: Vec<&Value> = items(primitive, "parameters").collect();
-            let op = primitive.get("op").and_then(Value::as_str).unwrap_or_default();
-            let target = (op == "assign")
+            let target = (op(primitive) == "assign")
                 .then(|| name(parameters.first()?.get("value")?))
                 .flatten();
             for parameter in parameters.iter().skip(usize::from(target.is_some())) {
@@ -84,18 +83,14 @@ fn temporaries<'a>(root: &'a Value, layout: &Layout, names: &HeaderNames) -> BTr
                     .and_then(Value::as_str)
                     .and_then(|name| calculations.get(name));
                 let read = mentioned(parameter);
-                seen_before.extend(
-                    read.iter()
-                        .chain(used.into_iter().flatten())
-                        .filter(|name| !own.contains(*name)),
-                );
+                let read = read.iter().chain(used.into_iter().flatten());
+                seen_before.extend(read.filter(|name| !flow.written.contains(*name)));
             }
-            straight &= !op.starts_with("_jump");
-            match target {
-                Some(target) if straight => drop(own.insert(target)),
-                _ => {}
+            flow.passes(primitive);
+            if let Some(target) = target {
+                flow.writes(target);
+                written.insert(target);
             }
-            written.extend(target);
         }
     }
     let whole = whole_headers(root);
@@ -103,6 +98,92 @@ fn temporaries<'a>(root: &'a Value, layout: &Layout, names: &HeaderNames) -> BTr
         |name: &Name| whole.contains(name.0) || ARCHITECTURE.contains(&name.0) || seen_before.contains(name);
     written.retain(|name| is_metadata(name.0) && !is_read_elsewhere(name));
     written
+}
+
+/// Fields that are surely written before a primitive of an action, on each path that leads to it.
+struct Flow<'a> {
+    written: BTreeSet<Name<'a>>,
+    /// The same after jumps, by the primitives that they lead to.
+    joins: BTreeMap<usize, BTreeSet<Name<'a>>>,
+    /// True if the primitive before leads to this one.
+    falls_through: bool,
+    /// True if paths are followed. Otherwise no write counts that stands behind a jump.
+    follows_jumps: bool,
+    has_jumped: bool,
+}
+
+/// Bound of the jumps times primitives of an action whose paths are followed, as each jump keeps a set.
+const MOST_PATHS: usize = 1 << 20;
+
+impl<'a> Flow<'a> {
+    /// The start of an action.
+    fn of(action: &'a Value) -> Flow<'a> {
+        let (mut jumps, mut length, mut are_forward) = (0, 0, true);
+        for (index, primitive) in items(action, "primitives").enumerate() {
+            length = index + 1;
+            if is_jump(primitive) {
+                jumps += 1;
+                // A loop would have to be followed more than once.
+                are_forward &= destination(primitive).is_some_and(|to| to > index);
+            }
+        }
+        Flow {
+            written: BTreeSet::new(),
+            joins: BTreeMap::new(),
+            falls_through: true,
+            follows_jumps: are_forward && jumps * length <= MOST_PATHS,
+            has_jumped: false,
+        }
+    }
+
+    /// The primitive of this number is next.
+    fn reaches(&mut self, index: usize) {
+        if let Some(join) = self.joins.remove(&index) {
+            match self.falls_through {
+                true => self.written.retain(|name| join.contains(name)),
+                false => self.written = join,
+            }
+            self.falls_through = true;
+        }
+    }
+
+    /// Goes on after a primitive.
+    fn passes(&mut self, primitive: &'a Value) {
+        if !is_jump(primitive) {
+            return;
+        }
+        self.has_jumped = true;
+        if let Some(to) = destination(primitive).filter(|_| self.follows_jumps) {
+            match self.joins.get_mut(&to) {
+                Some(join) => join.retain(|name| self.written.contains(name)),
+                None => drop(self.joins.insert(to, self.written.clone())),
+            }
+            if op(primitive) == "_jump" {
+                self.falls_through = false;
+                self.written.clear();
+            }
+        }
+    }
+
+    fn writes(&mut self, target: Name<'a>) {
+        if self.follows_jumps || !self.has_jumped {
+            self.written.insert(target);
+        }
+    }
+}
+
+fn op(primitive: &Value) -> &str {
+    primitive.get("op").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn is_jump(primitive: &Value) -> bool {
+    op(primitive).starts_with("_jump")
+}
+
+/// Primitive that a jump leads to, by the last of its parameters.
+fn destination(jump: &Value) -> Option<usize> {
+    let last = items(jump, "parameters").last()?;
+    usize::from_str_radix(last.get("value")?.as_str()?.strip_prefix("0x")?, 16).ok()
 }
 
 pub(super) fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
@@ -214,9 +295,28 @@ mod tests {
             ["a"],
             "one of two read first"
         );
-        let jump = json!({"op": "_jump_if_zero", "parameters": [field("b"), {"type": "hexstr", "value": "0x2"}]});
-        let skipped = json!([jump, assign("a", field("b")), assign("c", field("a"))]);
+        let to = |to: usize| json!({"type": "hexstr", "value": format!("{to:#x}")});
+        let jump = |at: usize| json!({"op": "_jump_if_zero", "parameters": [field("b"), to(at)]});
+        let always = |at: usize| json!({"op": "_jump", "parameters": [to(at)]});
+        let skipped = json!([jump(2), assign("a", field("b")), assign("c", field("a"))]);
         assert_eq!(found(skipped, json!({})), ["c"], "the write may be jumped over");
+        let behind = json!([jump(1), assign("a", field("b")), assign("c", field("a"))]);
+        assert_eq!(found(behind, json!({})), ["a", "c"], "the jump leads to the write");
+        let one = || assign("a", json!({"type": "hexstr", "value": "0x1"}));
+        let both = json!([jump(3), one(), always(4), one(), assign("c", field("a"))]);
+        assert_eq!(found(both, json!({})), ["a", "c"], "written on both paths");
+        let one_of_two = json!([
+            jump(3),
+            one(),
+            always(4),
+            assign("c", field("b")),
+            assign("c", field("a"))
+        ]);
+        assert_eq!(found(one_of_two, json!({})), ["c"], "written on one of two paths");
+        let again = json!([jump(2), assign("c", field("a")), one(), always(1)]);
+        assert_eq!(found(again, json!({})), ["c"], "a loop comes to the read first");
+        let looped = json!([jump(2), one(), assign("c", field("a")), always(1)]);
+        assert_eq!(found(looped, json!({})), ["c"], "paths of loops are not followed");
         for rest in [
             json!({"pipelines": [{"tables": [{"key": [{"target": ["meta", "a"]}]}]}]}),
             json!({"parsers": [{"parse_states": [{"parser_ops": [{"op": "set", "parameters": [field("a")]}]}]}]}),
@@ -239,9 +339,9 @@ mod tests {
 
     #[test]
     fn long_runs_of_temporaries_are_left_out() {
-        let fields: Vec<Value> = (0..40).map(|i| json!([format!("f{i}"), 8, false])).collect();
+        let fields: Vec<Value> = (0..60).map(|i| json!([format!("f{i}"), 8, false])).collect();
         let constant = || json!({"type": "hexstr", "value": "0x1"});
-        let writes: Vec<Value> = (2..30).map(|i| assign(&format!("f{i}"), constant())).collect();
+        let writes: Vec<Value> = (2..50).map(|i| assign(&format!("f{i}"), constant())).collect();
         let program = json!({
             "header_types": [{"name": "meta_t", "fields": fields}],
             "headers": [{"name": "meta", "id": 0, "header_type": "meta_t", "metadata": true}],
@@ -252,6 +352,6 @@ mod tests {
             &Budget::new(&crate::Limits::default(), Held::unlimited()),
         ))
         .unwrap();
-        assert_eq!(words_to_reset(&program, &layout, &names), [0..3, 31..41]);
+        assert_eq!(words_to_reset(&program, &layout, &names), [0..3, 51..61]);
     }
 }
