@@ -98,7 +98,7 @@ def test_a_run_is_judged_by_its_budget_and_the_tolerance():
         "waits": COUNTS(budget, 2 * budget),
     }
     stored = {name: {"network": budget, "thread": budget} for name in counted}
-    lines, over = BUDGETS["compare"]({**counted, "new": COUNTS(1, 1)}, stored)
+    lines, over = BUDGETS["compare"]({**counted, "new": COUNTS(1, 1)}, stored, {})
     assert over == [
         "above: 1,020,001 instructions of the network, +2.00%; expected at most 2% more than 1,000,000",
         "new: missing budget; expected one in budgets.json (--write)",
@@ -109,6 +109,17 @@ def test_a_run_is_judged_by_its_budget_and_the_tolerance():
     shown = {tuple(line.split()[:2]): line.split()[-1] for line in lines}
     assert shown[("at", "network")] == "+2.00%" and shown[("at", "thread")] == "+0.00%"
     assert shown[("waits", "thread")] == "+100.00%" and shown[("new", "network")] == "none"
+
+
+def test_a_run_is_judged_by_its_start_too():
+    start = 1_000_000
+    most = round(start * (1 + BUDGETS["TOLERANCE_IN_ALL"]))
+    counted = {"at": COUNTS(most, most), "above": COUNTS(most + 1, most)}
+    stored = {name: {"network": most, "thread": most} for name in counted}
+    _, over = BUDGETS["compare"](counted, stored, dict.fromkeys(counted, start))
+    assert over == [
+        "above: 1,050,001 instructions of the network, +5.00% in all; expected at most 5% more than 1,000,000"
+    ]
 
 
 def test_differing_conditions_are_printed():
