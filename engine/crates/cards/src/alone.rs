@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use slotwise_units::Instant;
 
 use crate::card::{Action, Actions, Card, Expiry, Pass, Program, TimerId};
-use crate::message::{Message, ToCard};
+use crate::message::ToCard;
 use crate::packet::{Frame, Origin, Packet};
 use crate::random::Chance;
 use crate::{DropCause, Port};
@@ -23,7 +23,7 @@ use crate::{DropCause, Port};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// To the switch, by the port of line cards.
-    ToSwitch(Message),
+    ToSwitch(Frame),
     /// Into the link, or at its far end if it takes time.
     Link(Frame),
 }
@@ -36,7 +36,7 @@ pub struct Alone<C> {
     timers: BTreeMap<(Instant, Expiry, u64), TimerId>,
     /// Packets on the link, by arrival and age.
     in_flight: BTreeMap<(Instant, u64), Frame>,
-    to_switch: VecDeque<Message>,
+    to_switch: VecDeque<Frame>,
     /// Entries of both maps so far.
     age: u64,
     /// Loss of packets at the link's end.
@@ -83,7 +83,7 @@ impl<C: Card> Alone<C> {
 
     /// Takes a frame that left the switch by a port.
     pub fn sends(&mut self, now: Instant, port: Port, frame: Frame) {
-        let mut out = Actions::new();
+        let mut out = Actions::default();
         self.card
             .sends(now, port, Packet::unborn(frame), Origin::Local, &mut out);
         self.perform(now, out);
@@ -91,7 +91,7 @@ impl<C: Card> Alone<C> {
 
     /// Takes a frame that left the switch by the port of line cards. One for the card of another port is left alone.
     pub fn told(&mut self, now: Instant, port: Port, frame: &[u8]) {
-        let mut out = Actions::new();
+        let mut out = Actions::default();
         let is_known = match ToCard::read(frame) {
             Some(message) if message.port != port && message.flow_control().is_some() => return,
             Some(message) => self.card.told(now, &message, &mut out),
@@ -108,18 +108,18 @@ impl<C: Card> Alone<C> {
     }
 
     fn perform(&mut self, now: Instant, actions: Actions) {
-        let mut todo: Vec<Action> = actions.into_iter().rev().collect();
+        let mut todo: Vec<Action> = actions.list.into_iter().rev().collect();
         while let Some(action) = todo.pop() {
             match action {
                 Action::Enter { at, flying, .. } => {
                     let age = self.age();
                     self.in_flight.insert((at, age), flying.packet.frame);
                 }
-                Action::Ask { message, then, .. } => {
-                    self.to_switch.push_back(message);
-                    let mut out = Actions::new();
+                Action::Ask { frame, then, .. } => {
+                    self.to_switch.push_back(frame);
+                    let mut out = Actions::default();
                     self.card.goes_on(now, then, Pass::Later, &mut out);
-                    todo.extend(out.into_iter().rev());
+                    todo.extend(out.list.into_iter().rev());
                 }
                 Action::Light { packet, .. } => {
                     let age = self.age();
@@ -142,7 +142,7 @@ impl<C: Card> Alone<C> {
             let expired = self.timers.first_entry().filter(|timer| timer.key().0 <= now);
             if let Some(timer) = expired {
                 let ((_, expiry, _), timer) = timer.remove_entry();
-                let mut out = Actions::new();
+                let mut out = Actions::default();
                 self.card.due(now, timer, expiry, Program::Outside, &mut out);
                 self.perform(now, out);
                 continue;
@@ -216,7 +216,6 @@ mod tests {
     fn ticks(card: &mut Alone<Links>, now_ns: u64) -> Vec<(u8, u64)> {
         let mut found = Vec::new();
         while let Some(Output::ToSwitch(tick)) = card.poll(at(now_ns)) {
-            let tick = tick.bytes();
             let header = Ethernet::SIZE + Linecard::SIZE;
             let linecard = Linecard::decode(&tick[Ethernet::SIZE..]).unwrap();
             assert_eq!(

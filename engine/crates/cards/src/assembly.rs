@@ -10,7 +10,6 @@ use slotwise_wire::PORT_LINECARD;
 
 use crate::aggregation::Closed;
 use crate::card::{Action, Actions, Expiry, Pass, Then as CardThen};
-use crate::message::Message;
 use crate::message::train::train_tick;
 use crate::packet::Packet;
 use crate::train_card::TrainCard;
@@ -33,7 +32,7 @@ pub struct Joining {
 #[derive(Debug)]
 pub enum Then {
     /// The packet joins that the burst was closed for.
-    Join(Joining),
+    Join(Box<Joining>),
     /// The next due burst is closed.
     CloseDue,
 }
@@ -58,7 +57,7 @@ impl Assembly {
     /// Takes a packet. `closes`: it begins a burst, or has no room in the open one.
     pub fn take(&mut self, now: Instant, joining: Joining, closes: bool, out: &mut Actions) {
         match self.card.close_before(now.ns(), joining.queue, closes) {
-            Some(closed) => self.ask(now, closed, Then::Join(joining), out),
+            Some(closed) => self.ask(now, closed, Then::Join(Box::new(joining)), out),
             None => self.join(now, joining, out),
         }
     }
@@ -78,9 +77,8 @@ impl Assembly {
     }
 
     fn ask(&mut self, now: Instant, closed: Closed, then: Then, out: &mut Actions) {
-        let message = Message::new(&train_tick(self.port, &self.card.ask(now.ns(), closed)));
-        let (until, then) = (None, CardThen::Assembly(self.port, then));
-        out.push(Action::Ask { message, until, then });
+        let message = train_tick(self.port, &self.card.ask(now.ns(), closed));
+        out.ask(&message, None, CardThen::Assembly(self.port, then));
     }
 
     /// Continues after a question: a burst without an answer is lost. True if the next one is to be closed that is due.
@@ -94,7 +92,7 @@ impl Assembly {
             out.push(Action::Drop { port, cause, frame });
         }
         match then {
-            Then::Join(joining) => self.join(now, joining, out),
+            Then::Join(joining) => self.join(now, *joining, out),
             Then::CloseDue => return true,
         }
         false
@@ -159,13 +157,13 @@ mod tests {
             packet: Packet::unborn(optical_frame(2, 0)),
             bytes: (1000, 900),
         };
-        let mut out = Actions::new();
+        let mut out = Actions::default();
         assembly.take(now, joining, closes, &mut out);
         out
     }
 
     fn question(out: Actions) -> Then {
-        match <[Action; 1]>::try_from(out).unwrap() {
+        match <[Action; 1]>::try_from(out.list).unwrap() {
             [
                 Action::Ask {
                     then: CardThen::Assembly(PORT, then),
@@ -181,7 +179,7 @@ mod tests {
             Action::Drop { port, cause, .. } => Some((*port, *cause)),
             _ => None,
         };
-        out.iter().filter_map(lost).collect()
+        out.list.iter().filter_map(lost).collect()
     }
 
     #[test]
@@ -190,8 +188,8 @@ mod tests {
         let start = Instant::ZERO;
         let out = take(&mut assembly, start, false);
         let end = start + INTERVAL;
-        assert!(matches!(out[..], [Action::Timer { timer: PORT, at, .. }] if at == end));
-        assert!(take(&mut assembly, start, false).is_empty(), "the timer is set");
+        assert!(matches!(out.list[..], [Action::Timer { timer: PORT, at, .. }] if at == end));
+        assert!(take(&mut assembly, start, false).list.is_empty(), "the timer is set");
         let then = question(take(&mut assembly, start, true));
         let answer = TrainLabel {
             queue: 2,
@@ -200,15 +198,15 @@ mod tests {
             ..TrainLabel::default()
         };
         assert!(matches!(assembly.card.answer_in_star(&answer), Ok((7, train)) if train.frames.len() == 2));
-        let mut out = Actions::new();
+        let mut out = Actions::default();
         assert!(!assembly.goes_on(start, then, Pass::Done { outputs: 1 }, &mut out));
         assert!(lost(&out).is_empty());
         assert_eq!(assembly.card.open_bytes(2), 1000, "the packet has joined");
         assembly.expires(end);
-        out.clear();
+        out.list.clear();
         assert!(assembly.close_due(end, &mut out));
         let then = question(out);
-        let mut out = Actions::new();
+        let mut out = Actions::default();
         assert!(
             assembly.goes_on(end, then, Pass::Done { outputs: 0 }, &mut out),
             "others may be due"
@@ -222,7 +220,7 @@ mod tests {
         let mut assembly = assembly(10_000);
         take(&mut assembly, Instant::ZERO, false);
         let then = question(take(&mut assembly, Instant::ZERO, true));
-        let mut out = Actions::new();
+        let mut out = Actions::default();
         assert!(!assembly.goes_on(Instant::ZERO, then, Pass::Later, &mut out));
         assert!(lost(&out).is_empty());
         let answer = TrainLabel {

@@ -14,8 +14,8 @@ use slotwise_units::{Duration, Instant};
 use slotwise_wire::{Ring, RingData};
 
 use crate::demand::NewDemand;
-use crate::message::{Message, ToCard};
-use crate::packet::{Flying, Frame, Origin, Packet};
+use crate::message::ToCard;
+use crate::packet::{Flying, Frame, FramePool, Origin, Packet};
 use crate::{DropCause, Port, assembly, gates, station};
 
 /// Number of one direction of a link, given by the network.
@@ -50,8 +50,11 @@ pub enum Then {
     },
     /// Question of the card before a fibre, by its port.
     Gates(Port, gates::Then),
-    /// Question of a station.
-    Station(station::Then),
+    /// Question of a station, by the ringlet of its link.
+    Station {
+        /// The ringlet.
+        ringlet: u8,
+    },
 }
 
 /// Program of a switch, as far as its answers depend on it.
@@ -157,7 +160,7 @@ pub enum Action {
     /// A message for P4, by the port of line cards.
     Ask {
         /// The message.
-        message: Message,
+        frame: Frame,
         /// End of use of the packets that P4 makes of it, if there is one.
         until: Option<Instant>,
         /// Continuation once all that came out of it is complete.
@@ -201,8 +204,32 @@ pub enum Action {
     Seen(Record),
 }
 
-/// Effects of a call, in order.
-pub type Actions = Vec<Action>;
+// Each one is moved a few times, for every packet.
+const _: () = assert!(size_of::<Action>() <= 80);
+
+/// Effects of a call, in order, and memory for messages among them.
+#[derive(Default)]
+pub struct Actions {
+    /// The effects.
+    pub list: Vec<Action>,
+    /// Memory for messages.
+    pub frames: FramePool,
+}
+
+impl Actions {
+    /// Adds an effect.
+    #[inline]
+    pub fn push(&mut self, action: Action) {
+        self.list.push(action);
+    }
+
+    /// Adds a question: a message for P4, by the port of line cards.
+    #[inline]
+    pub fn ask<const N: usize>(&mut self, message: &[u8; N], until: Option<Instant>, then: Then) {
+        let frame = self.frames.copy_of(message);
+        self.list.push(Action::Ask { frame, until, then });
+    }
+}
 
 /// Queues and checks between one switch and its links.
 pub trait Card {

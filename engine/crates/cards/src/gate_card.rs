@@ -353,10 +353,9 @@ mod tests {
         let mut reports = 0;
         let mut ticks = Vec::new();
         for output in outputs {
-            let Output::ToSwitch(message) = output else {
+            let Output::ToSwitch(frame) = output else {
                 panic!("light without a gate")
             };
-            let frame = message.bytes();
             if Linecard::decode(&frame[Ethernet::SIZE..]).unwrap().kind == u8::from(LineCardKind::QueueReport) {
                 reports += 1;
                 continue;

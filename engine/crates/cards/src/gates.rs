@@ -9,7 +9,7 @@ use slotwise_wire::{SIGNALING_QUEUE, SlotTick};
 
 use crate::card::{Action, Actions, Expiry, Program, Record, Then as CardThen};
 use crate::linecard::{LineCard, Next};
-use crate::message::{self, Message};
+use crate::message;
 use crate::packet::{Origin, Packet};
 use crate::{DropCause, Port};
 
@@ -80,11 +80,6 @@ impl Gates {
         }
     }
 
-    fn ask(&self, message: Message, then: CardThen) -> Action {
-        let until = None;
-        Action::Ask { message, until, then }
-    }
-
     /// A slot starts here. A switch outside may answer a tick when its slot is over, but the next signaling slot leads to
     /// another edge: what is left of the last one is dropped.
     pub fn slot_starts(&mut self, now: Instant, start: SlotStart, program: Program, out: &mut Actions) {
@@ -117,9 +112,9 @@ impl Gates {
             voq,
             backlog_bytes,
         }));
-        let message = Message::new(&message::queue_report(port, voq, &state));
+        let message = message::queue_report(port, voq, &state);
         let reported = reported + 1;
-        out.push(self.ask(message, CardThen::Gates(port, Then::Report { start, reported })));
+        out.ask(&message, None, CardThen::Gates(port, Then::Report { start, reported }));
     }
 
     /// Ticks of a slot. Of a switch outside, messages made of them are of use until its end.
@@ -138,9 +133,7 @@ impl Gates {
                 repeat,
                 local_ns: start.local.ns(),
             };
-            let message = Message::new(&message::slot_tick(self.port, &tick));
-            let then = CardThen::Nothing;
-            out.push(Action::Ask { message, until, then });
+            out.ask(&message::slot_tick(self.port, &tick), until, CardThen::Nothing);
         }
     }
 
@@ -150,8 +143,8 @@ impl Gates {
         while let Some((voq, tick)) = self.queues.tick(now.ns()) {
             if program != Program::None {
                 let state = self.queues.voq_state(now.ns(), voq);
-                let message = Message::new(&message::interval_tick(port, &tick, voq, &state));
-                out.push(self.ask(message, CardThen::Gates(port, Then::Timer)));
+                let message = message::interval_tick(port, &tick, voq, &state);
+                out.ask(&message, None, CardThen::Gates(port, Then::Timer));
                 return true;
             }
         }

@@ -10,7 +10,7 @@ use crate::alone::Alone;
 use crate::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};
 use crate::fifo::{Departure, Fifo, FifoUse, Limit};
 use crate::measure::AccessUse;
-use crate::message::{Message, ToCard, interval_tick};
+use crate::message::{ToCard, interval_tick};
 use crate::packet::{Flying, Origin, Packet};
 use crate::{DropCause, Port};
 
@@ -110,10 +110,7 @@ impl Links {
         let Some(link) = self.link(port) else { return };
         if let Some((tick, state)) = link.queue.tick(now.ns()) {
             link.is_asking = true;
-            let message = Message::new(&interval_tick(port, &tick, port, &state));
-            let then = Then::Link { port };
-            let until = None;
-            return out.push(Action::Ask { message, until, then });
+            return out.ask(&interval_tick(port, &tick, port, &state), None, Then::Link { port });
         }
         link.set_timer(now, port, out);
     }
@@ -231,9 +228,9 @@ mod tests {
     }
 
     fn sends(links: &mut Links, now: Instant, port: Port) -> Action {
-        let mut out = Actions::new();
+        let mut out = Actions::default();
         links.sends(now, port, Packet::unborn(vec![0; 100]), Origin::Local, &mut out);
-        out.pop().unwrap()
+        out.list.pop().unwrap()
     }
 
     fn answer(queue: u16, value: u64) -> Vec<u8> {
@@ -257,13 +254,13 @@ mod tests {
         assert!(is(sends(&mut links, us(0), PORT), DropCause::QueueFull));
         assert!(is(sends(&mut links, us(0), 2), DropCause::NoSuchPort));
         assert!(is(sends(&mut links, us(0), 77), DropCause::NoSuchPort));
-        let mut out = Actions::new();
+        let mut out = Actions::default();
         links.change(us(50), PORT, (Some(Rate::from_bps(16_000_000)), None), &mut out);
-        assert!(matches!(&out[..], [Action::Retime { lane: 9, arrivals }] if arrivals[..] == [155_000, 205_000]));
-        out.clear();
+        assert!(matches!(&out.list[..], [Action::Retime { lane: 9, arrivals }] if arrivals[..] == [155_000, 205_000]));
+        out.list.clear();
         links.set_dark(us(60), PORT, true, &mut out);
         assert!(matches!(
-            out[..],
+            out.list[..],
             [Action::Recall {
                 lane: 9,
                 count: 2,
@@ -275,10 +272,10 @@ mod tests {
         assert_eq!((links.total(PORT).packets, links.total(2).packets), (1, 0));
         assert_eq!(links.take_use(us(60), PORT).unwrap().dropped_packets, 4);
         assert!(links.take_use(us(60), 3).is_none());
-        out.clear();
+        out.list.clear();
         links.restarts(us(70), &mut out);
         assert!(matches!(
-            out[..],
+            out.list[..],
             [Action::Recall {
                 count: 0,
                 cause: DropCause::PipelineReplaced,
@@ -293,24 +290,24 @@ mod tests {
         queue.start_timers(0);
         let mut links = Links::default();
         assert_eq!(links.add(PORT, queue), Some(us(0)));
-        let mut out = Actions::new();
+        let mut out = Actions::default();
         links.due(us(0), PORT, Expiry::First, Program::Inside, &mut out);
         // The queue's, then the control timer's.
         for value in [300_000, 0] {
-            let Some(Action::Ask { then, .. }) = out.pop() else {
+            let Some(Action::Ask { then, .. }) = out.list.pop() else {
                 panic!("a tick")
             };
             if value > 0 {
                 let frame = answer(PORT, value);
                 assert!(links.told(us(0), &ToCard::read(&frame).unwrap(), &mut out));
             }
-            assert!(out.is_empty(), "set when all is answered");
+            assert!(out.list.is_empty(), "set when all is answered");
             links.goes_on(us(0), then, Pass::Done { outputs: 0 }, &mut out);
         }
-        assert!(matches!(out[..], [Action::Timer { timer: PORT, at, .. }] if at == us(300)));
-        out.clear();
+        assert!(matches!(out.list[..], [Action::Timer { timer: PORT, at, .. }] if at == us(300)));
+        out.list.clear();
         links.due(us(299), PORT, Expiry::First, Program::Inside, &mut out);
-        assert!(out.is_empty());
+        assert!(out.list.is_empty());
     }
 
     #[test]
@@ -318,15 +315,15 @@ mod tests {
         let mut queue = queue();
         queue.start_timers(0);
         let mut links = links(queue);
-        let mut out = Actions::new();
+        let mut out = Actions::default();
         links.due(us(0), PORT, Expiry::First, Program::Outside, &mut out);
-        while let Some(Action::Ask { then, .. }) = out.pop() {
+        while let Some(Action::Ask { then, .. }) = out.list.pop() {
             links.goes_on(us(0), then, Pass::Later, &mut out);
         }
         let frame = answer(PORT, 500_000);
-        out.clear();
+        out.list.clear();
         assert!(links.told(us(20), &ToCard::read(&frame).unwrap(), &mut out));
-        assert!(matches!(out[..], [Action::Timer { at, .. }] if at == us(500)));
+        assert!(matches!(out.list[..], [Action::Timer { at, .. }] if at == us(500)));
         for (queue, value) in [(PORT, 0), (PORT + 1, 1)] {
             let frame = answer(queue, value);
             assert!(!links.told(us(20), &ToCard::read(&frame).unwrap(), &mut out));

@@ -123,7 +123,7 @@ impl Fabric {
             None => false,
         };
         if is_taken {
-            self.pool.give_back(packet.frame);
+            self.out.frames.give_back(packet.frame);
         } else if self.traffic.as_ref().is_none_or(Traffic::is_shared) {
             let Host { device, port, .. } = self.hosts[host];
             return self.host_output.push_back(HostFrame {
@@ -140,7 +140,7 @@ impl Fabric {
 
     pub(crate) fn source(&mut self, index: usize) {
         let Some(traffic) = &mut self.traffic else { return };
-        let mut frame = self.pool.take();
+        let mut frame = self.out.frames.take();
         let turn = traffic.turn(index, self.now_ns, &mut frame);
         if let Some(next_ns) = turn.next_ns {
             self.events.schedule(next_ns, Event::Source(index as u32));
@@ -148,7 +148,7 @@ impl Fabric {
         match turn.from {
             Some(host) => self.send_uplink(self.now_ns, host, frame),
             None => {
-                self.pool.give_back(frame);
+                self.out.frames.give_back(frame);
                 self.drain_hosts();
             }
         }
@@ -158,12 +158,12 @@ impl Fabric {
     pub(crate) fn drain_hosts(&mut self) {
         let mut timers = std::mem::take(&mut self.host_timers);
         loop {
-            let mut frame = self.pool.take();
+            let mut frame = self.out.frames.take();
             let traffic = self.traffic.as_mut();
             match traffic.and_then(|traffic| traffic.transmit(self.now_ns, &mut frame, &mut timers)) {
                 Some(host) => self.send_uplink(self.now_ns, host, frame),
                 None => {
-                    self.pool.give_back(frame);
+                    self.out.frames.give_back(frame);
                     break;
                 }
             }

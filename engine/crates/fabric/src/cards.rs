@@ -37,12 +37,11 @@ impl Fabric {
         call: impl FnOnce(&mut StationCard, Instant, &mut Actions) -> T,
     ) -> T {
         let now = Instant::from_ns(self.now_ns);
-        let mut actions = std::mem::take(&mut self.actions);
         let result = match &mut self.nodes[node].own_card {
             NodeCard::None => T::default(),
-            NodeCard::Station(card) => call(card, now, &mut actions),
+            NodeCard::Station(card) => call(card, now, &mut self.out),
         };
-        self.perform(CardAt::of_node(&OF_NODE, node, 0), actions);
+        self.perform(CardAt::of_node(&OF_NODE, node, 0));
         result
     }
 
@@ -53,23 +52,76 @@ impl Fabric {
         call: impl FnOnce(&mut Links, Instant, &mut Actions) -> T,
     ) -> T {
         let now = Instant::from_ns(self.now_ns);
-        let mut actions = std::mem::take(&mut self.actions);
-        let result = call(&mut self.nodes[node].links, now, &mut actions);
-        self.perform(CardAt::of_node(&FIFO, node, 0), actions);
+        let result = call(&mut self.nodes[node].links, now, &mut self.out);
+        self.perform(CardAt::of_node(&FIFO, node, 0));
         result
     }
 
-    /// Performs the actions of a card in order; what follows a question waits until that is complete.
-    pub(crate) fn perform(&mut self, card: CardAt, mut actions: Actions) {
-        for action in actions.drain(..) {
-            if self.has_asked() {
-                self.stack.add(Work::Action { card, action });
-            } else {
-                self.act(card, action);
+    /// Performs the actions of the card that was called last, in order; what follows a question waits until that is complete.
+    #[inline]
+    pub(crate) fn perform(&mut self, card: CardAt) {
+        match self.out.list.len() {
+            0 => {}
+            1 => {
+                if let Some(action) = self.out.list.pop() {
+                    self.perform_one(card, action);
+                }
             }
+            2 => {
+                if let (Some(second), Some(first)) = (self.out.list.pop(), self.out.list.pop()) {
+                    self.perform_one(card, first);
+                    self.perform_one(card, second);
+                }
+            }
+            _ => self.perform_all(card),
+        }
+    }
+
+    /// As [`Fabric::perform`], as the last act of an event: a single question enters P4 at once.
+    #[inline]
+    pub(crate) fn perform_last(&mut self, card: CardAt) {
+        if let [Action::Ask { .. }] = self.out.list[..]
+            && let Some(Action::Ask { frame, until, then }) = self.out.list.pop()
+        {
+            let (to, origin, then) = self.question(card, until, then);
+            return self.enter(to, frame, origin, then);
+        }
+        self.perform(card);
+    }
+
+    fn perform_all(&mut self, card: CardAt) {
+        let mut actions = std::mem::take(&mut self.out.list);
+        for action in actions.drain(..) {
+            self.perform_one(card, action);
         }
         // Its memory is used again.
-        self.actions = actions;
+        self.out.list = actions;
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "a call moves its arguments once more, for every packet"
+    )]
+    #[inline(always)]
+    fn perform_one(&mut self, card: CardAt, action: Action) {
+        // A question is added as the work that it is.
+        if self.has_asked() && !matches!(action, Action::Ask { .. }) {
+            self.stack.add(Work::Action { card, action });
+        } else {
+            self.act(card, action);
+        }
+    }
+
+    /// Destination, origin and continuation of a card's question.
+    #[inline]
+    fn question(&self, card: CardAt, until: Option<Instant>, then: Then) -> ((Device, Port), Origin, Passed) {
+        let (node, _) = of_node(card.card as usize);
+        let origin = until.map_or(Origin::Local, |until| Origin::Tick { until_ns: until.ns() });
+        let then = match then {
+            Then::Nothing => Passed::Nothing,
+            then => Passed::Card { card, then },
+        };
+        ((self.nodes[node].device, PORT_LINECARD), origin, then)
     }
 
     /// A packet leaves a switch by a port of its card.
@@ -86,8 +138,11 @@ impl Fabric {
 
     /// A timer of a card has expired.
     pub(crate) fn own_card_due(&mut self, (node, timer): (usize, TimerId), expiry: Expiry) {
-        let program = self.program_at(node);
-        self.call_card(node, |card, now, out| card.due(now, timer, expiry, program, out));
+        let (now, program) = (Instant::from_ns(self.now_ns), self.program_at(node));
+        if let NodeCard::Station(card) = &mut self.nodes[node].own_card {
+            card.due(now, timer, expiry, program, &mut self.out);
+            self.perform_last(CardAt::of_node(&OF_NODE, node, 0));
+        }
     }
 
     /// P4 has answered a question of a card, or will later.
@@ -126,10 +181,35 @@ impl Fabric {
     }
 
     /// Performs an action of a card.
+    #[expect(
+        clippy::inline_always,
+        reason = "a call moves its arguments once more, for every packet"
+    )]
+    #[inline(always)]
     pub(crate) fn act(&mut self, card: CardAt, action: Action) {
-        let (node, _) = of_node(card.card as usize);
         match action {
             Action::Enter { lane, at, flying } => self.lanes[lane as usize].enter(&mut self.events, at.ns(), flying),
+            Action::Timer { timer, at, expiry } => {
+                let (node, _) = of_node(card.card as usize);
+                let timer = CardAt::of_node(card.of, node, timer);
+                let event = match expiry {
+                    Expiry::First => Event::timer(timer),
+                    Expiry::Last => Event::wake(timer),
+                };
+                self.events.schedule(at.ns(), event);
+            }
+            Action::Ask { frame, until, then } => {
+                let (to, origin, then) = self.question(card, until, then);
+                self.ask_and_go_on(to, frame, origin, then);
+            }
+            action => self.act_seldom(card, action),
+        }
+    }
+
+    /// Performs an action that is not one of every packet.
+    fn act_seldom(&mut self, card: CardAt, action: Action) {
+        let (node, _) = of_node(card.card as usize);
+        match action {
             Action::Retime { lane, arrivals } => self.lanes[lane as usize].retime(&mut self.events, &arrivals),
             Action::Recall {
                 lane,
@@ -141,16 +221,6 @@ impl Fabric {
                 for packet in self.lanes[lane as usize].drop_last(&mut self.events, count) {
                     self.drop(place, cause, packet.frame);
                 }
-            }
-            Action::Ask { message, until, then } => {
-                let frame = self.pool.copy_of(message.bytes());
-                let to = (self.nodes[node].device, PORT_LINECARD);
-                let origin = until.map_or(Origin::Local, |until| Origin::Tick { until_ns: until.ns() });
-                let then = match then {
-                    Then::Nothing => Passed::Nothing,
-                    then => Passed::Card { card, then },
-                };
-                self.ask_and_go_on(to, frame, origin, then);
             }
             Action::Light {
                 port,
@@ -165,14 +235,6 @@ impl Fabric {
                 }
                 self.send_into_fibre(fibre, queue, packet, duration.ns());
             }
-            Action::Timer { timer, at, expiry } => {
-                let timer = CardAt::of_node(card.of, node, timer);
-                let event = match expiry {
-                    Expiry::First => Event::timer(timer),
-                    Expiry::Last => Event::wake(timer),
-                };
-                self.events.schedule(at.ns(), event);
-            }
             Action::Drop { port, cause, frame } => self.drop(self.place_before(node, port), cause, frame),
             Action::Refuse { port, cause, bytes } => self.drops.add(self.place_before(node, port), cause, bytes),
             Action::Broken { port, broken } => {
@@ -180,6 +242,7 @@ impl Fabric {
                 self.invariants.violated(invariant(broken), self.now_ns, place, None);
             }
             Action::Seen(record) => self.seen(node, &record),
+            action @ (Action::Enter { .. } | Action::Timer { .. } | Action::Ask { .. }) => self.act(card, action),
         }
     }
 

@@ -75,7 +75,7 @@ impl Fabric {
         match self.parcels.take(number) {
             Some(Parcel::PacketOut { device, mut frame }) => match self.passes_faults(Way::Out(device), &mut frame) {
                 true => self.ask(device, PORT_CPU, frame, Origin::Local),
-                false => self.pool.give_back(frame),
+                false => self.out.frames.give_back(frame),
             },
             Some(Parcel::Late { way, frame }) => self.late_message(way, frame),
             Some(Parcel::FromSwitch {
@@ -116,6 +116,7 @@ impl Fabric {
     }
 
     /// Runs a packet through P4 of a device. What comes out becomes work: packets, digests, then the continuation.
+    #[inline(never)]
     pub(crate) fn pass(&mut self, ask: Ask) {
         let Ask {
             device,
@@ -139,8 +140,8 @@ impl Fabric {
         };
         self.p4_passes += 1;
         self.outbox
-            .run(&mut self.pool, pipeline, (self.now_ns, port), &mut frame);
-        self.pool.give_back(frame);
+            .run(&mut self.out.frames, pipeline, (self.now_ns, port), &mut frame);
+        self.out.frames.give_back(frame);
         if let Some(before) = dropped_before {
             self.note_beside_light(device, before);
         }
@@ -187,7 +188,7 @@ impl Fabric {
         let node = &self.nodes[self.node(device)];
         if port == PORT_LINECARD && node.kind.has_cards {
             self.tell_card(device, &frame);
-            return self.pool.give_back(frame);
+            return self.out.frames.give_back(frame);
         }
         match node.card(port) {
             Some(CardAt { of, card }) => (of.enqueue)(self, card as usize, frame, origin),
@@ -220,7 +221,7 @@ impl Fabric {
     /// Loses a packet.
     pub(crate) fn drop(&mut self, place: Place, cause: DropCause, frame: Frame) {
         self.count_drop(place, cause, frame.len());
-        self.pool.give_back(frame);
+        self.out.frames.give_back(frame);
     }
 
     pub(crate) fn count_drop(&mut self, place: Place, cause: DropCause, bytes: usize) {
@@ -234,6 +235,7 @@ impl Fabric {
         }
     }
 
+    #[inline]
     fn capture_port(&mut self, device: Device, port: Port, frame: &[u8]) {
         if self.captures.is_some() {
             let point = self.nodes[self.node(device)].capture_point(port);
@@ -266,7 +268,7 @@ mod tests {
         };
         let mut fabric = Fabric::new(&scenario, options);
         for port in [7, 3, 5] {
-            let frame = fabric.pool.copy_of(&[0; 60]);
+            let frame = fabric.out.frames.copy_of(&[0; 60]);
             fabric.outbox.packets.push((port, frame));
         }
         assert_eq!(fabric.add_outputs(Device::Edge(0), Origin::Local), 3);

@@ -153,7 +153,7 @@ impl Fabric {
     ) -> Result<Option<u64>, FabricError> {
         let device = self.device(device_id)?;
         let at_ns = at_ns.max(self.now_ns);
-        let frame = self.pool.copy_of(frame);
+        let frame = self.out.frames.copy_of(frame);
         self.dispatch_parcel(
             at_ns,
             Parcel::FromSwitch {

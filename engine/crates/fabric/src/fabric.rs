@@ -30,7 +30,7 @@ use crate::span::Span;
 use crate::standstill::AtOnce;
 use crate::traffic::{FlowResult, Traffic};
 use slotwise_cards::fifo::Fifo;
-use slotwise_cards::packet::{Frame, FramePool};
+use slotwise_cards::packet::Frame;
 
 /// Something that the scenario changes at a time.
 #[derive(Debug, Clone, Copy)]
@@ -58,10 +58,9 @@ pub struct Fabric {
     pub(crate) events: EventQueue,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) parcels: Parcels,
-    pub(crate) pool: FramePool,
     pub(crate) outbox: Outbox,
-    /// Memory of what a card returns.
-    pub(crate) actions: Actions,
+    /// What the card that was called last wants, and the memory of frames.
+    pub(crate) out: Actions,
     /// Empty between events.
     pub(crate) stack: Stack<Work>,
     /// By kind of devices, in the order in which they were added.
@@ -99,9 +98,8 @@ impl Fabric {
             events: EventQueue::default(),
             lanes: Vec::new(),
             parcels: Parcels::default(),
-            pool: FramePool::default(),
             outbox: Outbox::default(),
-            actions: Actions::default(),
+            out: Actions::default(),
             stack: Stack::default(),
             nodes: Vec::new(),
             first_nodes: [0; Device::KINDS],
@@ -219,7 +217,7 @@ impl Fabric {
         let Some(host) = node.and_then(|node| node.host(port)) else {
             return Err(FabricError::UnknownPort { device, port });
         };
-        let frame = self.pool.copy_of(frame);
+        let frame = self.out.frames.copy_of(frame);
         self.send_uplink(at_ns.max(self.now_ns), host, frame);
         Ok(())
     }
@@ -231,13 +229,13 @@ impl Fabric {
 
     /// Takes back the memory of a frame that the caller has consumed.
     pub fn recycle(&mut self, frame: Frame) {
-        self.pool.give_back(frame);
+        self.out.frames.give_back(frame);
     }
 
     /// Gives a device a packet-out at `at_ns`, or now if that is past: a frame with its controller header.
     pub fn packet_out(&mut self, at_ns: u64, device_id: u64, frame: &[u8]) -> Result<(), FabricError> {
         let device = self.device(device_id)?;
-        let frame = self.pool.copy_of(frame);
+        let frame = self.out.frames.copy_of(frame);
         self.dispatch_parcel(at_ns.max(self.now_ns), Parcel::PacketOut { device, frame });
         Ok(())
     }

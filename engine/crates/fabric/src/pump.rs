@@ -147,6 +147,11 @@ impl Fabric {
     }
 
     /// As [`Fabric::ask_and_go_on`], as the last act of an event: at once, as this is the next item in any case.
+    #[expect(
+        clippy::inline_always,
+        reason = "a call moves its arguments once more, for every packet"
+    )]
+    #[inline(always)]
     pub(crate) fn enter(&mut self, (device, port): (Device, Port), frame: Frame, origin: Origin, then: Passed) {
         if self.has_asked() {
             return self.ask_and_go_on((device, port), frame, origin, then);
@@ -164,7 +169,7 @@ impl Fabric {
 
     /// As [`Fabric::ask`], with a message of a card.
     pub(crate) fn notify_p4(&mut self, device: Device, message: &[u8], origin: Origin) {
-        let frame = self.pool.copy_of(message);
+        let frame = self.out.frames.copy_of(message);
         self.ask(device, PORT_LINECARD, frame, origin);
     }
 
@@ -206,7 +211,14 @@ impl Fabric {
     }
 
     /// Completes the work of an event.
+    #[inline]
     pub(crate) fn pump(&mut self) {
+        if !self.stack.work.is_empty() {
+            self.pump_all();
+        }
+    }
+
+    fn pump_all(&mut self) {
         while let Some(work) = self.stack.next() {
             match work {
                 Work::Ask(ask) => match self.may_pass(ask.device, ask.port) {

@@ -192,7 +192,7 @@ impl Process {
                     match output {
                         Output::ToSwitch(message) => {
                             self.to_switch += 1;
-                            self.ports.send(CONTROL, message.bytes());
+                            self.ports.send(CONTROL, &message);
                         }
                         Output::Link(frame) => {
                             self.light_packets += 1;

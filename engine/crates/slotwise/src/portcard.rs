@@ -122,7 +122,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         }
         while let Some(due) = card.poll(now()) {
             match &due {
-                Output::ToSwitch(message) => ports.send(CONTROL, message.bytes()),
+                Output::ToSwitch(message) => ports.send(CONTROL, message),
                 Output::Link(frame) => ports.send(LINK, frame),
             }
         }

@@ -15,33 +15,6 @@ use crate::linecard::QueueState;
 /// Of every message.
 pub const HEADER: usize = Ethernet::SIZE + Linecard::SIZE;
 
-/// Longest message of a card.
-const LONGEST: usize = 63;
-
-/// A message of a card to P4: a frame for the port of line cards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
-    length: u8,
-    bytes: [u8; LONGEST],
-}
-
-impl Message {
-    /// A message of these bytes, at most 63.
-    #[inline]
-    pub fn new<const N: usize>(message: &[u8; N]) -> Message {
-        const { assert!(N <= LONGEST, "longer than every message of a card") };
-        let mut bytes = [0; LONGEST];
-        bytes[..N].copy_from_slice(message);
-        Message { length: N as u8, bytes }
-    }
-
-    /// The frame.
-    #[inline]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.length)]
-    }
-}
-
 /// A slot starts.
 pub fn slot_tick(port: u16, tick: &SlotTick) -> [u8; HEADER + SlotTick::SIZE] {
     let mut message = [0; HEADER + SlotTick::SIZE];

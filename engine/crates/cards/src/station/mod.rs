@@ -12,8 +12,8 @@ mod tests;
 use slotwise_units::{Duration, Instant};
 use slotwise_wire::{MAX_STATIONS, PORT_RING_EAST, PORT_RING_WEST, REPORT_SOURCES, RINGLETS, RingTick, TIMER_RETRY_NS};
 
-use crate::card::{Action, Actions, Broken, Card, Expiry, Lane, Pass, Program, Record, Then as CardThen, TimerId};
-use crate::message::{Message, ToCard, ring as message};
+use crate::card::{Action, Actions, Broken, Card, Expiry, Lane, Pass, Program, Record, Then, TimerId};
+use crate::message::{ToCard, ring as message};
 use crate::packet::{Flying, Origin, Packet};
 use crate::transit_first::{self, Next, Settings, TransitFirst};
 use crate::{DropCause, Port};
@@ -54,22 +54,13 @@ pub struct Interval {
     pub hol_delay: Duration,
 }
 
-/// Continuation of a station after a question to P4.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Then {
-    /// After the first tick at the end of an interval.
-    First(RingTick, Interval),
-    /// After a tick that P4 has asked for: the ringlet, the ticks that are left, and the interval if it ends now.
-    Ticks {
-        /// Ringlet of the link.
-        ringlet: u8,
-        /// The tick after which this one is asked.
-        tick: RingTick,
-        /// Number of the last one.
-        last: u16,
-        /// Set at the end of an interval; a switch outside answers later.
-        ended: Option<Interval>,
-    },
+/// Tick that P4 is asked with.
+struct Asking {
+    tick: RingTick,
+    /// Number of the last one that P4 has asked for. The answer to the first one says it.
+    last: Option<u16>,
+    /// Set at the end of an interval; a switch outside answers later.
+    ended: Option<Interval>,
 }
 
 /// Link of a ringlet and what stands before it.
@@ -88,8 +79,8 @@ struct Link {
     ticks: u16,
     /// The tick that has had no answer yet: only the first one may ask for ticks.
     unanswered: Option<RingTick>,
-    /// True while P4 is asked.
-    is_asking: bool,
+    /// Set while P4 is asked.
+    asking: Option<Asking>,
     is_dark: bool,
 }
 
@@ -121,7 +112,7 @@ impl StationCard {
             due: Instant::ZERO,
             ticks: 0,
             unanswered: None,
-            is_asking: false,
+            asking: None,
             is_dark: false,
         });
         TimerId::from(ringlet)
@@ -176,19 +167,16 @@ impl Place {
         let timer = TimerId::from(self.ringlet);
         Action::Timer { timer, at, expiry }
     }
-
-    fn ask(self, tick: RingTick, then: Then) -> Action {
-        let message = Message::new(&message::ring_tick(self.port(), &tick));
-        let then = CardThen::Station(then);
-        Action::Ask {
-            message,
-            until: None,
-            then,
-        }
-    }
 }
 
 impl Link {
+    fn ask(&mut self, at: Place, asking: Asking, out: &mut Actions) {
+        let message = message::ring_tick(at.port(), &asking.tick);
+        let ringlet = at.ringlet;
+        self.asking = Some(asking);
+        out.ask(&message, None, Then::Station { ringlet });
+    }
+
     /// Asks for the next tick that P4 wants, or goes on without one.
     fn tick_again(
         &mut self,
@@ -199,22 +187,12 @@ impl Link {
         ended: Option<Interval>,
         out: &mut Actions,
     ) {
-        let ringlet = at.ringlet;
         let repeat = tick.repeat + 1;
         if repeat <= last {
             let tick = RingTick { repeat, ..tick };
-            out.push(at.ask(
-                tick,
-                Then::Ticks {
-                    ringlet,
-                    tick,
-                    last,
-                    ended,
-                },
-            ));
-            return;
+            let last = Some(last);
+            return self.ask(at, Asking { tick, last, ended }, out);
         }
-        self.is_asking = false;
         match ended {
             Some(ended) => {
                 out.push(Action::Seen(Record::Interval(ended)));
@@ -321,13 +299,13 @@ impl Link {
             local_ns: now.ns(),
         };
         self.unanswered = Some(tick);
-        self.is_asking = true;
-        let ended = Interval {
+        let ended = Some(Interval {
             ringlet: at.ringlet,
             length,
             hol_delay: Duration::from_ns(report.hol_delay_ns),
-        };
-        out.push(at.ask(tick, Then::First(tick, ended)));
+        });
+        let last = None;
+        self.ask(at, Asking { tick, last, ended }, out);
     }
 }
 
@@ -383,10 +361,9 @@ impl Card for StationCard {
         link.ticks = answer.ticks;
         link.queues.set_limits(now.ns(), &answer.limits);
         link.allowances.set(now.ns(), &answer.limits);
-        if !link.is_asking {
+        if link.asking.is_none() {
             out.push(at.timer(link.due, Expiry::First));
             if let Some(first) = first {
-                link.is_asking = true;
                 let last = std::mem::take(&mut link.ticks);
                 link.tick_again(now, at, first, last, None, out);
                 return true;
@@ -396,18 +373,11 @@ impl Card for StationCard {
         true
     }
 
-    fn goes_on(&mut self, now: Instant, then: CardThen, _: Pass, out: &mut Actions) {
-        let CardThen::Station(then) = then else { return };
-        let (ringlet, tick, last, ended) = match then {
-            Then::First(tick, ended) => (ended.ringlet, tick, None, Some(ended)),
-            Then::Ticks {
-                ringlet,
-                tick,
-                last,
-                ended,
-            } => (ringlet, tick, Some(last), ended),
-        };
-        if let Some((link, at)) = self.at(ringlet) {
+    fn goes_on(&mut self, now: Instant, then: Then, _: Pass, out: &mut Actions) {
+        let Then::Station { ringlet } = then else { return };
+        if let Some((link, at)) = self.at(ringlet)
+            && let Some(Asking { tick, last, ended }) = link.asking.take()
+        {
             let last = last.unwrap_or_else(|| std::mem::take(&mut link.ticks));
             link.tick_again(now, at, tick, last, ended, out);
         }

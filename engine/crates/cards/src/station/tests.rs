@@ -52,19 +52,19 @@ fn frame(kind: RingKind, source: u16, sequence: u32, bytes: usize) -> Packet {
 }
 
 fn sends(card: &mut StationCard, now: Instant, packet: Packet) -> Actions {
-    let mut out = Actions::new();
+    let mut out = Actions::default();
     card.sends(now, PORT_RING_EAST, packet, Origin::Local, &mut out);
     out
 }
 
 fn due(card: &mut StationCard, now: Instant, expiry: Expiry, program: Program) -> Actions {
-    let mut out = Actions::new();
+    let mut out = Actions::default();
     card.due(now, 0, expiry, program, &mut out);
     out
 }
 
 fn told(card: &mut StationCard, now: Instant, frame: &[u8]) -> (bool, Actions) {
-    let mut out = Actions::new();
+    let mut out = Actions::default();
     let is_known = card.told(now, &ToCard::read(frame).unwrap(), &mut out);
     (is_known, out)
 }
@@ -80,16 +80,16 @@ fn limits(port: Port, next_ns: u32, ticks: u16, rate: u32) -> Vec<u8> {
 }
 
 /// The one action, a question: its tick and continuation.
-fn question(actions: Actions) -> (RingTick, CardThen) {
-    let [Action::Ask { message, then, .. }] = <[Action; 1]>::try_from(actions).unwrap() else {
+fn question(actions: Actions) -> (RingTick, Then) {
+    let [Action::Ask { frame, then, .. }] = <[Action; 1]>::try_from(actions.list).unwrap() else {
         panic!("one question");
     };
-    let tick = RingTick::decode(&message.bytes()[crate::message::HEADER..]).unwrap();
+    let tick = RingTick::decode(&frame[crate::message::HEADER..]).unwrap();
     (tick, then)
 }
 
-fn goes_on(card: &mut StationCard, now: Instant, then: CardThen, pass: Pass) -> Actions {
-    let mut out = Actions::new();
+fn goes_on(card: &mut StationCard, now: Instant, then: Then, pass: Pass) -> Actions {
+    let mut out = Actions::default();
     card.goes_on(now, then, pass, &mut out);
     out
 }
@@ -102,7 +102,7 @@ fn arrivals(actions: &Actions) -> Vec<u64> {
         }
         _ => None,
     };
-    actions.iter().filter_map(arrival).collect()
+    actions.list.iter().filter_map(arrival).collect()
 }
 
 fn causes(actions: &Actions) -> Vec<DropCause> {
@@ -110,7 +110,7 @@ fn causes(actions: &Actions) -> Vec<DropCause> {
         Action::Drop { cause, .. } => Some(*cause),
         _ => None,
     };
-    actions.iter().filter_map(cause).collect()
+    actions.list.iter().filter_map(cause).collect()
 }
 
 fn timers(actions: &Actions) -> Vec<(u64, Expiry)> {
@@ -118,11 +118,12 @@ fn timers(actions: &Actions) -> Vec<(u64, Expiry)> {
         Action::Timer { timer: 0, at, expiry } => Some((at.ns() / 1000, *expiry)),
         _ => None,
     };
-    actions.iter().filter_map(timer).collect()
+    actions.list.iter().filter_map(timer).collect()
 }
 
 fn ends_interval(actions: &Actions) -> bool {
     actions
+        .list
         .iter()
         .any(|action| matches!(action, Action::Seen(Record::Interval(_))))
 }
@@ -136,15 +137,15 @@ fn added_packets_leave_at_the_links_rate_and_are_recorded() {
     assert_eq!(arrivals(&added), [3000]);
     let is_seen =
         |action: &Action| matches!(action, Action::Seen(Record::Added { headers, .. }) if headers.1.sequence == 1);
-    assert!(added.iter().any(is_seen));
+    assert!(added.list.iter().any(is_seen));
     // The interval is over at 0, and at its end it is looked at again anyhow.
     let waits = sends(&mut card, us(0), frame(RingKind::Data, STATION, 2, 1000));
-    assert!(waits.is_empty());
+    assert!(waits.list.is_empty());
     let (_, then) = question(due(&mut card, us(0), Expiry::First, Program::Inside));
     let told = told(&mut card, us(0), &limits(PORT_RING_EAST, 5_000_000, 0, NO_LIMIT));
     assert_eq!((told.0, timers(&told.1)), (true, vec![(1000, Expiry::Last)]));
     assert!(ends_interval(&goes_on(&mut card, us(0), then, DONE)));
-    assert!(due(&mut card, us(999), Expiry::Last, Program::Inside).is_empty());
+    assert!(due(&mut card, us(999), Expiry::Last, Program::Inside).list.is_empty());
     assert_eq!(
         arrivals(&due(&mut card, us(1000), Expiry::Last, Program::Inside)),
         [4000]
@@ -168,11 +169,11 @@ fn transit_goes_first_and_more_than_fits_is_a_broken_rule() {
     let over = sends(&mut card, us(0), frame(RingKind::Data, 9, 3, 1000));
     assert_eq!(causes(&over), [DropCause::QueueFull]);
     let broken = Broken::TransitOverflow;
-    assert!(matches!(over[0], Action::Broken { broken: found, .. } if found == broken));
-    assert!(matches!(over[1], Action::Seen(Record::Forgotten { .. })));
+    assert!(matches!(over.list[0], Action::Broken { broken: found, .. } if found == broken));
+    assert!(matches!(over.list[1], Action::Seen(Record::Forgotten { .. })));
     let out = sends(&mut card, us(1000), frame(RingKind::Report, STATION, 0, 100));
     assert_eq!(arrivals(&out), [4000], "a packet in transit: nothing is added");
-    assert!(!out.iter().any(|action| matches!(action, Action::Seen(_))));
+    assert!(!out.list.iter().any(|action| matches!(action, Action::Seen(_))));
     assert_eq!(card.take_use(0).unwrap().transit_packets, 1);
 }
 
@@ -191,15 +192,15 @@ fn a_dark_link_loses_what_waits_and_what_comes() {
     sends(&mut card, us(0), frame(RingKind::Data, STATION, 1, 1000));
     sends(&mut card, us(0), frame(RingKind::Data, STATION, 2, 1000));
     sends(&mut card, us(0), frame(RingKind::Data, 9, 1, 1000));
-    let mut out = Actions::new();
+    let mut out = Actions::default();
     card.set_dark(us(1), PORT_RING_EAST, true, &mut out);
     assert_eq!(causes(&out), [DropCause::LinkDown; 2]);
     assert!(!card.is_lit());
     let out = sends(&mut card, us(2), frame(RingKind::Data, STATION, 3, 1000));
     assert_eq!(causes(&out), [DropCause::LinkDown]);
-    let mut out = Actions::new();
+    let mut out = Actions::default();
     card.set_dark(us(3), PORT_RING_EAST, false, &mut out);
-    assert!(out.is_empty() && card.is_lit());
+    assert!(out.list.is_empty() && card.is_lit());
     assert_eq!(
         arrivals(&sends(&mut card, us(1000), frame(RingKind::Data, STATION, 4, 1000))),
         [4000]
@@ -214,7 +215,7 @@ fn p4_gets_the_ticks_that_it_asks_for_one_after_the_other() {
     let (tick, mut then) = question(due(&mut card, us(0), Expiry::First, Program::Inside));
     assert_eq!((tick.repeat, tick.local_ns), (0, 0));
     let (is_known, out) = told(&mut card, us(0), &limits(PORT_RING_EAST, 100_000, 3, NO_LIMIT));
-    assert!(is_known && out.is_empty());
+    assert!(is_known && out.list.is_empty());
     for repeat in 1..=3 {
         let (tick, next) = question(goes_on(&mut card, us(0), then, DONE));
         assert_eq!(tick.repeat, repeat);
@@ -223,7 +224,7 @@ fn p4_gets_the_ticks_that_it_asks_for_one_after_the_other() {
     let out = goes_on(&mut card, us(0), then, DONE);
     assert!(ends_interval(&out));
     assert_eq!(timers(&out), [(100, Expiry::First)]);
-    assert!(due(&mut card, us(99), Expiry::First, Program::Inside).is_empty());
+    assert!(due(&mut card, us(99), Expiry::First, Program::Inside).list.is_empty());
     question(due(&mut card, us(100), Expiry::First, Program::Inside));
     let interval = Interval {
         ringlet: 0,
@@ -248,10 +249,10 @@ fn a_switch_outside_may_answer_later() {
         [(100, Expiry::First)],
         "it counts from the interval's end"
     );
-    let [Action::Timer { .. }, Action::Ask { then, .. }] = <[Action; 2]>::try_from(out).unwrap() else {
+    let [Action::Timer { .. }, Action::Ask { then, .. }] = <[Action; 2]>::try_from(out.list).unwrap() else {
         panic!("and the tick that P4 asks for");
     };
-    assert!(goes_on(&mut card, us(70), then, Pass::Later).is_empty());
+    assert!(goes_on(&mut card, us(70), then, Pass::Later).list.is_empty());
     let (_, out) = told(&mut card, us(80), &limits(PORT_RING_EAST, 1, 1, NO_LIMIT));
     assert_eq!(
         timers(&out),
@@ -280,14 +281,14 @@ fn unreadable_messages_are_counted_and_other_ports_are_left_alone() {
         header(PORT_RING_EAST, LineCardKind::AddLimits).to_vec(),
     ] {
         let (is_known, out) = told(&mut card, us(0), &wrong);
-        assert!(is_known && matches!(out[..], [Action::Refuse { bytes, .. }] if bytes == wrong.len()));
+        assert!(is_known && matches!(out.list[..], [Action::Refuse { bytes, .. }] if bytes == wrong.len()));
     }
     assert!(
         !told(&mut card, us(0), &limits(PORT_RING_WEST, 1, 0, NO_LIMIT)).0,
         "it has no such link"
     );
     assert!(!told(&mut card, us(0), &limits(42, 1, 0, NO_LIMIT)).0);
-    let mut out = Actions::new();
+    let mut out = Actions::default();
     card.sends(
         us(0),
         PORT_RING_WEST,
@@ -308,7 +309,7 @@ fn limits_go_with_the_program_and_what_waits_too() {
     for sequence in 1..=4 {
         sends(&mut card, us(0), frame(RingKind::Data, STATION, sequence, 1000));
     }
-    let mut out = Actions::new();
+    let mut out = Actions::default();
     card.restarts(us(4000), &mut out);
     assert_eq!(
         causes(&out),

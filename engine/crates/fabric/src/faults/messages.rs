@@ -96,7 +96,7 @@ impl Fabric {
         let star = self.star.get();
         let most_ns = star.map_or(MAX_LATE_NS, |star| MAX_LATE_FRAMES * star.slots.frame_ns());
         let late_ns = self.faults.random.random_range(1..=most_ns);
-        let frame = self.pool.copy_of(frame);
+        let frame = self.out.frames.copy_of(frame);
         self.dispatch_parcel(self.now_ns + late_ns, Parcel::Late { way, frame });
     }
 
@@ -113,7 +113,7 @@ impl Fabric {
         if self.passes_faults(Way::In(device), &mut frame) {
             self.send_packet_in(device, frame);
         } else {
-            self.pool.give_back(frame);
+            self.out.frames.give_back(frame);
         }
     }
 

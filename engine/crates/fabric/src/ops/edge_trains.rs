@@ -149,11 +149,10 @@ impl Fabric {
         call: impl FnOnce(&mut Assembly, Instant, &mut Actions) -> T,
     ) -> T {
         let now = Instant::from_ns(self.now_ns);
-        let mut actions = std::mem::take(&mut self.actions);
-        let trains = self.edge_trains(edge);
-        let result = trains.map_or_else(T::default, |trains| call(&mut trains.assembly, now, &mut actions));
+        let trains = self.ops.trains.get_mut(usize::from(edge)).and_then(Option::as_mut);
+        let result = trains.map_or_else(T::default, |trains| call(&mut trains.assembly, now, &mut self.out));
         let card = self.train_card_of(edge);
-        self.perform(card, actions);
+        self.perform(card);
         result
     }
 

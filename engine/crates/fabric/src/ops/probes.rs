@@ -39,7 +39,7 @@ impl Fabric {
         let mut frame = flying.packet.frame;
         match self.passes_faults(Way::light(&TO_PROBE_END, end), &mut frame) {
             true => self.take_probe(end, frame),
-            false => self.pool.give_back(frame),
+            false => self.out.frames.give_back(frame),
         }
     }
 

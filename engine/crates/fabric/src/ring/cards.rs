@@ -88,7 +88,7 @@ impl Fabric {
         let Some((ring, Some(data))) = message::ring(&frame) else {
             match self.passes_faults(Way::light(&TO_STATION, end), &mut frame) {
                 true => self.message_at_station(end, frame),
-                false => self.pool.give_back(frame),
+                false => self.out.frames.give_back(frame),
             }
             return;
         };

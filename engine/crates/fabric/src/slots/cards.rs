@@ -140,12 +140,11 @@ impl Fabric {
         call: impl FnOnce(&mut Gates, Rate, Instant, &mut Actions) -> T,
     ) -> T {
         let now = Instant::from_ns(self.now_ns);
-        let mut actions = std::mem::take(&mut self.actions);
         let star = &mut *self.star;
         let rate = Rate::from_bps(star.fibres[card].rate_bps);
-        let result = call(&mut star.cards[card].gates, rate, now, &mut actions);
+        let result = call(&mut star.cards[card].gates, rate, now, &mut self.out);
         let card = self.line_card(card);
-        self.perform(card, actions);
+        self.perform(card);
         result
     }
 

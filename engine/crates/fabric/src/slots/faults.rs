@@ -44,7 +44,7 @@ impl Fabric {
             let open = card.trains.as_mut().map_or_else(Vec::new, StarTrains::take_all);
             for frame in card.gates.queues.reset().into_iter().chain(open) {
                 self.drops.add(place, DropCause::PipelineReplaced, frame.len());
-                self.pool.give_back(frame);
+                self.out.frames.give_back(frame);
             }
         }
     }

@@ -130,7 +130,7 @@ impl Fabric {
         let (fibres, born_ns) = (output.fibres.len(), origin.born_ns());
         for index in 0..fibres - 1 {
             let fibre = self.star.cores[usize::from(core)].ports[port].fibres[index];
-            let frame = self.pool.copy_of(&frame);
+            let frame = self.out.frames.copy_of(&frame);
             self.enter_to_edge(fibre, Packet { frame, born_ns }, (start_ns, duration_ns), program);
         }
         let last = self.star.cores[usize::from(core)].ports[port].fibres[fibres - 1];
@@ -305,7 +305,7 @@ impl Fabric {
         }
         let is_control = optical.is_some_and(|packet| packet.kind != u8::from(OpticalKind::Data));
         if is_control && !self.passes_faults(Way::light(&TO_EDGE, fibre), &mut frame) {
-            return self.pool.give_back(frame);
+            return self.out.frames.give_back(frame);
         }
         let origin = Origin::Fibre {
             card: fibre,

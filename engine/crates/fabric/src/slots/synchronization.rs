@@ -120,7 +120,7 @@ impl Fabric {
         self.star.cards[card].generation += 1;
         for frame in self.star.cards[card].gates.queues.stop() {
             self.drops.add(place, DropCause::Stopped, frame.len());
-            self.pool.give_back(frame);
+            self.out.frames.give_back(frame);
         }
         self.alarm(card, FaultCode::SyncError, false);
     }

@@ -81,7 +81,11 @@ impl Fabric {
         let program = self.program_at(self.node(Device::Edge(edge)));
         let local = Instant::from_ns(local_ns);
         let start = SlotStart { slot, local };
-        self.call_gates(card, |gates, _, now, out| gates.slot_starts(now, start, program, out));
+        let now = Instant::from_ns(self.now_ns);
+        self.star.cards[card]
+            .gates
+            .slot_starts(now, start, program, &mut self.out);
+        self.perform_last(self.line_card(card));
     }
 
     /// Interval timers of a card's VOQs, one after P4's answer to the other; then trains that are due.

@@ -113,11 +113,10 @@ impl Fabric {
         call: impl FnOnce(&mut Assembly, Instant, &mut Actions) -> T,
     ) -> T {
         let now = Instant::from_ns(self.now_ns);
-        let mut actions = std::mem::take(&mut self.actions);
         let trains = self.star.cards[card].trains.as_mut();
-        let result = trains.map_or_else(T::default, |trains| call(&mut trains.assembly, now, &mut actions));
+        let result = trains.map_or_else(T::default, |trains| call(&mut trains.assembly, now, &mut self.out));
         let card = self.line_card(card);
-        self.perform(card, actions);
+        self.perform(card);
         result
     }
 
