@@ -22,7 +22,8 @@ use crate::controller::CONTROL_PRIORITY;
 use crate::devices::routes_of;
 use crate::home::Home;
 use crate::network::Network;
-use crate::run::{RunError, check_free};
+use slotwise_cli::RunError;
+use crate::run::check_free;
 use crate::run_directory::MARK;
 
 /// The shortest slot that is tried. A process answers in tenths of milliseconds, and in several when it has to wait for a processor.

@@ -3,8 +3,8 @@
 
 use clap::Subcommand;
 
-use crate::notes::note;
-use crate::run::RunError;
+use slotwise_cli::notes::note;
+use slotwise_cli::RunError;
 use crate::{linecard, portcard};
 
 /// Run a line card as a process between a P4 switch and a link (needs root)

@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::notes::note;
+use slotwise_cli::notes::note;
 
 /// What a child said or did.
 #[derive(Debug)]

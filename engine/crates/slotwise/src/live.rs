@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::terminal::window_size;
 
-use crate::notes;
+use slotwise_cli::notes;
 use crate::parts::TableNow;
 use crate::progress::Progress;
 use crate::report::{DropCount, FirstLight, Moment};

@@ -26,10 +26,10 @@ use crate::control_meter::ControlMeter;
 use crate::controller::{self, Addresses, Clock, ControllerPlan};
 use crate::devices;
 use crate::home::Home;
-use crate::interrupts::Interrupts;
+use slotwise_cli::interrupts::Interrupts;
 use crate::processes::Earlier;
 use crate::rest::{PATIENCE_OF_VIRTUAL_TIME, Rest};
-use crate::run::RunError;
+use slotwise_cli::RunError;
 use crate::run_directory::RunDirectory;
 
 /// A controller that says nothing for so long has failed. Generous: the machine may be busy.

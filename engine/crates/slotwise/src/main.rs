@@ -25,7 +25,6 @@ mod faults;
 mod gtp;
 mod home;
 mod http;
-mod interrupts;
 mod isolate;
 mod lateness;
 mod linecard;
@@ -40,7 +39,6 @@ mod netcfg;
 mod network;
 mod networks;
 mod news;
-mod notes;
 mod outputs;
 mod own_schedulers;
 mod parts;
@@ -88,8 +86,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::home::Home;
-use crate::notes::{note, printable, say};
-use crate::run::RunError;
+use slotwise_cli::notes::{note, printable, say};
+use slotwise_cli::RunError;
 use crate::switch::{CommandLine, Manner};
 
 /// Emulator and simulator of agile optical networks with P4 switches

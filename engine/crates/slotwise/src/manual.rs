@@ -8,7 +8,7 @@ use clap::Command;
 use clap_complete::Shell;
 
 use crate::outputs;
-use crate::run::RunError;
+use slotwise_cli::RunError;
 
 /// Writes the completion for a shell to standard output. Hidden commands are left out.
 pub fn completion(command: &Command, shell: Shell) -> Result<(), RunError> {

@@ -9,7 +9,7 @@ use slotwise_scenario::Scenario;
 use slotwise_units::Instant;
 
 use crate::lockstep::Session;
-use crate::run::RunError;
+use slotwise_cli::RunError;
 
 /// The recorders of a run.
 pub struct Recorders {

@@ -17,10 +17,10 @@ use slotwise_units::Duration;
 
 use crate::controller::{Addresses, program_names};
 use crate::home::Home;
-use crate::interrupts::Interrupts;
+use slotwise_cli::interrupts::Interrupts;
 use crate::lockstep::{RunPlan, Session, wrong_bytes};
 use crate::measured::Recorders;
-use crate::run::RunError;
+use slotwise_cli::RunError;
 use crate::schedulers::unscheduled;
 use crate::simulate::strange_bytes;
 

@@ -18,7 +18,7 @@ use tempfile::NamedTempFile;
 use serde::Serialize;
 use slotwise_fabric::{CaptureFailure, OpenCapture};
 
-use crate::run::RunError;
+use slotwise_cli::RunError;
 
 /// More captures that ended early than this are counted, not named.
 const NAMED_CAPTURES: usize = 8;

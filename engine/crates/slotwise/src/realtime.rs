@@ -31,7 +31,8 @@ use crate::links::{Change, Interface, LinkWatch};
 use crate::network::Fibre;
 use crate::parts::{self, PeriodNow};
 use crate::report::{DropCount, FirstLight, SwitchAnswers};
-use crate::run::{RunError, drops, first_light, has_star};
+use slotwise_cli::RunError;
+use crate::run::{drops, first_light, has_star};
 use crate::switches::Switches;
 
 /// Modest among the real-time priorities: kernel threads of the same class keep theirs.

@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
 use crate::choices::Changed;
-use crate::notes::one_line;
+use slotwise_cli::notes::one_line;
 use crate::parts::columns_of;
 use crate::report::{DropCount, FirstLight, FrameShape, Moment, REPORT_VERSION};
 use crate::stream::NetworkShape;

@@ -13,9 +13,9 @@ use crate::elsewhere;
 use crate::events::Events;
 use crate::home::Home;
 use crate::networks::Networks;
-use crate::notes::say;
+use slotwise_cli::notes::say;
 use crate::program_files;
-use crate::run::RunError;
+use slotwise_cli::RunError;
 use crate::time_left::TimeLeft;
 
 /// Arguments of `slotwise reproduce`.

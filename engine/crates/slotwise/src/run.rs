@@ -30,9 +30,6 @@ use crate::tunnels::Tunnel;
 use crate::unfinished::unfinished;
 use crate::{sessions, shares, trains};
 
-/// Why a run could not start or go on. What a finished run found wrong is in its report's verdict.
-pub type RunError = Box<dyn std::error::Error + Send + Sync>;
-
 /// A phase that has been run.
 #[derive(Debug, Default, Clone)]
 pub struct PhaseRun {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use slotwise_scenario::{MAX_FILE_BYTES, Scenario};
 
 use crate::home::Home;
-use crate::notes::{printable, say};
-use crate::run::RunError;
+use slotwise_cli::notes::{printable, say};
+use slotwise_cli::RunError;
 
 /// Longest description that is listed, in characters.
 const LONGEST_TITLE: usize = 100;

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use slotwise_web::Nobody;
 
-use crate::interrupts::Interrupts;
-use crate::notes::say;
+use slotwise_cli::interrupts::Interrupts;
+use slotwise_cli::notes::say;
 use crate::replay;
-use crate::run::RunError;
+use slotwise_cli::RunError;
 use crate::web::serve;
 
 /// How often it looks whether it is to end.

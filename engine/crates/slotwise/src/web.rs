@@ -16,12 +16,13 @@ use crate::commands::{CommandError, FibreCommand};
 use crate::controller::fresh_token;
 use crate::live::Snapshot;
 use crate::network::{Fibre, Network};
-use crate::notes::{note, say};
+use slotwise_cli::notes::{note, say};
 use crate::progress::Progress;
 use crate::replay;
 use crate::report::Report;
 use crate::rest::Rest;
-use crate::run::{RunError, frame_shape, port};
+use slotwise_cli::RunError;
+use crate::run::{frame_shape, port};
 use crate::stream::{Controls, End, Hello, Message, NetworkShape, News, Update};
 
 /// From one update to the next.

@@ -14,7 +14,7 @@ use crate::child::ChildEvent;
 use crate::commands::{CommandError, FibreCommand};
 use crate::controller::ControllerError;
 use crate::rest::{PATIENCE_OF_LIVE_RUNS, Rest};
-use crate::run::RunError;
+use slotwise_cli::RunError;
 
 /// A controller that ends more often than this is not started again.
 const MAX_RESTARTS: u32 = 5;

@@ -12,7 +12,8 @@ use crate::child::not_ended;
 use crate::lockstep::wrong_bytes;
 use crate::neighbours::Neighbours;
 use crate::realtime::Outcome;
-use crate::run::{Gathered, RunError, report};
+use slotwise_cli::RunError;
+use crate::run::{Gathered, report};
 use crate::simulate::{phase_flows, strange_bytes, whole_flows};
 
 /// Time for hosts and controller to go by themselves. What they have made goes with their namespaces.

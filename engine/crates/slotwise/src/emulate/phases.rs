@@ -9,7 +9,7 @@ use super::{Emulation, Running, VIEW_PERIOD};
 use crate::live::{LiveView, Snapshot};
 use crate::parts::PeriodNow;
 use crate::progress::Progress;
-use crate::run::RunError;
+use slotwise_cli::RunError;
 use crate::web::Watch;
 
 const NS_PER_MS: u64 = 1_000_000;

@@ -20,10 +20,10 @@ use crate::child::{ChildEvent, JsonChild};
 use crate::controller::{self, CONTROL_PRIORITY, Clock};
 use crate::devices;
 use crate::news::Newsroom;
-use crate::notes::say;
+use slotwise_cli::notes::say;
 use crate::parts::PeriodNow;
 use crate::realtime::{Access, Realtime};
-use crate::run::RunError;
+use slotwise_cli::RunError;
 use crate::switches::{Bmv2Switches, OwnSwitches, Switches};
 
 impl Emulation<'_> {

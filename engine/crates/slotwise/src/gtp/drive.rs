@@ -11,7 +11,7 @@ use slotwise_units::{Duration, Instant};
 use super::GtpError;
 use super::desk::{Desk, FileNode, News};
 use super::granted::Granted;
-use crate::notes::note;
+use slotwise_cli::notes::note;
 use crate::xfer::Stop;
 
 /// Datagrams sent or received before the other direction gets its turn.

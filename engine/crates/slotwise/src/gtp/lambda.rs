@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 
 use super::{GtpError, file_error, open_regular, open_secret};
 use crate::http;
-use crate::notes::one_line;
+use slotwise_cli::notes::one_line;
 
 /// How long a session that this host has asked for is there if it does not ask again.
 pub const LEASE: Duration = Duration::from_secs(10);

@@ -39,8 +39,8 @@ use self::hasher::Hasher;
 use self::lambda::{GrantArgs, Lambda};
 use self::report::Report;
 use self::store::Directory;
-use crate::notes::{note, say};
-use crate::run::RunError;
+use slotwise_cli::notes::{note, say};
+use slotwise_cli::RunError;
 use crate::xfer::{Hashing, Stop, draw};
 
 const DEFAULT_PORT: u16 = 5254;

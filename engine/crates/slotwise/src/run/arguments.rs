@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use slotwise_fabric::{CaptureFilter, Capturing, Fabric, LONGEST_SNAPLEN};
 use slotwise_scenario::{MAX_FILE_BYTES, Scenario, ScenarioError};
 
-use super::RunError;
+use slotwise_cli::RunError;
 use crate::controller::{Addresses, LogLevel};
 use crate::events::Events;
 use crate::home::Home;
 use crate::network::Network;
-use crate::notes::{note, printable, say};
+use slotwise_cli::notes::{note, printable, say};
 use crate::outputs;
 use crate::own_schedulers;
 use crate::picture;

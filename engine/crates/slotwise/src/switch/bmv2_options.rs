@@ -8,7 +8,7 @@ use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches, ValueEnum};
 
 use super::options::Args;
-use crate::notes::say;
+use slotwise_cli::notes::say;
 
 /// The name that makes the command a drop-in for BMv2.
 const BMV2_NAME: &str = "simple_switch_grpc";

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use slotwise_p4::{Pipeline, Port};
 
 use super::bmv2_options::{Bmv2Options, LogLevel};
-use crate::notes::note;
+use slotwise_cli::notes::note;
 
 /// Where logs go, and what.
 #[derive(Default)]

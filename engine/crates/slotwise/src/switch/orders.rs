@@ -8,7 +8,7 @@ use slotwise_units::Instant;
 
 use super::delivery::Surroundings;
 use super::device::Device;
-use crate::notes::note;
+use slotwise_cli::notes::note;
 
 /// Does what the controllers want done; a new turn begins.
 pub fn execute(device: &mut Device, around: &mut Surroundings, senders: &mut Senders) {

@@ -12,7 +12,7 @@ use slotwise_units::{Duration, Instant};
 use slotwise_wire::Ipv4;
 
 use super::role::{Role, Step, XferError};
-use crate::interrupts::end_signals;
+use slotwise_cli::interrupts::end_signals;
 
 /// Packets sent or received before the other direction gets its turn.
 const BURST: usize = 64;

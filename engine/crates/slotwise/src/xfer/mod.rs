@@ -35,8 +35,8 @@ use self::receive::{ReceiveConfig, ReceiveSide};
 use self::report::{Ending, Report};
 use self::role::{Role, XferError};
 use self::send::{SendConfig, SendSide};
-use crate::notes::note;
-use crate::run::RunError;
+use slotwise_cli::notes::note;
+use slotwise_cli::RunError;
 
 const DEFAULT_PORT: u16 = 5253;
 

@@ -12,16 +12,18 @@ const MOST_CHARS: usize = 300;
 static LINES: AtomicUsize = AtomicUsize::new(0);
 
 /// As `println!`, but what cannot be written is lost.
+#[macro_export]
 macro_rules! say {
     ($($text:tt)*) => { $crate::notes::line(&mut ::std::io::stdout().lock(), format_args!($($text)*)) };
 }
 
 /// As `eprintln!`, but what cannot be written is lost.
+#[macro_export]
 macro_rules! note {
     ($($text:tt)*) => { $crate::notes::line(&mut ::std::io::stderr().lock(), format_args!($($text)*)) };
 }
 
-pub(crate) use {note, say};
+pub use crate::{note, say};
 
 /// Writes a line in one piece, or not.
 pub fn line(to: &mut impl Write, text: Arguments<'_>) {

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Common ground of all commands: lines for a person, signals that ask for an end, errors.
+
+// They panic when nobody takes what they print; `notes` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod interrupts;
+pub mod notes;
+
+/// Reason for a command that could not start or go on.
+pub type RunError = Box<dyn std::error::Error + Send + Sync>;
