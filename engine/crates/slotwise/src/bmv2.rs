@@ -22,9 +22,9 @@ use crate::controller::CONTROL_PRIORITY;
 use crate::devices::routes_of;
 use crate::home::Home;
 use crate::network::Network;
-use slotwise_cli::RunError;
 use crate::run::check_free;
 use crate::run_directory::MARK;
+use slotwise_cli::RunError;
 
 /// The shortest slot that is tried. A process answers in tenths of milliseconds, and in several when it has to wait for a processor.
 const SHORTEST_SLOT_NS: u64 = 10_000_000;

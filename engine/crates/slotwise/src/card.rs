@@ -3,9 +3,9 @@
 
 use clap::Subcommand;
 
-use slotwise_cli::notes::note;
-use slotwise_cli::RunError;
 use crate::{linecard, portcard};
+use slotwise_cli::RunError;
+use slotwise_cli::notes::note;
 
 /// Run a line card as a process between a P4 switch and a link (needs root)
 #[derive(Subcommand)]

@@ -17,10 +17,10 @@ use nix::sys::signal::Signal;
 use slotwise_reproduce::work::{Task, make};
 
 use crate::home::Home;
-use slotwise_cli::interrupts::when_input_ends;
 use crate::networks::Networks;
 use crate::python;
 use slotwise_cli::RunError;
+use slotwise_cli::interrupts::when_input_ends;
 
 /// Its exit status when it says why.
 const REFUSED: i32 = 2;

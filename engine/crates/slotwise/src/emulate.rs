@@ -34,24 +34,24 @@ use crate::commands::{self, CommandError, FibreCommand};
 use crate::controller::{self, Addresses, ControllerError, ControllerPlan};
 use crate::events::Events;
 use crate::home::Home;
-use slotwise_cli::interrupts::{end_signals, when_input_ends};
 use crate::isolate;
 use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
 use crate::network::Network;
 use crate::news::Newsroom;
-use slotwise_cli::notes::say;
 use crate::parts::PeriodNow;
 use crate::port_news::{PortBoard, PortNews};
 use crate::processes::{Earlier, Poll};
 use crate::python::{self, PYTHON};
 use crate::realtime::{Access, Realtime};
 use crate::report::Moment;
-use slotwise_cli::RunError;
 use crate::run::{PhaseRun, RunArgs, check_free};
 use crate::run_directory::{MARK, RunDirectory};
 use crate::tunnels::Tunnels;
 use crate::web::Watch;
+use slotwise_cli::RunError;
+use slotwise_cli::interrupts::{end_signals, when_input_ends};
+use slotwise_cli::notes::say;
 
 /// Time for the hosts or the controller to come up.
 const PATIENCE: Duration = Duration::from_mins(1);

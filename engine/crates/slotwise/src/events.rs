@@ -9,10 +9,10 @@ use slotwise_reproduce::count::Counts;
 use slotwise_scenario::Scenario;
 
 use crate::live::Snapshot;
-use slotwise_cli::notes::{note, printable};
 use crate::outputs;
 use crate::report::Report;
 use slotwise_cli::RunError;
+use slotwise_cli::notes::{note, printable};
 
 /// Of the lines' form; a tool may refuse another one.
 const VERSION: u32 = 1;

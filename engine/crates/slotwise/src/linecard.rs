@@ -13,9 +13,9 @@ use slotwise_netio::{Ports, WallClock, be_realtime};
 use slotwise_scenario::{WIRE_OVERHEAD, request_blocks};
 use slotwise_units::Instant;
 
+use slotwise_cli::RunError;
 use slotwise_cli::interrupts::end_signals;
 use slotwise_cli::notes::{note, say};
-use slotwise_cli::RunError;
 
 /// As the live fabric's.
 const PRIORITY: i32 = 20;

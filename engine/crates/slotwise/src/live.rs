@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use crossterm::terminal::window_size;
 
-use slotwise_cli::notes;
 use crate::parts::TableNow;
 use crate::progress::Progress;
 use crate::report::{DropCount, FirstLight, Moment};
@@ -16,6 +15,7 @@ use crate::screen::{Picture, Screen};
 use crate::sessions::{self, SessionNow};
 use crate::stream::News;
 use crate::time_left::TimeLeft;
+use slotwise_cli::notes;
 
 /// A cell of the matrix on screen.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

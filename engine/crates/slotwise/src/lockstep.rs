@@ -26,11 +26,11 @@ use crate::control_meter::ControlMeter;
 use crate::controller::{self, Addresses, Clock, ControllerPlan};
 use crate::devices;
 use crate::home::Home;
-use slotwise_cli::interrupts::Interrupts;
 use crate::processes::Earlier;
 use crate::rest::{PATIENCE_OF_VIRTUAL_TIME, Rest};
-use slotwise_cli::RunError;
 use crate::run_directory::RunDirectory;
+use slotwise_cli::RunError;
+use slotwise_cli::interrupts::Interrupts;
 
 /// A controller that says nothing for so long has failed. Generous: the machine may be busy.
 const PATIENCE: Duration = Duration::from_mins(1);

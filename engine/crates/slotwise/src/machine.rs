@@ -26,8 +26,8 @@ use slotwise_netio::{CpuPlan, fix_fabric_cpu, keep_off, lost_shares};
 use self::own_cpus::OwnCpus;
 use self::record::{LeftOver, Record};
 use self::settings::{Moved, Places};
-use slotwise_cli::notes::{note, say};
 use slotwise_cli::RunError;
+use slotwise_cli::notes::{note, say};
 
 /// Which CPU the run's own process is to use.
 const FABRIC_CPU: &str = "SLOTWISE_FABRIC_CPU";

@@ -22,9 +22,7 @@ mod events;
 mod executor;
 mod facts;
 mod faults;
-mod gtp;
 mod home;
-mod http;
 mod isolate;
 mod lateness;
 mod linecard;
@@ -75,7 +73,6 @@ mod tunnels;
 mod unfinished;
 mod view;
 mod web;
-mod xfer;
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -86,9 +83,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::home::Home;
-use slotwise_cli::notes::{note, printable, say};
-use slotwise_cli::RunError;
 use crate::switch::{CommandLine, Manner};
+use slotwise_cli::RunError;
+use slotwise_cli::notes::{note, printable, say};
+use slotwise_transfer::{gtp, xfer};
 
 /// Emulator and simulator of agile optical networks with P4 switches
 #[derive(Parser)]

@@ -17,12 +17,12 @@ use slotwise_units::Duration;
 
 use crate::controller::{Addresses, program_names};
 use crate::home::Home;
-use slotwise_cli::interrupts::Interrupts;
 use crate::lockstep::{RunPlan, Session, wrong_bytes};
 use crate::measured::Recorders;
-use slotwise_cli::RunError;
 use crate::schedulers::unscheduled;
 use crate::simulate::strange_bytes;
+use slotwise_cli::RunError;
+use slotwise_cli::interrupts::Interrupts;
 
 /// Last lines of the controller's log that an error shows.
 const LINES_SHOWN: usize = 10;

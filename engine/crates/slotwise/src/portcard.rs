@@ -15,9 +15,9 @@ use slotwise_cards::random::{Chance, Stream, generator};
 use slotwise_netio::{Ports, WallClock};
 use slotwise_units as units;
 
+use slotwise_cli::RunError;
 use slotwise_cli::interrupts::Stop;
 use slotwise_cli::notes::say;
-use slotwise_cli::RunError;
 
 /// Places of the interfaces.
 const CONTROL: usize = 0;

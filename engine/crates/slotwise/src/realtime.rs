@@ -31,9 +31,9 @@ use crate::links::{Change, Interface, LinkWatch};
 use crate::network::Fibre;
 use crate::parts::{self, PeriodNow};
 use crate::report::{DropCount, FirstLight, SwitchAnswers};
-use slotwise_cli::RunError;
 use crate::run::{drops, first_light, has_star};
 use crate::switches::Switches;
+use slotwise_cli::RunError;
 
 /// Modest among the real-time priorities: kernel threads of the same class keep theirs.
 const PRIORITY: i32 = 20;

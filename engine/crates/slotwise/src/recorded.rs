@@ -8,10 +8,10 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
 use crate::choices::Changed;
-use slotwise_cli::notes::one_line;
 use crate::parts::columns_of;
 use crate::report::{DropCount, FirstLight, FrameShape, Moment, REPORT_VERSION};
 use crate::stream::NetworkShape;
+use slotwise_cli::notes::one_line;
 
 /// More than any scenario has; the page has a cell a pair.
 const MOST_EDGES: usize = 4096;

@@ -13,10 +13,10 @@ use crate::elsewhere;
 use crate::events::Events;
 use crate::home::Home;
 use crate::networks::Networks;
-use slotwise_cli::notes::say;
 use crate::program_files;
-use slotwise_cli::RunError;
 use crate::time_left::TimeLeft;
+use slotwise_cli::RunError;
+use slotwise_cli::notes::say;
 
 /// Arguments of `slotwise reproduce`.
 #[derive(Debug, clap::Args)]

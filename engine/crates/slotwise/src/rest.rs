@@ -13,7 +13,7 @@ use slotwise_p4::Port;
 use slotwise_scenario::{Device, SchedulerChoice};
 
 use crate::controller::{ControllerError, REST_TOKEN, choice_json};
-use crate::http;
+use slotwise_cli::http;
 
 /// How often a call is tried that is turned away for a while, or whose connection is.
 const TRIES: usize = 10;

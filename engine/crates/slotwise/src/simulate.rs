@@ -21,22 +21,22 @@ use crate::commands::FibreCommand;
 use crate::controller;
 use crate::events::Events;
 use crate::home::Home;
-use slotwise_cli::interrupts::Interrupts;
 use crate::live::{LiveView, Snapshot};
 use crate::lockstep::{self, Session};
 use crate::measured::Recorders;
 use crate::news::Newsroom;
-use slotwise_cli::notes::say;
 use crate::outputs;
 use crate::parts::{self, PeriodNow};
 use crate::processes::Earlier;
 use crate::progress::Progress;
 use crate::report::{Moment, Report};
-use slotwise_cli::RunError;
 use crate::run::{Gathered, PhaseRun, RunArgs, check_free, drops, first_light, invariants, report};
 use crate::unfinished::flow_bytes;
 use crate::view::until_interrupted;
 use crate::web::Watch;
+use slotwise_cli::RunError;
+use slotwise_cli::interrupts::Interrupts;
+use slotwise_cli::notes::say;
 
 /// Arguments of `simulate`.
 #[derive(Debug, Clone, clap::Args)]

@@ -8,9 +8,9 @@ use slotwise_p4::{Pipeline, PipelineConfig, Program, TimestampUnit};
 use slotwise_stf::{Runner, Schema};
 
 use crate::executor::ExecutorChoice;
-use slotwise_cli::notes::say;
 use crate::program_files;
 use slotwise_cli::RunError;
+use slotwise_cli::notes::say;
 
 /// Run STF tests (Simple Test Framework of p4c)
 ///

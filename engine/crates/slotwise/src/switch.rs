@@ -28,10 +28,10 @@ use self::device::Device;
 pub use self::options::Args;
 use self::queues::Queues;
 use self::settings::{Loaded, Settings};
-use slotwise_cli::interrupts::Stop;
 use crate::links::{Interface, Links};
-use slotwise_cli::notes::{note, printable, say};
 use slotwise_cli::RunError;
+use slotwise_cli::interrupts::Stop;
+use slotwise_cli::notes::{note, printable, say};
 
 /// Runs the switch until SIGINT, SIGTERM or SIGHUP.
 pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {

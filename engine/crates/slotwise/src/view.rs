@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use slotwise_web::Nobody;
 
+use crate::replay;
+use crate::web::serve;
+use slotwise_cli::RunError;
 use slotwise_cli::interrupts::Interrupts;
 use slotwise_cli::notes::say;
-use crate::replay;
-use slotwise_cli::RunError;
-use crate::web::serve;
 
 /// How often it looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);

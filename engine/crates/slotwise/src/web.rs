@@ -16,14 +16,14 @@ use crate::commands::{CommandError, FibreCommand};
 use crate::controller::fresh_token;
 use crate::live::Snapshot;
 use crate::network::{Fibre, Network};
-use slotwise_cli::notes::{note, say};
 use crate::progress::Progress;
 use crate::replay;
 use crate::report::Report;
 use crate::rest::Rest;
-use slotwise_cli::RunError;
 use crate::run::{frame_shape, port};
 use crate::stream::{Controls, End, Hello, Message, NetworkShape, News, Update};
+use slotwise_cli::RunError;
+use slotwise_cli::notes::{note, say};
 
 /// From one update to the next.
 const PERIOD: Duration = Duration::from_millis(100);

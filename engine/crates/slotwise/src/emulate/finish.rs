@@ -12,9 +12,9 @@ use crate::child::not_ended;
 use crate::lockstep::wrong_bytes;
 use crate::neighbours::Neighbours;
 use crate::realtime::Outcome;
-use slotwise_cli::RunError;
 use crate::run::{Gathered, report};
 use crate::simulate::{phase_flows, strange_bytes, whole_flows};
+use slotwise_cli::RunError;
 
 /// Time for hosts and controller to go by themselves. What they have made goes with their namespaces.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);

@@ -9,8 +9,8 @@ use super::{Emulation, Running, VIEW_PERIOD};
 use crate::live::{LiveView, Snapshot};
 use crate::parts::PeriodNow;
 use crate::progress::Progress;
-use slotwise_cli::RunError;
 use crate::web::Watch;
+use slotwise_cli::RunError;
 
 const NS_PER_MS: u64 = 1_000_000;
 /// The host agent gives up a phase that takes this many times its duration, and not less than the least time.

@@ -20,11 +20,11 @@ use crate::child::{ChildEvent, JsonChild};
 use crate::controller::{self, CONTROL_PRIORITY, Clock};
 use crate::devices;
 use crate::news::Newsroom;
-use slotwise_cli::notes::say;
 use crate::parts::PeriodNow;
 use crate::realtime::{Access, Realtime};
-use slotwise_cli::RunError;
 use crate::switches::{Bmv2Switches, OwnSwitches, Switches};
+use slotwise_cli::RunError;
+use slotwise_cli::notes::say;
 
 impl Emulation<'_> {
     /// Starts the fabric's time and the controller, and waits until every switch is configured.

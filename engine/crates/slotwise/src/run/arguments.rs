@@ -10,12 +10,10 @@ use std::path::{Path, PathBuf};
 use slotwise_fabric::{CaptureFilter, Capturing, Fabric, LONGEST_SNAPLEN};
 use slotwise_scenario::{MAX_FILE_BYTES, Scenario, ScenarioError};
 
-use slotwise_cli::RunError;
 use crate::controller::{Addresses, LogLevel};
 use crate::events::Events;
 use crate::home::Home;
 use crate::network::Network;
-use slotwise_cli::notes::{note, printable, say};
 use crate::outputs;
 use crate::own_schedulers;
 use crate::picture;
@@ -23,6 +21,8 @@ use crate::report::Report;
 use crate::scenarios::Located;
 use crate::summary::line;
 use crate::web::WebArgs;
+use slotwise_cli::RunError;
+use slotwise_cli::notes::{note, printable, say};
 
 /// Where results of scenarios by name go, below the working directory.
 const RESULTS: &str = "run";

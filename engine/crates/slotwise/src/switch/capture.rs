@@ -10,8 +10,8 @@ use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use slotwise_netio::MAX_FRAME_BYTES;
 
 use super::options::Interface;
-use slotwise_cli::notes::note;
 use slotwise_cli::RunError;
+use slotwise_cli::notes::note;
 
 /// Which way a frame goes, seen from the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

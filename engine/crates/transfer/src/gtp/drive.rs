@@ -11,8 +11,8 @@ use slotwise_units::{Duration, Instant};
 use super::GtpError;
 use super::desk::{Desk, FileNode, News};
 use super::granted::Granted;
-use slotwise_cli::notes::note;
 use crate::xfer::Stop;
+use slotwise_cli::notes::note;
 
 /// Datagrams sent or received before the other direction gets its turn.
 const BURST: usize = 512;

@@ -27,16 +27,16 @@ use slotwise_transport::xcp;
 use slotwise_units::Bytes;
 
 use self::content::FileSource;
-pub use self::content::Hashing;
+pub(crate) use self::content::Hashing;
 use self::exchange::Exchange;
-pub use self::exchange::Stop;
+pub(crate) use self::exchange::Stop;
 use self::message::{Digest, Offer};
 use self::receive::{ReceiveConfig, ReceiveSide};
 use self::report::{Ending, Report};
 use self::role::{Role, XferError};
 use self::send::{SendConfig, SendSide};
-use slotwise_cli::notes::note;
 use slotwise_cli::RunError;
+use slotwise_cli::notes::note;
 
 const DEFAULT_PORT: u16 = 5253;
 

@@ -18,7 +18,7 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use zeroize::Zeroizing;
 
 use super::{GtpError, file_error, open_regular, open_secret};
-use crate::http;
+use slotwise_cli::http;
 use slotwise_cli::notes::one_line;
 
 /// How long a session that this host has asked for is there if it does not ask again.

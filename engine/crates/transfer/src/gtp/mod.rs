@@ -39,9 +39,9 @@ use self::hasher::Hasher;
 use self::lambda::{GrantArgs, Lambda};
 use self::report::Report;
 use self::store::Directory;
-use slotwise_cli::notes::{note, say};
-use slotwise_cli::RunError;
 use crate::xfer::{Hashing, Stop, draw};
+use slotwise_cli::RunError;
+use slotwise_cli::notes::{note, say};
 
 const DEFAULT_PORT: u16 = 5254;
 /// A key file is no longer.
@@ -215,7 +215,7 @@ impl FromStr for Place {
 
 /// A command did not succeed.
 #[derive(Debug, thiserror::Error)]
-pub enum GtpError {
+enum GtpError {
     #[error("interrupted")]
     Interrupted,
     #[error("{path}: {source}")]
