@@ -278,7 +278,7 @@ impl<'a> Parser<'a> {
             others.push(self.call()?);
         }
         let id = match self.take_symbol("=")? {
-            true => Some(entry_id(self.word("a name of the entry")?)),
+            true => Some(entry_id(self.word("a name of the entry")?)?),
             false => None,
         };
         Ok(Statement::Add {
@@ -333,7 +333,7 @@ impl<'a> Parser<'a> {
         let counter = self.name("a counter")?;
         self.symbol("(")?;
         let cell = match self.next.kind {
-            Kind::Word => Cell::Entry(entry_id(self.take()?)),
+            Kind::Word => Cell::Entry(entry_id(self.take()?)?),
             _ => Cell::Index(self.index("an index or the id of an entry")?),
         };
         self.symbol(")")?;
@@ -425,9 +425,12 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// `A` and `$A` are the same.
-fn entry_id(token: Token) -> String {
-    token.text.trim_start_matches('$').to_owned()
+/// Reads the id of an entry: `A` and `$A` are the same, and `$` alone is none.
+fn entry_id(token: Token) -> Parsed<String> {
+    match token.text.trim_start_matches('$') {
+        "" => token.place.error("`$` alone; expected the id of an entry"),
+        id => Ok(id.to_owned()),
+    }
 }
 
 /// The bytes of a packet.
