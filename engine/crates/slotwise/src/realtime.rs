@@ -27,13 +27,13 @@ use self::pace::{Pace, Rest};
 use crate::attach::Attachment;
 use crate::devices::has_routes;
 use crate::lateness::{Cause, Lateness, SlotLateness};
-use crate::links::{Change, Interface, LinkWatch};
 use crate::network::Fibre;
 use crate::parts::{self, PeriodNow};
 use crate::report::{DropCount, FirstLight, SwitchAnswers};
 use crate::run::{drops, first_light, has_star};
 use crate::switches::Switches;
 use slotwise_cli::RunError;
+use slotwise_switch::links::{Change, Interface, LinkWatch};
 
 /// Modest among the real-time priorities: kernel threads of the same class keep theirs.
 const PRIORITY: i32 = 20;

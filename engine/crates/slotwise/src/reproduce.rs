@@ -13,10 +13,10 @@ use crate::elsewhere;
 use crate::events::Events;
 use crate::home::Home;
 use crate::networks::Networks;
-use crate::program_files;
 use crate::time_left::TimeLeft;
 use slotwise_cli::RunError;
 use slotwise_cli::notes::say;
+use slotwise_switch::program_files;
 
 /// Arguments of `slotwise reproduce`.
 #[derive(Debug, clap::Args)]

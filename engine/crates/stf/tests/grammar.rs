@@ -34,7 +34,10 @@ fn refusals_say_where_and_what() {
         ),
         ("add \"t a:1 b()", "1:5: unterminated or empty quoted name"),
         ("add t a:1 b() = $", "1:17: `$` alone; expected the id of an entry"),
-        ("check_counter c($$) packets == 3", "1:17: `$` alone; expected the id of an entry"),
+        (
+            "check_counter c($$) packets == 3",
+            "1:17: `$` alone; expected the id of an entry",
+        ),
         ("add t a:1 b() c", "1:16: expected `(`, found the end of the file"),
         ("mc_node_create 0", "1:17: expected a port, found the end of the file"),
         (

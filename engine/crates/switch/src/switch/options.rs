@@ -42,9 +42,9 @@ pub struct Args {
     #[arg(long, value_name = "HOST:PORT")]
     pub grpc_server_addr: Option<String>,
     #[command(flatten)]
-    pub tls: TlsOptions,
+    pub(super) tls: TlsOptions,
     #[command(flatten)]
-    pub limits: LimitOptions,
+    pub(super) limits: LimitOptions,
     /// CPU port: packets from and to the controller (default: 510; BMv2: none)
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(0..=511))]
     pub cpu_port: Option<Port>,
@@ -66,9 +66,9 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
-    pub queues: QueueOptions,
+    pub(super) queues: QueueOptions,
     #[command(flatten)]
-    pub bmv2: Bmv2Options,
+    pub(super) bmv2: Bmv2Options,
 }
 
 /// Unit of timestamps.

@@ -16,10 +16,12 @@ const BMV2_FLAG: &str = "--bmv2-compat";
 /// What BMv2 says: the newest of p4c's JSON formats that it knows, which the engine knows too.
 const JSON_VERSION: &str = "2.23";
 
-/// Whose meaning and defaults the options have.
+/// Program that the meaning and the defaults of options are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
+    /// `slotwise switch`.
     Slotwise,
+    /// `simple_switch_grpc`.
     Bmv2,
 }
 

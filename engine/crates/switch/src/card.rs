@@ -9,6 +9,7 @@ use slotwise_cli::notes::note;
 
 /// Run a line card as a process between a P4 switch and a link (needs root)
 #[derive(Subcommand)]
+#[expect(missing_docs, reason = "the help of each is that of its arguments")]
 pub enum Card {
     Gates(linecard::Args),
     Fifo(portcard::Args),
