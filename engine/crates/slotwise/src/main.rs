@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The slotwise command.
 
-// They panic when nobody takes what they print; `notes` does not.
+// They panic when the output is closed; `notes` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod attach;

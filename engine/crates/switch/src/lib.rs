@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Processes between interfaces: a switch (`slotwise switch`), line cards (`slotwise card`), and STF tests (`slotwise stf`).
 
-// They panic when nobody takes what they print; `slotwise_cli::notes` does not.
+// They panic when the output is closed; `slotwise_cli::notes` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod card;
