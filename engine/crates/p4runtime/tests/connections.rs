@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use bytes::Bytes;
+use prost::Message;
 use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use slotwise_p4runtime::proto::p4::v1::*;
 use support::*;
@@ -273,6 +274,22 @@ async fn who_may_not_write_is_told_so_whatever_it_sends() {
     message.truncate(7);
     message[4] = 2;
     let denied = half_sent(bench.server.address(), "Write", message).await;
+    assert_eq!(
+        denied,
+        Code::PermissionDenied,
+        "without waiting for the end of the call"
+    );
+}
+
+#[tokio::test]
+async fn who_may_not_configure_is_told_so_before_the_program_is_decoded() {
+    let bench = Bench::start();
+    let _primary = bench.ready(&TABLES).await;
+    // Device 1, and a configuration whose P4Info has a name that is no UTF-8: well-formed for all but a decoder.
+    let message = [8, 1, 0x2a, 7, 0x0a, 5, 0x0a, 3, 0x0a, 1, 0xff];
+    assert!(SetForwardingPipelineConfigRequest::decode(&message[..]).is_err());
+    let bytes = [&[0, 0, 0, 0, message.len() as u8], &message[..]].concat();
+    let denied = half_sent(bench.server.address(), "SetForwardingPipelineConfig", bytes).await;
     assert_eq!(
         denied,
         Code::PermissionDenied,
