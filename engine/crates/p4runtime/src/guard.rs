@@ -3,14 +3,15 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::sync::Notify;
+use tokio::sync::futures::OwnedNotified;
 use tokio::time::Sleep;
 use tonic::Status;
 use tonic::body::Body;
@@ -21,7 +22,7 @@ use crate::answer::Answer;
 use crate::incoming::Caller;
 use crate::limits::ServerLimits;
 use crate::room::{Full, Holding, Room};
-use crate::wire::{Head, Walk};
+use crate::weigh::{Head, Weigher};
 
 /// Messages that are not programs or batches.
 const MAX_SMALL_BYTES: usize = 1 << 20;
@@ -140,16 +141,17 @@ where
         };
         let policy = self.policy.clone();
         let received = Received::new(policy.receiving.clone(), caller);
-        let walk = Walk::of(method);
+        let weigher = Weigher::of(method);
         let mut request = request.map(|inner| {
             Body::new(GuardedBody {
                 inner,
                 framing: Framing::new(max_bytes),
-                walk,
+                weigher,
                 is_stream,
                 deadline: (!is_stream).then(|| Box::pin(tokio::time::sleep(policy.patience))),
                 received_bytes: 0,
                 received: received.clone(),
+                ended: Box::pin(received.0.ended.clone().notified_owned()),
                 policy,
             })
         });
@@ -172,13 +174,14 @@ where
 struct GuardedBody {
     inner: Body,
     framing: Framing,
-    walk: Walk,
+    weigher: Weigher,
     /// Between the messages of a stream any time may pass.
     is_stream: bool,
     deadline: Option<Pin<Box<Sleep>>>,
     /// What has come of messages that are not done with.
     received_bytes: usize,
     received: Received,
+    ended: Pin<Box<OwnedNotified>>,
     policy: Arc<Policy>,
 }
 
@@ -193,15 +196,8 @@ struct Receiving {
     room: Arc<Room>,
     caller: Caller,
     holding: Mutex<Option<Holding>>,
-    ending: Arc<Ending>,
-}
-
-/// Whether the room of a message is given to others.
-#[derive(Debug, Default)]
-struct Ending {
-    is_ended: AtomicBool,
-    /// Who waits for more of it.
-    waker: Mutex<Option<Waker>>,
+    /// Notified when the room is given to others.
+    ended: Arc<Notify>,
 }
 
 impl Received {
@@ -210,7 +206,7 @@ impl Received {
             room,
             caller,
             holding: Mutex::default(),
-            ending: Arc::default(),
+            ended: Arc::default(),
         }))
     }
 
@@ -220,8 +216,8 @@ impl Received {
         match &*holding {
             Some(holding) => holding.grow(bytes),
             None => {
-                let ending = self.0.ending.clone();
-                let end = Arc::new(move || ending.end());
+                let ended = self.0.ended.clone();
+                let end = Arc::new(move || ended.notify_one());
                 *holding = Some(self.0.room.take(&self.0.caller, bytes, end)?);
                 Ok(())
             }
@@ -240,61 +236,42 @@ impl Received {
     }
 }
 
-impl Ending {
-    fn end(&self) {
-        self.is_ended.store(true, Ordering::Release);
-        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    /// Whether it has ended; otherwise wakes who asks when it does.
-    fn poll(&self, context: &Context<'_>) -> bool {
-        let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
-        *waker = Some(context.waker().clone());
-        self.is_ended.load(Ordering::Acquire)
-    }
-}
-
 impl GuardedBody {
-    /// Follows what has come.
+    /// Follows the bytes that have arrived.
     fn advance(&mut self, mut bytes: &[u8]) -> Result<(), Status> {
         while !bytes.is_empty() {
-            let (was_between, was_inside, all) = (self.framing.is_between(), self.framing.missing > 0, bytes);
-            if let Some(length) = self.framing.take(&mut bytes)? {
-                let more = Duration::from_secs((length / BYTES_A_SECOND) as u64);
-                self.restart(self.policy.patience + more);
-                self.walk.begin(length);
-                if length == 0 {
-                    self.come_whole()?;
+            match self.framing.take(&mut bytes)? {
+                Piece::Prefix if self.deadline.is_none() => self.restart(self.policy.patience),
+                Piece::Prefix => {}
+                Piece::Start(length) => {
+                    let more = Duration::from_secs((length / BYTES_A_SECOND) as u64);
+                    self.restart(self.policy.patience + more);
+                    self.weigher.begin(length);
                 }
-            } else if was_inside {
-                let part = &all[..all.len() - bytes.len()];
-                self.received_bytes += part.len();
-                let takes_bytes = self.received_bytes + self.walk.advance(part)?;
-                if takes_bytes > FREE_BYTES {
-                    self.received.grow(takes_bytes).map_err(|Full| too_much())?;
+                Piece::Part(part) => {
+                    self.received_bytes += part.len();
+                    let takes_bytes = self.received_bytes + self.weigher.advance(part)?;
+                    if takes_bytes > FREE_BYTES {
+                        self.received.grow(takes_bytes).map_err(|Full| too_much())?;
+                    }
                 }
-                if self.framing.is_between() {
-                    self.come_whole()?;
-                }
-            } else if was_between {
-                self.restart(self.policy.patience);
             }
-            if self.is_stream && self.framing.is_between() {
-                self.deadline = None;
+            if self.framing.is_between() {
+                self.accept()?;
             }
         }
         Ok(())
     }
 
-    /// A message is there. Who may not do what it asks for has no part of it decoded.
-    fn come_whole(&self) -> Result<(), Status> {
-        if let Some(head) = self.walk.finish()? {
+    /// Lets a whole message be decoded, if its sender may ask for what it asks for.
+    fn accept(&mut self) -> Result<(), Status> {
+        if let Some(head) = self.weigher.finish()? {
             (self.policy.authorize)(&head)?;
         }
         self.received.keep();
+        if self.is_stream {
+            self.deadline = None;
+        }
         Ok(())
     }
 
@@ -314,7 +291,7 @@ impl HttpBody for GuardedBody {
             body.received_bytes = 0;
             body.received.release();
         }
-        if body.received.0.ending.poll(context) {
+        if body.ended.as_mut().poll(context).is_ready() {
             return Poll::Ready(Some(Err(too_much())));
         }
         match Pin::new(&mut body.inner).poll_frame(context) {
@@ -358,6 +335,17 @@ struct Framing {
     missing: usize,
 }
 
+/// Some of the bytes of a call's body.
+#[derive(Debug, PartialEq)]
+enum Piece<'a> {
+    /// Of a prefix that is not complete.
+    Prefix,
+    /// The end of a prefix: a message of this length follows.
+    Start(usize),
+    /// Of a message.
+    Part(&'a [u8]),
+}
+
 impl Framing {
     fn new(max_bytes: usize) -> Framing {
         Framing {
@@ -373,20 +361,24 @@ impl Framing {
         self.begun == 0 && self.missing == 0
     }
 
-    /// Takes the rest of a prefix or of a message from `bytes`. Gives the length of a message that begins.
-    fn take(&mut self, bytes: &mut &[u8]) -> Result<Option<usize>, Status> {
-        if self.missing > 0 {
-            let taken = self.missing.min(bytes.len());
-            self.missing -= taken;
-            *bytes = &bytes[taken..];
-            return Ok(None);
+    /// Removes the rest of a prefix or of a message from `bytes`.
+    fn take<'a>(&mut self, bytes: &mut &'a [u8]) -> Result<Piece<'a>, Status> {
+        let is_inside = self.missing > 0;
+        let wanted = if is_inside {
+            self.missing
+        } else {
+            PREFIX_BYTES - self.begun
+        };
+        let (piece, rest) = bytes.split_at(wanted.min(bytes.len()));
+        *bytes = rest;
+        if is_inside {
+            self.missing -= piece.len();
+            return Ok(Piece::Part(piece));
         }
-        let taken = (PREFIX_BYTES - self.begun).min(bytes.len());
-        self.prefix[self.begun..self.begun + taken].copy_from_slice(&bytes[..taken]);
-        self.begun += taken;
-        *bytes = &bytes[taken..];
+        self.prefix[self.begun..self.begun + piece.len()].copy_from_slice(piece);
+        self.begun += piece.len();
         if self.begun < PREFIX_BYTES {
-            return Ok(None);
+            return Ok(Piece::Prefix);
         }
         let [_, length @ ..] = self.prefix;
         let (length, max_bytes) = (u32::from_be_bytes(length) as usize, self.max_bytes);
@@ -395,7 +387,7 @@ impl Framing {
             return Err(Status::resource_exhausted(message));
         }
         (self.begun, self.missing) = (0, length);
-        Ok(Some(length))
+        Ok(Piece::Start(length))
     }
 }
 
@@ -409,7 +401,9 @@ mod tests {
         let mut lengths = Vec::new();
         for mut piece in pieces.iter().copied() {
             while !piece.is_empty() {
-                lengths.extend(framing.take(&mut piece).unwrap());
+                if let Piece::Start(length) = framing.take(&mut piece).unwrap() {
+                    lengths.push(length);
+                }
             }
         }
         (lengths, framing.is_between())
@@ -433,7 +427,7 @@ mod tests {
         assert_eq!(error.code(), tonic::Code::ResourceExhausted);
         assert_eq!(
             Framing::new(1000).take(&mut &[0, 0, 0, 3, 232][..]).unwrap(),
-            Some(1000)
+            Piece::Start(1000)
         );
     }
 }

@@ -45,7 +45,7 @@ mod stream;
 #[cfg(test)]
 mod testing;
 mod tls;
-mod wire;
+mod weigh;
 
 pub use error::ApiError;
 pub use hub::{Call, Delivery, DeviceAccess, DeviceCommand, DeviceHub, Notification, Waker, Work};

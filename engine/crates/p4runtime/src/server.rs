@@ -27,7 +27,7 @@ use crate::proto::p4::v1::{ForwardingPipelineConfig, p4_runtime_server::P4Runtim
 use crate::room::Room;
 use crate::service::{Service, Shared};
 use crate::tls::Tls;
-use crate::wire::Head;
+use crate::weigh::Head;
 
 /// Commands that wait for the owner; controllers wait when it is full.
 const COMMAND_QUEUE: usize = 1024;

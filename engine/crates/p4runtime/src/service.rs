@@ -25,7 +25,7 @@ use crate::proto::p4::v1::{p4_runtime_server::P4Runtime, write_request::Atomicit
 use crate::role::Access;
 use crate::room::{Full, Room};
 use crate::stream::Session;
-use crate::wire::Head;
+use crate::weigh::Head;
 
 /// The version of the specification that the server follows.
 const API_VERSION: &str = "1.5.0";

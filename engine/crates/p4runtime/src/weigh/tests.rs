@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+use tonic::Code;
+
 use super::*;
 use crate::proto::p4::config::v1 as config;
 use crate::testing::entities;
 
-fn walked(method: &str, bytes: &[u8], cuts: usize) -> (Result<usize, Status>, Walk) {
-    let mut walk = Walk::of(method);
-    walk.begin(bytes.len());
+fn weighed(method: &str, bytes: &[u8], cuts: usize) -> (Result<usize, Status>, Weigher) {
+    let mut weigher = Weigher::of(method);
+    weigher.begin(bytes.len());
     let mut taken = Ok(0);
     for piece in bytes.chunks(cuts) {
-        taken = walk.advance(piece);
+        taken = weigher.advance(piece);
     }
-    (taken, walk)
+    (taken, weigher)
 }
 
 fn bound(name: &str) -> usize {
@@ -53,19 +55,19 @@ fn structs_are_not_larger_than_they_are_taken_for() {
 
 #[test]
 fn empty_updates_count_as_what_they_become() {
-    let (taken, walk) = walked("Write", &[0x22, 0].repeat(1000), 7);
+    let (taken, weigher) = weighed("Write", &[0x22, 0].repeat(1000), 7);
     let taken = taken.unwrap();
     let room = 1024 * size_of::<v1::Update>();
     assert!(taken >= room && taken <= 2 * room, "{taken}");
-    assert!(walk.finish().is_ok());
+    assert!(weigher.finish().is_ok());
 }
 
 #[test]
 fn more_updates_than_there_may_be_are_refused_as_they_come() {
-    let mut walk = Walk::of("Write");
-    walk.begin(usize::MAX);
-    walk.advance(&[0x22, 0].repeat(MAX_UPDATES)).unwrap();
-    let refused = walk.advance(&[0x22, 0]).unwrap_err();
+    let mut weigher = Weigher::of("Write");
+    weigher.begin(usize::MAX);
+    weigher.advance(&[0x22, 0].repeat(MAX_UPDATES)).unwrap();
+    let refused = weigher.advance(&[0x22, 0]).unwrap_err();
     assert_eq!(refused.code(), Code::ResourceExhausted);
 }
 
@@ -87,9 +89,9 @@ fn whatever_is_repeated_within_counts() {
         entities: vec![v1::Entity { entity }],
         ..v1::ReadRequest::default()
     };
-    let (taken, walk) = walked("Read", &request.encode_to_vec(), 1000);
+    let (taken, weigher) = weighed("Read", &request.encode_to_vec(), 1000);
     assert!(taken.unwrap() >= 16_384 * size_of::<v1::action::Param>());
-    assert!(walk.finish().unwrap().is_none());
+    assert!(weigher.finish().unwrap().is_none());
 }
 
 #[test]
@@ -111,8 +113,8 @@ fn the_head_is_known_however_it_is_cut() {
     let bytes = request.encode_to_vec();
     request.updates.clear();
     for cuts in 1..20 {
-        let (_, walk) = walked("Write", &bytes, cuts);
-        assert_eq!(walk.finish().unwrap(), Some(Head::Write(request.clone())), "{cuts}");
+        let (_, weigher) = weighed("Write", &bytes, cuts);
+        assert_eq!(weigher.finish().unwrap(), Some(Head::Write(request.clone())), "{cuts}");
     }
     let mut request = v1::SetForwardingPipelineConfigRequest {
         device_id: 1,
@@ -124,8 +126,8 @@ fn the_head_is_known_however_it_is_cut() {
     };
     let bytes = request.encode_to_vec();
     request.config = None;
-    let (_, walk) = walked("SetForwardingPipelineConfig", &bytes, 1000);
-    assert_eq!(walk.finish().unwrap(), Some(Head::Config(request)));
+    let (_, weigher) = weighed("SetForwardingPipelineConfig", &bytes, 1000);
+    assert_eq!(weigher.finish().unwrap(), Some(Head::Config(request)));
 }
 
 #[test]
@@ -142,7 +144,7 @@ fn what_cannot_be_decoded_is_refused() {
             v1::WriteRequest::decode(bytes).is_err() || bytes == [0x23, 0x24],
             "{bytes:?}"
         );
-        let (_, walk) = walked("Write", bytes, 1);
-        assert_eq!(walk.finish().unwrap_err().code(), Code::InvalidArgument, "{bytes:?}");
+        let (_, weigher) = weighed("Write", bytes, 1);
+        assert_eq!(weigher.finish().unwrap_err().code(), Code::InvalidArgument, "{bytes:?}");
     }
 }
