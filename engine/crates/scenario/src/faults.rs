@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use serde_yaml_ng::Value;
+use crate::doc::Doc;
 use slotwise_units::Duration;
 
 use crate::address::{Device, DeviceKind};
@@ -137,9 +137,9 @@ pub(crate) fn faults(r: &mut Reader, parent: &Fields, scenario: &Scenario) -> Ve
         .collect()
 }
 
-fn entry(r: &mut Reader, scenario: &Scenario, value: &Value, pointer: String) -> Option<Faults> {
+fn entry(r: &mut Reader, scenario: &Scenario, value: &Doc, pointer: String) -> Option<Faults> {
     let kinds = kinds();
-    let name = value.get("kind").and_then(Value::as_str);
+    let name = value.get("kind").and_then(Doc::as_str);
     let Some((kind, own)) = kinds.iter().find(|(kind, _)| Some(kind.name()) == name) else {
         let fields = r.fields(
             value,

@@ -2,7 +2,7 @@
 //! Scenario files: the model, its checks, and the facts that follow from it.
 //!
 //! ```text
-//! YAML bytes -> Scenario::parse -> shape (keys, types, bounds) -> cross checks -> Scenario
+//! YAML bytes -> Scenario::parse -> tree (text and lines) -> shape (keys, types, bounds) -> cross checks -> Scenario
 //! ```
 //!
 //! `schema/scenario.schema.json` describes the same shape for other languages; files in `schema/examples` are
@@ -11,10 +11,9 @@
 mod address;
 mod check;
 mod clocks;
-mod depth;
+mod doc;
 mod faults;
 mod flows;
-mod lines;
 mod live;
 mod model;
 mod ops;

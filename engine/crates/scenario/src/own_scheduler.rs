@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_yaml_ng::Value;
+use crate::doc::Doc;
 
-use crate::reader::{Fields, Reader, describe};
+use crate::reader::{Fields, Reader};
 use crate::scheduler::{OURS, SettingValue};
 
 const MAX_SCHEDULERS: usize = 64;
@@ -70,10 +70,10 @@ pub(crate) fn all(r: &mut Reader, parent: &Fields) -> Vec<OwnScheduler> {
     names.into_iter().filter_map(|name| one(r, &fields, name)).collect()
 }
 
-fn keys(value: &Value) -> Vec<&str> {
+fn keys(value: &Doc) -> Vec<&str> {
     let map = value.as_mapping();
     map.into_iter()
-        .flat_map(|map| map.keys().filter_map(Value::as_str))
+        .flat_map(|map| map.keys().filter_map(Doc::as_str))
         .collect()
 }
 
@@ -136,18 +136,18 @@ fn one(r: &mut Reader, parent: &Fields, name: &str) -> Option<OwnScheduler> {
     })
 }
 
-fn text(r: &mut Reader, value: &Value, place: String) -> String {
+fn text(r: &mut Reader, value: &Doc, place: String) -> String {
     match value.as_str() {
         Some(text) if !text.is_empty() => text.to_owned(),
         _ => {
-            r.report(place, format!("found {}", describe(value)), "a string");
+            r.report(place, format!("found {}", value.describe()), "a string");
             String::new()
         }
     }
 }
 
 /// Settings of a scheduler that is not the controller's own: only that knows which are right.
-pub(crate) fn settings(r: &mut Reader, value: &Value, place: String) -> BTreeMap<String, SettingValue> {
+pub(crate) fn settings(r: &mut Reader, value: &Doc, place: String) -> BTreeMap<String, SettingValue> {
     let names = keys(value);
     if names.len() > MAX_SETTINGS {
         r.report(
@@ -169,7 +169,7 @@ pub(crate) fn settings(r: &mut Reader, value: &Value, place: String) -> BTreeMap
             _ => {
                 r.report(
                     fields.pointer(name),
-                    format!("found {}", describe(value)),
+                    format!("found {}", value.describe()),
                     "a string or an integer",
                 );
                 continue;

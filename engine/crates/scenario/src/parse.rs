@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use serde_yaml_ng::Value;
+use crate::doc::Doc;
 use slotwise_units::Duration;
 use slotwise_wire::limits;
 pub(crate) use slotwise_wire::limits::{DELAY_NS, DURATION_MS, RATE_BPS, SEED};
@@ -11,9 +11,7 @@ use slotwise_wire::{MAX_CORES, MAX_FIBRES};
 
 use crate::address::Endpoint;
 use crate::clocks::clocks;
-use crate::depth::check_structure;
 use crate::faults::faults;
-use crate::lines::{locate, twice};
 use crate::model::{
     Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, Phase, Queues, Scenario, Signaling, Traffic, TrafficKind,
     Transport,
@@ -21,11 +19,11 @@ use crate::model::{
 use crate::optics::{ATTENUATION_MDB, optics};
 use crate::own::{SECTIONS, Section};
 use crate::own_scheduler::OwnScheduler;
-use crate::problem::{Problem, ScenarioError};
+use crate::problem::{Problem, ScenarioError, locate};
 use crate::reader::{Fields, Reader};
 use crate::routed::{self, GROUPS, Metric, Routed};
 use crate::scheduler::SchedulerChoice;
-use crate::{MAX_FILE_BYTES, check, ops, own_scheduler, scheduler, sources};
+use crate::{check, ops, own_scheduler, scheduler, sources};
 
 /// Bytes of a file.
 pub(crate) const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
@@ -56,20 +54,10 @@ impl Scenario {
 /// What a file says, its shape read by `shape`; `check` sees it only if the shape is right.
 pub(crate) fn read_checked<T>(
     yaml: &[u8],
-    shape: impl Fn(&mut Reader, &Value) -> T,
+    shape: impl Fn(&mut Reader, &Doc) -> T,
     check: impl Fn(&T, &mut Reader),
 ) -> Result<T, ScenarioError> {
-    if yaml.len() > MAX_FILE_BYTES {
-        return Err(ScenarioError::TooLarge {
-            bytes: yaml.len(),
-            limit: MAX_FILE_BYTES,
-        });
-    }
-    check_structure(yaml)?;
-    let value: Value = serde_yaml_ng::from_slice(yaml).map_err(|error| {
-        let twice = twice(yaml).map(|(key, line, first)| ScenarioError::Twice { key, line, first });
-        twice.unwrap_or_else(|| ScenarioError::Syntax(error.to_string()))
-    })?;
+    let value = Doc::read(yaml)?;
     let mut reader = Reader::default();
     let scenario = shape(&mut reader, &value);
     if reader.problems.is_empty() {
@@ -113,7 +101,7 @@ const FLOWS: &str = "flows";
 const ROUTER_KEYS: &[&str] = &["routers", "links"];
 
 impl Parts {
-    fn of(value: &Value) -> Parts {
+    fn of(value: &Doc) -> Parts {
         let has = |keys: &[&str]| keys.iter().any(|key| value.get(key).is_some());
         let own = SECTIONS.iter().copied().find(|section| has(&[section.key]));
         let routers = has(ROUTER_KEYS);
@@ -144,10 +132,10 @@ impl Parts {
     }
 }
 
-fn scenario(r: &mut Reader, value: &Value) -> Scenario {
+fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
     let parts = Parts::of(value);
     let mut keys = parts.keys();
-    if value.get("kind").and_then(Value::as_str) == Some("routed") {
+    if value.get("kind").and_then(Doc::as_str) == Some("routed") {
         let expected = "no 'kind': the network type follows from the sections present";
         r.report("/kind".into(), "'kind' was removed", expected);
         keys.push("kind");
@@ -229,7 +217,7 @@ fn of_star<'v>(
     parts: Parts,
     key: &str,
     length: RangeInclusive<usize>,
-) -> Vec<(&'v Value, String)> {
+) -> Vec<(&'v Doc, String)> {
     if parts.star {
         r.list(fields, key, length)
     } else {
@@ -263,7 +251,7 @@ fn frame(r: &mut Reader, parent: &Fields) -> Frame {
     }
 }
 
-fn core(r: &mut Reader, value: &Value, pointer: String) -> Core {
+fn core(r: &mut Reader, value: &Doc, pointer: String) -> Core {
     let fields = r.fields(value, pointer, &["id", "master"]);
     Core {
         id: r.integer(&fields, "id", STATION) as u16,
@@ -271,7 +259,7 @@ fn core(r: &mut Reader, value: &Value, pointer: String) -> Core {
     }
 }
 
-fn edge(r: &mut Reader, value: &Value, pointer: String) -> Edge {
+fn edge(r: &mut Reader, value: &Doc, pointer: String) -> Edge {
     let fields = r.fields(value, pointer, &["id", "hosts", "fibres"]);
     let id = r.integer(&fields, "id", STATION) as u16;
     Edge {
@@ -285,7 +273,7 @@ fn edge(r: &mut Reader, value: &Value, pointer: String) -> Edge {
     }
 }
 
-fn fibre(r: &mut Reader, value: &Value, pointer: String, edge: u16) -> Fibre {
+fn fibre(r: &mut Reader, value: &Doc, pointer: String, edge: u16) -> Fibre {
     let fields = r.fields(
         value,
         pointer,
@@ -404,15 +392,15 @@ fn phases(r: &mut Reader, parent: &Fields, parts: Parts) -> Vec<Phase> {
 }
 
 /// Where a phase has traffic, or has to say that it has none.
-fn traffic_of_edges(phase: &Value, place: &str) -> Option<String> {
+fn traffic_of_edges(phase: &Doc, place: &str) -> Option<String> {
     match phase.as_mapping()?.get("traffic") {
-        Some(Value::Sequence(entries)) if entries.is_empty() => None,
+        Some(entries) if entries.as_list().is_some_and(<[Doc]>::is_empty) => None,
         Some(_) => Some(format!("{place}/traffic")),
         None => Some(place.to_owned()),
     }
 }
 
-fn phase(r: &mut Reader, value: &Value, pointer: String) -> Phase {
+fn phase(r: &mut Reader, value: &Doc, pointer: String) -> Phase {
     let fields = r.fields(value, pointer, &["name", "duration_ms", "traffic"]);
     Phase {
         name: r.name(&fields, "name"),
@@ -425,7 +413,7 @@ fn phase(r: &mut Reader, value: &Value, pointer: String) -> Phase {
     }
 }
 
-fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
+fn traffic(r: &mut Reader, value: &Doc, pointer: String) -> Option<Traffic> {
     #[derive(Clone, Copy)]
     enum Kind {
         Tcp,
@@ -441,7 +429,7 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
     ];
     // The kind decides which keys are known, so it is read first.
     let common = ["kind", "from", "to"];
-    let name = value.get("kind").and_then(Value::as_str);
+    let name = value.get("kind").and_then(Doc::as_str);
     let Some((_, kind, own)) = KINDS.iter().find(|(known, _, _)| Some(*known) == name) else {
         let all: Vec<&str> = common
             .into_iter()
@@ -506,7 +494,7 @@ fn link_changes(r: &mut Reader, parent: &Fields) -> Vec<LinkChange> {
     elements.into_iter().map(|(v, p)| link_change(r, v, p)).collect()
 }
 
-fn link_change(r: &mut Reader, value: &Value, pointer: String) -> LinkChange {
+fn link_change(r: &mut Reader, value: &Doc, pointer: String) -> LinkChange {
     let effects = ["rate_bps", "delay_ns", "loss", "attenuation_mdb", "up"];
     let keys = [&["at_ms", "core", "edge"], &effects[..]].concat();
     let fields = r.fields(value, pointer.clone(), &keys);

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::lines::locate;
+use crate::doc::Doc;
 
 /// One thing that is wrong: where, why, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +73,12 @@ pub enum ScenarioError {
         /// Where it stood first.
         first: u64,
     },
+    /// A second document follows the first one.
+    #[error("line {line}: second document; expected one")]
+    Documents {
+        /// Where it begins, from 1.
+        line: u64,
+    },
     /// The file is not YAML; the parser's message says where.
     #[error("not YAML: {0}")]
     Syntax(String),
@@ -89,6 +95,15 @@ impl ScenarioError {
             locate(yaml, problems);
         }
         self
+    }
+}
+
+/// Fills in the line of each problem in `yaml`, the text that was read, if there is any problem.
+pub(crate) fn locate(yaml: &[u8], problems: &mut [Problem]) {
+    if !problems.is_empty()
+        && let Ok(doc) = Doc::read(yaml)
+    {
+        doc.locate(problems);
     }
 }
 

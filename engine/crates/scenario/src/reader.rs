@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads typed, bounded values from a YAML tree and collects everything that is wrong with it.
+//! Reads typed, bounded values from the tree of a file and collects everything that is wrong with it.
 
 use std::ops::RangeInclusive;
 
-use serde_yaml_ng::{Mapping, Value};
 use slotwise_units::{Bytes, Duration, Rate};
 
+use crate::doc::{Doc, Mapping};
 use crate::problem::Problem;
 
 /// A mapping whose keys are all known.
@@ -16,7 +16,7 @@ pub(crate) struct Fields<'v> {
 
 impl<'v> Fields<'v> {
     /// A mapping of which somebody else says which keys are known; one without keys if it is none.
-    pub(crate) fn of(value: &'v Value, pointer: String) -> Fields<'v> {
+    pub(crate) fn of(value: &'v Doc, pointer: String) -> Fields<'v> {
         let map = value.as_mapping();
         Fields { map, pointer }
     }
@@ -45,9 +45,9 @@ impl Reader {
     }
 
     /// A mapping with no keys but `known`.
-    pub(crate) fn fields<'v>(&mut self, value: &'v Value, pointer: String, known: &[&str]) -> Fields<'v> {
-        let Value::Mapping(map) = value else {
-            self.report(pointer.clone(), format!("found {}", describe(value)), "a mapping");
+    pub(crate) fn fields<'v>(&mut self, value: &'v Doc, pointer: String, known: &[&str]) -> Fields<'v> {
+        let Some(map) = value.as_mapping() else {
+            self.report(pointer.clone(), format!("found {}", value.describe()), "a mapping");
             return Fields { map: None, pointer };
         };
         for key in map.keys() {
@@ -59,7 +59,7 @@ impl Reader {
                 }
                 None => self.report(
                     pointer.clone(),
-                    format!("key {} is not a string", describe(key)),
+                    format!("key {} is not a string", key.describe()),
                     "a string",
                 ),
             }
@@ -71,12 +71,12 @@ impl Reader {
     }
 
     /// The value of `key`, if it is there.
-    pub(crate) fn optional<'v>(&self, fields: &Fields<'v>, key: &str) -> Option<&'v Value> {
+    pub(crate) fn optional<'v>(&self, fields: &Fields<'v>, key: &str) -> Option<&'v Doc> {
         fields.map?.get(key)
     }
 
     /// The value of `key`, which must be there.
-    pub(crate) fn required<'v>(&mut self, fields: &Fields<'v>, key: &str) -> Option<&'v Value> {
+    pub(crate) fn required<'v>(&mut self, fields: &Fields<'v>, key: &str) -> Option<&'v Doc> {
         let value = fields.map?.get(key);
         if value.is_none() {
             self.report(
@@ -137,12 +137,12 @@ impl Reader {
         self.optional_integer(fields, key, range).map(Bytes::new)
     }
 
-    fn integer_value(&mut self, value: &Value, pointer: String, range: RangeInclusive<u64>) -> u64 {
+    fn integer_value(&mut self, value: &Doc, pointer: String, range: RangeInclusive<u64>) -> u64 {
         match value.as_u64() {
             Some(number) if range.contains(&number) => number,
             _ => {
                 let expected = format!("an integer from {} to {}", range.start(), range.end());
-                self.report(pointer, format!("found {}", describe(value)), expected);
+                self.report(pointer, format!("found {}", value.describe()), expected);
                 *range.start()
             }
         }
@@ -157,7 +157,7 @@ impl Reader {
             Some(number) if range.contains(&number) => number,
             _ => {
                 let expected = format!("an integer from {} to {}", range.start(), range.end());
-                self.report(fields.pointer(key), format!("found {}", describe(value)), expected);
+                self.report(fields.pointer(key), format!("found {}", value.describe()), expected);
                 *range.start()
             }
         }
@@ -175,7 +175,7 @@ impl Reader {
             Some(number) if number > above && number <= most => Some(number),
             _ => {
                 let expected = format!("a number above {above} and at most {most}");
-                self.report(fields.pointer(key), format!("found {}", describe(value)), expected);
+                self.report(fields.pointer(key), format!("found {}", value.describe()), expected);
                 None
             }
         }
@@ -187,7 +187,7 @@ impl Reader {
         let found = value.as_f64().filter(|number| range.contains(number));
         if found.is_none() {
             let expected = format!("a number from {} to {}", range.start(), range.end());
-            self.report(fields.pointer(key), format!("found {}", describe(value)), expected);
+            self.report(fields.pointer(key), format!("found {}", value.describe()), expected);
         }
         found
     }
@@ -198,7 +198,7 @@ impl Reader {
         if value.as_bool().is_none() {
             self.report(
                 fields.pointer(key),
-                format!("found {}", describe(value)),
+                format!("found {}", value.describe()),
                 "true or false",
             );
         }
@@ -214,7 +214,7 @@ impl Reader {
     }
 
     /// As [`Reader::name`], of an element of a list.
-    pub(crate) fn name_value(&mut self, value: &Value, pointer: String) -> String {
+    pub(crate) fn name_value(&mut self, value: &Doc, pointer: String) -> String {
         let is_name = |text: &str| {
             (1..=64).contains(&text.len())
                 && text.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -224,7 +224,7 @@ impl Reader {
             Some(text) if is_name(text) => text.to_owned(),
             _ => {
                 let expected = "1 to 64 letters, digits, '_', '.' or '-', the first a letter or digit";
-                self.report(pointer, format!("found {}", describe(value)), expected);
+                self.report(pointer, format!("found {}", value.describe()), expected);
                 String::new()
             }
         }
@@ -254,7 +254,7 @@ impl Reader {
         let names: Vec<&str> = names.map(|(name, _)| *name).collect();
         self.report(
             fields.pointer(key),
-            format!("found {}", describe(value)),
+            format!("found {}", value.describe()),
             names.join(" or "),
         );
         choices[0].1
@@ -271,7 +271,7 @@ impl Reader {
         let value = self.required(fields, key)?;
         let result = value.as_str().and_then(parse);
         if result.is_none() {
-            self.report(fields.pointer(key), format!("found {}", describe(value)), expected);
+            self.report(fields.pointer(key), format!("found {}", value.describe()), expected);
         }
         result
     }
@@ -282,7 +282,7 @@ impl Reader {
         fields: &Fields<'v>,
         key: &str,
         length: RangeInclusive<usize>,
-    ) -> Vec<(&'v Value, String)> {
+    ) -> Vec<(&'v Doc, String)> {
         match self.required(fields, key) {
             Some(value) => self.list_value(value, fields.pointer(key), length),
             None => Vec::new(),
@@ -295,7 +295,7 @@ impl Reader {
         fields: &Fields<'v>,
         key: &str,
         length: RangeInclusive<usize>,
-    ) -> Vec<(&'v Value, String)> {
+    ) -> Vec<(&'v Doc, String)> {
         match self.optional(fields, key) {
             Some(value) => self.list_value(value, fields.pointer(key), length),
             None => Vec::new(),
@@ -304,13 +304,13 @@ impl Reader {
 
     fn list_value<'v>(
         &mut self,
-        value: &'v Value,
+        value: &'v Doc,
         pointer: String,
         length: RangeInclusive<usize>,
-    ) -> Vec<(&'v Value, String)> {
+    ) -> Vec<(&'v Doc, String)> {
         let expected = format!("a list of {} to {} elements", length.start(), length.end());
-        let Value::Sequence(elements) = value else {
-            self.report(pointer, format!("found {}", describe(value)), expected);
+        let Some(elements) = value.as_list() else {
+            self.report(pointer, format!("found {}", value.describe()), expected);
             return Vec::new();
         };
         if !length.contains(&elements.len()) {
@@ -351,18 +351,4 @@ pub(crate) fn shortened(names: &[String]) -> String {
         text.push_str(", ...");
     }
     text
-}
-
-/// A value as a message shows it, cut to a length that a terminal bears.
-pub(crate) fn describe(value: &Value) -> String {
-    match value {
-        Value::Null => "nothing".to_owned(),
-        Value::Bool(flag) => flag.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::String(text) if text.chars().count() <= 40 => format!("'{}'", text.escape_debug()),
-        Value::String(text) => format!("a string of {} characters", text.chars().count()),
-        Value::Sequence(elements) => format!("a list of {} elements", elements.len()),
-        Value::Mapping(_) => "a mapping".to_owned(),
-        Value::Tagged(tagged) => format!("a value with tag {}", tagged.tag),
-    }
 }

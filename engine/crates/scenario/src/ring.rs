@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use serde_yaml_ng::Value;
+use crate::doc::{Doc, NOTHING};
 use slotwise_units::{Bytes, Duration, Rate};
 use slotwise_wire::limits::{
     CLASS_RATE_BPS, RING_BUCKET_BYTES, RING_ESTIMATOR, RING_HOL_TIMER_NS, RING_INTERVAL_NS, RING_INTERVALS,
@@ -231,7 +231,7 @@ fn links(r: &mut Reader, parent: &Fields) -> (Rate, Duration) {
 }
 
 /// A station is a name, or a mapping with more.
-fn station(r: &mut Reader, value: &Value, pointer: String) -> Station {
+fn station(r: &mut Reader, value: &Doc, pointer: String) -> Station {
     if !value.is_mapping() {
         return Station {
             name: r.name_value(value, pointer),
@@ -251,7 +251,7 @@ fn station(r: &mut Reader, value: &Value, pointer: String) -> Station {
     }
 }
 
-fn class(r: &mut Reader, value: &Value, pointer: String) -> StationClass {
+fn class(r: &mut Reader, value: &Doc, pointer: String) -> StationClass {
     let fields = r.fields(value, pointer, &["dscp", "class", "rate_bps"]);
     StationClass {
         dscp: r.integer(&fields, "dscp", DSCP) as u8,
@@ -293,7 +293,7 @@ fn timing(r: &mut Reader, parent: &Fields, mode: RingMode) -> RingTiming {
     ];
     let fields = match r.optional(parent, "timing") {
         Some(value) => r.fields(value, parent.pointer("timing"), &keys),
-        None => Fields::of(&Value::Null, parent.pointer("timing")),
+        None => Fields::of(&NOTHING, parent.pointer("timing")),
     };
     let watch_intervals = r.optional_integer(&fields, "watch_intervals", RING_INTERVALS);
     let mut number = |key: &str, range: RangeInclusive<u64>, otherwise: u64| {

@@ -5,14 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use serde::Deserialize;
-use serde_yaml_ng::Value;
+use crate::doc::Doc;
 
 use crate::model::Scenario;
 use crate::own_scheduler::{self, OwnScheduler};
 use crate::parse::read_checked;
 use crate::problem::ScenarioError;
-use crate::reader::{Fields, Reader, describe};
+use crate::reader::{Fields, Reader};
 
 const SCHEMA: &str = include_str!("../../../../schema/scenario.schema.json");
 /// The key whose value is a list of rules for edge pairs.
@@ -69,8 +68,8 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::parse`], with places below `/scheduler`; the names that there are are in it.
     pub fn with_scheduler(mut self, text: &str) -> Result<Scenario, ScenarioError> {
-        let shape = |r: &mut Reader, value: &Value| {
-            let document = Value::Mapping([("scheduler".into(), value.clone())].into_iter().collect());
+        let shape = |r: &mut Reader, value: &Doc| {
+            let document = value.clone().under("scheduler");
             let fields = r.fields(&document, String::new(), &["scheduler"]);
             choice(r, &fields, "scheduler", &self.schedulers)
         };
@@ -81,27 +80,41 @@ impl Scenario {
 }
 
 /// What the schema says of one setting.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 struct Setting {
-    #[serde(rename = "enum", default)]
     words: Vec<String>,
     minimum: Option<u64>,
     maximum: Option<u64>,
+}
+
+impl Setting {
+    fn of(schema: &Doc) -> Setting {
+        let words = schema.get("enum").and_then(Doc::as_list).unwrap_or_default();
+        let bound = |key| schema.get(key).and_then(Doc::as_u64);
+        Setting {
+            words: words.iter().filter_map(Doc::as_str).map(str::to_owned).collect(),
+            minimum: bound("minimum"),
+            maximum: bound("maximum"),
+        }
+    }
 }
 
 /// Settings of the schedulers, by the scheduler's name, in the order of the schema.
 fn known_settings() -> &'static BTreeMap<&'static str, Vec<(String, Setting)>> {
     static KNOWN: OnceLock<BTreeMap<&'static str, Vec<(String, Setting)>>> = OnceLock::new();
     KNOWN.get_or_init(|| {
-        let schema: Value = serde_yaml_ng::from_str(SCHEMA).expect("the schema is JSON");
+        let schema = Doc::read(SCHEMA.as_bytes()).expect("the schema is JSON, which is YAML");
+        let definitions = schema.get("$defs").expect("the schema describes settings");
         let settings_of = |scheduler: &&'static str| {
             let definition = format!("settings_of_{}", scheduler.replace('-', "_"));
-            let properties = schema["$defs"][definition.as_str()]["properties"].as_mapping();
-            let settings = properties.expect("the schema describes every scheduler").iter();
+            let properties = definitions
+                .get(&definition)
+                .and_then(|settings| settings.get("properties"));
+            let settings = properties.and_then(Doc::as_mapping);
+            let settings = settings.expect("the schema describes every scheduler").iter();
             let settings = settings.map(|(name, setting)| {
                 let name = name.as_str().expect("keys of JSON are strings").to_owned();
-                let setting = serde_yaml_ng::from_value(setting.clone());
-                (name, setting.expect("settings are words, numbers or rules"))
+                (name, Setting::of(setting))
             });
             (*scheduler, settings.collect())
         };
@@ -134,7 +147,7 @@ pub(crate) fn choice(r: &mut Reader, fields: &Fields, key: &str, own: &[OwnSched
 
 fn settings_of_ours(
     r: &mut Reader,
-    value: &Value,
+    value: &Doc,
     place: String,
     known: &[(String, Setting)],
 ) -> BTreeMap<String, SettingValue> {
@@ -167,7 +180,7 @@ fn setting_value(r: &mut Reader, given: &Fields, name: &str, setting: &Setting) 
                 ),
                 words => words.join(" or "),
             };
-            r.report(given.pointer(name), format!("found {}", describe(value)), expected);
+            r.report(given.pointer(name), format!("found {}", value.describe()), expected);
             None
         }
     }
@@ -201,7 +214,7 @@ fn digits(text: &str, most: usize) -> Option<u32> {
 /// The optional section `scheduler_changes`.
 pub(crate) fn changes(r: &mut Reader, parent: &Fields, own: &[OwnScheduler]) -> Vec<SchedulerChange> {
     let elements = r.optional_list(parent, "scheduler_changes", 0..=MAX_CHANGES);
-    let change = |(value, pointer): (&Value, String)| {
+    let change = |(value, pointer): (&Doc, String)| {
         let fields = r.fields(value, pointer, &["at_ms", "scheduler"]);
         SchedulerChange {
             at_ms: r.integer(&fields, "at_ms", crate::parse::AT_MS),

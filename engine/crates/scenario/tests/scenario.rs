@@ -110,6 +110,17 @@ fn what_is_no_yaml_or_too_long_is_refused() {
 }
 
 #[test]
+fn a_scenario_in_every_style_of_yaml_is_read() {
+    let styles = include_bytes!("../../../fuzz/corpus/scenario/yaml-styles.yaml");
+    let pair = Scenario::parse(styles).unwrap();
+    assert_eq!((pair.name.as_str(), pair.seed), ("pair", 7));
+    let losses: Vec<f64> = pair.edges.iter().map(|edge| edge.fibres[0].loss).collect();
+    assert_eq!(losses, [0.001, 0.5]);
+    assert_eq!(pair.controller.scheduler.settings.len(), 1);
+    assert_eq!((pair.phases[0].name.as_str(), pair.flows(0).len()), ("one", 2));
+}
+
+#[test]
 fn messages_name_place_reason_and_what_would_be_right() {
     let text = STAR4.replace("guard_ns: 10000", "guard_ns: 250000");
     let message = Scenario::parse(text.as_bytes()).unwrap_err().to_string();

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use serde_yaml_ng::Value;
+use crate::doc::Doc;
 use slotwise_lambda::{KnifeEdge, Steps};
 use slotwise_units::{Bytes, Duration, Rate};
 use slotwise_wire::limits::RATE_BPS;
@@ -141,7 +141,7 @@ pub(crate) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], ra
     ];
     let Some(scheme) = r.choice(&fields, "scheme", &schemes) else {
         // A scheme that cannot be read has been reported; the other keys may be right.
-        let is_none = r.optional(&fields, "scheme").and_then(Value::as_str) == Some("none");
+        let is_none = r.optional(&fields, "scheme").and_then(Doc::as_str) == Some("none");
         for key in &keys[1..] {
             if is_none && r.optional(&fields, key).is_some() {
                 r.report(
@@ -211,7 +211,7 @@ pub(super) fn classes(r: &mut Reader, parent: &Fields) -> Vec<OpsClass> {
 /// Those of a star, which are for its trains only.
 pub(crate) fn star_classes(r: &mut Reader, parent: &Fields) -> Vec<OpsClass> {
     let elements = r.optional_list(parent, "classes", CLASSES);
-    let read = |(value, pointer): (&Value, String)| {
+    let read = |(value, pointer): (&Doc, String)| {
         let fields = r.fields(value, pointer, &["class", "match"]);
         let class = r.integer(&fields, "class", STAR_CLASS) as u8;
         OpsClass {
@@ -224,7 +224,7 @@ pub(crate) fn star_classes(r: &mut Reader, parent: &Fields) -> Vec<OpsClass> {
     elements.into_iter().map(read).collect()
 }
 
-fn class(r: &mut Reader, value: &Value, pointer: String) -> OpsClass {
+fn class(r: &mut Reader, value: &Doc, pointer: String) -> OpsClass {
     let fields = r.fields(value, pointer, &["class", "match", "wavelength", "weight"]);
     let class = r.integer(&fields, "class", CLASS) as u8;
     OpsClass {

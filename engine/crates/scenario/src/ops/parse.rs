@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use serde_yaml_ng::Value;
+use crate::doc::Doc;
 use slotwise_units::{Bytes, Duration, Rate};
 use slotwise_wire::limits::RATE_BPS;
 
@@ -12,7 +12,7 @@ use super::{
     features,
 };
 use crate::parse::DELAY_NS;
-use crate::reader::{Fields, Reader, describe, shortened};
+use crate::reader::{Fields, Reader, shortened};
 
 /// Propagation of light in glass.
 const TIME_PER_KM: Duration = Duration::from_us(5);
@@ -107,7 +107,7 @@ fn switch(r: &mut Reader, switches: &[String], fields: &Fields, key: &str) -> u1
 }
 
 /// The edge that a value names; `None` if there is none, which is reported.
-pub(super) fn edge_number(r: &mut Reader, edges: &[OpsEdge], value: &Value, pointer: String) -> Option<u16> {
+pub(super) fn edge_number(r: &mut Reader, edges: &[OpsEdge], value: &Doc, pointer: String) -> Option<u16> {
     let found = edges.iter().position(|edge| Some(edge.name.as_str()) == value.as_str());
     if found.is_none() {
         r.report(pointer, "unknown edge", "the name of an edge");
@@ -140,7 +140,7 @@ fn links(
     )
 }
 
-fn link(r: &mut Reader, switches: &[String], value: &Value, pointer: String) -> OpsLink {
+fn link(r: &mut Reader, switches: &[String], value: &Doc, pointer: String) -> OpsLink {
     let place = pointer.clone();
     let fields = r.fields(value, pointer, &["between", "km", "delay_ns"]);
     let ends = r.list(&fields, "between", 2..=2);
@@ -151,7 +151,7 @@ fn link(r: &mut Reader, switches: &[String], value: &Value, pointer: String) -> 
             Some(number) => *end = number as u16,
             None => r.report(
                 pointer,
-                format!("found {}", describe(value)),
+                format!("found {}", value.describe()),
                 format!("the name of a switch: {}", shortened(switches)),
             ),
         }
@@ -169,7 +169,7 @@ fn length(r: &mut Reader, fields: &Fields, place: String) -> Duration {
     delay.or(km.map(|km| km * TIME_PER_KM)).unwrap_or_default()
 }
 
-fn direct_link(r: &mut Reader, edges: &[OpsEdge], (value, pointer): (&Value, String), rate: Rate) -> DirectLink {
+fn direct_link(r: &mut Reader, edges: &[OpsEdge], (value, pointer): (&Doc, String), rate: Rate) -> DirectLink {
     let place = pointer.clone();
     let keys = ["between", "km", "delay_ns", "rate_bps", "loss", "delay"];
     let fields = r.fields(value, pointer, &keys);
@@ -189,7 +189,7 @@ fn direct_link(r: &mut Reader, edges: &[OpsEdge], (value, pointer): (&Value, Str
 
 /// A probability for both ways, or one for each.
 fn loss(r: &mut Reader, parent: &Fields) -> [f64; 2] {
-    let is_list = r.optional(parent, "loss").is_some_and(Value::is_sequence);
+    let is_list = r.optional(parent, "loss").is_some_and(Doc::is_list);
     if !is_list {
         return [r.optional_probability(parent, "loss").unwrap_or(0.0); 2];
     }
@@ -266,7 +266,7 @@ fn edges(r: &mut Reader, switches: &[String], parent: &Fields) -> Vec<OpsEdge> {
     (0..count).map(edge).collect()
 }
 
-fn edge(r: &mut Reader, switches: &[String], value: &Value, pointer: String) -> OpsEdge {
+fn edge(r: &mut Reader, switches: &[String], value: &Doc, pointer: String) -> OpsEdge {
     if switches.is_empty() {
         let fields = r.fields(value, pointer, &["name"]);
         return OpsEdge {

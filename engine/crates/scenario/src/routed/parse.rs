@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use serde_yaml_ng::Value;
+use crate::doc::Doc;
 
 use super::gtp;
 use super::tcp::tcp;
@@ -125,7 +125,7 @@ fn of_routers<'v>(
     parts: Parts,
     key: &str,
     length: RangeInclusive<usize>,
-) -> Vec<(&'v Value, String)> {
+) -> Vec<(&'v Doc, String)> {
     match parts.routers {
         true => r.list(fields, key, length),
         false => Vec::new(),
@@ -133,7 +133,7 @@ fn of_routers<'v>(
 }
 
 /// Groups of hosts: what `hosts` is, or in a mix has beside what it says of the edges' own.
-fn groups<'v>(r: &mut Reader, parent: &Fields<'v>, parts: Parts) -> Vec<(&'v Value, String)> {
+fn groups<'v>(r: &mut Reader, parent: &Fields<'v>, parts: Parts) -> Vec<(&'v Doc, String)> {
     if !parts.star {
         return r.list(parent, "hosts", 1..=1000);
     }
@@ -173,7 +173,7 @@ fn node(r: &mut Reader, routers: &Names, parts: Parts, fields: &Fields, key: &st
         Some(Endpoint::Edge(edge)) if parts.star && !routers.has(name) => Some(edge),
         _ => None,
     };
-    let name = r.optional(fields, key).and_then(Value::as_str);
+    let name = r.optional(fields, key).and_then(Doc::as_str);
     match name.and_then(edge) {
         Some(edge) => Device::Edge(edge),
         None => Device::Router(routers.find(r, fields, key) as u16),
@@ -182,14 +182,14 @@ fn node(r: &mut Reader, routers: &Names, parts: Parts, fields: &Fields, key: &st
 
 /// A group of hosts, or some of a star's, under `key`.
 fn party(r: &mut Reader, groups: &Names, parts: Parts, fields: &Fields, key: &str) -> Party {
-    let name = r.optional(fields, key).and_then(Value::as_str).unwrap_or_default();
+    let name = r.optional(fields, key).and_then(Doc::as_str).unwrap_or_default();
     match Endpoint::parse(name) {
         Some(end @ (Endpoint::Edge(_) | Endpoint::Host(_))) if parts.star && !groups.has(name) => Party::Star(end),
         _ => Party::Group(groups.find(r, fields, key)),
     }
 }
 
-fn link(r: &mut Reader, routers: &Names, parts: Parts, value: &Value, pointer: String) -> RoutedLink {
+fn link(r: &mut Reader, routers: &Names, parts: Parts, value: &Doc, pointer: String) -> RoutedLink {
     let keys = [
         "name", "from", "to", "rate_bps", "delay_ns", "loss", "buffer", "xcp_bps",
     ];
@@ -212,7 +212,7 @@ struct At<'a> {
     device: fn(u16) -> Device,
 }
 
-fn hosts_group(r: &mut Reader, at: &At, value: &Value, pointer: String) -> HostGroup {
+fn hosts_group(r: &mut Reader, at: &At, value: &Doc, pointer: String) -> HostGroup {
     let key = at.known.what;
     let keys = [
         "name",
@@ -242,7 +242,7 @@ fn flow(
     r: &mut Reader,
     groups: &Names,
     (parts, packet_bytes): (Parts, u32),
-    value: &Value,
+    value: &Doc,
     pointer: String,
 ) -> FlowGroup {
     let common = [
@@ -331,7 +331,7 @@ fn source(r: &mut Reader, parent: &Fields) -> Source {
 
 /// The span under `span`, by its name or that from its other end.
 fn span(r: &mut Reader, (spans, spans_back): (&Names, &[String]), fields: &Fields) -> usize {
-    let name = r.optional(fields, "span").and_then(Value::as_str);
+    let name = r.optional(fields, "span").and_then(Doc::as_str);
     let back = spans_back.iter().position(|back| Some(back.as_str()) == name);
     back.unwrap_or_else(|| spans.find(r, fields, "span"))
 }
@@ -340,7 +340,7 @@ fn change(
     r: &mut Reader,
     (links, spans, spans_back): (&Names, &Names, &[String]),
     groups: &Names,
-    value: &Value,
+    value: &Doc,
     pointer: String,
 ) -> RoutedChange {
     let common = ["at_ms", "every_ms", "times"];
