@@ -188,6 +188,28 @@ def test_a_part_that_counts_nothing_has_failed(summing, tmp_path):
     assert summing.run(summing.Part("of", [sys.executable, "-c", ""], tmp_path, summing.PYTEST))[:4] == (0, 1, 0, [])
 
 
+def test_a_part_whose_program_does_not_exist_has_failed_and_the_next_one_runs(summing, monkeypatch, capsys):
+    parts = [summing.Part("of", ["no-such-program"], format=summing.CARGO), summing.Part("next", ["true"])]
+    monkeypatch.setattr(summing, "parts", lambda: parts)
+    monkeypatch.setattr(sys, "argv", ["test"])
+    assert summing.main() == 1
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-2:] == ["failed: of; logs are in build/log", "1 passed, 1 failed, 0 skipped"]
+
+
+def test_a_part_without_a_result_has_failed(summing, monkeypatch, capsys):
+    def ends(part, prefix):
+        raise OSError(prefix)
+
+    parts = [summing.Part("of", ["true"]), summing.Part("next", ["true"])]
+    monkeypatch.setattr(summing, "parts", lambda: parts)
+    monkeypatch.setattr(summing, "run", ends)
+    monkeypatch.setattr(summing.threading, "excepthook", lambda _: None)
+    monkeypatch.setattr(sys, "argv", ["test"])
+    assert summing.main() == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 2 failed, 0 skipped"
+
+
 @pytest.mark.parametrize(
     ("named", "status", "sum_"),
     [([], 0, "1 passed, 0 failed, 1 skipped"), (["switch"], 1, "0 passed, 1 failed, 0 skipped")],
