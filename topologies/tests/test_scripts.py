@@ -197,6 +197,16 @@ def test_a_part_whose_program_does_not_exist_has_failed_and_the_next_one_runs(su
     assert printed[-2:] == ["failed: of; logs are in build/log", "1 passed, 1 failed, 0 skipped"]
 
 
+def test_an_interrupted_part_has_failed_even_with_status_0(summing, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(summing, "PART_LIMIT_S", 0)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # Instead of a signal: a command that would end cleanly on it.
+    monkeypatch.setattr(summing, "end_group", lambda *_: pipe.write_text("\n"))
+    assert summing.run(summing.Part("of", ["sh", "-c", f"read line < {pipe}"]))[:3] == (0, 1, 0)
+    assert "=== of: FAILED (interrupted)" in capsys.readouterr().out
+
+
 def test_a_part_without_a_result_has_failed(summing, monkeypatch, capsys):
     def ends(part, prefix):
         raise OSError(prefix)
