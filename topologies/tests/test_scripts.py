@@ -283,6 +283,36 @@ def test_a_nightly_part_that_passed_at_this_commit_is_not_run_again(summing, nig
     assert once.read_text() == "ran\n" * 4
 
 
+def test_a_nightly_part_that_ends_at_another_commit_is_not_stored(summing, tmp_path, monkeypatch):
+    ran, head = tmp_path / "ran", tmp_path / "head"
+    monkeypatch.setattr(summing, "commit", lambda: head.read_text() or None)
+    monkeypatch.setattr(summing, "NIGHTLY", tmp_path / "nightly")
+    monkeypatch.setattr(sys, "argv", ["test", "--nightly"])
+    for now in ("decaf", ""):
+        head.write_text("c0ffee")
+        moves = summing.Part("of", ["sh", "-c", f"echo ran >> {ran}; printf '{now}' > {head}"], tier="nightly")
+        after = summing.Part("next", counted(ran), tier="nightly")
+        monkeypatch.setattr(summing, "parts", lambda parts=(moves, after): list(parts))
+        assert summing.main() == 0
+    assert ran.read_text() == "ran\n" * 4 and not list((tmp_path / "nightly").glob("*.json"))
+
+
+@pytest.mark.parametrize("text", ['{"of": {"pass', "[]", '{"of": {}}', '{"of": {"not_run": [], "more": 1}}'])
+def test_stored_results_that_cannot_be_read_are_made_again(summing, nightly, tmp_path, capsys, text):
+    ran, place = tmp_path / "ran", tmp_path / "nightly" / "c0ffee.json"
+    place.parent.mkdir()
+    place.write_text(text)
+    parts = [summing.Part("of", counted(ran))]
+    assert [nightly(parts, "c0ffee"), nightly(parts, "c0ffee")] == [0, 0]
+    assert ran.read_text() == "ran\n" and "c0ffee.json: " in capsys.readouterr().out
+
+
+def test_only_one_night_takes_place_in_a_clone(summing, nightly):
+    with summing.only_night(), pytest.raises(SystemExit, match="another run of the nightly tests"):
+        nightly([summing.Part("of", ["true"])], None)
+    assert nightly([summing.Part("of", ["true"])], None) == 0
+
+
 def test_lanes_run_side_by_side_and_name_their_parts(summing, monkeypatch, tmp_path, capsys):
     # Each waits for the other: one after the other, neither would end.
     pipes = [tmp_path / name for name in ("first", "second")]
