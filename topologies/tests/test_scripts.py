@@ -242,6 +242,7 @@ def test_parts_that_need_what_is_not_there_are_left_out_by_name(summing, monkeyp
     assert {part.name: part.missing for part in summing.parts() if part.missing} == {
         "rust-lints": "cargo-clippy not on the PATH",
         "stf-corpus": "P4C_SOURCES is not set",
+        "budgets": "valgrind not on the PATH",
         "diff-bmv2": "simple_switch_grpc not on the PATH",
         "ptf-bmv2": "simple_switch_grpc not on the PATH",
     }
@@ -337,9 +338,34 @@ def test_a_program_that_is_required_and_missing_is_a_failure(summing, monkeypatc
     monkeypatch.setattr(sys, "argv", ["test", "--require", "bmv2,p4c"])
     with pytest.raises(SystemExit, match="simple_switch_grpc not on the PATH, p4c-bm2-ss not on the PATH"):
         summing.main()
+    monkeypatch.setattr(sys, "argv", ["test", "--require", "bmv2", "--require", "valgrind"])
+    with pytest.raises(SystemExit, match="simple_switch_grpc not on the PATH, valgrind not on the PATH"):
+        summing.main()
     monkeypatch.setattr(sys, "argv", ["test", "--require", "ns-3"])
     with pytest.raises(SystemExit):
         summing.main()
+
+
+def test_what_was_skipped_for_lack_of_a_required_program_is_a_failure(summing, monkeypatch, capsys):
+    line = "not run: p4c-out compiled again: compiled with p4c-bm2-ss 1.2.5, found 1.2.4 on the PATH"
+    monkeypatch.setattr(summing.shutil, "which", lambda name: name)
+    monkeypatch.setattr(summing, "parts", lambda: [summing.Part("of", ["echo", line])])
+    for options, status in (([], 0), (["--require", "bmv2"], 0), (["--require", "p4c"], 1)):
+        monkeypatch.setattr(sys, "argv", ["test", *options])
+        assert summing.main() == status
+        assert ("failed: of" in capsys.readouterr().out) == bool(status)
+
+
+def test_a_nightly_part_that_lacked_a_program_runs_again_once_it_is_there(summing, nightly, monkeypatch, tmp_path):
+    ran = tmp_path / "ran"
+    script = f"echo ran >> {ran}; echo 'not run: a switch: simple_switch_grpc is not on the PATH'"
+    monkeypatch.setattr(summing.shutil, "which", lambda name: None)
+    for _ in range(2):
+        nightly([summing.Part("of", ["sh", "-c", script])], "c0ffee")
+    assert ran.read_text() == "ran\n"
+    monkeypatch.setattr(summing.shutil, "which", lambda name: name)
+    nightly([summing.Part("of", ["sh", "-c", script])], "c0ffee")
+    assert ran.read_text() == "ran\n" * 2
 
 
 def test_each_end_to_end_test_is_in_one_part(summing):
