@@ -4,6 +4,7 @@
 import json
 import runpy
 import subprocess
+import sys
 
 import pytest
 
@@ -98,7 +99,8 @@ def test_a_run_is_judged_by_its_budget_and_the_tolerance():
         "waits": COUNTS(budget, 2 * budget),
     }
     stored = {name: {"network": budget, "thread": budget} for name in counted}
-    lines, over = BUDGETS["compare"]({**counted, "new": COUNTS(1, 1)}, stored, {})
+    start = dict.fromkeys([*counted, "new"], budget)
+    lines, over = BUDGETS["compare"]({**counted, "new": COUNTS(1, 1)}, stored, start)
     assert over == [
         "above: 1,020,001 instructions of the network, +2.00%; expected at most 2% more than 1,000,000",
         "new: missing budget; expected one in budgets.json (--write)",
@@ -122,6 +124,28 @@ def test_a_run_is_judged_by_its_start_too():
     ]
 
 
+def test_a_run_without_a_count_at_the_start_is_refused():
+    counts = {"of": COUNTS(10, 10)}
+    _, over = BUDGETS["compare"](counts, {"of": {"network": 10, "thread": 10}}, {})
+    assert over == ["of: missing count at the start; expected one in budgets.json (--write)"]
+
+
+def test_the_first_budget_of_a_run_is_its_start_and_stays(load_script, tmp_path, monkeypatch):
+    budgets = load_script(SCRIPT)
+    monkeypatch.setattr(budgets, "BASELINE", tmp_path / "budgets.json")
+    monkeypatch.setattr(budgets.shutil, "which", lambda name: name)
+    monkeypatch.setattr(budgets, "SLOTWISE", tmp_path)
+    monkeypatch.setattr(budgets, "conditions", dict)
+    monkeypatch.setattr(sys, "argv", ["budgets", "--write"])
+    for network in (100, 103):
+        counted = {name: budgets.Counts(network, network) for name in budgets.RUNS}
+        monkeypatch.setattr(budgets, "count_all", lambda *_, counted=counted: (counted, []))
+        assert budgets.main() == 0
+    stored = json.loads(budgets.BASELINE.read_text())
+    assert stored["start"] == dict.fromkeys(budgets.RUNS, 100)
+    assert stored["runs"] == {name: {"network": 103, "thread": 103} for name in budgets.RUNS}
+
+
 def test_differing_conditions_are_printed():
     stored, now = (
         {"rustc": "1.95.0", "libc": "glibc 2.36"},
@@ -135,7 +159,7 @@ def test_differing_conditions_are_printed():
 
 def test_each_run_has_a_budget():
     stored = json.loads(BUDGETS["BASELINE"].read_text())
-    assert stored["runs"].keys() == BUDGETS["RUNS"].keys()
+    assert stored["runs"].keys() == stored["start"].keys() == BUDGETS["RUNS"].keys()
     for counts in stored["runs"].values():
         assert 0 < counts["network"] < counts["thread"]
 
