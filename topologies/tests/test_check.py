@@ -52,14 +52,32 @@ def test_a_change_asks_for_its_steps_and_no_others(check, file, steps):
     assert {step.name for step in check.STEPS if re.search(step.concerns, file)} == always | steps
 
 
-def test_changes_are_those_since_a_revision_and_unknown_files(check, tmp_path, monkeypatch):
-    def git(*words):
+@pytest.fixture
+def git(check, tmp_path, monkeypatch):
+    """A function that runs git in the repository that the script looks at."""
+
+    def run(*words):
         subprocess.run(
             ["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@example.org", *words], check=True
         )
 
     monkeypatch.setattr(check, "ROOT", tmp_path)
-    git("init", "--quiet")
+    run("init", "--quiet")
+    return run
+
+
+def test_a_moved_file_has_changed_under_both_names_and_any_name_is_read(check, git, tmp_path):
+    (tmp_path / "engine.rs").write_text("a line\n" * 20)
+    git("add", "engine.rs")
+    git("commit", "--quiet", "--message", "first")
+    git("mv", "engine.rs", "page.md")
+    (tmp_path / '\u00e9 ".rs').touch()
+    assert check.changes(None) == ["engine.rs", "page.md", '\u00e9 ".rs']
+    git("rm", "--quiet", "--force", "page.md")
+    assert check.changes(None) == ["engine.rs", '\u00e9 ".rs']
+
+
+def test_changes_are_those_since_a_revision_and_unknown_files(check, git, tmp_path):
     for name in ("first", "second"):
         (tmp_path / name).write_text(name)
         git("add", name)
