@@ -91,6 +91,22 @@ def test_changes_are_those_since_a_revision_and_unknown_files(check, git, tmp_pa
         check.changes("no-such-revision")
 
 
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["p4src/ring.p4", "p4src/p4c-out/ring.json", "p4src/p4c-out/manifest.json"], ["ring"]),
+        (["p4src/ring.p4", "ptf-tests/core/test_core.py"], ["core", "ring"]),
+        (["ptf-tests/ring/test_modes.py"], ["ring"]),
+        (["p4src/ring.p4", "ptf-tests/run"], None),
+        (["ptf-tests/support/ring.py"], None),
+        (["p4src/include/ring_rules.p4"], None),
+        (["p4src/p4c-out/manifest.json"], None),
+    ],
+)
+def test_ptf_of_all_programs_whose_files_changed(check, files, names):
+    assert check.programs(files) == (names or list(check.PROGRAMS))
+
+
 def test_an_artifact_of_each_module_is_known_to_the_others(check, monkeypatch):
     asked = []
     monkeypatch.setattr(check, "command", lambda *words, **_: asked.append(words) or True)
