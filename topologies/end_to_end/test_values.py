@@ -11,6 +11,7 @@ from pyarrow import parquet
 from digests import RENAMED, STORED, STORED_VALUES, difference
 from values import Names, Renames, differing, encode, of_document, of_tables
 
+pytestmark = pytest.mark.quick
 SAME = Names({})
 FLOWS = {"flow": ["g0.0", "g0.1", "g0.2"], "time_s": [0.1, 0.1, 0.2], "rate_kbps": [1.5, None, 2.5]}
 REPORT = {
