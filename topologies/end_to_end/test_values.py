@@ -252,6 +252,8 @@ def test_an_entry_without_its_rename_fails(document, message):
         ({"colums": {}}, "colums; expected columns, report, values"),
         ({"columns": {"flows": "/paths"}}, "'flows' is not a path"),
         ({"columns": {"/flows": "/flows"}}, "expected a different path"),
+        ({"values": {"/drops/*/reason": {"EARLY": "DARK", "LATE": "DARK"}}}, "expected another former value"),
+        ({"values": {"/drops/*/reason": {"DARK": "DARK"}}}, "expected another former value"),
     ],
 )
 def test_an_invalid_map_is_rejected(document, message):

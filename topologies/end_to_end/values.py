@@ -100,6 +100,9 @@ class Names:
         self.columns = Renames(document.get("columns", {}))
         self.report = Renames(document.get("report", {}))
         self.strings = {split(pointer): strings for pointer, strings in document.get("values", {}).items()}
+        for pointer, strings in self.strings.items():
+            if len(set(strings.values())) < len(strings) or any(new == old for new, old in strings.items()):
+                raise ValueError(f"renamed.json: {join(pointer)}; expected another former value for each new one")
 
     @classmethod
     def load(cls, path: Path) -> "Names":
