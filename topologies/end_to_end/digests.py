@@ -55,7 +55,7 @@ def judge(name: str, *, report: Path | None = None, columns: Path | None = None,
         values["columns"] = of_tables(columns, names)
     if pcap:
         found["pcap"] = of_directory(pcap, "*.pcap")
-    if os.environ.get("SLOTWISE_RENEW_DIGESTS"):
+    if os.environ.get("SLOTWISE_RENEW_DIGESTS") == "1":
         store(STORED, name, found)
         store(STORED_VALUES, name, values)
         return

@@ -9,6 +9,8 @@ import pytest
 from pyarrow import parquet
 
 from digests import RENAMED, STORED, STORED_VALUES, difference
+from test_digests import EXPERIMENTS, ROUTED, SIMULATED
+from test_faults import SCENARIOS
 from values import Names, Renames, differing, encode, of_document, of_tables
 
 pytestmark = pytest.mark.quick
@@ -276,6 +278,13 @@ def test_each_run_has_both_digests():
     assert digests.keys() == values.keys()
     for name, found in digests.items():
         assert values[name].keys() == found.keys() - {"pcap"}, name
+
+
+def test_each_stored_digest_is_of_a_run():
+    runs = {*SIMULATED, "captures", *(f"aapn-xcp-cl/{entry}" for entry in ROUTED)}
+    runs |= {f"{experiment}/{entry}" for experiment, entry in EXPERIMENTS.items()}
+    runs |= {f"faults/{scenario.stem}" for scenario in SCENARIOS}
+    assert json.loads(STORED.read_text()).keys() == runs
 
 
 def test_a_failure_names_the_values_that_differ():
