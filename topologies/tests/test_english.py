@@ -67,6 +67,15 @@ def test_what_is_left_out_as_generated_exists():
         assert any(part in name for name in left_out), part
 
 
+def test_a_new_file_counts_before_git_knows_it(load_script, tmp_path, monkeypatch):
+    english = load_script(home.root() / "scripts" / "english")
+    monkeypatch.setattr(english, "ROOT", tmp_path)
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    for name, text in {".gitignore": "ignored.md\n", "new.md": "made anew", "ignored.md": "made anew"}.items():
+        (tmp_path / name).write_text(text)
+    assert [line.file for line in english.METRICS["anew"].found()] == ["new.md"]
+
+
 def test_only_counts_above_the_baseline_are_complaints():
     above = ENGLISH["above"]
     assert above({"anew": 3, "is-no": 2}, {"anew": 3, "is-no": 5}) == []
