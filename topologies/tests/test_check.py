@@ -3,6 +3,7 @@
 
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -109,6 +110,27 @@ def test_changes_are_those_since_a_revision_and_unknown_files(check, git, tmp_pa
 )
 def test_ptf_of_all_programs_whose_files_changed(check, files, names):
     assert check.programs(files) == (names or list(check.PROGRAMS))
+
+
+def test_what_could_not_run_is_listed_above_the_sum(check, monkeypatch, capsys):
+    lines = ["not run: a linter: no tool", "SKIPPED [2] test_of.py:3: no switch"]
+    steps = [
+        check.Step("first", "", check.always("printf", "%s\\n", *lines)),
+        check.Step("other", "", check.always("false")),
+    ]
+    monkeypatch.setattr(check, "STEPS", steps)
+    monkeypatch.setattr(check, "changes", lambda _: ["file"])
+    monkeypatch.setattr(sys, "argv", ["check"])
+    assert check.main() == 1
+    assert capsys.readouterr().out.splitlines()[-4:] == [*lines, "failed: other", "1 passed, 1 failed, 2 skipped"]
+
+
+def test_a_changed_crate_whose_tests_are_not_built_fails(check, monkeypatch, capsys):
+    built = subprocess.CompletedProcess([], 0, stdout="")
+    monkeypatch.setattr(check, "crates", lambda: ({"slotwise-of": "engine/crates/of"}, {"slotwise-of": set()}))
+    monkeypatch.setattr(check.subprocess, "run", lambda *_, **__: built)
+    assert not check.test_crates(["engine/crates/of/src/lib.rs"])
+    assert "no tests of slotwise-of were built" in capsys.readouterr().out
 
 
 def test_an_artifact_of_each_module_is_known_to_the_others(check, monkeypatch):
