@@ -381,6 +381,16 @@ def test_each_end_to_end_test_is_in_one_part(summing):
     assert "nightly" in markers and "not nightly" in markers
 
 
+def test_no_test_is_left_to_a_tier_without_a_part_for_it():
+    topologies = home.root() / "topologies"
+    marker = "pytest.mark.nightly"
+    # The night has no part for these.
+    quick = [path for path in (topologies / "tests").glob("*.py") if path.name != "test_scripts.py"]
+    assert [path.name for path in quick if marker in path.read_text()] == []
+    # CI ignores this file.
+    assert f"\npytestmark = {marker}\n" in (topologies / "end_to_end" / "test_linecard.py").read_text()
+
+
 def test_many_tests_skipped_for_one_reason_are_one_line(summing, capsys):
     names = [f"test{number}" for number in range(summing.MAX_NAMES + 2)]
     summing.list_not_run({"of": summing.Result(1, 0, len(names), [(name, WHY) for name in names])})
