@@ -2,7 +2,9 @@
 package org.slotwise.apps;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import org.slotwise.rest.json.InvalidJsonException;
 
 /**
@@ -22,6 +24,21 @@ public interface Application<V> {
 
     /** Names of the P4 programs that its switches run; several applications may name one. */
     List<String> programs();
+
+    /** Returns the key of its section of a host's configuration; empty if it has none. */
+    default Optional<String> section() {
+        return Optional.empty();
+    }
+
+    /**
+     * Reads its section of a host's configuration.
+     *
+     * @param where the place of the section
+     * @param isVirtualTime whether time stands still while the extension works
+     */
+    default Extension extend(String where, JsonNode section, boolean isVirtualTime) throws IOException, InvalidJsonException {
+        throw new InvalidJsonException(where, "not supported by application '" + id() + "'");
+    }
 
     /**
      * Reads and checks its part of the network's document.

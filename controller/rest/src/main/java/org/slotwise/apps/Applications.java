@@ -27,6 +27,13 @@ public final class Applications {
         return new Applications(more);
     }
 
+    /** Returns these applications, one of them replaced by another of its name. */
+    public Applications with(Application<?> replacement) {
+        List<Application<?>> others = new ArrayList<>();
+        all.values().forEach(one -> others.add(one.id().equals(replacement.id()) ? replacement : one));
+        return new Applications(others);
+    }
+
     /** By name, in order. */
     public Map<String, Application<?>> all() {
         return all;

@@ -5,12 +5,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.function.Function;
 import org.slotwise.apps.Applications;
+import org.slotwise.apps.Extensions;
 import org.slotwise.apps.NetworkDocument;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Node;
@@ -19,9 +20,7 @@ import org.slotwise.p4runtime.Pipeline;
 import org.slotwise.p4runtime.ServerAddresses;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.standalone.scheduler.OwnSchedulers;
 import org.slotwise.systems.Systems;
-import org.slotwise.systems.star.schedule.Schedulers;
 
 /**
  * The configuration file, checked.
@@ -33,11 +32,11 @@ import org.slotwise.systems.star.schedule.Schedulers;
  * @param clock where time comes from
  * @param jsonLog whether the log is one JSON object a line
  * @param programs P4 programs by name
- * @param schedulers all that can be chosen, and programs among them, which must be closed
+ * @param extensions what sections of applications add, which must be closed
  * @param network what each application runs
  */
 record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurity, RestSettings rest, Path store,
-        Clock clock, boolean jsonLog, Map<String, Pipeline> programs, OwnSchedulers schedulers, NetworkDocument network) {
+        Clock clock, boolean jsonLog, Map<String, Pipeline> programs, Extensions extensions, NetworkDocument network) {
     private static final int MAX_FILE_BYTES = 16 << 20;
 
     /** Where time comes from. */
@@ -50,35 +49,32 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
 
     /** Reads the file; throws {@link InvalidJsonException} or IOException with the file or place and the reason. */
     static Configuration read(Path file) throws IOException, InvalidJsonException {
-        return read(file, Systems::all);
+        return read(file, Systems.all());
     }
 
-    /** Reads the file; {@code known} are the applications that there may be, made with the schedulers that it names. */
-    static Configuration read(Path file, Function<Schedulers, Applications> known) throws IOException, InvalidJsonException {
-        JsonFields fields = JsonFields.of("", JsonFields.parse(BoundedFiles.read(file, MAX_FILE_BYTES)),
-                "p4runtime", "rest", "store", "clock", "log", "pipelines", "schedulers", "network");
+    /** Reads the file; {@code known} are the applications that there may be. */
+    static Configuration read(Path file, Applications known) throws IOException, InvalidJsonException {
+        List<String> keys = new ArrayList<>(List.of("p4runtime", "rest", "store", "clock", "log", "pipelines"));
+        keys.addAll(Extensions.sections(known));
+        keys.add("network");
+        JsonFields fields = JsonFields.of("", JsonFields.parse(BoundedFiles.read(file, MAX_FILE_BYTES)), keys.toArray(new String[0]));
         JsonFields p4runtime = JsonFields.of("p4runtime", fields.required("p4runtime"), "address", "devices", "tls",
                 "token_file");
         Clock clock = clock(fields.text("clock"));
-        OwnSchedulers schedulers = schedulers(fields, clock);
+        Extensions extensions = Extensions.read(fields, known, clock == Clock.LOCKSTEP);
         try {
-            Applications applications = known.apply(schedulers.all());
+            Applications applications = extensions.applications();
             NetworkDocument network = NetworkDocument.decode("network", fields.required("network"), applications);
             List<Node> nodes = network.nodes();
             return new Configuration(
                     servers(p4runtime, nodes), p4runtimeSecurity(p4runtime),
                     RestSettings.decode("rest", fields.required("rest")),
                     path(fields, "store"), clock, jsonLog(fields), programs(fields.required("pipelines"), applications, nodes),
-                    schedulers, network);
+                    extensions, network);
         } catch (IOException | InvalidJsonException | RuntimeException e) {
-            schedulers.close();
+            extensions.close();
             throw e;
         }
-    }
-
-    private static OwnSchedulers schedulers(JsonFields fields, Clock clock) throws IOException, InvalidJsonException {
-        Optional<JsonNode> own = fields.optional("schedulers");
-        return own.isEmpty() ? OwnSchedulers.none() : OwnSchedulers.read("schedulers", own.get(), clock == Clock.LOCKSTEP);
     }
 
     /** Of each kind of switch that there is. */

@@ -47,7 +47,7 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
 
     private StandaloneController(Configuration configuration) throws IOException {
         this.configuration = configuration;
-        opened(configuration.schedulers());
+        opened(configuration.extensions());
         try {
             this.store = opened(Store.open(configuration.store()));
             long electionId = store.nextElectionId(Instant.now());
@@ -81,7 +81,7 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
         StandaloneController controller = new StandaloneController(configuration);
         try {
             controller.sayWhatItWaitsFor();
-            configuration.schedulers().prepare();
+            configuration.extensions().prepare();
             controller.apps.forEach(app -> app.part().practise(controller.store.state(app.id())));
             controller.apps.forEach(app -> app.part().kept(controller.store.state(app.id())).forEach(choice -> controller.order(app, choice)));
             controller.driver.start();

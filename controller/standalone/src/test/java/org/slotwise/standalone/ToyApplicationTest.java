@@ -58,7 +58,7 @@ class ToyApplicationTest {
         node.putObject("network").putObject("apps").putObject("toy").put("device_id", DEVICE).put("level", level);
         Path file = directory.resolve("controller.json");
         JSON.writeValue(file.toFile(), node);
-        return Configuration.read(file, schedulers -> Systems.all(schedulers).and(new ToyApplication()));
+        return Configuration.read(file, Systems.all().and(new ToyApplication()));
     }
 
     private static String call(StandaloneController controller, String resource, String body) throws IOException, InterruptedException {

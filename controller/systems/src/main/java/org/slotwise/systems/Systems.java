@@ -10,26 +10,16 @@ import org.slotwise.systems.ring.rest.RingApplication;
 import org.slotwise.systems.routes.rest.RoutesApplication;
 import org.slotwise.systems.star.rest.StarApplication;
 import org.slotwise.systems.star.rest.StarPaths;
-import org.slotwise.systems.star.schedule.Schedulers;
 
 /** The one list of systems that come with the controller. */
 public final class Systems {
     private Systems() {
     }
 
-    /** Returns all systems, with the schedulers that come with the controller. */
+    /** Returns all systems. A new one is added at the end: ONOS identifies their configurations by position. */
     public static Applications all() {
-        return all(Schedulers.ours());
-    }
-
-    /**
-     * Returns all systems. A new one is added at the end: ONOS identifies their configurations by position.
-     *
-     * @param schedulers schedulers that the star can use
-     */
-    public static Applications all(Schedulers schedulers) {
         return new Applications(List.of(
-                new StarApplication(schedulers),
+                new StarApplication(),
                 new RoutesApplication(),
                 new RingApplication(),
                 new OpsApplication(),

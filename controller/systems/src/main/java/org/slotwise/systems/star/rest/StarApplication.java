@@ -2,7 +2,9 @@
 package org.slotwise.systems.star.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import org.slotwise.apps.Application;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
@@ -11,12 +13,18 @@ import org.slotwise.systems.star.app.Snapshot;
 import org.slotwise.systems.star.app.StarApp;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.model.StarTopology;
+import org.slotwise.systems.star.rest.custom.CustomSchedulers;
 import org.slotwise.systems.star.schedule.InvalidSettingsException;
 import org.slotwise.systems.star.schedule.Schedulers;
 
 /** Slotted stars. */
 public final class StarApplication implements Application<Snapshot> {
     private final Schedulers schedulers;
+
+    /** Takes the schedulers that come with the controller. */
+    public StarApplication() {
+        this(Schedulers.ours());
+    }
 
     /** Takes all schedulers that can be chosen. */
     public StarApplication(Schedulers schedulers) {
@@ -36,6 +44,16 @@ public final class StarApplication implements Application<Snapshot> {
     @Override
     public List<String> programs() {
         return List.of(StarTopology.EDGE, StarTopology.CORE);
+    }
+
+    @Override
+    public Optional<String> section() {
+        return Optional.of("schedulers");
+    }
+
+    @Override
+    public CustomSchedulers extend(String where, JsonNode section, boolean isVirtualTime) throws IOException, InvalidJsonException {
+        return CustomSchedulers.read(where, section, isVirtualTime);
     }
 
     @Override

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.standalone.scheduler;
+package org.slotwise.systems.star.rest.custom;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;

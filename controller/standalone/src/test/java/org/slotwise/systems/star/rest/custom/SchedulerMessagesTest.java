@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.standalone.scheduler;
+package org.slotwise.systems.star.rest.custom;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

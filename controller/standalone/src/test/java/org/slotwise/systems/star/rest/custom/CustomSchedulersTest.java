@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.standalone.scheduler;
+package org.slotwise.systems.star.rest.custom;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -45,7 +45,7 @@ import org.slotwise.systems.star.schedule.SchedulerSettings;
 import org.slotwise.systems.star.schedule.Schedulers;
 
 /** Schedulers of one's own: the examples for users, and programs that misbehave. */
-class OwnSchedulersTest {
+class CustomSchedulersTest {
     private static final long TIMEOUT_S = 60;
     private static final Path EXAMPLES = Path.of("../../topologies/examples/schedulers").toAbsolutePath();
     /** A program that answers every question alike, and leaves its process id in a file. */
@@ -70,7 +70,7 @@ class OwnSchedulersTest {
 
     @TempDir
     private Path directory;
-    private OwnSchedulers own = OwnSchedulers.none();
+    private CustomSchedulers own = CustomSchedulers.none();
 
     @AfterEach
     void end() {
@@ -84,7 +84,7 @@ class OwnSchedulersTest {
     private Scheduler scheduler(String name, ObjectNode entry, boolean waits, Map<String, String> settings) throws Exception {
         ObjectNode section = JsonNodeFactory.instance.objectNode();
         section.set(name, entry);
-        own = OwnSchedulers.read("schedulers", section, waits);
+        own = CustomSchedulers.read("schedulers", section, waits);
         own.prepare();
         SchedulerKind kind = own.all().named(name);
         return kind.create(kind.completeSettings(settings));
@@ -138,7 +138,7 @@ class OwnSchedulersTest {
 
     @Test
     void oursAreStillThere() throws Exception {
-        own = OwnSchedulers.read("schedulers", new ObjectMapper().createObjectNode(), true);
+        own = CustomSchedulers.read("schedulers", new ObjectMapper().createObjectNode(), true);
         assertEquals("fair", own.all().all().get(0).title());
         assertEquals(6, own.all().all().size());
     }
@@ -237,7 +237,7 @@ class OwnSchedulersTest {
 
     @Test
     void aProgramIsShownByItsNameWithoutItsArguments() throws Exception {
-        own = OwnSchedulers.read("schedulers", object().set("mine", command("/opt/solver", "--license", "SECRET")), true);
+        own = CustomSchedulers.read("schedulers", object().set("mine", command("/opt/solver", "--license", "SECRET")), true);
         assertEquals("Program solver", own.all().named("mine").description());
     }
 
@@ -428,7 +428,7 @@ class OwnSchedulersTest {
 
     private String refusal(String section) throws IOException {
         JsonNode value = new ObjectMapper().readTree(section);
-        return assertThrows(InvalidJsonException.class, () -> OwnSchedulers.read("schedulers", value, false)).getMessage();
+        return assertThrows(InvalidJsonException.class, () -> CustomSchedulers.read("schedulers", value, false)).getMessage();
     }
 
     @Test

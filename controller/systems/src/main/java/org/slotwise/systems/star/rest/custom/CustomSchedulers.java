@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.standalone.scheduler;
+package org.slotwise.systems.star.rest.custom;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
@@ -10,24 +10,28 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.apps.Extension;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
+import org.slotwise.systems.star.rest.StarApplication;
 import org.slotwise.systems.star.schedule.Reasons;
 import org.slotwise.systems.star.schedule.SchedulerProvider;
 import org.slotwise.systems.star.schedule.Schedulers;
 
 /**
- * Schedulers of one's own, by name: {@code {"jar": FILE}} has a Java class for it, {@code {"command": [...]}} is a program that is
- * asked over HTTP.
+ * Custom schedulers by name, from a section of the host's configuration: {@code {"jar": FILE}} has a Java class,
+ * {@code {"command": [...]}} a program that is asked over HTTP.
  */
-public final class OwnSchedulers implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(OwnSchedulers.class);
+public final class CustomSchedulers implements Extension {
+    private static final Logger LOG = LoggerFactory.getLogger(CustomSchedulers.class);
     private static final int MAX_SCHEDULERS = 64;
     private static final int MAX_ARGUMENTS = 256;
     private static final int MAX_LIMIT_MS = 60_000;
@@ -41,12 +45,12 @@ public final class OwnSchedulers implements AutoCloseable {
     private final List<ProcessProvider> programs = new ArrayList<>();
     private Schedulers all = Schedulers.ours();
 
-    private OwnSchedulers() {
+    private CustomSchedulers() {
     }
 
-    /** None. */
-    public static OwnSchedulers none() {
-        return new OwnSchedulers();
+    /** Returns schedulers without custom ones. */
+    static CustomSchedulers none() {
+        return new CustomSchedulers();
     }
 
     /**
@@ -54,8 +58,8 @@ public final class OwnSchedulers implements AutoCloseable {
      *
      * @param waits whether time stands still while a program is asked, so that only a defect makes it late
      */
-    public static OwnSchedulers read(String where, JsonNode value, boolean waits) throws IOException, InvalidJsonException {
-        OwnSchedulers own = new OwnSchedulers();
+    public static CustomSchedulers read(String where, JsonNode value, boolean waits) throws IOException, InvalidJsonException {
+        CustomSchedulers own = new CustomSchedulers();
         try {
             own.add(where, value, waits);
             return own;
@@ -71,14 +75,15 @@ public final class OwnSchedulers implements AutoCloseable {
             throw new InvalidJsonException(where, "expected at most " + MAX_SCHEDULERS + " schedulers, got " + value.size());
         }
         List<SchedulerProvider> providers = new ArrayList<>();
-        for (Map.Entry<String, JsonNode> entry : value.properties()) {
-            String place = named.place(entry.getKey());
-            JsonFields fields = JsonFields.of(place, entry.getValue(), "jar", "command", "directory", "limit_ms", "settings");
+        for (Iterator<String> names = value.fieldNames(); names.hasNext();) {
+            String name = names.next();
+            String place = named.place(name);
+            JsonFields fields = JsonFields.of(place, value.get(name), "jar", "command", "directory", "limit_ms", "settings");
             if (fields.optional("jar").isPresent() == fields.optional("command").isPresent()) {
                 throw new InvalidJsonException(place, "expected either 'jar' or 'command'");
             }
             providers.add(fields.optional("jar").isPresent()
-                    ? fromJar(entry.getKey(), fields, waits) : process(entry.getKey(), fields, waits));
+                    ? fromJar(name, fields, waits) : process(name, fields, waits));
         }
         try {
             all = all.with(providers);
@@ -146,22 +151,30 @@ public final class OwnSchedulers implements AutoCloseable {
         Optional<JsonNode> settings = fields.optional("settings");
         if (settings.isPresent()) {
             JsonFields named = JsonFields.open(fields.place("settings"), settings.get());
-            for (Map.Entry<String, JsonNode> setting : settings.get().properties()) {
-                JsonNode value = setting.getValue();
-                defaults.put(setting.getKey(), value.isIntegralNumber() ? value.asText() : named.text(setting.getKey()));
+            for (Iterator<String> names = settings.get().fieldNames(); names.hasNext();) {
+                String name = names.next();
+                JsonNode value = settings.get().get(name);
+                defaults.put(name, value.isIntegralNumber() ? value.asText() : named.text(name));
             }
         }
         return defaults;
     }
 
-    /** All schedulers that can be chosen, ours first. */
-    public Schedulers all() {
+    /** Returns all schedulers, ours first. */
+    Schedulers all() {
         return all;
     }
 
+    @Override
+    public StarApplication application() {
+        return new StarApplication(all);
+    }
+
     /** Starts the programs. One that does not begin is no reason not to go on: whoever chooses it keeps the schedule that there is. */
+    @Override
     public void prepare() {
-        List<Thread> all = programs.stream().map(program -> new Thread(program::prepare, "scheduler " + program.name())).toList();
+        List<Thread> all = programs.stream().map(program -> new Thread(program::prepare, "scheduler " + program.name()))
+                .collect(Collectors.toList());
         all.forEach(Thread::start);
         try {
             for (Thread one : all) {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.standalone.scheduler;
+package org.slotwise.systems.star.rest.custom;
 
-import com.sun.net.httpserver.HttpServer;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
-import java.net.HttpURLConnection;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -53,6 +52,7 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
     /** Time within which what is written belongs together, such as a traceback. */
     private static final long PAUSE_MS = 20;
     private static final int MAX_PORT = 65_535;
+    private static final String PRACTICE = "{}";
 
     private final String name;
     private final List<String> command;
@@ -126,17 +126,27 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
 
     /** Asks a server of this process: in a JVM the first call takes longer than a program may for its answer. */
     private void practise() throws IOException, TimeoutException {
-        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 1);
-        server.createContext("/", exchange -> {
-            exchange.sendResponseHeaders(HttpURLConnection.HTTP_NO_CONTENT, -1);
-            exchange.close();
-        });
-        server.start();
-        try {
-            await(HttpRequest.newBuilder(at(server.getAddress().getPort())).POST(HttpRequest.BodyPublishers.ofString("{}")).build(),
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            Thread thread = new Thread(() -> respondOnce(server), "scheduler " + name + ": practice");
+            thread.setDaemon(true);
+            thread.start();
+            await(HttpRequest.newBuilder(at(server.getLocalPort())).POST(HttpRequest.BodyPublishers.ofString(PRACTICE)).build(),
                     response -> HttpResponse.BodySubscribers.discarding(), START_LIMIT);
-        } finally {
-            server.stop(0);
+        }
+    }
+
+    private static void respondOnce(ServerSocket server) {
+        try (Socket caller = server.accept()) {
+            BufferedReader request = new BufferedReader(new InputStreamReader(caller.getInputStream(), StandardCharsets.US_ASCII));
+            String line = line(request);
+            while (line != null && !line.isEmpty()) {
+                line = line(request);
+            }
+            // A socket that is closed with unread data resets the connection.
+            request.skip(PRACTICE.length());
+            caller.getOutputStream().write("HTTP/1.1 204 No Content\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+        } catch (IOException e) {
+            LOG.debug("practice request not answered", e);
         }
     }
 
@@ -150,7 +160,7 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
         try {
             return answer.get(longest.toMillis(), TimeUnit.MILLISECONDS).body();
         } catch (ExecutionException e) {
-            throw e.getCause() instanceof IOException known ? known : new IOException(e.getCause());
+            throw e.getCause() instanceof IOException ? (IOException) e.getCause() : new IOException(e.getCause());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new Scheduler.FailedException("program '" + name + "': interrupted");

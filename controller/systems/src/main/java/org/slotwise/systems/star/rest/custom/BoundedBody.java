@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.standalone.scheduler;
+package org.slotwise.systems.star.rest.custom;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.standalone.scheduler;
+package org.slotwise.systems.star.rest.custom;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -120,10 +120,10 @@ final class JarProvider implements SchedulerProvider {
 
         /** The code declares no checked exceptions, and may throw them all the same. */
         private static RuntimeException rethrown(Throwable thrown) {
-            if (thrown instanceof Error error) {
-                throw error;
+            if (thrown instanceof Error) {
+                throw (Error) thrown;
             }
-            return thrown instanceof RuntimeException known ? known : new IllegalStateException(thrown);
+            return thrown instanceof RuntimeException ? (RuntimeException) thrown : new IllegalStateException(thrown);
         }
     }
 }
