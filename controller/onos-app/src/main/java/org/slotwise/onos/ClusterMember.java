@@ -367,7 +367,7 @@ final class ClusterMember {
 
     private void startController(HostedApps apps, long term) {
         takeOver(term);
-        Term begun = new Term(term, terms, commits.begin(term, apps.stars()), this::reconsiderLater);
+        Term begun = new Term(term, terms, commits.begin(term, apps.commits()), this::reconsiderLater);
         // Now that no leader before keeps another one.
         Map<String, List<Event.Order>> chosen = apps.chosen(choices::of);
         OnosSwitches fenced = switches.under(begun);

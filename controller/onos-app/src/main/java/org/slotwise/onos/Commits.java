@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.onos;
 
-import java.util.HashMap;
-import java.util.List;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -15,33 +14,29 @@ import org.onosproject.store.service.StorageService;
 import org.onosproject.store.service.Versioned;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.apps.CommitProtocol;
+import org.slotwise.apps.CommitProtocol.Version;
+import org.slotwise.control.Command;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.onos.flow.Stores;
-import org.slotwise.systems.star.demand.FrameNumber;
-import org.slotwise.systems.star.model.Edge;
-import org.slotwise.systems.star.model.Network;
-import org.slotwise.wire.CommitHeader;
-import org.slotwise.wire.ControlMessage;
-import org.slotwise.wire.EthernetHeader;
-import org.slotwise.wire.OpticalHeader;
-import org.slotwise.wire.OpticalKind;
-import org.slotwise.wire.RequestHeader;
 
 /**
- * The version that each star was told last to bring in force, in a map that the cluster agrees on, before it is told.
+ * Last version that each application committed switches to, by key, in a map that the cluster agrees on, before the commit is sent.
  *
- * <p>What a leader hears first may be old: requests wait in ONOS, for seconds where there is much to do, and name the version that was
- * in force when they were made. Who believes them writes the bank in force. So a leader does not hear requests of a version before that
- * of its predecessor's last commit; and no commit is sent once another leader has read which one was the last.
+ * <p>What a leader hears first may be old: packet-ins wait in ONOS, for seconds where there is much to do, and report the version that
+ * was active when they were made. A leader that believes them writes the active bank. So it does not receive reports of a version
+ * before that of its predecessor's last commit; and no commit is sent once another leader has read which one was the last.
  */
 final class Commits {
     private static final String MAP = "slotwise-commits";
     private static final String TOLD = "told";
     private static final String LINE = "\n";
     private static final String BETWEEN = " ";
-    /** A commit of a leader before that seems to be lost is told again so often. */
+    /** Between application and key; no application's name has it. */
+    private static final String SEPARATOR = "/";
+    /** Interval at which a commit of a previous leader that seems to be lost is repeated. */
     static final long REPEAT_NS = TimeUnit.SECONDS.toNanos(1);
-    /** Who says for so long that another version is in force is believed: somebody else has had the switches meanwhile. */
+    /** Time after which another version that is reported throughout is believed: somebody else has had the switches meanwhile. */
     static final long PATIENCE_NS = TimeUnit.MINUTES.toNanos(2);
     private static final Logger LOG = LoggerFactory.getLogger(Commits.class);
 
@@ -56,87 +51,88 @@ final class Commits {
                 .withSerializer(new TextSerializer()).build();
     }
 
-    /** Begins a term, in which nobody else can tell a commit; waits for the cluster and throws StorageException. */
-    synchronized OfTerm begin(long term, List<Network> stars) {
+    /**
+     * Begins a term, in which nobody else can send a commit; waits for the cluster and throws StorageException.
+     *
+     * @param protocols protocols of applications that commit, by name
+     */
+    synchronized OfTerm begin(long term, Map<String, CommitProtocol> protocols) {
         String header = term + BETWEEN + node + BETWEEN + ++beginnings;
         for (;;) {
             String before = Versioned.valueOrNull(Stores.ask(() -> values.get(TOLD)));
-            Map<Integer, Long> told = versions(before);
+            Map<String, Long> told = versions(before);
             String text = text(header, told);
             boolean ours = Stores.ask(() -> before == null
                     ? values.putIfAbsent(TOLD, text) == null : values.replace(TOLD, before, text));
             if (ours) {
-                return new OfTerm(header, text, told, stars);
+                return new OfTerm(header, text, told, protocols);
             }
         }
     }
 
-    private static String text(String header, Map<Integer, Long> told) {
+    private static String text(String header, Map<String, Long> told) {
         return header + told.entrySet().stream().map(entry -> LINE + entry.getKey() + BETWEEN + entry.getValue())
                 .collect(Collectors.joining());
     }
 
-    private static Map<Integer, Long> versions(String text) {
-        Map<Integer, Long> told = new TreeMap<>();
+    private static Map<String, Long> versions(String text) {
+        Map<String, Long> told = new TreeMap<>();
         if (text != null) {
-            text.lines().skip(1).map(line -> line.split(BETWEEN))
-                    .forEach(fields -> told.put(Integer.parseInt(fields[0]), Long.parseLong(fields[1])));
+            text.lines().skip(1).map(line -> line.split(BETWEEN, -1)).forEach(fields -> told.put(fields[0], Long.parseLong(fields[1])));
         }
         return told;
     }
 
-    private static Optional<OpticalHeader> optical(byte[] frame, OpticalKind kind) {
-        return OpticalHeader.decode(frame, EthernetHeader.SIZE).filter(optical -> optical.kind() == kind.code());
+    private static String place(String app, int key) {
+        return app + SEPARATOR + key;
     }
 
-    /** What one leader tells, and what those before it told. Any thread may call any method. */
+    /** Commits of one leader, and of those before it. Any thread may call any method. */
     final class OfTerm {
         private final String header;
-        private final Map<Integer, Network> stars = new HashMap<>();
-        private final Map<Integer, Inherited> inherited = new ConcurrentHashMap<>();
-        /** What the map has; null where that is not known, since the cluster did not answer. */
+        private final Map<String, CommitProtocol> protocols;
+        private final Map<String, Inherited> inherited = new ConcurrentHashMap<>();
+        /** Text in the map; null where that is not known, since the cluster did not answer. */
         private String text;
 
-        private OfTerm(String header, String text, Map<Integer, Long> told, List<Network> stars) {
+        private OfTerm(String header, String text, Map<String, Long> told, Map<String, CommitProtocol> protocols) {
             this.header = header;
             this.text = text;
-            stars.forEach(star -> this.stars.put(star.core().id().value(), star));
-            told.forEach((core, version) -> {
-                if (this.stars.containsKey(core)) {
-                    inherited.put(core, new Inherited(version));
+            this.protocols = new LinkedHashMap<>(protocols);
+            told.forEach((place, version) -> {
+                if (protocols.keySet().stream().anyMatch(app -> place.startsWith(app + SEPARATOR))) {
+                    inherited.put(place, new Inherited(version));
                 }
             });
         }
 
-        /** Whether a packet is a commit, which has to be kept before it is sent. */
+        /** Returns whether a packet is a commit, which has to be recorded before it is sent. */
         boolean isCommit(byte[] frame) {
-            return optical(frame, OpticalKind.COMMIT).isPresent();
+            return protocols.values().stream().anyMatch(protocol -> protocol.committed(frame).isPresent());
         }
 
         /**
-         * Keeps a commit that is about to be sent. Waits for the cluster and throws StorageException, and what {@code fence} throws if
+         * Records a commit that is about to be sent. Waits for the cluster and throws StorageException, and what {@code fence} throws if
          * somebody else has begun a term.
          */
         void keep(byte[] frame, Runnable fence) {
-            int core = optical(frame, OpticalKind.COMMIT).orElseThrow().core();
-            change(core, CommitHeader.decode(frame, ControlMessage.PAYLOAD).orElseThrow().nextVersion(), fence);
+            protocols.forEach((app, protocol) -> protocol.committed(frame)
+                    .ifPresent(version -> change(place(app, version.key()), version.number(), fence)));
         }
 
-        /** A switch has no tables: where it is a star's master, what was told to it is over with its former life. */
+        /** Forgets the commits to a switch that has no tables: they are over with its former life. */
         void forget(DeviceId device, Runnable fence) {
-            stars.forEach((core, star) -> {
-                if (star.master().device().equals(device)) {
-                    change(core, null, fence);
-                    inherited.remove(core);
-                }
-            });
+            protocols.forEach((app, protocol) -> protocol.keys(device).forEach(key -> {
+                change(place(app, key), null, fence);
+                inherited.remove(place(app, key));
+            }));
         }
 
-        private synchronized void change(int core, Long version, Runnable fence) {
+        private synchronized void change(String place, Long version, Runnable fence) {
             for (;;) {
                 String before = text == null ? Versioned.valueOrNull(Stores.ask(() -> values.get(TOLD))) : text;
-                Map<Integer, Long> told = versions(before);
-                Long was = version == null ? told.remove(core) : told.put(core, version);
+                Map<String, Long> told = versions(before);
+                Long was = version == null ? told.remove(place) : told.put(place, version);
                 if (version == null ? was == null : version.equals(was)) {
                     return;
                 }
@@ -150,62 +146,74 @@ final class Commits {
             }
         }
 
+        /** Finds the last commit of the leaders before that a report is about. */
+        private Optional<Reported> reported(byte[] frame) {
+            if (inherited.isEmpty()) {
+                return Optional.empty();
+            }
+            for (Map.Entry<String, CommitProtocol> protocol : protocols.entrySet()) {
+                Optional<Version> active = protocol.getValue().active(frame);
+                if (active.isPresent()) {
+                    String place = place(protocol.getKey(), active.get().key());
+                    return Optional.ofNullable(inherited.get(place))
+                            .map(last -> new Reported(place, protocol.getValue(), active.get(), last));
+                }
+            }
+            return Optional.empty();
+        }
+
         /**
-         * Whether a packet from a switch is a request that is older than the last commit of the leaders before, so that nobody should
-         * hear it.
+         * Returns whether a packet from a switch reports a version older than the last commit of the leaders before, so that no application
+         * should receive it.
          */
         boolean isOld(byte[] frame, long nowNs) {
-            Optional<Inherited> last = optical(frame, OpticalKind.REQUEST).map(optical -> inherited.get(optical.core()));
-            Optional<RequestHeader> request = RequestHeader.decode(frame, ControlMessage.PAYLOAD);
-            if (last.isEmpty() || request.isEmpty() || ControlMessage.isCorrupted(frame)) {
+            Optional<Reported> report = reported(frame);
+            if (report.isEmpty()) {
                 return false;
             }
-            if (FrameNumber.difference(request.get().activeVersion(), last.get().version) >= 0) {
-                last.get().isHeard();
+            Inherited last = report.get().last;
+            if (report.get().difference() >= 0) {
+                last.isHeard();
                 return false;
             }
-            if (last.get().hasWaitedLong(nowNs)) {
-                inherited.values().remove(last.get());
-                LOG.warn("core {}: active version is {}, not {} as sent by the previous leader",
-                        optical(frame, OpticalKind.REQUEST).orElseThrow().core(), request.get().activeVersion(), last.get().version);
+            if (last.hasWaitedLong(nowNs)) {
+                inherited.values().remove(last);
+                LOG.warn("{}: active version is {}, not {} as sent by the previous leader",
+                        report.get().place, report.get().active.number(), last.version);
                 return false;
             }
             return true;
         }
 
-        /**
-         * What to tell the master whose request is old: what the leader before wanted to tell, and may not have. One that has heard it
-         * refuses it.
-         */
-        Optional<Order> again(byte[] frame, long nowNs) {
-            int core = optical(frame, OpticalKind.REQUEST).orElseThrow().core();
-            Inherited last = inherited.get(core);
-            RequestHeader request = RequestHeader.decode(frame, ControlMessage.PAYLOAD).orElseThrow();
-            boolean follows = last != null && FrameNumber.difference(last.version, request.activeVersion()) == 1;
-            if (!follows || !last.isToBeRepeated(nowNs)) {
-                return Optional.empty();
-            }
-            Edge master = stars.get(core).master();
-            int id = master.id().value();
-            CommitHeader commit = new CommitHeader(0, 0, last.version, FrameNumber.plus(request.frame(), 1));
-            LOG.info("core {}: version {} of the previous leader sent again", core, last.version);
-            return Optional.of(new Order(master.device(), ControlMessage.encode(
-                    OpticalKind.COMMIT, core, id, id, master.mac().value(), 0, commit.encode())));
+        /** Repeats the last commit to the switch whose report is old, if it may not have arrived. A switch that has received it rejects it. */
+        Optional<Command.PacketOut> again(byte[] frame, long nowNs) {
+            return reported(frame).filter(report -> report.difference() == -1 && report.last.isToBeRepeated(nowNs)).map(report -> {
+                LOG.info("{}: version {} of the previous leader sent again", report.place, report.last.version);
+                return report.protocol.repeat(new Version(report.active.key(), report.last.version), frame);
+            });
         }
     }
 
-    /** A packet for a switch itself. */
-    static final class Order {
-        final DeviceId device;
-        final byte[] frame;
+    /** Report of the active version, and the last commit that it is about. */
+    private static final class Reported {
+        private final String place;
+        private final CommitProtocol protocol;
+        private final Version active;
+        private final Inherited last;
 
-        Order(DeviceId device, byte[] frame) {
-            this.device = device;
-            this.frame = frame;
+        Reported(String place, CommitProtocol protocol, Version active, Inherited last) {
+            this.place = place;
+            this.protocol = protocol;
+            this.active = active;
+            this.last = last;
+        }
+
+        private long difference() {
+            return protocol.difference(active.number(), last.version);
         }
     }
 
-    /** The last commit of the leaders before. */
+    /** Last commit of the leaders before. */
     private static final class Inherited {
         private final long version;
         private boolean waits;

@@ -9,6 +9,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Applications;
+import org.slotwise.apps.CommitProtocol;
 import org.slotwise.apps.Host;
 import org.slotwise.apps.Hosted;
 import org.slotwise.apps.NetworkDocument;
@@ -17,8 +18,6 @@ import org.slotwise.control.AppState;
 import org.slotwise.control.Event;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.systems.star.model.Network;
-import org.slotwise.systems.star.rest.StarPart;
 
 /** The applications of one configuration, as long as a node runs them. */
 final class HostedApps {
@@ -53,10 +52,11 @@ final class HostedApps {
                 () -> new NoSuchApplicationException("no application " + id + " in this network; see GET /slotwise/v1/apps"));
     }
 
-    /** The stars of the network; none of a network without. */
-    List<Network> stars() {
-        return apps.stream().map(Hosted::part).filter(StarPart.class::isInstance).map(StarPart.class::cast)
-                .flatMap(star -> star.network().stars().stream()).collect(Collectors.toList());
+    /** Returns the protocols of applications that commit, by name. */
+    Map<String, CommitProtocol> commits() {
+        Map<String, CommitProtocol> commits = new LinkedHashMap<>();
+        apps.forEach(app -> app.part().commits().ifPresent(protocol -> commits.put(app.id(), protocol)));
+        return commits;
     }
 
     /** Their names. */

@@ -2,7 +2,6 @@
 package org.slotwise.onos;
 
 import org.slotwise.onos.flow.OnosSwitches;
-import org.slotwise.wire.WireConstants;
 
 /** Applications, and the term that this node rules in. */
 final class Running {
@@ -18,12 +17,12 @@ final class Running {
         this.term = term;
     }
 
-    /** Takes a packet from a switch, unless it is older than what a leader before has told the star. */
+    /** Takes a packet from a switch, unless it is older than a commit of a leader before. */
     void packetIn(PacketInMessage message) {
         long nowNs = System.nanoTime();
         if (term.commits().isOld(message.frame(), nowNs)) {
             term.commits().again(message.frame(), nowNs)
-                    .ifPresent(order -> switches.send(order.device, WireConstants.PORT_SELF, order.frame));
+                    .ifPresent(commit -> switches.send(commit.device(), commit.port(), commit.frame()));
         } else {
             runner.packetIn(message.device(), message.port(), message.frame());
         }

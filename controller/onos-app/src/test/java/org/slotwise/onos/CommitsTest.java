@@ -9,10 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.onosproject.store.service.StorageException;
+import org.slotwise.control.Command;
 import org.slotwise.onos.flow.Fence.SupersededException;
 import org.slotwise.systems.star.app.RequestMessage;
 import org.slotwise.systems.star.app.StarApp;
@@ -31,18 +33,20 @@ class CommitsTest {
     };
 
     private final FakeOnos onos = new FakeOnos();
+    private StarPart part;
     private Network network;
     private long nowNs = 1;
     private int nodes;
 
     @BeforeEach
     void readExample() throws IOException {
-        network = ((StarPart) FakeOnos.config(FakeOnos.exampleNetwork()).document().parts().get(StarApp.ID)).network();
+        part = (StarPart) FakeOnos.config(FakeOnos.exampleNetwork()).document().parts().get(StarApp.ID);
+        network = part.network();
     }
 
     /** As another node, which has no more than the map. */
     private Commits.OfTerm begin(long term) {
-        return new Commits(onos.storage, "node" + ++nodes).begin(term, network.stars());
+        return new Commits(onos.storage, "node" + ++nodes).begin(term, part.commits().map(star -> Map.of(StarApp.ID, star)).orElseThrow());
     }
 
     private byte[] commit(long version) {
@@ -86,11 +90,11 @@ class CommitsTest {
         assertEquals(Optional.empty(), second.again(request(3, 6), nowNs), "it may be on its way");
         nowNs += Commits.REPEAT_NS;
         assertTrue(second.isOld(request(50, 6), nowNs));
-        Commits.Order order = second.again(request(50, 6), nowNs).orElseThrow();
-        assertEquals(network.master().device(), order.device);
-        CommitHeader told = CommitHeader.decode(order.frame, ControlMessage.PAYLOAD).orElseThrow();
+        Command.PacketOut order = second.again(request(50, 6), nowNs).orElseThrow();
+        assertEquals(network.master().device(), order.device());
+        CommitHeader told = CommitHeader.decode(order.frame(), ControlMessage.PAYLOAD).orElseThrow();
         assertEquals(List.of(7L, 51L), List.of(told.nextVersion(), told.firstFrame()));
-        assertFalse(ControlMessage.isCorrupted(order.frame));
+        assertFalse(ControlMessage.isCorrupted(order.frame()));
         assertEquals(Optional.empty(), second.again(request(50, 6), nowNs));
         nowNs += Commits.REPEAT_NS;
         assertEquals(Optional.empty(), second.again(request(51, 5), nowNs), "no master takes a version that does not follow");

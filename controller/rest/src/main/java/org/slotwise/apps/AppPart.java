@@ -35,6 +35,11 @@ public interface AppPart<V> {
         return true;
     }
 
+    /** Returns the packets by which it commits switches to versions; empty if it has none. */
+    default Optional<CommitProtocol> commits() {
+        return Optional.empty();
+    }
+
     /** Does, before it begins, what would be slow when it is needed first. */
     default void practise(AppState kept) {
     }

@@ -29,7 +29,7 @@ class DependenciesTest {
 
     /** Files of hosts that name a system beside {@link Systems}: what is left to move. */
     private static final Set<String> HOSTS_THAT_NAME_A_SYSTEM = Set.of(
-            "onos-app/Commits", "onos-app/HostedApps", "onos-app/RingCommand", "onos-app/ScheduleCommand", "onos-app/SchedulerCommand", "onos-app/StatusCommand");
+            "onos-app/RingCommand", "onos-app/ScheduleCommand", "onos-app/SchedulerCommand", "onos-app/StatusCommand");
 
     private static List<Path> sources(Path below) throws IOException {
         try (Stream<Path> files = Files.walk(below)) {

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import org.slotwise.apps.AppPart;
 import org.slotwise.apps.AppResources;
+import org.slotwise.apps.CommitProtocol;
 import org.slotwise.apps.Running;
 import org.slotwise.control.App;
 import org.slotwise.control.AppState;
@@ -74,6 +75,11 @@ public final class StarPart implements AppPart<Snapshot> {
                     .forEach(core -> orders.add(new MasterShutdown(core.id(), true)));
         }
         return orders;
+    }
+
+    @Override
+    public Optional<CommitProtocol> commits() {
+        return Optional.of(new StarCommits(network));
     }
 
     /** A master is enabled and disabled at one controller. */
