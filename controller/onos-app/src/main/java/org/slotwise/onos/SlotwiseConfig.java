@@ -25,39 +25,39 @@ public class SlotwiseConfig extends Config<ApplicationId> {
     // A reference to a constructor initializes no class.
     @SuppressWarnings("ClassInitializationDeadlock")
     static final List<Supplier<? extends SlotwiseConfig>> OF_APPLICATIONS = List.of(
-            Star::new, Routes::new, Ring::new, Ops::new, Lambda::new, Sixth::new, Seventh::new, Eighth::new);
+            First::new, Second::new, Third::new, Fourth::new, Fifth::new, Sixth::new, Seventh::new, Eighth::new);
 
     private Applications applications = Systems.all();
 
-    /** The part of the star. */
-    public static final class Star extends SlotwiseConfig {
+    /** Configuration of the first application. */
+    public static final class First extends SlotwiseConfig {
     }
 
-    /** The part of the routers. */
-    public static final class Routes extends SlotwiseConfig {
+    /** Configuration of the second application. */
+    public static final class Second extends SlotwiseConfig {
     }
 
-    /** The packet ring. */
-    public static final class Ring extends SlotwiseConfig {
+    /** Configuration of the third application. */
+    public static final class Third extends SlotwiseConfig {
     }
 
-    /** Optical packet switches. */
-    public static final class Ops extends SlotwiseConfig {
+    /** Configuration of the fourth application. */
+    public static final class Fourth extends SlotwiseConfig {
     }
 
-    /** Lambda networks. */
-    public static final class Lambda extends SlotwiseConfig {
+    /** Configuration of the fifth application. */
+    public static final class Fifth extends SlotwiseConfig {
     }
 
-    /** Of the sixth application. */
+    /** Configuration of the sixth application. */
     public static final class Sixth extends SlotwiseConfig {
     }
 
-    /** Of the seventh application. */
+    /** Configuration of the seventh application. */
     public static final class Seventh extends SlotwiseConfig {
     }
 
-    /** Of the eighth application. */
+    /** Configuration of the eighth application. */
     public static final class Eighth extends SlotwiseConfig {
     }
 

@@ -64,7 +64,7 @@ class ClusterMemberAppsTest {
         other.begin(1_000);
         ClusterMember member = member();
         member.join();
-        onos.configuration.set(new SlotwiseConfig.Star(), part("star"));
+        onos.configuration.set(new SlotwiseConfig.First(), part("star"));
         for (int i = 0; i < 2 * ClusterMember.BELIEVED_REFUSALS; i++) {
             other.check(1_000);
             thread.runTimers();
@@ -80,14 +80,14 @@ class ClusterMemberAppsTest {
     void applicationsAreConfiguredByTheirOwnKeys() throws IOException {
         ClusterMember member = member();
         member.join();
-        onos.configuration.set(new SlotwiseConfig.Star(), part("star"));
+        onos.configuration.set(new SlotwiseConfig.First(), part("star"));
         assertEquals(List.of("star"), member.apps());
-        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
         assertEquals(List.of("star", "routes"), member.apps());
         assertEquals(6, onos.published.get(1).nodes().size());
         assertEquals(List.of("STARTED star", "ENDED star", "STARTED star", "STARTED routes"), onos.events.stream()
                 .map(event -> event.type() + " " + event.subject()).collect(Collectors.toList()));
-        onos.configuration.set(new SlotwiseConfig.Star(), null);
+        onos.configuration.set(new SlotwiseConfig.First(), null);
         assertEquals(List.of("routes"), member.apps());
         assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.view("star", Snapshot.class, TIMEOUT_MS));
     }
@@ -96,16 +96,16 @@ class ClusterMemberAppsTest {
     void whatDoesNotGoTogetherLeavesAloneWhatRuns() throws IOException {
         ClusterMember member = member();
         member.join();
-        onos.configuration.set(new SlotwiseConfig.Star(), part("star"));
+        onos.configuration.set(new SlotwiseConfig.First(), part("star"));
         ObjectNode routes = (ObjectNode) part("routes");
         ((ObjectNode) routes.at("/nodes/0")).put("device_id", 1001);
         ((ObjectNode) routes.at("/nodes/1/ports/0/peer")).put("device_id", 1001);
         ((ObjectNode) routes.at("/nodes/2/ports/0/peer")).put("device_id", 1001);
-        onos.configuration.set(new SlotwiseConfig.Routes(), routes);
+        onos.configuration.set(new SlotwiseConfig.Second(), routes);
         assertEquals(List.of("star"), member.apps());
         assertEquals(List.of("STARTED star"), onos.events.stream()
                 .map(event -> event.type() + " " + event.subject()).collect(Collectors.toList()));
-        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
         assertEquals(List.of("star", "routes"), member.apps());
     }
 
@@ -115,7 +115,7 @@ class ClusterMemberAppsTest {
         onos.devices.setPort(DeviceId.deviceId("device:slotwise:2002"), 2, false);
         ClusterMember member = member();
         member.join();
-        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
         thread.runTimers();
         assertEquals(1, member.view("routes", RoutesView.class, TIMEOUT_MS).reroutes());
     }
@@ -126,7 +126,7 @@ class ClusterMemberAppsTest {
         member.join();
         onos.devices.set(DeviceId.deviceId("device:slotwise:2002"), true);
         assertEquals(0, onos.published.size(), "nothing is configured");
-        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
         assertEquals(1, onos.published.size());
         onos.devices.set(DeviceId.deviceId("device:slotwise:2001"), true);
         assertEquals(2, onos.published.size());
@@ -137,7 +137,7 @@ class ClusterMemberAppsTest {
     void routersGetTheirTablesAndOtherOnesWhenAPortIsDown() throws IOException {
         ClusterMember member = member();
         member.join();
-        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
         for (long device = 2001; device <= 2003; device++) {
             onos.devices.set(DeviceId.deviceId("device:slotwise:" + device), true);
         }
@@ -156,9 +156,9 @@ class ClusterMemberAppsTest {
     void aRingRunsBesidesAndItsStationsGetTablesAndMeters() throws IOException {
         ClusterMember member = member();
         member.join();
-        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
         JsonNode ring = new ObjectMapper().readTree(Path.of("../../schema/examples/network-ring.json").toFile()).at("/apps/ring");
-        onos.configuration.set(new SlotwiseConfig.Ring(), ring);
+        onos.configuration.set(new SlotwiseConfig.Third(), ring);
         assertEquals(List.of("routes", "ring"), member.apps());
         for (int station = 0; station < 4; station++) {
             onos.devices.set(station(station), true);
@@ -178,7 +178,7 @@ class ClusterMemberAppsTest {
         member.order("ring", new RingChoice.Weight(Rings.device(2), 5), TIMEOUT_MS);
         assertEquals(5, member.view("ring", RingView.class, TIMEOUT_MS).stations().get(2).settings().weight());
         assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.view("star", Snapshot.class, TIMEOUT_MS));
-        onos.configuration.set(new SlotwiseConfig.Ring(), null);
+        onos.configuration.set(new SlotwiseConfig.Third(), null);
         assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.view("ring", RingView.class, TIMEOUT_MS));
     }
 
@@ -187,7 +187,7 @@ class ClusterMemberAppsTest {
         JsonNode lambda = new ObjectMapper().readTree(Path.of("../../schema/examples/network-lambda.json").toFile()).at("/apps/lambda");
         ClusterMember member = member();
         member.join();
-        onos.configuration.set(new SlotwiseConfig.Lambda(), lambda);
+        onos.configuration.set(new SlotwiseConfig.Fifth(), lambda);
         int configured = sessions(member).size();
         change(member, "{\"session\": \"film\", \"source\": \"ucsd-0\", \"sink\": \"uva-0\", \"wanted_bps\": 1000000}");
         change(member, "{\"session\": \"game\", \"source\": \"ucsd-0\", \"sink\": \"uva-0\", \"weight\": 2}");
@@ -210,7 +210,7 @@ class ClusterMemberAppsTest {
     void whatCannotBeKeptIsNotTaken() throws Exception {
         ClusterMember member = member();
         member.join();
-        onos.configuration.set(new SlotwiseConfig.Lambda(),
+        onos.configuration.set(new SlotwiseConfig.Fifth(),
                 new ObjectMapper().readTree(Path.of("../../schema/examples/network-lambda.json").toFile()).at("/apps/lambda"));
         JsonNode before = sessions(member);
         onos.storage.failing = true;
@@ -236,7 +236,7 @@ class ClusterMemberAppsTest {
     void aRateAloneIsWrittenWithoutFlowRulesAndAllIsWrittenAgainIfItIsRefused() throws IOException {
         ClusterMember member = member();
         member.join();
-        onos.configuration.set(new SlotwiseConfig.Ring(),
+        onos.configuration.set(new SlotwiseConfig.Third(),
                 new ObjectMapper().readTree(Path.of("../../schema/examples/network-ring.json").toFile()).at("/apps/ring"));
         for (int station = 0; station < 4; station++) {
             onos.devices.set(station(station), true);
@@ -276,11 +276,11 @@ class ClusterMemberAppsTest {
     void linksAreTakenAwayWithTheConfigurationAndLeftToWhoeverLeadsNext() throws IOException {
         ClusterMember member = member();
         member.join();
-        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
         onos.shown.clear();
-        onos.configuration.set(new SlotwiseConfig.Routes(), null);
+        onos.configuration.set(new SlotwiseConfig.Second(), null);
         assertEquals(List.of("withdrawn"), onos.shown);
-        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
         onos.shown.clear();
         onos.leadership.change(FakeOnos.OTHER);
         assertEquals(List.of("left"), onos.shown);
@@ -295,7 +295,7 @@ class ClusterMemberAppsTest {
     void aCapacityIsTakenByTheLeaderOnlyAndOnlyWhileItRuns() throws IOException {
         ClusterMember member = member();
         member.join();
-        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
         CapacityChosen choice = new CapacityChosen(org.slotwise.control.topology.DeviceId.of(2001), 2, 5_000_000);
         member.order("routes", choice, TIMEOUT_MS);
         assertEquals(5_000_000L, member.view("routes", RoutesView.class, TIMEOUT_MS).routers().get(choice.device()).xcpBps().get(2));
@@ -320,7 +320,7 @@ class ClusterMemberAppsTest {
         ClusterMember member = member(Systems.all().and(new ToyApplication()));
         member.join();
         ObjectNode part = new ObjectMapper().createObjectNode().put("device_id", 5001).put("level", 3);
-        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
         onos.configuration.set(new SlotwiseConfig.Sixth(), part);
         assertEquals(List.of("routes", "toy"), member.apps());
         AppResources toy = member.resources(() -> TIMEOUT_MS).get(1);

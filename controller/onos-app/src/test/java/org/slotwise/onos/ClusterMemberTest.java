@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -33,7 +34,6 @@ import org.slotwise.onos.flow.RuleTranslator;
 import org.slotwise.onos.flow.SwitchUnavailableException;
 import org.slotwise.rest.ControllerService.UnavailableException;
 import org.slotwise.systems.Systems;
-import org.slotwise.systems.star.app.Networks;
 import org.slotwise.systems.star.app.Phase;
 import org.slotwise.systems.star.app.RequestMessage;
 import org.slotwise.systems.star.app.Snapshot;
@@ -43,9 +43,7 @@ import org.slotwise.systems.star.app.Statistics.Counter;
 import org.slotwise.systems.star.model.Edge;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.rest.StarPart;
-import org.slotwise.systems.star.rest.StarResources;
 import org.slotwise.systems.star.schedule.FrameSchedule;
-import org.slotwise.systems.star.schedule.Kinds;
 import org.slotwise.wire.CommitHeader;
 import org.slotwise.wire.ControlMessage;
 import org.slotwise.wire.WireConstants;
@@ -338,9 +336,9 @@ class ClusterMemberTest {
     }
 
     @Test
-    void aChosenSchedulerOutlivesTheNodeUntilTheConfigurationChanges() {
+    void aChosenSchedulerOutlivesTheNodeUntilTheConfigurationChanges() throws Exception {
         ClusterMember member = joined();
-        ((StarResources) member.resources(() -> TIMEOUT_MS).get(0)).choose(Networks.scheduler(Kinds.ISLIP));
+        member.resources(() -> TIMEOUT_MS).get(0).changes().get("scheduler").apply(new ObjectMapper().readTree("{\"name\": \"islip\"}"));
         assertEquals("islip", member.view("star", Snapshot.class, TIMEOUT_MS).scheduler().title());
         member.leave();
         ClusterMember second = joined();

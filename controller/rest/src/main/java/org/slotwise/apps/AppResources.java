@@ -28,6 +28,11 @@ public interface AppResources {
         return Map.of();
     }
 
+    /** Resources as text for a terminal, by name: a line each. */
+    default Map<String, Supplier<List<String>>> texts() {
+        return Map.of();
+    }
+
     /** Resources that can be changed, by name; each can be read, too. */
     Map<String, Change> changes();
 

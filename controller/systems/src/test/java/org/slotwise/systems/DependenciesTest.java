@@ -27,10 +27,6 @@ class DependenciesTest {
     private static final Pattern FRAMEWORK = Pattern.compile(
             "\\b(com\\.fasterxml|javax\\.ws|org\\.slotwise\\.(rest|apps|page))\\.");
 
-    /** Files of hosts that name a system beside {@link Systems}: what is left to move. */
-    private static final Set<String> HOSTS_THAT_NAME_A_SYSTEM = Set.of(
-            "onos-app/RingCommand", "onos-app/ScheduleCommand", "onos-app/SchedulerCommand", "onos-app/StatusCommand");
-
     private static List<Path> sources(Path below) throws IOException {
         try (Stream<Path> files = Files.walk(below)) {
             List<Path> sources = files.filter(file -> file.toString().endsWith(".java")).sorted().collect(Collectors.toList());
@@ -109,6 +105,6 @@ class DependenciesTest {
                 }
             }
         }
-        assertEquals(new TreeSet<>(HOSTS_THAT_NAME_A_SYSTEM), naming);
+        assertEquals(Set.of(), naming);
     }
 }

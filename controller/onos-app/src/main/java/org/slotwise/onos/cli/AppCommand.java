@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.karaf.shell.api.action.Argument;
 import org.apache.karaf.shell.api.action.Command;
@@ -15,11 +16,11 @@ import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 
-/** The applications of the network and their resources, or one of these as REST has it, to read or to change. */
+/** Applications of the network and their resources: one of these is shown as text, or as REST has it, or changed. */
 @Service
 @Command(scope = "onos", name = "slotwise-app", description = "List the applications of the network, or show or change a resource of one")
 public final class AppCommand extends AbstractShellCommand {
-    @Argument(index = 0, name = "application", description = "Application: star, routes, ring, ops or lambda")
+    @Argument(index = 0, name = "application", description = "Application; omit it to list them")
     String application;
 
     @Argument(index = 1, name = "resource", description = "Resource of the application; omit it to list them")
@@ -37,11 +38,21 @@ public final class AppCommand extends AbstractShellCommand {
             } else if (resource == null) {
                 print("%s", line(named(apps, application)));
             } else {
-                AppResources app = named(apps, application);
-                print("%s", json == null ? read(app, resource) : change(app, resource, json));
+                show(named(apps, application));
             }
         } catch (InvalidJsonException e) {
             error("%s", e.getMessage());
+        }
+    }
+
+    private void show(AppResources app) throws InvalidJsonException {
+        Supplier<List<String>> text = app.texts().get(resource);
+        if (json != null) {
+            print("%s", change(app, resource, json));
+        } else if (text != null && !outputJson()) {
+            text.get().forEach(line -> print("%s", line));
+        } else {
+            print("%s", read(app, resource));
         }
     }
 

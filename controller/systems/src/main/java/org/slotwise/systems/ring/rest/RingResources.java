@@ -63,6 +63,12 @@ public final class RingResources implements AppResources {
     }
 
     @Override
+    public Map<String, Supplier<List<String>>> texts() {
+        return Map.of("status", () -> RingTexts.status(running.view()), "stations", () -> RingTexts.stations(running.view()),
+                "spans", () -> RingTexts.spans(running.view()));
+    }
+
+    @Override
     public Map<String, Change> changes() {
         return changes;
     }

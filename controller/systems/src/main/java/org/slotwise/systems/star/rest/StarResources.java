@@ -12,7 +12,6 @@ import org.slotwise.apps.AppPage;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Metric;
 import org.slotwise.apps.Running;
-import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.systems.star.app.MasterShutdown;
 import org.slotwise.systems.star.app.SchedulerChosen;
@@ -47,11 +46,6 @@ public final class StarResources implements AppResources {
         show(SHUTDOWN, ShutdownCodec::encode);
     }
 
-    /** Those of the star that a controller runs; throws {@link ControllerService.NoSuchApplicationException} if it runs none. */
-    public static StarResources of(ControllerService controller) {
-        return (StarResources) controller.app(StarApp.ID);
-    }
-
     private void show(String name, Function<Snapshot, JsonNode> codec) {
         reads.put(name, () -> codec.apply(running.view()));
     }
@@ -72,6 +66,12 @@ public final class StarResources implements AppResources {
     }
 
     @Override
+    public Map<String, Supplier<List<String>>> texts() {
+        return Map.of("status", () -> StarTexts.status(running.view()), "schedule", () -> StarTexts.schedule(running.view()),
+                SCHEDULER, () -> StarTexts.scheduler(running.view()));
+    }
+
+    @Override
     public Map<String, Change> changes() {
         return running.takes(SHUTDOWN) ? Map.of(SCHEDULER, this::choose, SHUTDOWN, this::shutDown) : Map.of(SCHEDULER, this::choose);
     }
@@ -86,16 +86,6 @@ public final class StarResources implements AppResources {
         return StarMetrics.of(running.view());
     }
 
-    /** All of the star's state now. */
-    public Snapshot snapshot() {
-        return running.view();
-    }
-
-    /** Chooses a scheduler, with settings that are checked. */
-    public void choose(SchedulerChosen choice) {
-        running.choose(KeptStar.choice(choice, configured));
-    }
-
     private JsonNode choose(JsonNode body) throws InvalidJsonException {
         Snapshot snapshot = running.view();
         SchedulerChosen choice;
@@ -105,7 +95,7 @@ public final class StarResources implements AppResources {
         } catch (InvalidSettingsException e) {
             throw new InvalidJsonException("", e.getMessage());
         }
-        choose(choice);
+        running.choose(KeptStar.choice(choice, configured));
         return SchedulerCodec.encode(choice.kind(), choice.settings());
     }
 

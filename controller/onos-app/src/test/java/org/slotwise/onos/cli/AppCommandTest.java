@@ -12,14 +12,12 @@ import org.slotwise.apps.Running;
 import org.slotwise.control.Event;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.systems.ring.app.FairnessApp;
-import org.slotwise.systems.ring.app.ReportMessage;
 import org.slotwise.systems.ring.app.RingView;
 import org.slotwise.systems.ring.model.Rings;
 import org.slotwise.systems.ring.rest.RingResources;
 import org.slotwise.wire.RingMode;
-import org.slotwise.wire.WireConstants;
 
-class RingCommandTest {
+class AppCommandTest {
     private final FairnessApp app = new FairnessApp(Rings.of(2).mode(RingMode.CONTROLLER).build());
     private final List<Choice<RingView>> chosen = new ArrayList<>();
     private final RingResources ring = new RingResources(new Running<>() {
@@ -38,18 +36,6 @@ class RingCommandTest {
             chosen.add(choice);
         }
     });
-
-    @Test
-    void stationsAndCongestedLinksHaveALineEach() throws Exception {
-        app.onEvent(0, new Event.DeviceReady(Rings.device(1), List.of()));
-        app.onEvent(0, new Event.PacketIn(Rings.device(1), WireConstants.PORT_LINECARD,
-                new ReportMessage(1, 0, 1).source(0, WireConstants.NO_LIMIT).source(1, WireConstants.NO_LIMIT).encode()));
-        assertEquals(List.of("ring ring: mode=controller, stations=1 of 2, reroutes=0, reports=1, messages=2",
-                "station 0, node0, device 3001: disconnected, weight=1, ports down=[]",
-                "station 1, node1, device 3002: connected, weight=1, ports down=[]",
-                "ringlet 0, head 1: congested, advertised=63750000 bit/s, link=0 bit/s, reach=1"),
-                RingCommand.lines(AppCommand.read(ring, "status"), AppCommand.read(ring, "stations"), AppCommand.read(ring, "spans")));
-    }
 
     @Test
     void whatRestTakesIsTakenAndTheRestIsRefused() throws Exception {
