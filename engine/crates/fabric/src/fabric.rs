@@ -59,7 +59,7 @@ pub struct Fabric {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) parcels: Parcels,
     pub(crate) outbox: Outbox,
-    /// What the card that was called last wants, and the memory of frames.
+    /// Effects of the card that was called last, and the memory of frames.
     pub(crate) out: Actions,
     /// Empty between events.
     pub(crate) stack: Stack<Work>,

@@ -338,11 +338,11 @@ struct Framing {
 /// Some of the bytes of a call's body.
 #[derive(Debug, PartialEq)]
 enum Piece<'a> {
-    /// Of a prefix that is not complete.
+    /// Part of a prefix that is not complete.
     Prefix,
     /// The end of a prefix: a message of this length follows.
     Start(usize),
-    /// Of a message.
+    /// Part of a message.
     Part(&'a [u8]),
 }
 

@@ -27,11 +27,11 @@ const MAX_KEY_BYTES: usize = 20;
 const FIRST_ELEMENTS: usize = 4;
 /// A piece of memory and its place among others, besides its contents.
 const ALLOCATION_BYTES: usize = 32;
-/// Of a `Vec`, or a `String`.
+/// Size of a `Vec`, or a `String`.
 const VEC_BYTES: usize = 24;
-/// Of a scalar, and at most of the mark that an optional field is there.
+/// Size of a scalar, and at most of the mark that an optional field is there.
 const WORD_BYTES: usize = 8;
-/// Of a `HashMap`.
+/// Size of a `HashMap`.
 const MAP_BYTES: usize = 48;
 /// Bytes of a call's fields besides its bulk. Names of roles are shorter: a longer field does not count for its sender.
 const MAX_HEAD_BYTES: usize = 1024;

@@ -76,7 +76,7 @@ pub enum ScenarioError {
     /// A second document follows the first one.
     #[error("line {line}: second document; expected one")]
     Documents {
-        /// Where it begins, from 1.
+        /// Line of its start, from 1.
         line: u64,
     },
     /// The file is not YAML; the parser's message says where.

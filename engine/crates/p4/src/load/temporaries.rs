@@ -103,7 +103,7 @@ fn temporaries<'a>(root: &'a Value, layout: &Layout, names: &HeaderNames) -> BTr
 /// Fields that are surely written before a primitive of an action, on each path that leads to it.
 struct Flow<'a> {
     written: BTreeSet<Name<'a>>,
-    /// The same after jumps, by the primitives that they lead to.
+    /// Fields written before jumps, by the primitives that the jumps lead to.
     joins: BTreeMap<usize, BTreeSet<Name<'a>>>,
     /// True if the primitive before leads to this one.
     falls_through: bool,
