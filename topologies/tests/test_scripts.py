@@ -113,7 +113,9 @@ test is_skipped ... ignored, no switch: none here
 test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
 """
 SUREFIRE_OUTPUT = """
-[WARNING] Tests run: 4, Failures: 1, Errors: 1, Skipped: 1, Time elapsed: 0.031 s -- in org.slotwise.OfTest
+[WARNING] Tests run: 4, Failures: 1, Errors: 1, Skipped: 1, Time elapsed: 0.031 s <<< FAILURE! -- in org.slotwise.OfTest
+[ERROR] org.slotwise.OfTest.fails -- Time elapsed: 0.004 s <<< FAILURE!
+[ERROR] org.slotwise.OfTest.isInError -- Time elapsed: 0.001 s <<< ERROR!
 [ERROR] Tests run: 4, Failures: 1, Errors: 1, Skipped: 1
 """
 STF_OUTPUT = """
@@ -140,29 +142,44 @@ def printing(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("runner", "command", "failed", "skipped"),
+    ("runner", "command", "failures", "skipped"),
     [
         (
             "PYTEST",
-            [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "test_of.py"],
-            2,
+            [sys.executable, "-m", "pytest", "-q", "-rfEs", "-p", "no:cacheprovider", "test_of.py"],
+            ("test_of.py::test_fails - assert False", "test_of.py::test_is_in_error - OSError"),
             ("[1] test_of.py:13", WHY),
         ),
         (
             "UNITTEST",
             [sys.executable, "-m", "unittest", "-v", "test_of"],
-            2,
+            ("test_is_in_error (test_of.Of.test_is_in_error)", "test_fails (test_of.Of.test_fails)"),
             ("test_is_skipped (test_of.Of.test_is_skipped)", WHY),
         ),
-        ("CARGO", printing(CARGO_OUTPUT), 1, ("is_skipped", WHY)),
-        ("SUREFIRE", printing(SUREFIRE_OUTPUT), 2, ("org.slotwise.OfTest", "no reason given")),
-        ("STF", printing(STF_OUTPUT), 1, ("p4_16_samples/c.stf", WHY)),
+        ("CARGO", printing(CARGO_OUTPUT), ("fails",), ("is_skipped", WHY)),
+        (
+            "SUREFIRE",
+            printing(SUREFIRE_OUTPUT),
+            ("org.slotwise.OfTest.fails", "org.slotwise.OfTest.isInError"),
+            ("org.slotwise.OfTest", "no reason given"),
+        ),
+        (
+            "STF",
+            printing(STF_OUTPUT),
+            ("p4_16_samples/b.stf  another packet",),
+            ("p4_16_samples/c.stf", WHY),
+        ),
     ],
 )
-def test_a_skipped_test_is_counted_and_named(summing, tmp_path, runner, command, failed, skipped):
+def test_tests_are_counted_and_those_that_did_not_pass_are_named(
+    summing, tmp_path, monkeypatch, runner, command, failures, skipped
+):
+    # Would leave all tests out.
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
     (tmp_path / "test_of.py").write_text(UNITTEST_FILE if runner == "UNITTEST" else PYTEST_FILE)
     result = summing.run(summing.Part("of", command, tmp_path, getattr(summing, runner)))
-    assert result[:4] == (1, failed, 1, [skipped])
+    assert result[:4] == (1, len(failures), 1, [skipped])
+    assert result.failures == failures
 
 
 def test_what_a_part_that_does_not_count_could_not_check_is_skipped(summing, tmp_path):
@@ -397,3 +414,17 @@ def test_many_tests_skipped_for_one_reason_are_one_line(summing, capsys):
     assert (
         capsys.readouterr().out == f"not run: of: {', '.join(names[:-2])} and 2 more (build/log/test-of.log): {WHY}\n"
     )
+
+
+def test_tests_that_failed_are_named_above_the_sum(summing, monkeypatch, capsys):
+    failures = [f"FAILED test_of.py::test_{number}" for number in range(summing.MAX_NAMES + 2)]
+    command = printing("\n".join([*failures, f"{len(failures)} failed in 0.01s"]))
+    monkeypatch.setattr(summing, "parts", lambda: [summing.Part("of", command, format=summing.PYTEST)])
+    monkeypatch.setattr(sys, "argv", ["test"])
+    assert summing.main() == 1
+    assert capsys.readouterr().out.splitlines()[-summing.MAX_NAMES - 3 :] == [
+        *(f"failed: of: test_of.py::test_{number}" for number in range(summing.MAX_NAMES)),
+        "failed: of: 2 more (build/log/test-of.log)",
+        "failed: of; logs are in build/log",
+        f"0 passed, {len(failures)} failed, 0 skipped",
+    ]
