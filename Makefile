@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-# Thin: the work is in scripts/.
+# Targets only call scripts/.
 .PHONY: help setup run check test nightly wheel deb docs p4 bench stf-corpus diff-bmv2 clean-net clean
 .DEFAULT_GOAL := help
-# Rust's own installer puts cargo where sudo's PATH does not look.
+# rustup installs cargo in a directory that sudo's PATH lacks.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
 help:
 	@echo 'make run        set up, then emulate topologies/star4.yaml with Mininet hosts; results in run/'
-	@echo 'make check      before a commit: check format, lint, and run the tests of what changed'
+	@echo 'make check      before a commit: check generated files and format, lint, test what changed'
 	@echo 'make test       set up, then run the tests of CI'
-	@echo 'make nightly    set up, then run the tests that CI leaves out: emulation, browser, BMv2, quick experiments'
+	@echo 'make nightly    set up, then run the tests that CI omits: most emulations, browser, BMv2, quick experiments'
 	@echo 'make setup      install missing dependencies and build'
 	@echo 'make wheel      build a Python wheel with engine, controller and compiled P4, in build/dist'
 	@echo 'make deb        build a Debian package with the dependencies of emulation, in build/dist'
 	@echo 'make docs       build the documentation site and check its links, in build/site'
 	@echo 'make p4         compile the P4 programs (needs p4c or a container engine)'
 	@echo 'make bench      benchmark the engine, a switch in real time and the scheduler'
-	@echo 'make stf-corpus SOURCES=DIR  run the STF tests of p4c (DIR: its sources; needs p4c)'
-	@echo 'make diff-bmv2  compare the engine with simple_switch_grpc on random tables and packets (needs it)'
+	@echo 'make stf-corpus SOURCES=DIR  run the STF tests of p4c (DIR: sources of p4c; needs p4c)'
+	@echo 'make diff-bmv2  compare the engine with BMv2 on random tables and packets (needs simple_switch_grpc)'
 	@echo 'make clean-net  delete the remains of killed runs'
-	@echo 'make clean      delete all build results'
+	@echo 'make clean      delete all results of builds and runs (build/, run/, target/)'
 
 setup:
 	@scripts/setup
