@@ -15,7 +15,7 @@ from slotwise import home
 CLASSES = home.root() / "controller" / "standalone" / "target"
 POOL = "org.slotwise.standalone.ControllerPool"
 START_S = 60
-# In place of `java`, for the command line of a controller: the pool runs it. All else is for the real one.
+# Replaces `java`: the pool runs controllers, the real `java` everything else.
 CLIENT = """#!/usr/bin/python3 -IS
 import os, signal, socket, sys
 
@@ -38,7 +38,7 @@ sys.exit(1)
 
 @pytest.fixture(scope="session")
 def pool():
-    """A directory for the PATH whose `java` has one process run the controllers of all tests."""
+    """Directory for the PATH, with a `java` that runs the controllers of all tests in one process."""
     java = shutil.which("java")
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory, "pool.sock")
@@ -51,7 +51,9 @@ def pool():
         with subprocess.Popen([java, *options, "-cp", classes, POOL, place]) as process:
             deadline = time.monotonic() + START_S
             while not place.exists():
-                assert process.poll() is None and time.monotonic() < deadline, "the pool of controllers does not start"
+                assert process.poll() is None and time.monotonic() < deadline, (
+                    f"controller pool: not started; expected {place} within {START_S} s"
+                )
                 time.sleep(0.05)
             yield client.parent
             process.terminate()
@@ -59,6 +61,6 @@ def pool():
 
 @pytest.fixture
 def shared_controller(pool, monkeypatch):
-    """Runs of this test have their controllers in one process: for tests of what a network does, not of processes."""
+    """Runs the controllers of a test in the process of the pool: for tests of networks, not of processes."""
     monkeypatch.setenv("PATH", f"{pool}:{os.environ['PATH']}")
     monkeypatch.delenv("JAVA_HOME", raising=False)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Digests of simulation results, which stay byte-identical from one version of the engine to the next.
 
-`digests.json` has them, and `values.json` those of the values alone, by column and pointer, which name the differences.
-The commit of a change that moves one explains the difference, and stores the new ones:
+`digests.json` stores them. `values.json` stores digests of the values alone, by column and pointer: they show which
+values differ. The commit of a change that moves a digest explains the difference and stores the new digests:
 `SLOTWISE_RENEW_DIGESTS=1 pytest end_to_end/test_digests.py end_to_end/test_faults.py`.
 A rename adds entries to `renamed.json` (values.py) and leaves `values.json` unchanged.
 """
@@ -20,7 +20,7 @@ RENAMED = Path(__file__).with_name("renamed.json")
 
 
 def read_report(path: Path) -> dict | list:
-    """Reads a report without its versions, or the facts of an experiment."""
+    """Returns a report without its versions, or the facts of an experiment."""
     report = json.loads(path.read_text())
     if isinstance(report, dict):
         del report["versions"]
@@ -28,12 +28,12 @@ def read_report(path: Path) -> dict | list:
 
 
 def of_report(path: Path) -> str:
-    """Digest of a report without its versions."""
+    """Returns the digest of a report without its versions."""
     return hashlib.sha256(json.dumps(read_report(path), sort_keys=True).encode()).hexdigest()
 
 
 def of_directory(directory: Path, pattern: str) -> str:
-    """Digest of names and contents of all matching files below a directory."""
+    """Returns the digest of names and contents of all matching files below a directory."""
     digest = hashlib.sha256()
     files = sorted(directory.rglob(pattern))
     assert files, f"no {pattern} in {directory}"
@@ -44,7 +44,7 @@ def of_directory(directory: Path, pattern: str) -> str:
 
 
 def judge(name: str, *, report: Path | None = None, columns: Path | None = None, pcap: Path | None = None):
-    """Compares the files of a run with the stored digests, or with SLOTWISE_RENEW_DIGESTS stores theirs."""
+    """Compares the files of a run with the stored digests, or stores theirs with SLOTWISE_RENEW_DIGESTS=1."""
     found, values = {}, {}
     names = Names.load(RENAMED)
     if report:
@@ -64,7 +64,7 @@ def judge(name: str, *, report: Path | None = None, columns: Path | None = None,
 
 
 def difference(stored: dict, found: dict, stored_values: dict, values: dict) -> str:
-    """Names the values that differ, or the files if only bytes do; empty if nothing differs."""
+    """Returns the values that differ, or the files if only bytes differ; empty if nothing differs."""
     places = [
         f"{part} {path}"
         for part in sorted(stored_values.keys() | values.keys())
@@ -73,11 +73,11 @@ def difference(stored: dict, found: dict, stored_values: dict, values: dict) -> 
     if places:
         return "\n  ".join(["values differ:", *places])
     files = [part for part in sorted(stored.keys() | found.keys()) if stored.get(part) != found.get(part)]
-    return f"bytes of {' and '.join(files)} differ, all values are equal" if files else ""
+    return f"bytes of {' and '.join(files)} differ; all values are equal" if files else ""
 
 
 def load(path: Path) -> dict[str, dict]:
-    """Reads stored digests by run."""
+    """Returns stored digests by run."""
     return json.loads(path.read_text()) if path.exists() else {}
 
 

@@ -298,4 +298,4 @@ def test_a_failure_names_the_values_that_differ():
         "  report /a",
     ]
     renamed = difference(stored[0], {"report": "6", "columns": "7"}, stored[1], stored[1])
-    assert renamed == "bytes of columns and report differ, all values are equal"
+    assert renamed == "bytes of columns and report differ; all values are equal"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digests of values: one per column of a table and one per pointer of a report, under their first names.
+"""Digests of values: one per column of a table and one per pointer of a report, under the first names of both.
 
 A rename changes the bytes of a report or table, but no value. `renamed.json` maps new names to those in `values.json`:
 
@@ -7,9 +7,9 @@ A rename changes the bytes of a report or table, but no value. `renamed.json` ma
 - `report`: JSON pointers, with `*` for the index of a list
 - `values`: per pointer, new strings and the former ones (names of tables, kinds of faults)
 
-An entry also applies to the paths below it, unless a longer one matches. `*` matches any one part of a path, and is
-the same part in the former path. If an entry is right, a rename leaves all digests of values unchanged; if it is wrong,
-some differ.
+An entry also applies to the paths below it, unless a longer one matches. `*` matches any one part of a path; a `*` in
+the former path stands for the same part. With right entries, a rename leaves all digests of values unchanged; with wrong
+ones, some differ.
 """
 
 import hashlib
