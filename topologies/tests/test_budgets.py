@@ -120,7 +120,7 @@ def test_a_run_is_judged_by_its_start_too():
     stored = {name: {"network": most, "thread": most} for name in counted}
     _, over = BUDGETS["compare"](counted, stored, dict.fromkeys(counted, start))
     assert over == [
-        "above: 1,050,001 instructions of the network, +5.00% in all; expected at most 5% more than 1,000,000"
+        "above: 1,050,001 instructions of the network, +5.00% overall; expected at most 5% more than 1,000,000"
     ]
 
 
@@ -172,4 +172,4 @@ def test_a_missing_valgrind_is_reported_as_not_run(options, status, tmp_path):
 
 def test_an_unknown_run_is_rejected():
     done = subprocess.run([SCRIPT, "star5"], capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and "unknown: star5" in done.stderr
+    assert done.returncode == 2 and "unknown run: star5" in done.stderr

@@ -66,14 +66,14 @@ def ended(lint, monkeypatch, capsys, linters, *names) -> tuple[int, list[str]]:
 def test_findings_are_named_and_fail(lint, monkeypatch, capsys):
     linters = [lint.Linter("clean", ["true"]), lint.Linter("dirty", ["false"])]
     status, lines = ended(lint, monkeypatch, capsys, linters)
-    assert (status, lines[-1]) == (1, "1 linters without findings, 1 with: dirty, 0 not run")
+    assert (status, lines[-1]) == (1, "1 passed, 1 failed (dirty), 0 not run")
     assert ended(lint, monkeypatch, capsys, linters, "clean")[0] == 0
 
 
 def test_a_linter_that_is_left_out_does_not_run(lint, monkeypatch, capsys):
     linters = [lint.Linter("clean", ["true"]), lint.Linter("dirty", ["false"])]
     status, lines = ended(lint, monkeypatch, capsys, linters, "--without", "dirty")
-    assert (status, lines[-1]) == (0, "1 linters without findings, 0 with, 0 not run")
+    assert (status, lines[-1]) == (0, "1 passed, 0 failed, 0 not run")
 
 
 @pytest.mark.parametrize("says_itself", [False, True])
@@ -81,10 +81,10 @@ def test_a_missing_tool_is_not_run_and_fails_if_named(lint, monkeypatch, capsys,
     line = f"not run: tool: {WHY}"
     tool = lint.Linter("tool", ["echo", line]) if says_itself else lint.Linter("tool", ["false"], missing=WHY)
     status, lines = ended(lint, monkeypatch, capsys, [tool])
-    assert (status, lines[-1]) == (0, "0 linters without findings, 0 with, 1 not run")
+    assert (status, lines[-1]) == (0, "0 passed, 0 failed, 1 not run")
     assert line in lines
     status, lines = ended(lint, monkeypatch, capsys, [tool], "tool")
-    assert (status, lines[-1]) == (1, "0 linters without findings, 1 with: tool, 0 not run")
+    assert (status, lines[-1]) == (1, "0 passed, 1 failed (tool), 0 not run")
 
 
 @pytest.mark.parametrize("words", [["klean"], ["--without", "klean"]])
@@ -94,4 +94,4 @@ def test_an_unknown_name_is_refused_with_those_there_are(lint, monkeypatch, caps
     with pytest.raises(SystemExit) as end:
         lint.main()
     assert end.value.code == 2
-    assert "there is no linter 'klean'; expected one of: clean" in capsys.readouterr().err
+    assert "unknown linter 'klean'; expected one of: clean" in capsys.readouterr().err
