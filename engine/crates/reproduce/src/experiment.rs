@@ -14,10 +14,9 @@ use slotwise_scenario::ScenarioError;
 
 use crate::fact::stands_for;
 use crate::formula::{self, Formula};
-use crate::record::Table;
+use crate::record::TableName;
 use crate::setup::Setup;
 use crate::sweep::Sweep;
-use crate::{gtp, lambda};
 pub(crate) use facts::Measurement;
 pub use facts::{Across, Another, Basis, By, Fact, FormulaFact, Measured, PercentOf, Quantity, Stat};
 pub use not_run::NotRun;
@@ -184,79 +183,6 @@ pub struct During {
     pub column: String,
     /// Its smallest value.
     pub at_least: f64,
-}
-
-/// A table of a recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TableName {
-    /// Links between routers.
-    Links,
-    /// Stations of a ring.
-    Stations,
-    /// Wavelengths for data of optical packet switches.
-    Outputs,
-    /// Optical packet switches.
-    Switches,
-    /// Trains of their edges.
-    Trains,
-    /// Waits on a ring.
-    Delays,
-    /// What a ring gives, and should.
-    Fairness,
-    /// How soon a ring answers.
-    Reactions,
-    /// Flows.
-    Flows,
-    /// Order of flows' packets.
-    Order,
-    /// Sessions of GTP.
-    Gtp,
-    /// VOQs of a star.
-    Queues,
-    /// Ends of a star's fibres.
-    Ports,
-    /// Access links of a star.
-    Access,
-    /// Signaling of a star.
-    Control,
-    /// Edges that follow their master's clock.
-    Clocks,
-    /// Kept figures.
-    Kept,
-    /// Sessions of lambda networks.
-    Sessions,
-    /// Lambda networks beside their oracle.
-    Distances,
-    /// Single numbers of that oracle.
-    Numbers,
-}
-
-impl TableName {
-    fn empty(self) -> Table {
-        match self {
-            TableName::Links => Table::links(),
-            TableName::Stations => Table::stations(),
-            TableName::Outputs => Table::outputs(),
-            TableName::Switches => Table::switches(),
-            TableName::Trains => Table::trains(),
-            TableName::Delays => Table::delays(),
-            TableName::Fairness => Table::fairness(),
-            TableName::Reactions => Table::reactions(),
-            TableName::Flows => Table::flows(),
-            TableName::Order => Table::order(),
-            TableName::Gtp => gtp::table(),
-            TableName::Queues => Table::queues(),
-            TableName::Ports => Table::ports(),
-            TableName::Access => Table::access(),
-            TableName::Control => Table::control(),
-            TableName::Clocks => Table::clocks(),
-            TableName::Kept => Table::kept(),
-            TableName::Sessions => lambda::sessions(),
-            TableName::Distances => lambda::distances(),
-            TableName::Numbers => lambda::numbers(),
-        }
-    }
 }
 
 impl Entry {

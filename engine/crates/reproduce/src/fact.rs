@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use crate::experiment::{Across, Basis, By, During, Fact, FormulaFact, Measurement, Selection, Stat, TableName};
-use crate::record::{Recording, Table};
+use crate::experiment::{Across, Basis, By, During, Fact, FormulaFact, Measurement, Selection, Stat};
+use crate::record::{Recording, Table, TableName};
 use crate::shapes;
 use crate::stats::{self, Estimate};
 

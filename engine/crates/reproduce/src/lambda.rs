@@ -2,7 +2,6 @@
 //! Runs of lambda networks described without packets: the fluid mode of `slotwise-lambda` beside its oracle, or the oracle alone.
 
 mod build;
-mod columns;
 mod fluid;
 mod oracle;
 mod twin;
@@ -10,11 +9,8 @@ mod twin;
 use serde::Deserialize;
 use slotwise_scenario::{Scenario, ScenarioError};
 
-use crate::experiment::TableName;
-use crate::record::Recording;
+use crate::record::{Recording, TableName};
 use crate::setup::{Runner, RunnerError};
-pub use columns::{DISTANCE_COLUMNS, NUMBER_COLUMNS, SESSION_COLUMNS};
-pub(crate) use columns::{distances, numbers, sessions};
 
 /// What such a run is.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run measures: tables with one row a link, queue or flow and period.
 
+mod lambda;
+mod names;
 mod ops;
 
-use crate::{gtp, lambda};
+use crate::gtp;
 
+pub use lambda::{DISTANCE_COLUMNS, NUMBER_COLUMNS, SESSION_COLUMNS};
+pub use names::{TableName, names};
 pub use ops::{OUTPUT_COLUMNS, SWITCH_COLUMNS, TRAIN_COLUMNS};
 
 /// A column of numbers.

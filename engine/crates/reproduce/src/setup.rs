@@ -5,11 +5,9 @@ use std::error::Error;
 
 use slotwise_scenario::{Scenario, ScenarioError, TooShort};
 
-use crate::experiment::TableName;
 use crate::kept;
 use crate::lambda::{self, Study};
-use crate::record::Recording;
-use crate::{fluid, ops, ring, routed, sharing, star};
+use crate::record::{Recording, TableName, names};
 
 /// What a run measures.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,31 +144,6 @@ impl Setup {
             Setup::Kept(recording) if table == TableName::Kept => return recording.kept.names.clone(),
             Setup::Kept(_) => return Vec::new(),
         };
-        let of_routers = match table {
-            TableName::Links => {
-                let probes = scenario.ops.iter().flat_map(ops::probe_names);
-                routed::link_names(scenario).into_iter().chain(probes).collect()
-            }
-            TableName::Flows | TableName::Reactions | TableName::Order | TableName::Gtp => routed::flow_names(scenario),
-            TableName::Stations | TableName::Delays => scenario.ring.iter().flat_map(ring::link_names).collect(),
-            TableName::Outputs => scenario.ops.iter().flat_map(ops::output_names).collect(),
-            TableName::Switches => scenario.ops.iter().flat_map(|ops| ops.switches.clone()).collect(),
-            TableName::Trains => {
-                let edges = scenario.ops.iter().flat_map(|ops| &ops.edges);
-                edges.map(|edge| edge.name.clone()).collect()
-            }
-            TableName::Fairness => {
-                let pairs = scenario.ring.iter().flat_map(|of| ring::pair_names(scenario, of));
-                let of_mesh = scenario.ops.iter().flat_map(|of| fluid::pair_names(scenario, of));
-                pairs.chain(of_mesh).collect()
-            }
-            TableName::Sessions => sharing::session_names(scenario),
-            TableName::Distances => match sharing::session_names(scenario).is_empty() {
-                true => Vec::new(),
-                false => vec![scenario.name.clone()],
-            },
-            _ => Vec::new(),
-        };
-        star::names(scenario, table).into_iter().chain(of_routers).collect()
+        names(scenario, table)
     }
 }

@@ -5,8 +5,7 @@ use slotwise_fabric::{AccessUse, DelayUse, Fabric, FlowResult, LinkReport, LinkU
 use slotwise_scenario::{Device, Endpoint, Fibre, Flow, Scenario, Signaling};
 use slotwise_units::{Bytes, Instant};
 
-use crate::experiment::TableName;
-use crate::record::{Recording, mean};
+use crate::record::{Recording, TableName, mean};
 
 /// A VOQ, where it is and what a slot is worth to it.
 struct Queue {

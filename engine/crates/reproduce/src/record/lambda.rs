@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is written down of lambda networks.
 
-use crate::record::{Column, Table, column};
+use super::{Column, Table, column};
 
 /// Of sessions; the names, `CASE/NUMBER` from 1, or with packets `GROUP.i`, are in column `session`. Rates are means over the period, with
 /// packets of IP bits.
@@ -56,16 +56,16 @@ pub const DISTANCE_COLUMNS: [Column; 12] = [
 pub const NUMBER_COLUMNS: [Column; 2] = [column("time_s", "1"), column("value", "the number")];
 
 /// An empty table of sessions.
-pub(crate) fn sessions() -> Table {
+pub(super) fn sessions() -> Table {
     Table::new("session", &SESSION_COLUMNS)
 }
 
 /// An empty table of networks.
-pub(crate) fn distances() -> Table {
+pub(super) fn distances() -> Table {
     Table::new("case", &DISTANCE_COLUMNS)
 }
 
 /// An empty table of numbers.
-pub(crate) fn numbers() -> Table {
+pub(super) fn numbers() -> Table {
     Table::new("number", &NUMBER_COLUMNS)
 }
