@@ -7,6 +7,7 @@
 mod attach;
 mod bmv2;
 mod calls;
+mod changes;
 mod child;
 mod choices;
 mod commands;

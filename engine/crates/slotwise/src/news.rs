@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use slotwise_fabric::FaultRecord;
 
-use crate::choices::ControllerChange;
+use crate::changes::ControllerChange;
 use crate::commands::FibreCommand;
 use crate::faults::fault_text;
 use crate::stream::{News, NewsKind};

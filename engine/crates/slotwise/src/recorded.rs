@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
-use crate::choices::Changed;
+use crate::changes::Changed;
 use crate::parts::columns_of;
 use crate::report::{DropCount, FirstLight, FrameShape, Moment, REPORT_VERSION};
 use crate::stream::NetworkShape;

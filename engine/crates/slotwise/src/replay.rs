@@ -10,7 +10,7 @@ use std::path::Path;
 use nix::fcntl::OFlag;
 use serde_json::Value;
 
-use crate::choices::Changed;
+use crate::changes::Changed;
 use crate::faults::fault_text;
 use crate::live::PairNow;
 use crate::recorded::{PairSeries, Recorded, ReplayError, Series, SessionSeries};

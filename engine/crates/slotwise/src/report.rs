@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::choices::ControllerChange;
+use crate::changes::ControllerChange;
 use crate::compared::About;
 use crate::facts::HotPair;
 use crate::faults::FaultReport;

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use serde_json::Value;
 use slotwise_reproduce::stats::jain;
 
-use crate::choices::By;
+use crate::changes::By;
 use crate::compared::{Compared, compared};
 use crate::faults::FaultSummary;
 use crate::report::{FirstLight, PhaseReport, Report, Synchronization, is_of_run, scheduler_text};
