@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How late the fabric's slots were against the wall clock, and what made them late.
 
+mod tunnel;
+
 use std::fmt::Write as _;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+pub use tunnel::Tunnel;
+
 use crate::summary::line;
-use crate::tunnels::Tunnel;
 
 /// A neighbour on the fabric's CPU is busy if it ran for one part in so many of the slots' time.
 const BUSY_PART: u64 = 10;

@@ -16,7 +16,7 @@ use crate::choices::Choices;
 use crate::compared::{About, Demand, network_text};
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::faults::fault_report;
-use crate::lateness::{Beat, Lateness};
+use crate::lateness::{Beat, Lateness, Tunnel};
 use crate::parts;
 use crate::per_star::{per_star, voqs_between};
 use crate::processes::Earlier;
@@ -26,7 +26,6 @@ use crate::report::{
 };
 use crate::schedulers::unscheduled;
 use crate::stream::NetworkShape;
-use crate::tunnels::Tunnel;
 use crate::unfinished::unfinished;
 use crate::{sessions, shares, trains};
 

@@ -10,10 +10,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
 use slotwise_netio::{RawIpError, RawIpSocket};
 
-use crate::summary::line;
+use crate::lateness::Tunnel;
 
 /// From one probe to the next.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -27,56 +26,6 @@ const ICMP_BYTES: usize = 8;
 const PROBE_BYTES: usize = IPV4_BYTES + ICMP_BYTES;
 /// Longer answers are cut: what is looked at stands at their beginning, behind the longest header.
 const READ_BYTES: usize = 128;
-
-/// A tunnel, over the time in which lateness was measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Tunnel {
-    /// The access interface at this end.
-    pub interface: String,
-    /// The address at its far end that answered, or was to.
-    pub probe: Ipv4Addr,
-    /// Probes of which it is known whether they were answered.
-    pub probes: u64,
-    /// Those that were not, within a second.
-    pub lost: u64,
-    /// Median round trip; all three are missing if no answer came.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub round_trip_p50_ns: Option<u64>,
-    /// 99th percentile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub round_trip_p99_ns: Option<u64>,
-    /// Largest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub round_trip_max_ns: Option<u64>,
-}
-
-impl Tunnel {
-    /// A line of the summary.
-    pub fn summary(&self) -> String {
-        let us = |ns: Option<u64>| ns.unwrap_or_default() / 1000;
-        let times = match self.round_trip_p50_ns {
-            Some(_) => format!(
-                "round trip p50 {} us, p99 {} us, max {} us; ",
-                us(self.round_trip_p50_ns),
-                us(self.round_trip_p99_ns),
-                us(self.round_trip_max_ns)
-            ),
-            None => String::new(),
-        };
-        let (name, lost, probes) = (&self.interface, self.lost, self.probes);
-        line("tunnel", format!("{name}: {times}{lost} of {probes} probes lost"))
-    }
-
-    /// What to think of one whose far end never answered.
-    pub fn note(&self) -> Option<String> {
-        (self.probes > 0 && self.lost == self.probes).then(|| {
-            format!(
-                "tunnel {}: no response from {}: far end down, or different key",
-                self.interface, self.probe
-            )
-        })
-    }
-}
 
 /// Tunnels that are being measured, each by a thread.
 #[derive(Default)]
