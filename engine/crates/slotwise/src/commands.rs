@@ -53,8 +53,8 @@ enum Line {
 /// A change of a fibre, as somebody asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FibreCommand {
-    /// What it was called.
-    name: String,
+    /// Its name, as it was called.
+    pub name: String,
     /// The fibre, both ways.
     pub fibre: Fibre,
     /// Whether it is to carry anything.

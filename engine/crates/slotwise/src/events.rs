@@ -4,8 +4,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use serde_json::{Value, json};
-use slotwise_reproduce::count::Counts;
 use slotwise_scenario::Scenario;
 
 use crate::live::Snapshot;
@@ -99,7 +99,7 @@ impl Events {
     }
 
     /// An experiment is over: how its facts came out, and where its report is. A fact that misses its band is a result, too.
-    pub fn judged(&mut self, counts: &Counts, report: &Path) {
+    pub fn judged(&mut self, counts: &impl Serialize, report: &Path) {
         self.write(|| json!({"event": "end", "ok": true, "counts": counts, "report": report}));
     }
 

@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use slotwise_fabric::FaultRecord;
 
 use crate::changes::ControllerChange;
-use crate::commands::FibreCommand;
 use crate::faults::fault_text;
 use crate::stream::{News, NewsKind};
 
@@ -56,11 +55,9 @@ impl Newsroom {
         }
     }
 
-    /// A fibre was cut or mended by hand.
-    pub fn fibre(&mut self, command: &FibreCommand, at_ns: u64) {
-        let done = command.done();
-        let name = done["name"].as_str().unwrap_or_default();
-        let what = if command.is_up { "up" } else { "down" };
+    /// The fibre of this name was cut or mended by hand.
+    pub fn fibre(&mut self, name: &str, is_up: bool, at_ns: u64) {
+        let what = if is_up { "up" } else { "down" };
         self.add(at_ns, NewsKind::Fibre, format!("{name} {what}"));
     }
 

@@ -371,7 +371,7 @@ impl Simulation<'_> {
         let now_ns = self.session.fabric.now();
         while let Ok(command) = self.spectators.fibres.try_recv() {
             command.fibre.set_up(&mut self.session.fabric, command.is_up);
-            self.spectators.news.fibre(&command, now_ns - start_ns);
+            self.spectators.news.fibre(&command.name, command.is_up, now_ns - start_ns);
         }
         self.hear(start_ns);
         let mut look = self.look((start_ns, end_ns), self.last_period());

@@ -58,7 +58,7 @@ impl Emulation<'_> {
             Ok(Heard::Page(command)) => {
                 running.fabric.set_fibre(command.fibre, command.is_up);
                 let at_ns = running.fabric.now_ns().saturating_sub(running.start_ns());
-                running.news.fibre(&command, at_ns);
+                running.news.fibre(&command.name, command.is_up, at_ns);
                 Ok(false)
             }
             Ok(Heard::Port(news)) => {
