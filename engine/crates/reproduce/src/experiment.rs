@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer};
 use serde_yaml_ng::Value;
+use slotwise_observe::record::TableName;
 use slotwise_scenario::ScenarioError;
 
 use crate::fact::stands_for;
 use crate::formula::{self, Formula};
-use crate::record::TableName;
 use crate::setup::Setup;
 use crate::sweep::Sweep;
 pub(crate) use facts::Measurement;

@@ -3,10 +3,11 @@
 
 use std::collections::HashSet;
 
+use slotwise_observe::record::{Recording, Table, TableName};
+use slotwise_observe::stats::{self, Estimate};
+
 use crate::experiment::{Across, Basis, By, During, Fact, FormulaFact, Measurement, Selection, Stat};
-use crate::record::{Recording, Table, TableName};
 use crate::shapes;
-use crate::stats::{self, Estimate};
 
 /// What became of a fact.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -469,7 +470,7 @@ mod tests {
             ("a", 2.0, 4.0, 7.0, 0.0),
             ("b", 2.0, 1.0, 5.0, 0.0),
         ] {
-            let mut row = [0.0; crate::record::ORDER_COLUMNS.len()];
+            let mut row = [0.0; slotwise_observe::record::ORDER_COLUMNS.len()];
             row[..4].copy_from_slice(&[time_s, packets, delay_ms, deviation_ms]);
             recording.order.push(name, row);
         }

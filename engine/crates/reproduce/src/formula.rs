@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::stats;
+use slotwise_observe::stats;
 
 /// A formula.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,10 +3,11 @@
 
 use std::fmt::Write;
 
+use slotwise_observe::stats::Estimate;
+
 use crate::count::Counts;
 use crate::experiment::{Entry, Experiment, NotRun, Quick, spoken};
 use crate::fact::{Judged, Outcome};
-use crate::stats::Estimate;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}\
 table{border-collapse:collapse;width:100%;margin:.6rem 0}td,th{border:1px solid #ccc;padding:.3rem .5rem;\

@@ -5,9 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::columns;
+use slotwise_observe::columns;
+use slotwise_observe::record::Recording;
+
 use crate::marker::{Inputs, Marker};
-use crate::record::Recording;
 use crate::setup::{Runner, RunnerError, Setup};
 use crate::work::{How, WorkError};
 

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use slotwise_scenario::ScenarioError;
 
-use crate::record::Recording;
+use slotwise_observe::record::Recording;
 
 /// The file that the controller's benchmark of schedulers keeps, `controller/bench/results/scheduling.json`.
 #[derive(Debug, Deserialize)]

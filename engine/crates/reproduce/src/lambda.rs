@@ -7,9 +7,9 @@ mod oracle;
 mod twin;
 
 use serde::Deserialize;
+use slotwise_observe::record::{Recording, TableName};
 use slotwise_scenario::{Scenario, ScenarioError};
 
-use crate::record::{Recording, TableName};
 use crate::setup::{Runner, RunnerError};
 
 /// What such a run is.

@@ -10,12 +10,12 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use slotwise_observe::record::{Recording, Table};
+use slotwise_observe::stats::Estimate;
 
 use crate::experiment::{Distribution, Entry, Fact, Plot, Stat};
 use crate::fact::{distribution, means_over, names, table};
 use crate::html::number;
-use crate::record::{Recording, Table};
-use crate::stats::Estimate;
 use crate::sweep::{Axis, Sweep};
 
 const SIZE: (u32, u32) = (860, 340);

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use slotwise_observe::record::Recording;
+use slotwise_observe::stats::{self, Estimate};
+
 use crate::experiment::{Experiment, ExperimentError, FormulaFact, Measured, Quantity, Selection};
 use crate::fact::{Judged, Outcome, Statement, compared, measure, names, table};
 use crate::formula::{Formula, Known, Values};
 use crate::plot::{Line, Point};
-use crate::record::Recording;
-use crate::stats::{self, Estimate};
 use crate::sweep::Drawn;
 
 /// Values by seed, the first one first: of each run as many as it has.

@@ -3,11 +3,11 @@
 
 use std::error::Error;
 
+use slotwise_observe::record::{Recording, TableName, names};
 use slotwise_scenario::{Scenario, ScenarioError, TooShort};
 
 use crate::kept;
 use crate::lambda::{self, Study};
-use crate::record::{Recording, TableName, names};
 
 /// What a run measures.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ pub type RunnerError = Box<dyn Error + Send + Sync>;
 
 /// Runs networks. It has what the experiment has not: the P4 programs, and the controller, which is a program of its own.
 pub trait Runner: Sync {
-    /// Runs a network and measures it ([`star::Recorder`], [`routed::RoutedRecorder`]); `progress` hears of the simulated time, in ms.
+    /// Runs a network and measures it with [`slotwise_observe::recorders`]; `progress` hears of the simulated time, in ms.
     ///
     /// # Errors
     /// When the controller cannot be started or fails, or when an invariant was broken.

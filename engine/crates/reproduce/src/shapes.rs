@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Numbers of how lines rise and fall, and of how numbers are ordered.
 
+use slotwise_observe::stats;
+
 use crate::experiment::Stat;
 use crate::fact::{means_over, settle_s};
-use crate::stats;
 
 /// Neighbours of one cluster are closer than this, by the smaller one.
 const CLUSTER_GAP: f64 = 0.1;

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use slotwise_observe::stats::Estimate;
 
 use crate::experiment::{Selection, Stat};
 use crate::plot::{Line, Point};
-use crate::stats::Estimate;
 
 /// Numbers over a parameter.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use slotwise_observe::record::Recording;
+use slotwise_observe::stats::{self, Estimate};
 
 use crate::count::{self, Counts};
 use crate::experiment::{Basis, Entry, Experiment, ExperimentError, Quick};
@@ -26,9 +28,7 @@ use crate::html::{self, About, Data, Shown};
 use crate::job::{Job, Versions, beside, file_error};
 use crate::plot::Line;
 use crate::quantities::Quantities;
-use crate::record::Recording;
 use crate::setup::{Runner, RunnerError, Setup};
-use crate::stats::{self, Estimate};
 use crate::sweep::Measured;
 use crate::{job, plot};
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use slotwise_reproduce::Recording;
+use slotwise_observe::Recording;
 use slotwise_reproduce::count::Counts;
 use slotwise_reproduce::experiment::{Entry, Experiment};
 use slotwise_reproduce::setup::{Network, Runner, RunnerError, Setup};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Watches what switches and controller say to each other: how much it is, and how long a request takes to become slots.
 
-use slotwise_reproduce::star::ControlUse;
+use slotwise_observe::recorders::star::ControlUse;
 use slotwise_scenario::{Core, Device};
 use slotwise_units::Bytes;
 use slotwise_wire::{Check, Commit, Ethernet, Optical, OpticalKind, PORT_SELF, PacketIn, PacketOut, Request};

@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 use slotwise_fabric::{Fabric, FaultRecord};
-use slotwise_reproduce::AfterFault;
-use slotwise_reproduce::stats::quantile;
+use slotwise_observe::recorders::AfterFault;
+use slotwise_observe::stats::quantile;
 use slotwise_scenario::Faults;
 
 /// Faults of a run.

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use slotwise_fabric::lockstep::{self, Controller, Exchange, Lockstep, Message, PacketOut, Served};
 use slotwise_fabric::{ControlEvent, ControlMessage, Fabric};
+use slotwise_observe::recorders::star::Recorder;
 use slotwise_p4::Port;
 use slotwise_p4runtime::{
     Arrival, ControllerPacket, GiveUp, LockstepError, LockstepLink, Notification, Server, ServerConfig, ServerLimits,
     Turn,
 };
-use slotwise_reproduce::star::Recorder;
 use slotwise_scenario::{FaultKind, Scenario};
 
 use crate::child::{ChildEvent, JsonChild, not_ended};

@@ -2,9 +2,9 @@
 //! What is written down while a network runs in virtual time: of its star, of its routers, or of both.
 
 use slotwise_fabric::Fabric;
-use slotwise_reproduce::Recording;
-use slotwise_reproduce::routed::RoutedRecorder;
-use slotwise_reproduce::star;
+use slotwise_observe::Recording;
+use slotwise_observe::recorders::routed::RoutedRecorder;
+use slotwise_observe::recorders::star;
 use slotwise_scenario::Scenario;
 use slotwise_units::Instant;
 

@@ -2,7 +2,7 @@
 //! What a run is of: the network of a scenario, and what a run needs of it.
 
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
-use slotwise_reproduce::routed::RoutedRecorder;
+use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_scenario::{Device, FlowGroup, LinkChange, Scenario, ScenarioError, TooShort};
 
 use crate::controller::ControllerPlan;

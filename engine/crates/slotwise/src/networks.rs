@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
-use slotwise_reproduce::Recording;
+use slotwise_observe::Recording;
 use slotwise_reproduce::setup::{Network, Runner, RunnerError};
 use slotwise_scenario::Scenario;
 use slotwise_units::Duration;

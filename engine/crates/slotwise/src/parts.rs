@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use slotwise_reproduce::routed::RoutedRecorder;
-use slotwise_reproduce::{Recording, Table};
+use slotwise_observe::recorders::routed::RoutedRecorder;
+use slotwise_observe::{Recording, Table};
 use slotwise_scenario::Scenario;
 
 use crate::report::{LinkSeries, TableSeries};

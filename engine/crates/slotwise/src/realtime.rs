@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde_json::Value;
 use slotwise_fabric::{Fabric, FrameRecord};
 use slotwise_netio::{CpuPlan, Ports, ThreadUse, Waker, WallClock, be_realtime};
-use slotwise_reproduce::routed::RoutedRecorder;
+use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_scenario::Device;
 use slotwise_units::Instant;
 

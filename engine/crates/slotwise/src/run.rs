@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use slotwise_fabric::{Fabric, FrameRecord};
-use slotwise_reproduce::{AfterFault, Recording};
+use slotwise_observe::Recording;
+use slotwise_observe::recorders::AfterFault;
 use slotwise_scenario::{Device, Endpoint, Scenario, TrafficKind};
 
 pub use arguments::{RunArgs, check_free, load_text, port};

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use slotwise_reproduce::{Recording, SessionPeriod, Table};
+use slotwise_observe::recorders::SessionPeriod;
+use slotwise_observe::{Recording, Table};
 
 use crate::summary::line;
 

@@ -2,7 +2,8 @@
 //! What each pair of stations of a ring had in a run, beside what it should have had by RIAS.
 
 use serde::Serialize;
-use slotwise_reproduce::{Fairness, Table};
+use slotwise_observe::Table;
+use slotwise_observe::recorders::Fairness;
 
 use crate::parts::{link_column, link_count};
 use crate::summary::line;

@@ -12,8 +12,8 @@ use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
 use slotwise_fabric::{Fabric, FabricOptions, FlowResult, FrameRecord, HostMode};
-use slotwise_reproduce::routed::{FlowTotals, RoutedRecorder};
-use slotwise_reproduce::{Recording, columns};
+use slotwise_observe::recorders::routed::{FlowTotals, RoutedRecorder};
+use slotwise_observe::{Recording, columns};
 use slotwise_scenario::{FlowGroup, Scenario, Source, TrafficKind};
 
 use crate::choices::Choices;
@@ -371,7 +371,9 @@ impl Simulation<'_> {
         let now_ns = self.session.fabric.now();
         while let Ok(command) = self.spectators.fibres.try_recv() {
             command.fibre.set_up(&mut self.session.fabric, command.is_up);
-            self.spectators.news.fibre(&command.name, command.is_up, now_ns - start_ns);
+            self.spectators
+                .news
+                .fibre(&command.name, command.is_up, now_ns - start_ns);
         }
         self.hear(start_ns);
         let mut look = self.look((start_ns, end_ns), self.last_period());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use serde_json::Value;
-use slotwise_reproduce::stats::jain;
+use slotwise_observe::stats::jain;
 
 use crate::changes::By;
 use crate::compared::{Compared, compared};

@@ -2,7 +2,7 @@
 //! What became of trains at optical packet switches in a run, by their P4's counters.
 
 use serde::Serialize;
-use slotwise_reproduce::Table;
+use slotwise_observe::Table;
 
 use crate::parts::{link_column, link_count};
 use crate::summary::line;

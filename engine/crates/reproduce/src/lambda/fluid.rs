@@ -8,12 +8,12 @@ use serde::Deserialize;
 use serde_yaml_ng::{Mapping, Value};
 use slotwise_lambda::fluid::{Fluid, FluidOptions, Samples, Ties};
 use slotwise_lambda::{LambdaError, Rule, Steps};
+use slotwise_observe::record::{Recording, Table};
 use slotwise_scenario::Scenario;
 use slotwise_units::Duration;
 
 use super::build::{Built, Case};
 use super::twin::{self, Manner, Timing};
-use crate::record::{Recording, Table};
 use crate::setup::{Network, Runner, RunnerError};
 
 /// Networks that are alike.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use slotwise_fabric::{Fabric, FabricOptions, HostMode, Invariant};
+use slotwise_observe::Recording;
+use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_p4::{ActionCall, Bits, KeyField, Program, TableEntry};
-use slotwise_reproduce::Recording;
-use slotwise_reproduce::routed::RoutedRecorder;
 use slotwise_reproduce::setup::{Network, Runner, RunnerError};
 use slotwise_scenario::{Changed, Device, Scenario};
 use slotwise_units::{Instant, Rate};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use slotwise_netio::CpuPlan;
-use slotwise_reproduce::routed::RoutedRecorder;
+use slotwise_observe::recorders::routed::RoutedRecorder;
 
 use super::{COMMAND, Emulation, Heard, Running};
 use crate::child::not_ended;

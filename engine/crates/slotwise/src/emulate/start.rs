@@ -10,8 +10,8 @@ use std::time::Instant;
 use serde_json::Value;
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
 use slotwise_netio::{CpuPlan, Waker, be_ordinary, be_realtime};
+use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_p4runtime::{DeviceHub, Server, ServerConfig};
-use slotwise_reproduce::routed::RoutedRecorder;
 use slotwise_scenario::Device;
 
 use super::{CONTROLLER, Emulation, HOSTS, Heard, PATIENCE, Running, VIEW_PERIOD};

@@ -5,12 +5,12 @@ use slotwise_fabric::{Fabric, FifoUse, FlowUse, OrderUse, SessionUse};
 use slotwise_scenario::{FlowGroup, Scenario};
 use slotwise_units::{Bytes, Instant};
 
-use crate::after::AfterFault;
-use crate::gtp;
-use crate::ops::OpsRecorder;
+use super::after::AfterFault;
+use super::gtp;
+use super::ops::OpsRecorder;
+use super::ring::RingRecorder;
+use super::sharing::{SessionPeriod, Sharing};
 use crate::record::{Recording, deviation, mean};
-use crate::ring::RingRecorder;
-use crate::sharing::{SessionPeriod, Sharing};
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -356,7 +356,8 @@ mod tests {
 
     #[test]
     fn the_last_period_of_a_live_run_ends_with_it() {
-        let text = include_str!("../../../../topologies/routers4.yaml").replace("sample_ms: 100", "sample_ms: 60000");
+        let text =
+            include_str!("../../../../../topologies/routers4.yaml").replace("sample_ms: 100", "sample_ms: 60000");
         let scenario = Scenario::parse(text.as_bytes()).unwrap();
         let options = FabricOptions {
             seed: 1,
@@ -380,7 +381,7 @@ mod tests {
 
     #[test]
     fn of_a_ring_there_is_a_row_a_station_ringlet_and_period() {
-        let scenario = Scenario::parse(include_bytes!("../../../../topologies/ring8.yaml")).unwrap();
+        let scenario = Scenario::parse(include_bytes!("../../../../../topologies/ring8.yaml")).unwrap();
         let options = FabricOptions {
             seed: 1,
             host_mode: HostMode::External,

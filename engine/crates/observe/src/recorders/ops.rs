@@ -4,10 +4,10 @@
 use slotwise_fabric::{DropReason, Fabric, FifoUse, OpsEdgeUse, OpsOutputUse, OpsTrains, RamUse, TrainFate, TrainUse};
 use slotwise_scenario::{Device, Ops, Scenario};
 
-use crate::fluid::Fluid;
+use super::fluid::Fluid;
+use super::routed::{Period, link_row};
+use super::waits;
 use crate::record::{Recording, deviation, mean};
-use crate::routed::{Period, link_row};
-use crate::waits;
 
 /// Writes down what optical packet switches do.
 pub(crate) struct OpsRecorder {
@@ -279,7 +279,7 @@ mod tests {
 
     use super::*;
     use crate::record::TRAIN_COLUMNS;
-    use crate::routed::RoutedRecorder;
+    use crate::recorders::routed::RoutedRecorder;
 
     /// The name of an output as a scenario calls it.
     fn name_of(ops: &Ops, output: &OpsOutput) -> String {
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn there_is_a_row_an_output_and_a_switch_a_period() {
-        let text = String::from_utf8_lossy(include_bytes!("../../../../topologies/nsfnet.yaml"));
+        let text = String::from_utf8_lossy(include_bytes!("../../../../../topologies/nsfnet.yaml"));
         let text = text.replace(
             "ram_bytes: 9000",
             "ram_bytes: 9000\n  wavelengths: 2\n  probes: {rate_bps: 100000000, period_ns: 50000000}",

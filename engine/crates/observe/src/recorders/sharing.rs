@@ -10,8 +10,8 @@ use slotwise_lambda::{Network, Session, max_min};
 use slotwise_scenario::{Changed, Device, FlowGroup, Metric, Party, RoutedLink, Scenario, Source};
 use slotwise_units::Rate;
 
+use super::routed::Period;
 use crate::record::Recording;
-use crate::routed::Period;
 
 /// The sessions of a network, and what they share.
 pub(crate) struct Sharing {

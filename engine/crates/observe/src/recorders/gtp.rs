@@ -4,8 +4,8 @@
 use slotwise_fabric::SessionUse;
 use slotwise_units::Bytes;
 
+use super::routed::Period;
 use crate::record::{Column, Table, column};
-use crate::routed::Period;
 
 /// Of flows of GTP in each period; the names, `GROUP.i`, are in column `flow`. Rates are of IP packets.
 pub const GTP_COLUMNS: [Column; 16] = [

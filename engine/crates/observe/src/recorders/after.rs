@@ -4,7 +4,7 @@
 use slotwise_fabric::{Fabric, FaultRecord};
 use slotwise_units::Duration;
 
-use crate::shares::{Fairness, Shares};
+use super::shares::{Fairness, Shares};
 
 /// How often it is looked whether a ring is well again: as often as the network looks itself.
 const LOOK_NS: u64 = 1_000_000;

@@ -2,8 +2,8 @@
 //! The columns of a star whose switches have no program yet: names and rows are there, and what hosts send is seen.
 
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
-use slotwise_reproduce::TableName;
-use slotwise_reproduce::star::{Recorder, names};
+use slotwise_observe::TableName;
+use slotwise_observe::recorders::star::{Recorder, names};
 use slotwise_scenario::Scenario;
 use slotwise_units::Instant;
 

@@ -8,11 +8,11 @@ use hdrhistogram::Histogram;
 use slotwise_fabric::{Fabric, RingLinkState, RingLinkUse, RingPhase};
 use slotwise_scenario::{Changed, Device, FaultKind, Ring, Scenario};
 
-use crate::after::{AfterFault, AfterFaults};
+use super::after::{AfterFault, AfterFaults};
+use super::routed::Period;
+use super::shares::{Demand, Shares};
+use super::waits;
 use crate::record::{Recording, mean};
-use crate::routed::Period;
-use crate::shares::{Demand, Shares};
-use crate::waits;
 
 const NS_PER_MS: f64 = 1e6;
 /// How often it is looked whether all is settled, and for how long at most.

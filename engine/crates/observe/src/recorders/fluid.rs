@@ -8,7 +8,7 @@ use slotwise_lambda::{Network, Session, max_min};
 use slotwise_scenario::{Device, FlowGroup, Ops, OpsMatch, Process, Scenario, Source};
 use slotwise_units::Instant;
 
-use crate::shares::header_bytes;
+use super::shares::header_bytes;
 
 /// Nodes of a mesh for which ways are reckoned: the cube of their number is under a second.
 const MOST_SWITCHES: usize = 1000;
@@ -278,7 +278,7 @@ mod tests {
     /// Edges share 90 of 100 Mb/s; a TCP flow that stops after 10 s leaves its part to the others.
     #[test]
     fn a_flow_counts_from_its_start_to_its_end_and_shares_what_edges_share() {
-        let scenario = Scenario::parse(include_bytes!("../../../../topologies/edges-share.yaml")).unwrap();
+        let scenario = Scenario::parse(include_bytes!("../../../../../topologies/edges-share.yaml")).unwrap();
         let options = FabricOptions {
             seed: 1,
             host_mode: HostMode::Simulated,
@@ -304,7 +304,7 @@ mod tests {
     /// NSFNET of the facts: 2.385 hops between switches on average, 2 to 23 of the 182 pairs of edges on a link.
     #[test]
     fn ways_are_those_that_the_facts_have() {
-        let nsfnet = include_bytes!("../../../../experiments/ops-paced-xcp/nsfnet.yaml");
+        let nsfnet = include_bytes!("../../../../../experiments/ops-paced-xcp/nsfnet.yaml");
         let scenario = Scenario::parse(nsfnet).unwrap();
         let ops = scenario.ops.as_ref().unwrap();
         let ways = Ways::of(ops);

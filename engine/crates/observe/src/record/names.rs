@@ -5,7 +5,7 @@ use serde::Deserialize;
 use slotwise_scenario::Scenario;
 
 use super::{Table, lambda};
-use crate::{fluid, gtp, ops, ring, routed, sharing, star};
+use crate::recorders::{fluid, gtp, ops, ring, routed, sharing, star};
 
 /// A table of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

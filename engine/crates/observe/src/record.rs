@@ -5,7 +5,7 @@ mod lambda;
 mod names;
 mod ops;
 
-use crate::gtp;
+use crate::recorders::gtp;
 
 pub use lambda::{DISTANCE_COLUMNS, NUMBER_COLUMNS, SESSION_COLUMNS};
 pub use names::{TableName, names};
@@ -429,7 +429,7 @@ impl Table {
     }
 
     /// Adds a row; `numbers` in the order of the columns.
-    pub(crate) fn push<const N: usize>(&mut self, name: &str, numbers: [f64; N]) {
+    pub fn push<const N: usize>(&mut self, name: &str, numbers: [f64; N]) {
         debug_assert_eq!(N, self.columns.len());
         self.names.push(name.to_owned());
         for (column, number) in self.numbers.iter_mut().zip(numbers) {
