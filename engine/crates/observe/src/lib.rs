@@ -1,11 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Observation of networks: what a run measures, as columns.
+//! Observation of networks: what a run measures as columns, and what it says: report, stream, terminal, events.
 //!
 //! A run's columns depend on its scenario, its seed, the P4 programs and the controller only.
 
+// They panic when nobody takes what they print; `slotwise_cli::notes` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod changes;
 pub mod columns;
+pub mod compared;
+pub mod events;
+pub mod facts;
+pub mod faults;
+pub mod lateness;
+pub mod live;
+pub mod news;
+pub mod outputs;
+pub mod parts;
+pub mod per_star;
+pub mod progress;
 pub mod record;
+mod recorded;
 pub mod recorders;
+pub mod replay;
+pub mod report;
+mod screen;
+pub mod sessions;
+pub mod shares;
 pub mod stats;
+pub mod stream;
+pub mod summary;
+pub mod time_left;
+pub mod trains;
+pub mod unfinished;
 
 pub use record::{Recording, Table, TableName};

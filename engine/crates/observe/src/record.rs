@@ -577,7 +577,7 @@ impl Recording {
     }
 
     /// The same, to be filled.
-    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 20] {
+    pub fn tables_mut(&mut self) -> [(&'static str, &mut Table); 20] {
         [
             ("links", &mut self.links),
             ("stations", &mut self.stations),

@@ -2,13 +2,13 @@
 //! Recorders: each looks at a network period by period and adds rows to tables.
 
 mod after;
-mod fluid;
+pub(crate) mod fluid;
 pub(crate) mod gtp;
-mod ops;
-mod ring;
+pub(crate) mod ops;
+pub(crate) mod ring;
 pub mod routed;
 mod shares;
-mod sharing;
+pub(crate) mod sharing;
 pub mod star;
 mod waits;
 

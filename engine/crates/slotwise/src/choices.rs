@@ -5,10 +5,10 @@ use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Value, json};
 use slotwise_fabric::Fabric;
+use slotwise_observe::changes::{By, Changed, ControllerChange};
 use slotwise_p4::Port;
 use slotwise_scenario::{Changed as Change, Scenario, SchedulerChoice};
 
-use crate::changes::{By, Changed, ControllerChange};
 use crate::controller::ControllerError;
 use crate::rest::Rest;
 

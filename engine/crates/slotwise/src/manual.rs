@@ -7,8 +7,8 @@ use std::path::Path;
 use clap::Command;
 use clap_complete::Shell;
 
-use crate::outputs;
 use slotwise_cli::RunError;
+use slotwise_observe::outputs;
 
 /// Writes the completion for a shell to standard output. Hidden commands are left out.
 pub fn completion(command: &Command, shell: Shell) -> Result<(), RunError> {

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use crate::lateness::Neighbour;
+use slotwise_observe::lateness::Neighbour;
 
 /// A thread by its number and its start.
 type Thread = (i32, u64);

@@ -8,27 +8,27 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use slotwise_fabric::{Fabric, FrameRecord};
 use slotwise_observe::Recording;
+use slotwise_observe::compared::{About, Demand, network_text};
+use slotwise_observe::facts::{HotPairQuery, hot_pair};
+use slotwise_observe::faults::fault_report;
+use slotwise_observe::lateness::{Beat, Lateness, Tunnel};
+use slotwise_observe::parts;
+use slotwise_observe::per_star::{per_star, voqs_between};
 use slotwise_observe::recorders::AfterFault;
+use slotwise_observe::report::{
+    DropCount, FirstLight, FrameShape, Invariants, Moment, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
+    SwitchAnswers, Synchronization, Verdict, Versions, is_of_run,
+};
+use slotwise_observe::stream::NetworkShape;
+use slotwise_observe::unfinished::unfinished;
+use slotwise_observe::{sessions, shares, trains};
 use slotwise_scenario::{Device, Endpoint, Scenario, TrafficKind};
 
 pub use arguments::{RunArgs, check_free, load_text, port};
 
 use crate::choices::Choices;
-use crate::compared::{About, Demand, network_text};
-use crate::facts::{HotPairQuery, hot_pair};
-use crate::faults::fault_report;
-use crate::lateness::{Beat, Lateness, Tunnel};
-use crate::parts;
-use crate::per_star::{per_star, voqs_between};
 use crate::processes::Earlier;
-use crate::report::{
-    DropCount, FirstLight, FrameShape, Invariants, Moment, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
-    SwitchAnswers, Synchronization, Verdict, Versions, is_of_run,
-};
 use crate::schedulers::unscheduled;
-use crate::stream::NetworkShape;
-use crate::unfinished::unfinished;
-use crate::{sessions, shares, trains};
 
 /// A phase that has been run.
 #[derive(Debug, Default, Clone)]
@@ -362,7 +362,7 @@ pub fn drops(fabric: &Fabric) -> Vec<DropCount> {
 }
 
 /// The hot pairs: entries of greedy TCP from one edge (or host) to another.
-fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<crate::facts::HotPair> {
+fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<slotwise_observe::facts::HotPair> {
     let edge_of = |endpoint: Endpoint| match endpoint {
         Endpoint::All => None,
         Endpoint::Edge(edge) => Some(edge),

@@ -8,13 +8,13 @@ use hdrhistogram::Histogram;
 use slotwise_bmv2::Packets;
 use slotwise_fabric::{ControlEvent, ControlMessage, Fabric};
 use slotwise_netio::WallClock;
+use slotwise_observe::report::SwitchAnswers;
 use slotwise_p4::Port;
 use slotwise_p4runtime::DeviceHub;
 use slotwise_units::Instant;
 
 use crate::devices::execute;
 use crate::port_news::PortNews;
-use crate::report::SwitchAnswers;
 
 /// How often digests and idle entries are looked after: their times are given in milliseconds at best.
 const AGENT_NS: u64 = 1_000_000;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use slotwise_netio::{RawIpError, RawIpSocket};
 
-use crate::lateness::Tunnel;
+use slotwise_observe::lateness::Tunnel;
 
 /// From one probe to the next.
 const PERIOD: Duration = Duration::from_millis(50);

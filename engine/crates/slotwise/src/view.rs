@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use slotwise_observe::replay;
 use slotwise_web::Nobody;
 
-use crate::replay;
 use crate::web::serve;
 use slotwise_cli::RunError;
 use slotwise_cli::interrupts::Interrupts;

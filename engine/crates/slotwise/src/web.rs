@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::json;
 use slotwise_fabric::FrameRecord;
+use slotwise_observe::live::Snapshot;
+use slotwise_observe::progress::Progress;
+use slotwise_observe::replay;
+use slotwise_observe::report::Report;
+use slotwise_observe::stream::{Controls, End, Hello, Message, NetworkShape, News, Update};
 use slotwise_web::{Answer, Asked, Backend, Config, Method, WebServer};
 
 use crate::commands::{CommandError, FibreCommand};
 use crate::controller::fresh_token;
-use crate::live::Snapshot;
 use crate::network::{Fibre, Network};
-use crate::progress::Progress;
-use crate::replay;
-use crate::report::Report;
 use crate::rest::Rest;
 use crate::run::{frame_shape, port};
-use crate::stream::{Controls, End, Hello, Message, NetworkShape, News, Update};
 use slotwise_cli::RunError;
 use slotwise_cli::notes::{note, say};
 

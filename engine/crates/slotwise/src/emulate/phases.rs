@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use slotwise_observe::live::{LiveView, Snapshot};
+use slotwise_observe::parts::PeriodNow;
+use slotwise_observe::progress::Progress;
 
 use super::{Emulation, Running, VIEW_PERIOD};
-use crate::live::{LiveView, Snapshot};
-use crate::parts::PeriodNow;
-use crate::progress::Progress;
 use crate::web::Watch;
 use slotwise_cli::RunError;
 

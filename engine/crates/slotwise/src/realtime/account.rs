@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use slotwise_netio::ThreadUse;
 
-use crate::lateness::Cause;
+use slotwise_observe::lateness::Cause;
 
 /// What the thread does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,18 +8,18 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use slotwise_fabric::{CaptureFilter, Capturing, Fabric, LONGEST_SNAPLEN};
+use slotwise_observe::events::Events;
+use slotwise_observe::outputs;
+use slotwise_observe::report::Report;
+use slotwise_observe::summary::line;
 use slotwise_scenario::{MAX_FILE_BYTES, Scenario, ScenarioError};
 
 use crate::controller::{Addresses, LogLevel};
-use crate::events::Events;
 use crate::home::Home;
 use crate::network::Network;
-use crate::outputs;
 use crate::own_schedulers;
 use crate::picture;
-use crate::report::Report;
 use crate::scenarios::Located;
-use crate::summary::line;
 use crate::web::WebArgs;
 use slotwise_cli::RunError;
 use slotwise_cli::notes::{note, printable, say};

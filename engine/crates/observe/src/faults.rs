@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Faults on purpose in the report: how many of each kind, and how long the network took to be well again.
 
+use crate::recorders::AfterFault;
+use crate::stats::quantile;
 use serde::Serialize;
 use slotwise_fabric::{Fabric, FaultRecord};
-use slotwise_observe::recorders::AfterFault;
-use slotwise_observe::stats::quantile;
 use slotwise_scenario::Faults;
 
 /// Faults of a run.

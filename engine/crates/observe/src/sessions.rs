@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::recorders::SessionPeriod;
+use crate::{Recording, Table};
 use serde::Serialize;
-use slotwise_observe::recorders::SessionPeriod;
-use slotwise_observe::{Recording, Table};
 
 use crate::summary::line;
 

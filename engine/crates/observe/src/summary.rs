@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+use crate::stats::jain;
 use serde_json::Value;
-use slotwise_observe::stats::jain;
 
 use crate::changes::By;
 use crate::compared::{Compared, compared};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What each pair of stations of a ring had in a run, beside what it should have had by RIAS.
 
+use crate::Table;
+use crate::recorders::Fairness;
 use serde::Serialize;
-use slotwise_observe::Table;
-use slotwise_observe::recorders::Fairness;
 
 use crate::parts::{link_column, link_count};
 use crate::summary::line;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What became of trains at optical packet switches in a run, by their P4's counters.
 
+use crate::Table;
 use serde::Serialize;
-use slotwise_observe::Table;
 
 use crate::parts::{link_column, link_count};
 use crate::summary::line;

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use slotwise_observe::recorders::routed::RoutedRecorder;
-use slotwise_observe::{Recording, Table};
+use crate::recorders::routed::RoutedRecorder;
+use crate::{Recording, Table};
 use slotwise_scenario::Scenario;
 
 use crate::report::{LinkSeries, TableSeries};
