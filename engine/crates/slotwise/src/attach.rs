@@ -240,7 +240,7 @@ fn known_switches(ports: &BTreeMap<Device, Vec<u16>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::Network;
+    use slotwise_control::network::Network;
 
     fn refusal(list: &str) -> String {
         refusal_by(include_bytes!("../../../../topologies/star4.yaml"), list)

@@ -12,18 +12,18 @@ use std::process::{Child, Command, Stdio};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use slotwise_bmv2::{Bmv2Error, Packets, has_entries, read_counter, take_packets};
+use slotwise_control::controller::CONTROL_PRIORITY;
+use slotwise_control::devices::routes_of;
+use slotwise_control::home::Home;
+use slotwise_control::network::Network;
+use slotwise_control::run_directory::MARK;
 use slotwise_fabric::{Fabric, P4Drop};
 use slotwise_netio::{CpuPlan, Waker, be_realtime};
 use slotwise_p4runtime::parse_p4info;
 use slotwise_scenario::Device;
 use slotwise_wire::{DropReason, PORT_CPU, PORT_DROP};
 
-use crate::controller::CONTROL_PRIORITY;
-use crate::devices::routes_of;
-use crate::home::Home;
-use crate::network::Network;
 use crate::run::check_free;
-use crate::run_directory::MARK;
 use slotwise_cli::RunError;
 
 /// The shortest slot that is tried. A process answers in tenths of milliseconds, and in several when it has to wait for a processor.

@@ -11,7 +11,7 @@ use std::io::{self, BufRead, Read};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::network::Fibre;
+use slotwise_control::network::Fibre;
 
 /// Longest line that is read as a command.
 const MAX_LINE_BYTES: u64 = 4096;
@@ -152,7 +152,7 @@ fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::Network;
+    use slotwise_control::network::Network;
 
     fn heard_by(scenario: &[u8], input: &[u8]) -> Vec<Result<(Fibre, bool), String>> {
         let fibres = Network::parse(scenario).unwrap().fibres();

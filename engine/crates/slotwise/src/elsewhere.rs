@@ -14,9 +14,9 @@ use std::process::{Stdio, exit};
 
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
+use slotwise_control::home::Home;
 use slotwise_reproduce::work::{Task, make};
 
-use crate::home::Home;
 use crate::networks::Networks;
 use crate::python;
 use slotwise_cli::RunError;

@@ -8,8 +8,8 @@ use slotwise_observe::recorders::star;
 use slotwise_scenario::Scenario;
 use slotwise_units::Instant;
 
-use crate::lockstep::Session;
 use slotwise_cli::RunError;
+use slotwise_control::lockstep::Session;
 
 /// The recorders of a run.
 pub struct Recorders {

@@ -36,7 +36,7 @@ pub fn of(fabric: &Fabric, network: &Value, target: Target, first_port: u16) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::Network;
+    use slotwise_control::network::Network;
 
     fn of_file(text: &[u8], target: Target) -> Value {
         let network = Network::parse(text).unwrap();

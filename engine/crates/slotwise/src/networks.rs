@@ -9,17 +9,17 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
+use slotwise_control::controller::{Addresses, program_names};
+use slotwise_control::home::Home;
+use slotwise_control::lockstep::{RunPlan, Session, wrong_bytes};
+use slotwise_control::schedulers::unscheduled;
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
 use slotwise_observe::Recording;
 use slotwise_reproduce::setup::{Network, Runner, RunnerError};
 use slotwise_scenario::Scenario;
 use slotwise_units::Duration;
 
-use crate::controller::{Addresses, program_names};
-use crate::home::Home;
-use crate::lockstep::{RunPlan, Session, wrong_bytes};
 use crate::measured::Recorders;
-use crate::schedulers::unscheduled;
 use crate::simulate::strange_bytes;
 use slotwise_cli::RunError;
 use slotwise_cli::interrupts::Interrupts;

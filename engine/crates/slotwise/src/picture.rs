@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::home::Home;
+use slotwise_control::home::Home;
+
 use crate::python;
 
 /// Draws a report into a PNG. Whatever comes of it, a picture of the report that was there before is gone.

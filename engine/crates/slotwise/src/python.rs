@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::home::Home;
+use slotwise_control::home::Home;
 
 /// The Python of the system, which Debian's Matplotlib and Mininet belong to.
 pub const PYTHON: &str = "/usr/bin/python3";

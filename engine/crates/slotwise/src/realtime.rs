@@ -16,6 +16,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use serde_json::Value;
+use slotwise_control::devices::has_routes;
+use slotwise_control::network::Fibre;
 use slotwise_fabric::{Fabric, FrameRecord};
 use slotwise_netio::{CpuPlan, Ports, ThreadUse, Waker, WallClock, be_realtime};
 use slotwise_observe::lateness::{Cause, Lateness, SlotLateness};
@@ -28,8 +30,6 @@ use slotwise_units::Instant;
 use self::account::{Account, Activity};
 use self::pace::{Pace, Rest};
 use crate::attach::Attachment;
-use crate::devices::has_routes;
-use crate::network::Fibre;
 use crate::run::{drops, first_light, has_star};
 use crate::switches::Switches;
 use slotwise_cli::RunError;

@@ -6,13 +6,13 @@ use std::path::{self, Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
+use slotwise_control::home::Home;
 use slotwise_observe::events::Events;
 use slotwise_observe::time_left::TimeLeft;
 use slotwise_p4::Program;
 use slotwise_reproduce::work::{How, Options, Progress, pending, reproduce};
 
 use crate::elsewhere;
-use crate::home::Home;
 use crate::networks::Networks;
 use slotwise_cli::RunError;
 use slotwise_cli::notes::say;

@@ -26,9 +26,9 @@ use slotwise_scenario::{Device, Endpoint, Scenario, TrafficKind};
 
 pub use arguments::{RunArgs, check_free, load_text, port};
 
-use crate::choices::Choices;
-use crate::processes::Earlier;
-use crate::schedulers::unscheduled;
+use slotwise_control::choices::Choices;
+use slotwise_control::processes::Earlier;
+use slotwise_control::schedulers::unscheduled;
 
 /// A phase that has been run.
 #[derive(Debug, Default, Clone)]
@@ -427,7 +427,7 @@ fn is_between(flow: &Value, from: u16, to: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::Network;
+    use slotwise_control::network::Network;
 
     #[test]
     fn a_star_is_known_before_its_switches_have_programs() {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use slotwise_scenario::{MAX_FILE_BYTES, Scenario};
 
-use crate::home::Home;
 use slotwise_cli::RunError;
 use slotwise_cli::notes::{printable, say};
+use slotwise_control::home::Home;
 
 /// Longest description that is listed, in characters.
 const LONGEST_TITLE: usize = 100;

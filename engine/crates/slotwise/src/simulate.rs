@@ -11,6 +11,11 @@ use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
+use slotwise_control::choices::Choices;
+use slotwise_control::controller;
+use slotwise_control::home::Home;
+use slotwise_control::lockstep::{self, Session};
+use slotwise_control::processes::Earlier;
 use slotwise_fabric::{Fabric, FabricOptions, FlowResult, FrameRecord, HostMode};
 use slotwise_observe::events::Events;
 use slotwise_observe::live::{LiveView, Snapshot};
@@ -24,13 +29,8 @@ use slotwise_observe::unfinished::flow_bytes;
 use slotwise_observe::{Recording, columns};
 use slotwise_scenario::{FlowGroup, Scenario, Source, TrafficKind};
 
-use crate::choices::Choices;
 use crate::commands::FibreCommand;
-use crate::controller;
-use crate::home::Home;
-use crate::lockstep::{self, Session};
 use crate::measured::Recorders;
-use crate::processes::Earlier;
 use crate::run::{Gathered, PhaseRun, RunArgs, check_free, drops, first_light, invariants, report};
 use crate::view::until_interrupted;
 use crate::web::Watch;
@@ -551,7 +551,7 @@ pub fn whole_flows(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::Network;
+    use slotwise_control::network::Network;
 
     #[test]
     fn rows_by_frames_are_refused_where_there_are_none() {

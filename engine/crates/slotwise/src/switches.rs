@@ -13,8 +13,8 @@ use slotwise_p4::Port;
 use slotwise_p4runtime::DeviceHub;
 use slotwise_units::Instant;
 
-use crate::devices::execute;
-use crate::port_news::PortNews;
+use slotwise_control::devices::execute;
+use slotwise_control::port_news::PortNews;
 
 /// How often digests and idle entries are looked after: their times are given in milliseconds at best.
 const AGENT_NS: u64 = 1_000_000;

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::json;
+use slotwise_control::controller::fresh_token;
+use slotwise_control::network::{Fibre, Network};
+use slotwise_control::rest::Rest;
 use slotwise_fabric::FrameRecord;
 use slotwise_observe::live::Snapshot;
 use slotwise_observe::progress::Progress;
@@ -18,9 +21,6 @@ use slotwise_observe::stream::{Controls, End, Hello, Message, NetworkShape, News
 use slotwise_web::{Answer, Asked, Backend, Config, Method, WebServer};
 
 use crate::commands::{CommandError, FibreCommand};
-use crate::controller::fresh_token;
-use crate::network::{Fibre, Network};
-use crate::rest::Rest;
 use crate::run::{frame_shape, port};
 use slotwise_cli::RunError;
 use slotwise_cli::notes::{note, say};

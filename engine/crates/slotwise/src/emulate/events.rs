@@ -7,13 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use slotwise_control::calls::{Call, Called};
+use slotwise_control::child::ChildEvent;
+use slotwise_control::controller::ControllerError;
+use slotwise_control::rest::{PATIENCE_OF_LIVE_RUNS, Rest};
 
 use super::{Emulation, Heard, Running};
-use crate::calls::{Call, Called};
-use crate::child::ChildEvent;
 use crate::commands::{CommandError, FibreCommand};
-use crate::controller::ControllerError;
-use crate::rest::{PATIENCE_OF_LIVE_RUNS, Rest};
 use slotwise_cli::RunError;
 
 /// A controller that ends more often than this is not started again.

@@ -4,12 +4,12 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use slotwise_control::child::not_ended;
+use slotwise_control::lockstep::wrong_bytes;
 use slotwise_netio::CpuPlan;
 use slotwise_observe::recorders::routed::RoutedRecorder;
 
 use super::{COMMAND, Emulation, Heard, Running};
-use crate::child::not_ended;
-use crate::lockstep::wrong_bytes;
 use crate::neighbours::Neighbours;
 use crate::realtime::Outcome;
 use crate::run::{Gathered, report};

@@ -8,6 +8,9 @@ use std::thread;
 use std::time::Instant;
 
 use serde_json::Value;
+use slotwise_control::child::{ChildEvent, JsonChild};
+use slotwise_control::controller::{self, CONTROL_PRIORITY, Clock};
+use slotwise_control::devices;
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
 use slotwise_netio::{CpuPlan, Waker, be_ordinary, be_realtime};
 use slotwise_observe::news::Newsroom;
@@ -18,9 +21,6 @@ use slotwise_scenario::Device;
 
 use super::{CONTROLLER, Emulation, HOSTS, Heard, PATIENCE, Running, VIEW_PERIOD};
 use crate::bmv2::Bmv2;
-use crate::child::{ChildEvent, JsonChild};
-use crate::controller::{self, CONTROL_PRIORITY, Clock};
-use crate::devices;
 use crate::realtime::{Access, Realtime};
 use crate::switches::{Bmv2Switches, OwnSwitches, Switches};
 use slotwise_cli::RunError;

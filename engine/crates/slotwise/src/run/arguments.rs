@@ -7,6 +7,10 @@ use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use slotwise_control::controller::{Addresses, LogLevel};
+use slotwise_control::home::Home;
+use slotwise_control::network::Network;
+use slotwise_control::own_schedulers;
 use slotwise_fabric::{CaptureFilter, Capturing, Fabric, LONGEST_SNAPLEN};
 use slotwise_observe::events::Events;
 use slotwise_observe::outputs;
@@ -14,10 +18,6 @@ use slotwise_observe::report::Report;
 use slotwise_observe::summary::line;
 use slotwise_scenario::{MAX_FILE_BYTES, Scenario, ScenarioError};
 
-use crate::controller::{Addresses, LogLevel};
-use crate::home::Home;
-use crate::network::Network;
-use crate::own_schedulers;
 use crate::picture;
 use crate::scenarios::Located;
 use crate::web::WebArgs;
