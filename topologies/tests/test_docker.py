@@ -76,7 +76,7 @@ def test_the_switches_are_where_the_engine_serves_them() -> None:
 
 
 def test_a_run_that_is_stopped_has_the_time_to_write_its_report() -> None:
-    finish = (ROOT / "engine/crates/slotwise/src/emulate/finish.rs").read_text()
+    finish = (ROOT / "engine/crates/run/src/emulate/finish.rs").read_text()
     patience_s = int(re.search(r"STOP_PATIENCE: Duration = Duration::from_secs\((\d+)\)", finish)[1])
     runs = [service for service in SERVICES.values() if "--report" in service.get("command", [])]
     assert runs

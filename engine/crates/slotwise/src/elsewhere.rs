@@ -16,9 +16,9 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use slotwise_control::home::Home;
 use slotwise_reproduce::work::{Task, make};
+use slotwise_run::python;
 
 use crate::networks::Networks;
-use crate::python;
 use slotwise_cli::RunError;
 use slotwise_cli::interrupts::when_input_ends;
 

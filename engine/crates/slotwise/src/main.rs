@@ -4,30 +4,11 @@
 // They panic when the output is closed; `notes` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod attach;
-mod bmv2;
-mod commands;
 mod dissector;
 mod elsewhere;
-mod emulate;
-mod isolate;
-mod machine;
 mod manual;
-mod measured;
-mod neighbours;
-mod netcfg;
 mod networks;
-mod picture;
-mod python;
-mod realtime;
 mod reproduce;
-mod run;
-mod scenarios;
-mod simulate;
-mod switches;
-mod tunnels;
-mod view;
-mod web;
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -41,6 +22,7 @@ use slotwise_cli::RunError;
 use slotwise_cli::notes::{note, printable, say};
 use slotwise_control::home::Home;
 use slotwise_observe::outputs;
+use slotwise_run::{emulate, machine, netcfg, python, run, scenarios, simulate, view};
 use slotwise_switch::switch::{CommandLine, Manner};
 use slotwise_switch::{card, linecard, portcard, stf, switch};
 use slotwise_transfer::{gtp, xfer};

@@ -19,10 +19,10 @@ use slotwise_reproduce::setup::{Network, Runner, RunnerError};
 use slotwise_scenario::Scenario;
 use slotwise_units::Duration;
 
-use crate::measured::Recorders;
-use crate::simulate::strange_bytes;
 use slotwise_cli::RunError;
 use slotwise_cli::interrupts::Interrupts;
+use slotwise_run::measured::Recorders;
+use slotwise_run::simulate::strange_bytes;
 
 /// Last lines of the controller's log that an error shows.
 const LINES_SHOWN: usize = 10;

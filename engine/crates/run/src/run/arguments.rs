@@ -93,7 +93,7 @@ pub struct RunArgs {
     #[arg(short, long)]
     pub verbose: bool,
     #[command(flatten)]
-    pub web: WebArgs,
+    pub(crate) web: WebArgs,
 }
 
 /// Reads seconds, with a fraction, as milliseconds.

@@ -16,6 +16,7 @@ const LONGEST_TITLE: usize = 100;
 /// A scenario file that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
+    /// Its file.
     pub path: PathBuf,
     /// The name by which it was asked for, if not by its path.
     pub name: Option<String>,

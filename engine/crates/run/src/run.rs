@@ -280,7 +280,7 @@ pub fn has_star(fabric: &Fabric) -> bool {
     fabric.devices().any(|device| matches!(device, Device::Core(_)))
 }
 
-pub fn first_light(fabric: &Fabric) -> FirstLight {
+pub(crate) fn first_light(fabric: &Fabric) -> FirstLight {
     let waits = fabric.first_light();
     FirstLight {
         count: waits.count(),
@@ -308,7 +308,7 @@ fn synchronization(scenario: &Scenario, fabric: &Fabric) -> Vec<Synchronization>
         .collect()
 }
 
-pub fn invariants(fabric: &Fabric) -> Invariants {
+pub(crate) fn invariants(fabric: &Fabric) -> Invariants {
     let found = fabric.invariants();
     let first = found.checked().iter().flat_map(|&kind| {
         found.first(kind).iter().map(move |violation| {
@@ -341,7 +341,7 @@ pub fn invariants(fabric: &Fabric) -> Invariants {
     }
 }
 
-pub fn drops(fabric: &Fabric) -> Vec<DropCount> {
+pub(crate) fn drops(fabric: &Fabric) -> Vec<DropCount> {
     let by_fabric = fabric.drops().iter().map(|(place, cause, count)| DropCount {
         place: place.to_string(),
         reason: cause.name().into(),

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs of a network: in virtual time (`slotwise simulate`), and live with Linux hosts (`slotwise emulate`).
+
+// They panic when nobody takes what they print; `slotwise_cli::notes` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod attach;
+mod bmv2;
+mod commands;
+pub mod emulate;
+mod isolate;
+pub mod machine;
+pub mod measured;
+mod neighbours;
+pub mod netcfg;
+mod picture;
+pub mod python;
+mod realtime;
+pub mod run;
+pub mod scenarios;
+pub mod simulate;
+mod switches;
+mod tunnels;
+pub mod view;
+mod web;
