@@ -128,7 +128,11 @@ impl<C: Card> Alone<C> {
                 Action::Timer { timer, at, expiry } => self.set_timer(at, expiry, timer),
                 Action::Drop { cause, .. } | Action::Refuse { cause, .. } => self.count(cause),
                 // Links of a card alone are constant, and there is no network to check.
-                Action::Recall { .. } | Action::Retime { .. } | Action::Broken { .. } | Action::Seen(_) => {}
+                Action::Recall { .. }
+                | Action::Cut { .. }
+                | Action::Retime { .. }
+                | Action::Broken { .. }
+                | Action::Seen(_) => {}
             }
         }
     }

@@ -12,6 +12,7 @@ use crate::aggregation::Closed;
 use crate::card::{Action, Actions, Expiry, Pass, Then as CardThen};
 use crate::message::train::train_tick;
 use crate::packet::Packet;
+use crate::timer::Timer;
 use crate::train_card::TrainCard;
 use crate::{DropCause, Port};
 
@@ -43,14 +44,13 @@ pub struct Assembly {
     pub card: TrainCard,
     /// Port that questions name.
     port: Port,
-    /// Expiry of the timer, if it is set.
-    timer: Option<Instant>,
+    timer: Timer,
 }
 
 impl Assembly {
     /// An empty one. Its questions name a port, which is also its timer.
     pub fn new(card: TrainCard, port: Port) -> Assembly {
-        let timer = None;
+        let timer = Timer::default();
         Assembly { card, port, timer }
     }
 
@@ -100,7 +100,7 @@ impl Assembly {
 
     /// The timer has expired.
     pub fn expires(&mut self, now: Instant) {
-        self.timer = self.timer.filter(|at| *at > now);
+        self.timer.expires(now);
     }
 
     /// Closes a burst that is due; false if none is.
@@ -115,13 +115,9 @@ impl Assembly {
 
     /// Sets the timer to what is due next, if that is earlier.
     pub fn set_timer(&mut self, now: Instant, out: &mut Actions) {
-        if let Some(at_ns) = self.card.next_tick_ns()
-            && self.timer.is_none_or(|known| at_ns < known.ns())
-        {
-            let at = Instant::from_ns(at_ns);
-            self.timer = Some(at);
-            let (timer, at, expiry) = (self.port, at.max(now), Expiry::First);
-            out.push(Action::Timer { timer, at, expiry });
+        if let Some(at_ns) = self.card.next_tick_ns() {
+            let at = Instant::from_ns(at_ns).max(now);
+            self.timer.set(at, (self.port, Expiry::First), out);
         }
     }
 }

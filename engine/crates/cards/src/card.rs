@@ -11,7 +11,7 @@
 //! outside of the network, which answers later, differs in [`Pass`] only.
 
 use slotwise_units::{Duration, Instant};
-use slotwise_wire::{Ring, RingData};
+use slotwise_wire::{Label, Ring, RingData};
 
 use crate::demand::NewDemand;
 use crate::message::ToCard;
@@ -45,6 +45,11 @@ pub enum Then {
     Assembly(Port, assembly::Then),
     /// Tick of a link's interval timer.
     Link {
+        /// Its port.
+        port: Port,
+    },
+    /// Tick of the interval timer of a switch's output.
+    Output {
         /// Its port.
         port: Port,
     },
@@ -84,6 +89,10 @@ pub enum Broken {
     AddRate,
     /// More transit in an insertion buffer than fits.
     TransitOverflow,
+    /// A label changed in more than a switch may change.
+    Label,
+    /// A burst that finds more before it than the optical RAM holds.
+    Ram,
 }
 
 /// Event that checks of the whole network are fed with.
@@ -112,6 +121,18 @@ pub enum Record {
     },
     /// An interval of a ring's link has ended, and P4 has had its ticks.
     Interval(station::Interval),
+    /// The interval of an output's agent has ended, and P4 gets its tick next.
+    AgentInterval {
+        /// Port of the output.
+        port: Port,
+    },
+    /// A burst is lost.
+    BurstLost {
+        /// Its label.
+        label: Label,
+        /// The program of its edge that numbered it.
+        program: u32,
+    },
 }
 
 /// Effect of a call of a card.
@@ -156,6 +177,19 @@ pub enum Action {
         port: Port,
         /// The reason.
         cause: DropCause,
+    },
+    /// The packets in a lane that have not begun to leave are lost before a port.
+    Cut {
+        /// The lane.
+        lane: Lane,
+        /// The port.
+        port: Port,
+        /// The reason.
+        cause: DropCause,
+        /// Propagation delay of the lane.
+        delay: Duration,
+        /// True if a packet arrives with its tail.
+        by_tail: bool,
     },
     /// A message for P4, by the port of line cards.
     Ask {

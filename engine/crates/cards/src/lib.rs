@@ -24,11 +24,14 @@ pub mod packet;
 pub mod random;
 pub mod resequencer;
 pub mod station;
+pub mod switch_card;
 pub mod time_difference;
+pub mod timer;
 pub mod train;
 pub mod train_card;
 pub mod train_queue;
 pub mod transit_first;
+pub mod wavelength;
 
 pub use cause::DropCause;
 use slotwise_units::{Bytes, Rate};

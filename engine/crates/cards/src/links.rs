@@ -12,6 +12,7 @@ use crate::fifo::{Departure, Fifo, FifoUse, Limit};
 use crate::measure::AccessUse;
 use crate::message::{ToCard, interval_tick};
 use crate::packet::{Flying, Origin, Packet};
+use crate::timer::Timer;
 use crate::{DropCause, Port};
 
 struct Link {
@@ -20,8 +21,7 @@ struct Link {
     is_dark: bool,
     /// True while P4 is asked.
     is_asking: bool,
-    /// Expiry of its timer, if it is set.
-    timer: Option<Instant>,
+    timer: Timer,
 }
 
 /// Queues before the links of a switch, by port.
@@ -37,14 +37,14 @@ impl Links {
         if place >= self.ports.len() {
             self.ports.resize_with(place + 1, || None);
         }
-        let timer = queue.next_tick_ns().map(Instant::from_ns);
+        let first = queue.next_tick_ns().map(Instant::from_ns);
         self.ports[place] = Some(Link {
             queue,
             is_dark: false,
             is_asking: false,
-            timer,
+            timer: Timer::set_to(first),
         });
-        timer
+        first
     }
 
     fn link(&mut self, port: Port) -> Option<&mut Link> {
@@ -119,12 +119,9 @@ impl Links {
 impl Link {
     /// Sets the timer to the next tick if that is earlier.
     fn set_timer(&mut self, now: Instant, port: Port, out: &mut Actions) {
-        let Some(at_ns) = self.queue.next_tick_ns() else { return };
-        let at = Instant::from_ns(at_ns).max(now + Duration::from_ns(1));
-        if self.timer.is_none_or(|known| at < known) {
-            self.timer = Some(at);
-            let (timer, expiry) = (port, Expiry::First);
-            out.push(Action::Timer { timer, at, expiry });
+        if let Some(at_ns) = self.queue.next_tick_ns() {
+            let at = Instant::from_ns(at_ns).max(now + Duration::from_ns(1));
+            self.timer.set(at, (port, Expiry::First), out);
         }
     }
 }
@@ -168,10 +165,7 @@ impl Card for Links {
     }
 
     fn due(&mut self, now: Instant, timer: TimerId, _: Expiry, _: Program, out: &mut Actions) {
-        if let Some(link) = self.link(timer)
-            && link.timer.is_some_and(|at| at <= now)
-        {
-            link.timer = None;
+        if self.link(timer).is_some_and(|link| link.timer.expires(now)) {
             self.tick(now, timer, out);
         }
     }

@@ -5,7 +5,6 @@ use slotwise_cards::card::{Action, Actions, Broken, Card, Expiry, Pass, Program,
 use slotwise_cards::links::Links;
 use slotwise_cards::message::ToCard;
 use slotwise_cards::packet::{Frame, Origin, Packet};
-use slotwise_cards::station::StationCard;
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 use slotwise_units::Instant;
@@ -26,21 +25,16 @@ fn invariant(broken: Broken) -> Invariant {
     match broken {
         Broken::AddRate => Invariant::ADD_RATE,
         Broken::TransitOverflow => Invariant::INSERTION,
+        Broken::Label => Invariant::LABEL,
+        Broken::Ram => Invariant::RAM,
     }
 }
 
 impl Fabric {
     /// Calls the card that a node owns, and performs its actions.
-    fn call_card<T: Default>(
-        &mut self,
-        node: usize,
-        call: impl FnOnce(&mut StationCard, Instant, &mut Actions) -> T,
-    ) -> T {
+    fn call_card<T>(&mut self, node: usize, call: impl FnOnce(&mut NodeCard, Instant, &mut Actions) -> T) -> T {
         let now = Instant::from_ns(self.now_ns);
-        let result = match &mut self.nodes[node].own_card {
-            NodeCard::None => T::default(),
-            NodeCard::Station(card) => call(card, now, &mut self.out),
-        };
+        let result = call(&mut self.nodes[node].own_card, now, &mut self.out);
         self.perform(CardAt::of_node(&OF_NODE, node, 0));
         result
     }
@@ -139,10 +133,10 @@ impl Fabric {
     /// A timer of a card has expired.
     pub(crate) fn own_card_due(&mut self, (node, timer): (usize, TimerId), expiry: Expiry) {
         let (now, program) = (Instant::from_ns(self.now_ns), self.program_at(node));
-        if let NodeCard::Station(card) = &mut self.nodes[node].own_card {
-            card.due(now, timer, expiry, program, &mut self.out);
-            self.perform_last(CardAt::of_node(&OF_NODE, node, 0));
-        }
+        self.nodes[node]
+            .own_card
+            .due(now, timer, expiry, program, &mut self.out);
+        self.perform_last(CardAt::of_node(&OF_NODE, node, 0));
     }
 
     /// P4 has answered a question of a card, or will later.
@@ -170,7 +164,9 @@ impl Fabric {
 
     /// Lets the link behind a port of a card carry packets or not.
     pub(crate) fn set_own_card_dark(&mut self, (node, port): (usize, Port), is_dark: bool) {
-        self.note_dark_station();
+        if let NodeCard::Station(_) = self.nodes[node].own_card {
+            self.note_dark_station();
+        }
         self.call_card(node, |card, now, out| card.set_dark(now, port, is_dark, out));
     }
 
@@ -222,6 +218,18 @@ impl Fabric {
                     self.drop(place, cause, packet.frame);
                 }
             }
+            Action::Cut {
+                lane,
+                port,
+                cause,
+                delay,
+                by_tail,
+            } => self.cut_lane(
+                lane as usize,
+                self.place_before(node, port),
+                cause,
+                (delay.ns(), by_tail),
+            ),
             Action::Light {
                 port,
                 queue,
@@ -255,6 +263,8 @@ impl Fabric {
             } => self.ring.watch.enters(ring, data, accepted.ns()),
             Record::Forgotten { headers: (ring, data) } => self.ring.watch.forget(ring, data),
             Record::Interval(interval) => self.note_phase(node, interval),
+            &Record::AgentInterval { port } => self.agents_interval_ends(node, port),
+            Record::BurstLost { label, program } => self.lose_labelled_train(label, *program),
             &Record::Reported {
                 port,
                 voq,

@@ -122,6 +122,7 @@ impl Fabric {
         self.external = Some(External::default());
         let inside = KINDS.iter().flat_map(|kind| kind.checks_inside);
         inside.for_each(|check| self.invariants.leave_out(*check));
+        self.nodes.iter_mut().for_each(|node| node.own_card.set_outside());
         self
     }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A P4 switch in the network: its program, the cards before its ports, and what came out of it.
 
+use slotwise_cards::card::{Actions, Card, Expiry, Pass, Program, Then, TimerId};
 use slotwise_cards::links::Links;
+use slotwise_cards::message::ToCard;
 use slotwise_cards::station::StationCard;
+use slotwise_cards::switch_card::SwitchCard;
 use slotwise_p4::{Bits, Executor, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
 use slotwise_scenario::Device;
 use slotwise_units::Instant;
@@ -10,7 +13,7 @@ use slotwise_wire::{PORT_CPU, PORT_DROP};
 
 use crate::capture::CapturePoint;
 use crate::kind::{CardAt, NodeKind};
-use slotwise_cards::packet::{Frame, FramePool};
+use slotwise_cards::packet::{Frame, FramePool, Origin, Packet};
 use slotwise_cards::random;
 
 /// Card between a switch and its links, as one value.
@@ -19,6 +22,69 @@ pub(crate) enum NodeCard {
     None,
     /// Card of a station of a ring.
     Station(Box<StationCard>),
+    /// Card of an optical packet switch.
+    Switch(Box<SwitchCard>),
+}
+
+impl NodeCard {
+    /// The switch is outside from now on.
+    pub(crate) fn set_outside(&mut self) {
+        match self {
+            NodeCard::None | NodeCard::Station(_) => {}
+            NodeCard::Switch(card) => card.set_outside(),
+        }
+    }
+}
+
+/// Calls of the card that a switch owns, if it owns one.
+impl Card for NodeCard {
+    fn sends(&mut self, now: Instant, port: Port, packet: Packet, from: Origin, out: &mut Actions) {
+        match self {
+            NodeCard::None => {}
+            NodeCard::Station(card) => card.sends(now, port, packet, from, out),
+            NodeCard::Switch(card) => card.sends(now, port, packet, from, out),
+        }
+    }
+
+    fn told(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool {
+        match self {
+            NodeCard::None => false,
+            NodeCard::Station(card) => card.told(now, message, out),
+            NodeCard::Switch(card) => card.told(now, message, out),
+        }
+    }
+
+    fn goes_on(&mut self, now: Instant, then: Then, pass: Pass, out: &mut Actions) {
+        match self {
+            NodeCard::None => {}
+            NodeCard::Station(card) => card.goes_on(now, then, pass, out),
+            NodeCard::Switch(card) => card.goes_on(now, then, pass, out),
+        }
+    }
+
+    fn due(&mut self, now: Instant, timer: TimerId, expiry: Expiry, program: Program, out: &mut Actions) {
+        match self {
+            NodeCard::None => {}
+            NodeCard::Station(card) => card.due(now, timer, expiry, program, out),
+            NodeCard::Switch(card) => card.due(now, timer, expiry, program, out),
+        }
+    }
+
+    fn set_dark(&mut self, now: Instant, port: Port, is_dark: bool, out: &mut Actions) {
+        match self {
+            NodeCard::None => {}
+            NodeCard::Station(card) => card.set_dark(now, port, is_dark, out),
+            NodeCard::Switch(card) => card.set_dark(now, port, is_dark, out),
+        }
+    }
+
+    fn restarts(&mut self, now: Instant, out: &mut Actions) {
+        match self {
+            NodeCard::None => {}
+            NodeCard::Station(card) => card.restarts(now, out),
+            NodeCard::Switch(card) => card.restarts(now, out),
+        }
+    }
 }
 
 /// A switch.

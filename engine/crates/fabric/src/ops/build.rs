@@ -3,26 +3,29 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, Ops, OpsFibre, Scenario};
-use slotwise_units::Duration;
+use slotwise_units::{Bytes, Duration};
 use slotwise_wire::{MAX_QUEUES, PORT_OPTICAL_BASE};
 
-use super::cards::{Before, Card, FibreEnd};
+use super::cards::{Before, Card, FibreEnd, Output};
 use super::direct::DirectLane;
 use super::edge_trains::EdgeTrains;
 use super::entrance::EdgeResequencer;
 use super::measure::SwitchMeter;
 use super::watch::Watch;
-use super::{EDGE, SWITCH};
+use super::{EDGE, SWITCH, switch_number};
 use crate::build::intervals;
 use crate::fabric::Fabric;
 use crate::kind::{CardAt, Part};
+use crate::node::NodeCard;
 use crate::span::Span;
 use slotwise_cards::aggregation::Aggregation;
 use slotwise_cards::fifo::{Fifo, Limit};
 use slotwise_cards::macroflows::Macroflows;
 use slotwise_cards::optical_ram::{ByteTime, OpticalRam, RamSettings};
+use slotwise_cards::switch_card::SwitchCard;
 use slotwise_cards::train_card::TrainCard;
 use slotwise_cards::train_queue::TrainQueue;
+use slotwise_cards::wavelength::Wavelength;
 
 impl Fabric {
     /// Switches, edges, what joins them, and hosts.
@@ -33,6 +36,7 @@ impl Fabric {
         );
         self.add_nodes(&EDGE, (0..ops.edges.len()).map(|number| Device::OpsEdge(number as u16)));
         self.ops = Part::of(super::Ops {
+            outputs: Vec::new(),
             cards: Vec::new(),
             probe_queues: Vec::new(),
             entrances: Vec::new(),
@@ -41,12 +45,15 @@ impl Fabric {
             trains: Vec::new(),
             resequencers: Vec::new(),
             watch: Watch::new(ops.edges.len()),
-            converts: ops.conversion,
             deflections: ops.deflections,
             guard_ns: ops.guard.ns(),
             framing_bytes: usize::from(ops.framing_bytes),
-            looked_at: None,
         });
+        for switch in 0..ops.switches.len() as u16 {
+            let node = self.node(Device::Switch(switch));
+            let card = SwitchCard::new(ops.conversion, Bytes::new(ops.framing_bytes.into()));
+            self.nodes[node].own_card = NodeCard::Switch(Box::new(card));
+        }
         self.add_edge_trains(ops, scenario.routed.packet_bytes);
         let shift = ops.fibre_shift();
         let ports = u16::from(ops.wavelengths) + u16::from(ops.probes.is_some());
@@ -121,6 +128,9 @@ impl Fabric {
             let number = (direct as u64) << 16 | (end as u64) << 8 | u64::from(wavelength);
             DirectLane::new(self.seed, &ops.direct[direct], end, number)
         });
+        let is_switch = switch_number(from.device).is_some();
+        let card = (!is_switch).then_some(self.ops.cards.len());
+        self.ops.outputs.push(Output { from, to, card });
         let before = match from.device {
             Device::Switch(_) => {
                 let mut ram = OpticalRam::new(RamSettings {
@@ -131,7 +141,13 @@ impl Fabric {
                 if ops.probes.is_some() {
                     ram.start_timers(0);
                 }
-                Before::Ram(ram)
+                let wavelength = Wavelength {
+                    lane: lane as u32,
+                    delay: fibre.delay,
+                    byte_time,
+                    to_edge: switch_number(to.device).is_none(),
+                };
+                return self.add_output_of_switch(from, ram, wavelength);
             }
             Device::OpsEdge(edge) if ops.has_train_card(edge) => {
                 let mut trains = TrainQueue::default();

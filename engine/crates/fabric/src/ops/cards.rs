@@ -3,20 +3,22 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
-use slotwise_wire::{IntervalTick, IntervalTimer, Label};
+use slotwise_units::{Bytes, Instant};
+use slotwise_wire::{IntervalTick, Label};
 
 use super::direct::DirectLane;
 use super::edge_card::EDGE_QUEUE;
 use super::edge_trains::TRAIN_OUTPUT;
 use super::entrance::Entrance;
 use super::steps::Step;
-use super::switch_card::OPTICAL_RAM;
 use super::switch_number;
 use super::watch::TrainId;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::kind::{CardAt, Discipline};
+use crate::kind::{CardAt, Discipline, OF_NODE};
+use crate::lane::LaneEnd;
+use crate::node::NodeCard;
 use slotwise_cards::fifo::Fifo;
 use slotwise_cards::linecard::QueueState;
 use slotwise_cards::message::interval_tick;
@@ -24,7 +26,9 @@ use slotwise_cards::message::train::{self as message, InLight};
 use slotwise_cards::optical_ram::{ByteTime, OpticalRam};
 use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::Origin;
+use slotwise_cards::switch_card::SwitchCard;
 use slotwise_cards::train_queue::TrainQueue;
+use slotwise_cards::wavelength::Wavelength;
 
 /// Of an output's agent, all that came for it in its interval, dropped or not.
 const AGENT_BYTES: &str = "xcp_bytes";
@@ -43,10 +47,17 @@ impl FibreEnd {
     }
 }
 
-/// What stands before a wavelength.
+/// A wavelength for data, one way.
+#[derive(Clone, Copy)]
+pub(super) struct Output {
+    pub(super) from: FibreEnd,
+    pub(super) to: FibreEnd,
+    /// The card before it at an edge; a switch has one card for all.
+    pub(super) card: Option<usize>,
+}
+
+/// What stands before a wavelength at an edge.
 pub(super) enum Before {
-    /// At a switch.
-    Ram(OpticalRam),
     /// At an edge where each packet is a train: packets that wait until they may begin to leave.
     Queue(Fifo),
     /// At an edge that makes trains, holds them back or chooses among outputs.
@@ -56,7 +67,6 @@ pub(super) enum Before {
 impl Before {
     fn discipline(&self) -> &'static Discipline {
         match self {
-            Before::Ram(_) => &OPTICAL_RAM,
             Before::Queue(_) => &EDGE_QUEUE,
             Before::Trains(_) => &TRAIN_OUTPUT,
         }
@@ -65,7 +75,6 @@ impl Before {
     /// When the next interval timer expires.
     fn next_tick_ns(&self) -> Option<u64> {
         match self {
-            Before::Ram(ram) => ram.next_tick_ns(),
             Before::Queue(_) => None,
             Before::Trains(trains) => trains.next_tick_ns(),
         }
@@ -74,14 +83,13 @@ impl Before {
     /// The tick of one that has expired by `now_ns`, with what waits.
     fn tick(&mut self, now_ns: u64) -> Option<(IntervalTick, QueueState)> {
         match self {
-            Before::Ram(ram) => ram.tick(now_ns),
             Before::Queue(_) => None,
             Before::Trains(trains) => trains.tick(now_ns),
         }
     }
 }
 
-/// The card before a wavelength for data, and the wavelength.
+/// The card before a wavelength for data of an edge, and the wavelength.
 pub(super) struct Card {
     pub(super) from: FibreEnd,
     pub(super) to: FibreEnd,
@@ -109,7 +117,32 @@ impl Card {
 }
 
 impl Fabric {
-    /// Adds the card before a wavelength.
+    /// Adds the output of a switch.
+    pub(super) fn add_output_of_switch(&mut self, from: FibreEnd, ram: OpticalRam, wavelength: Wavelength) -> CardAt {
+        let FibreEnd { device, port } = from;
+        let node = self.node(device);
+        let NodeCard::Switch(card) = &mut self.nodes[node].own_card else {
+            unreachable!("switches are added with their cards");
+        };
+        let first = card.add_output(port, ram, wavelength);
+        let at = CardAt::of_node(&OF_NODE, node, port);
+        self.nodes[node].set_card(port, at);
+        if let Some(first) = first {
+            self.events.schedule(first.ns(), Event::timer(at));
+        }
+        at
+    }
+
+    /// The card of an optical packet switch.
+    pub(super) fn switch_card(&mut self, device: Device) -> Option<&mut SwitchCard> {
+        let node = self.node(device);
+        match &mut self.nodes[node].own_card {
+            NodeCard::Switch(card) => Some(card),
+            _ => None,
+        }
+    }
+
+    /// Adds the card before a wavelength of an edge.
     pub(super) fn add_card_of_ops(&mut self, card: Card) -> CardAt {
         let index = self.ops.cards.len();
         let at = CardAt::new(card.before.discipline(), index);
@@ -127,9 +160,6 @@ impl Fabric {
         let FibreEnd { device, port } = self.ops.cards[index].from;
         let now_ns = self.now_ns;
         if let Some((tick, state)) = self.ops.cards[index].before.tick(now_ns) {
-            if tick.timer == u8::from(IntervalTimer::Control) {
-                self.agents_interval_ends(index);
-            }
             let tick = interval_tick(port, &tick, port, &state);
             self.notify_p4(device, &tick, Origin::Local);
             // The answer may set the timer again.
@@ -142,16 +172,15 @@ impl Fabric {
         }
     }
 
-    /// Tells the card of a switch's output what its agent has counted in the interval that ends, before P4 begins the next one.
-    fn agents_interval_ends(&mut self, index: usize) {
-        let FibreEnd { device, port } = self.ops.cards[index].from;
-        let node = self.node(device);
-        let pipeline = self.nodes[node].pipeline.as_ref();
+    /// Tells the card of a switch what the agent of an output has counted in the interval that ends, before P4 begins the next one.
+    pub(crate) fn agents_interval_ends(&mut self, node: usize, port: Port) {
+        let now = Instant::from_ns(self.now_ns);
+        let node = &mut self.nodes[node];
+        let pipeline = node.pipeline.as_ref();
         let counted = pipeline.and_then(|pipeline| pipeline.register_read(AGENT_BYTES, usize::from(port)).ok());
-        let now_ns = self.now_ns;
-        if let (Some(counted), Before::Ram(ram)) = (counted, &mut self.ops.cards[index].before) {
+        if let (Some(counted), NodeCard::Switch(card)) = (counted, &mut node.own_card) {
             let bytes = counted.iter().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
-            ram.interval_ends(now_ns, bytes);
+            card.interval_ends(now, port, Bytes::new(bytes));
         }
     }
 
@@ -163,7 +192,7 @@ impl Fabric {
     }
 
     /// The same of the train of a label.
-    pub(super) fn lose_labelled_train(&mut self, label: &Label, program: u32) {
+    pub(crate) fn lose_labelled_train(&mut self, label: &Label, program: u32) {
         let is_deflected = self.ops.is_deflected(label);
         self.ops.watch.lost(TrainId::of(label, program), is_deflected);
     }
@@ -181,12 +210,6 @@ impl Fabric {
         let now_ns = self.now_ns;
         let card = &mut self.ops.cards[index];
         match &mut card.before {
-            Before::Ram(ram) => {
-                ram.drop_waiting(now_ns);
-                if cause == DropCause::PipelineReplaced {
-                    ram.forget(now_ns);
-                }
-            }
             Before::Queue(queue) => {
                 queue.drop_waiting(now_ns);
             }
@@ -197,20 +220,31 @@ impl Fabric {
 
     /// Loses what has not begun to leave by the wavelength behind a card.
     pub(super) fn lose_in_lane(&mut self, index: usize, cause: DropCause) {
-        let now_ns = self.now_ns;
-        let (card, place) = (&self.ops.cards[index], self.ops.cards[index].from.place());
-        let has_not_begun = |at_ns: u64, flying: &Flying| at_ns > card.arrival_ns(now_ns, flying.duration_ns);
-        let entrance = card.entrance;
-        if card.direct.is_some() {
-            // A train that has begun comes as a whole.
-            return;
+        let card = &self.ops.cards[index];
+        // A train that has begun comes as a whole.
+        if card.direct.is_none() {
+            let by_tail = switch_number(card.to.device).is_none();
+            self.cut_lane(card.lane, card.from.place(), cause, (card.delay_ns, by_tail));
         }
-        let lost = self.lanes[card.lane].take_out(&mut self.events, has_not_begun);
+    }
+
+    /// Loses what has not begun to leave by a wavelength, of this delay, where frames arrive with their tail or their head.
+    pub(crate) fn cut_lane(&mut self, lane: usize, place: Place, cause: DropCause, (delay_ns, by_tail): (u64, bool)) {
+        let begun_ns = self.now_ns + delay_ns;
+        let has_not_begun = |at_ns: u64, flying: &Flying| {
+            let tail_ns = if by_tail { flying.duration_ns } else { 0 };
+            at_ns > begun_ns + tail_ns
+        };
+        let LaneEnd::Own { number, .. } = self.lanes[lane].end else {
+            return;
+        };
+        let entrance = number as usize;
+        let lost = self.lanes[lane].take_out(&mut self.events, has_not_begun);
         for (packet, program) in lost {
             self.lose_train(&packet.frame, program);
             self.drop(place, cause, packet.frame);
         }
-        if let Some(train) = self.last_in_lane(index) {
+        if let Some(train) = self.last_in_lane(lane, entrance) {
             self.ops.watch.cut(train);
         }
         self.ops.entrances[entrance].was_dark = true;
@@ -218,19 +252,19 @@ impl Fabric {
     }
 
     /// The train whose label was the last one to enter a wavelength, if more of it may be to come.
-    fn last_in_lane(&self, index: usize) -> Option<TrainId> {
-        let card = &self.ops.cards[index];
+    fn last_in_lane(&self, lane: usize, entrance: usize) -> Option<TrainId> {
         let label = |flying: &Flying| match message::read(&flying.packet.frame) {
             Some(InLight::First(label, _)) => Some(TrainId::of(&label, flying.program)),
             _ => None,
         };
-        let last = self.lanes[card.lane].flying().rev().find_map(label);
-        last.or_else(|| self.ops.entrances[card.entrance].under_way())
+        let last = self.lanes[lane].flying().rev().find_map(label);
+        last.or_else(|| self.ops.entrances[entrance].under_way())
     }
 
     /// What waits in the cards of a node is gone.
     pub(super) fn reset_ops_node(&mut self, device: Device) {
-        self.reset_ops_cards(device, 0);
+        self.restart_card(device);
+        self.ops_go_on(Step::Reset { device, first: 0 });
     }
 
     /// The same of the cards from one on, and of what the node itself has.

@@ -230,8 +230,9 @@ impl Fabric {
             Some(InLight::First(label, _)) => Some(label),
             _ => None,
         };
-        // One outside answers later, perhaps after the next label has come.
-        self.ops.looked_at = label.filter(|_| self.external.is_none());
+        if let Some(card) = self.switch_card(device) {
+            card.looks_at(label);
+        }
         let origin = Origin::Light {
             arrived_ns: self.now_ns,
             duration_ns,

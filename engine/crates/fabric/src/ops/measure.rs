@@ -113,20 +113,23 @@ fn trains_of(pipeline: &Pipeline) -> [u64; TrainFate::ALL.len()] {
 impl Fabric {
     /// Wavelengths for data; empty where there are no optical packet switches.
     pub fn ops_outputs(&self) -> Vec<OpsOutput> {
-        let cards = self.ops.get().map_or(&[][..], |ops| &ops.cards);
-        let output = |card: &super::Card| OpsOutput {
-            from: (card.from.device, card.from.port),
-            to: (card.to.device, card.to.port),
+        let outputs = self.ops.get().map_or(&[][..], |ops| &ops.outputs);
+        let output = |output: &super::Output| OpsOutput {
+            from: (output.from.device, output.from.port),
+            to: (output.to.device, output.to.port),
         };
-        cards.iter().map(output).collect()
+        outputs.iter().map(output).collect()
     }
 
     /// What one of [`Fabric::ops_outputs`] did since the last call.
     pub fn take_ops_output_use(&mut self, output: usize) -> Option<OpsOutputUse> {
         let now_ns = self.now_ns;
-        let card = self.ops.get_mut()?.cards.get_mut(output)?;
-        Some(match &mut card.before {
-            Before::Ram(ram) => OpsOutputUse::Ram(ram.take_use()),
+        let output = *self.ops.get()?.outputs.get(output)?;
+        let Some(card) = output.card else {
+            let card = self.switch_card(output.from.device)?;
+            return card.take_use(output.from.port).map(OpsOutputUse::Ram);
+        };
+        Some(match &mut self.ops.cards[card].before {
             Before::Queue(queue) => OpsOutputUse::Queue(queue.take_use(now_ns)),
             Before::Trains(trains) => OpsOutputUse::Trains(trains.take_use()),
         })

@@ -10,13 +10,12 @@ mod entrance;
 mod measure;
 mod probes;
 mod steps;
-mod switch_card;
 mod watch;
 
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, Scenario};
 
-use cards::{Card, FibreEnd};
+use cards::{Card, FibreEnd, Output};
 use edge_trains::EdgeTrains;
 use entrance::{EdgeResequencer, Entrance};
 use measure::SwitchMeter;
@@ -86,7 +85,9 @@ impl Invariant {
 
 /// Everything that such a network has.
 pub(crate) struct Ops {
-    /// Cards before wavelengths for data.
+    /// Wavelengths for data.
+    outputs: Vec<Output>,
+    /// Cards of edges before them.
     cards: Vec<Card>,
     /// Before wavelengths for probes, in the order of the cards': their ports.
     probe_queues: Vec<(Device, Port)>,
@@ -101,15 +102,12 @@ pub(crate) struct Ops {
     /// By switch.
     switches: Vec<SwitchMeter>,
     watch: Watch,
-    converts: bool,
     /// How often a train may be deflected.
     deflections: u8,
     /// Kept free behind each train.
     guard_ns: u64,
     /// Bytes of each frame that links do not count.
     framing_bytes: usize,
-    /// The label of the train that a switch looks at.
-    looked_at: Option<slotwise_wire::Label>,
 }
 
 impl Ops {

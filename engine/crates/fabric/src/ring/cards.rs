@@ -78,7 +78,7 @@ impl Fabric {
         let node = self.node(device(station));
         match &mut self.nodes.get_mut(node)?.own_card {
             NodeCard::Station(card) => Some(card),
-            NodeCard::None => None,
+            _ => None,
         }
     }
 

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Card of an optical packet switch: optical RAM before each output, through which bursts cut.
+//!
+//! ```text
+//! light ── looks_at ──> P4 ── sends ──> optical RAM ──> wavelength
+//! ```
+//!
+//! P4 reserves the outputs. The card does what follows from that, and checks that P4 has reserved no more than there is.
+//! Where an output has an agent, its interval timers ask P4.
+
+#[cfg(test)]
+mod tests;
+
+use slotwise_units::{Bytes, Duration, Instant};
+use slotwise_wire::{IntervalTimer, Label, PORT_OPTICAL_BASE};
+
+use crate::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Record, Then, TimerId};
+use crate::message::train::{self as message, InLight};
+use crate::message::{ToCard, interval_tick};
+use crate::optical_ram::{OpticalRam, RamUse};
+use crate::packet::{Flying, Origin, Packet};
+use crate::timer::Timer;
+use crate::wavelength::{Wavelength, counted_bytes, lose};
+use crate::{DropCause, Port};
+
+/// Output of a switch.
+struct Output {
+    ram: OpticalRam,
+    wavelength: Wavelength,
+    is_dark: bool,
+    /// True while P4 is asked.
+    is_asking: bool,
+    timer: Timer,
+}
+
+/// Card of an optical packet switch.
+pub struct SwitchCard {
+    /// By port, from [`PORT_OPTICAL_BASE`] on; `None`: a wavelength for probes.
+    outputs: Vec<Option<Output>>,
+    /// True if P4 may change the wavelength of a burst.
+    converts: bool,
+    framing_bytes: usize,
+    is_outside: bool,
+    /// Label of the burst that P4 looks at.
+    looked_at: Option<Label>,
+}
+
+/// True if a switch has changed of a label what it may.
+fn is_well_kept(came: &Label, out: &Label, converts: bool) -> bool {
+    let same = Label {
+        wavelength: came.wavelength,
+        deflections_left: came.deflections_left,
+        hops_left: came.hops_left,
+        ..*out
+    };
+    let deflections = came.deflections_left.checked_sub(out.deflections_left);
+    same == *came
+        && (out.wavelength == came.wavelength || converts)
+        && out.hops_left.checked_add(1) == Some(came.hops_left)
+        && deflections.is_some_and(|taken| taken <= 1)
+}
+
+impl SwitchCard {
+    /// A card without outputs. Of each frame links do not count `framing`.
+    pub fn new(converts: bool, framing: Bytes) -> SwitchCard {
+        SwitchCard {
+            outputs: Vec::new(),
+            converts,
+            framing_bytes: framing.get() as usize,
+            is_outside: false,
+            looked_at: None,
+        }
+    }
+
+    /// Adds an output. Returns when its timer expires first, if it has any.
+    pub fn add_output(&mut self, port: Port, ram: OpticalRam, wavelength: Wavelength) -> Option<Instant> {
+        let place = usize::from(port - PORT_OPTICAL_BASE);
+        if place >= self.outputs.len() {
+            self.outputs.resize_with(place + 1, || None);
+        }
+        let first = ram.next_tick_ns().map(Instant::from_ns);
+        self.outputs[place] = Some(Output {
+            ram,
+            wavelength,
+            is_dark: false,
+            is_asking: false,
+            timer: Timer::set_to(first),
+        });
+        first
+    }
+
+    /// The switch is outside from now on: it answers later, and reckons by another time.
+    pub fn set_outside(&mut self) {
+        self.is_outside = true;
+    }
+
+    /// Notes the label of the burst that P4 looks at. A switch outside answers later, perhaps after the next label.
+    #[inline]
+    pub fn looks_at(&mut self, label: Option<Label>) {
+        self.looked_at = label.filter(|_| !self.is_outside);
+    }
+
+    /// Notes what came for an output in the interval of its agent that ends, bursts that were dropped among it.
+    pub fn interval_ends(&mut self, now: Instant, port: Port, arrived: Bytes) {
+        if let Some(output) = self.output(port) {
+            output.ram.interval_ends(now.ns(), arrived.get());
+        }
+    }
+
+    /// Use of an output since the last call; `None` if there is no such output.
+    pub fn take_use(&mut self, port: Port) -> Option<RamUse> {
+        Some(self.output(port)?.ram.take_use())
+    }
+
+    #[inline]
+    fn output(&mut self, port: Port) -> Option<&mut Output> {
+        let place = port.checked_sub(PORT_OPTICAL_BASE)?;
+        self.outputs.get_mut(usize::from(place))?.as_mut()
+    }
+
+    /// Asks P4 with the tick of an interval timer that has expired, one after its answer to the other.
+    fn tick(&mut self, now: Instant, port: Port, out: &mut Actions) {
+        let Some(output) = self.output(port) else { return };
+        let Some((tick, state)) = output.ram.tick(now.ns()) else {
+            return output.set_timer(now, port, out);
+        };
+        output.is_asking = true;
+        if tick.timer == u8::from(IntervalTimer::Control) {
+            // The agent's count is read before P4 resets it.
+            out.push(Action::Seen(Record::AgentInterval { port }));
+        }
+        out.ask(&interval_tick(port, &tick, port, &state), None, Then::Output { port });
+    }
+}
+
+impl Output {
+    fn set_timer(&mut self, now: Instant, port: Port, out: &mut Actions) {
+        if let Some(at_ns) = self.ram.next_tick_ns() {
+            let at = Instant::from_ns(at_ns).max(now + Duration::from_ns(1));
+            self.timer.set(at, (port, Expiry::First), out);
+        }
+    }
+}
+
+impl Card for SwitchCard {
+    /// Takes a frame of a burst. What the controller or a card sends is no burst.
+    fn sends(&mut self, now: Instant, port: Port, packet: Packet, from: Origin, out: &mut Actions) {
+        let SwitchCard {
+            converts,
+            framing_bytes,
+            is_outside,
+            looked_at,
+            ..
+        } = *self;
+        let drop = |cause, packet: Packet, out: &mut Actions| {
+            let frame = packet.frame;
+            out.push(Action::Drop { port, cause, frame });
+        };
+        let Some(output) = self.output(port) else {
+            return drop(DropCause::NoSuchPort, packet, out);
+        };
+        let Origin::Light {
+            arrived_ns,
+            input,
+            duration_ns,
+            program,
+            ..
+        } = from
+        else {
+            return drop(DropCause::NoSuchQueue, packet, out);
+        };
+        let bytes = counted_bytes(&packet.frame, framing_bytes);
+        let in_light = message::read(&packet.frame);
+        if let (Some(came), Some(InLight::First(label, _))) = (&looked_at, &in_light)
+            && !is_well_kept(came, label, converts)
+        {
+            let broken = Broken::Label;
+            out.push(Action::Broken { port, broken });
+        }
+        // A program outside reckons by another time.
+        let is_full = is_outside && !output.ram.has_room(arrived_ns);
+        if output.is_dark || is_full {
+            output.ram.lose();
+            let cause = if output.is_dark {
+                DropCause::LinkDown
+            } else {
+                DropCause::QueueFull
+            };
+            return lose(port, cause, packet.frame, program, out);
+        }
+        let taken = match in_light {
+            Some(InLight::First(label, _)) => Some(output.ram.label(arrived_ns, input, u64::from(label.length), bytes)),
+            Some(InLight::Behind(_)) => output.ram.follow(arrived_ns, input, bytes),
+            None => None,
+        };
+        let Some(taken) = taken else {
+            return drop(DropCause::NoSuchQueue, packet, out);
+        };
+        if taken.is_over {
+            let broken = Broken::Ram;
+            out.push(Action::Broken { port, broken });
+        }
+        let (start, duration) = (Instant::from_ns(taken.start_ns), Duration::from_ns(duration_ns));
+        out.push(Action::Enter {
+            lane: output.wavelength.lane,
+            at: output.wavelength.arrival(start, duration).max(now),
+            flying: Flying {
+                packet,
+                duration_ns,
+                program,
+            },
+        });
+    }
+
+    /// P4 sets a timer of an output, at once or later; false for any other message.
+    fn told(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool {
+        let port = message.port;
+        let control = message.flow_control().filter(|control| control.queue == port);
+        let Some((control, output)) = control.zip(self.output(port)) else {
+            return false;
+        };
+        let is_set = output.ram.control(now.ns(), &control).is_ok();
+        if is_set && !output.is_asking {
+            output.set_timer(now, port, out);
+        }
+        is_set
+    }
+
+    fn goes_on(&mut self, now: Instant, then: Then, _: Pass, out: &mut Actions) {
+        if let Then::Output { port } = then
+            && let Some(output) = self.output(port)
+        {
+            output.is_asking = false;
+            self.tick(now, port, out);
+        }
+    }
+
+    fn due(&mut self, now: Instant, timer: TimerId, _: Expiry, _: Program, out: &mut Actions) {
+        if self.output(timer).is_some_and(|output| output.timer.expires(now)) {
+            self.tick(now, timer, out);
+        }
+    }
+
+    fn set_dark(&mut self, now: Instant, port: Port, is_dark: bool, out: &mut Actions) {
+        if let Some(output) = self.output(port) {
+            output.is_dark = is_dark;
+            if is_dark {
+                output.ram.drop_waiting(now.ns());
+                output.wavelength.cut(port, DropCause::LinkDown, out);
+            }
+        }
+    }
+
+    fn restarts(&mut self, now: Instant, out: &mut Actions) {
+        for (port, output) in (PORT_OPTICAL_BASE..).zip(&mut self.outputs) {
+            if let Some(output) = output {
+                output.ram.drop_waiting(now.ns());
+                output.ram.forget(now.ns());
+                output.wavelength.cut(port, DropCause::PipelineReplaced, out);
+            }
+        }
+    }
+}
