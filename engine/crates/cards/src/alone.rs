@@ -127,9 +127,10 @@ impl<C: Card> Alone<C> {
                 }
                 Action::Timer { timer, at, expiry } => self.set_timer(at, expiry, timer),
                 Action::Drop { cause, .. } | Action::Refuse { cause, .. } => self.count(cause),
-                // Links of a card alone are constant, and there is no network to check.
+                // Links of a card alone are constant, nothing arrives through it, and there is no network to check.
                 Action::Recall { .. }
                 | Action::Cut { .. }
+                | Action::Arrives { .. }
                 | Action::Retime { .. }
                 | Action::Broken { .. }
                 | Action::Seen(_) => {}

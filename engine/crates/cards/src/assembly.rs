@@ -9,7 +9,7 @@ use slotwise_units::Instant;
 use slotwise_wire::PORT_LINECARD;
 
 use crate::aggregation::Closed;
-use crate::card::{Action, Actions, Expiry, Pass, Then as CardThen};
+use crate::card::{Action, Actions, Expiry, Pass, Then as CardThen, TimerId};
 use crate::message::train::train_tick;
 use crate::packet::Packet;
 use crate::timer::Timer;
@@ -44,14 +44,26 @@ pub struct Assembly {
     pub card: TrainCard,
     /// Port that questions name.
     port: Port,
+    number: TimerId,
     timer: Timer,
 }
 
 impl Assembly {
     /// An empty one. Its questions name a port, which is also its timer.
     pub fn new(card: TrainCard, port: Port) -> Assembly {
-        let timer = Timer::default();
-        Assembly { card, port, timer }
+        Assembly {
+            card,
+            port,
+            number: port,
+            timer: Timer::default(),
+        }
+    }
+
+    /// The same with a timer of its own.
+    #[must_use]
+    pub fn with_timer(mut self, timer: TimerId) -> Assembly {
+        self.number = timer;
+        self
     }
 
     /// Takes a packet. `closes`: it begins a burst, or has no room in the open one.
@@ -117,7 +129,7 @@ impl Assembly {
     pub fn set_timer(&mut self, now: Instant, out: &mut Actions) {
         if let Some(at_ns) = self.card.next_tick_ns() {
             let at = Instant::from_ns(at_ns).max(now);
-            self.timer.set(at, (self.port, Expiry::First), out);
+            self.timer.set(at, (self.number, Expiry::First), out);
         }
     }
 }

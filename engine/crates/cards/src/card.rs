@@ -10,13 +10,13 @@
 //! the card goes on with the continuation that it gave with the question. So a card never waits within a call, and a switch
 //! outside of the network, which answers later, differs in [`Pass`] only.
 
-use slotwise_units::{Duration, Instant};
+use slotwise_units::{Bytes, Duration, Instant};
 use slotwise_wire::{Label, Ring, RingData};
 
 use crate::demand::NewDemand;
 use crate::message::ToCard;
 use crate::packet::{Flying, Frame, FramePool, Origin, Packet};
-use crate::{DropCause, Port, assembly, gates, station};
+use crate::{DropCause, Port, assembly, edge_card, gates, station};
 
 /// Number of one direction of a link, given by the network.
 pub type Lane = u32;
@@ -48,7 +48,9 @@ pub enum Then {
         /// Its port.
         port: Port,
     },
-    /// Tick of the interval timer of a switch's output.
+    /// Question of the card of an edge of optical packet switches.
+    Edge(edge_card::Then),
+    /// Tick of the interval timer of an output of an optical packet switch, or of an edge of those.
     Output {
         /// Its port.
         port: Port,
@@ -93,6 +95,10 @@ pub enum Broken {
     Label,
     /// A burst that finds more before it than the optical RAM holds.
     Ram,
+    /// More bursts before an output of an edge, or of a class before it, than may wait.
+    IngressLimit,
+    /// Two bursts at once on a wavelength.
+    WavelengthCollision,
 }
 
 /// Event that checks of the whole network are fed with.
@@ -125,6 +131,28 @@ pub enum Record {
     AgentInterval {
         /// Port of the output.
         port: Port,
+    },
+    /// An edge has made a burst.
+    BurstFormed {
+        /// Port of its output.
+        port: Port,
+        /// Its label.
+        label: Label,
+        /// Packets in it.
+        packets: u64,
+        /// Their length.
+        bytes: Bytes,
+    },
+    /// P4 has refused a burst that the card had assembled.
+    BurstRefused,
+    /// A burst begins to leave its edge.
+    BurstLeft {
+        /// Its label.
+        label: Label,
+        /// The program of its edge that numbered it.
+        program: u32,
+        /// End of the light that comes with its label.
+        left: Instant,
     },
     /// A burst is lost.
     BurstLost {
@@ -190,6 +218,13 @@ pub enum Action {
         delay: Duration,
         /// True if a packet arrives with its tail.
         by_tail: bool,
+    },
+    /// A packet that has arrived by a port enters P4.
+    Arrives {
+        /// The port.
+        port: Port,
+        /// The packet.
+        packet: Packet,
     },
     /// A message for P4, by the port of line cards.
     Ask {

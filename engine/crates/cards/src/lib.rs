@@ -9,6 +9,8 @@ pub mod assembly;
 pub mod card;
 mod cause;
 pub mod demand;
+pub mod drawn_delay;
+pub mod edge_card;
 pub mod fifo;
 pub mod gate_card;
 pub mod gates;

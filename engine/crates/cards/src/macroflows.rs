@@ -6,18 +6,18 @@ use std::collections::{BTreeSet, VecDeque};
 use hdrhistogram::Histogram;
 use slotwise_wire::{IntervalTick, IntervalTimer};
 
-use crate::DropCause;
 use crate::linecard::QueueState;
 use crate::measure::delays;
 use crate::pacing::Pacer;
 use crate::train_queue::Labelled;
+use crate::{DropCause, Port};
 
 /// A train that waits for its macroflow's rate.
 pub struct Held {
     /// The train.
     pub labelled: Labelled,
-    /// The card of the output that P4 has chosen.
-    pub card: usize,
+    /// The output that P4 has chosen.
+    pub port: Port,
 }
 
 struct Macroflow {
@@ -241,7 +241,7 @@ mod tests {
             class: 0,
             tag: 0,
         };
-        macroflows.put(now_ns, queue, Held { labelled, card: 3 });
+        macroflows.put(now_ns, queue, Held { labelled, port: 3 });
     }
 
     /// When all that waits leaves.
@@ -249,7 +249,7 @@ mod tests {
         let mut all = Vec::new();
         while let Some(at_ns) = macroflows.next_ns() {
             assert!(macroflows.release(at_ns - 1).is_none());
-            assert_eq!(macroflows.release(at_ns).unwrap().card, 3);
+            assert_eq!(macroflows.release(at_ns).unwrap().port, 3);
             all.push(at_ns);
         }
         all

@@ -6,7 +6,7 @@ use slotwise_units::{Duration, Instant};
 use crate::card::{Action, Actions, Lane, Record};
 use crate::message::train::{self as message, InLight};
 use crate::optical_ram::ByteTime;
-use crate::packet::Frame;
+use crate::packet::{Flying, Frame, Packet};
 use crate::{DropCause, Port};
 
 /// A wavelength.
@@ -28,6 +28,26 @@ impl Wavelength {
     pub fn arrival(&self, start: Instant, duration: Duration) -> Instant {
         let tail = if self.to_edge { duration } else { Duration::ZERO };
         start + self.delay + tail
+    }
+
+    /// Time that so many bytes take.
+    #[inline]
+    pub(crate) fn duration(&self, bytes: u64) -> Duration {
+        Duration::from_ns(self.byte_time.ns(bytes))
+    }
+
+    /// A frame of this duration, of a burst of this program, enters and arrives at a time.
+    #[inline]
+    pub(crate) fn enter(&self, (at, duration): (Instant, Duration), packet: Packet, program: u32, out: &mut Actions) {
+        out.push(Action::Enter {
+            lane: self.lane,
+            at,
+            flying: Flying {
+                packet,
+                duration_ns: duration.ns(),
+                program,
+            },
+        });
     }
 
     /// Loses the frames that have not begun to leave.

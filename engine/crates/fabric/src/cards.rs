@@ -27,6 +27,8 @@ fn invariant(broken: Broken) -> Invariant {
         Broken::TransitOverflow => Invariant::INSERTION,
         Broken::Label => Invariant::LABEL,
         Broken::Ram => Invariant::RAM,
+        Broken::IngressLimit => Invariant::INGRESS,
+        Broken::WavelengthCollision => Invariant::LANE,
     }
 }
 
@@ -99,7 +101,7 @@ impl Fabric {
     #[inline(always)]
     fn perform_one(&mut self, card: CardAt, action: Action) {
         // A question is added as the work that it is.
-        if self.has_asked() && !matches!(action, Action::Ask { .. }) {
+        if self.has_asked() && !matches!(action, Action::Ask { .. } | Action::Arrives { .. }) {
             self.stack.add(Work::Action { card, action });
         } else {
             self.act(card, action);
@@ -144,10 +146,9 @@ impl Fabric {
         let (node, _) = of_node(card.card as usize);
         match then {
             Then::Link { .. } => self.call_links(node, |links, now, out| links.goes_on(now, then, pass, out)),
-            Then::Assembly(port, then) => match self.nodes[node].device {
-                Device::OpsEdge(edge) => self.edge_trains_go_on(edge, then, pass),
-                _ => self.star_trains_go_on(self.fibre_before(node, port), then, pass),
-            },
+            Then::Assembly(port, then) if matches!(self.nodes[node].device, Device::Edge(_)) => {
+                self.star_trains_go_on(self.fibre_before(node, port), then, pass);
+            }
             Then::Gates(port, then) => self.gates_go_on(self.fibre_before(node, port), then),
             _ => self.call_card(node, |card, now, out| card.goes_on(now, then, pass, out)),
         }
@@ -224,12 +225,11 @@ impl Fabric {
                 cause,
                 delay,
                 by_tail,
-            } => self.cut_lane(
-                lane as usize,
-                self.place_before(node, port),
-                cause,
-                (delay.ns(), by_tail),
-            ),
+            } => self.cut_lane(lane as usize, self.place_before(node, port), cause, (delay, by_tail)),
+            Action::Arrives { port, packet } => {
+                let Packet { frame, born_ns } = packet;
+                self.ask(self.nodes[node].device, port, frame, Origin::Lane { born_ns });
+            }
             Action::Light {
                 port,
                 queue,
@@ -263,13 +263,12 @@ impl Fabric {
             } => self.ring.watch.enters(ring, data, accepted.ns()),
             Record::Forgotten { headers: (ring, data) } => self.ring.watch.forget(ring, data),
             Record::Interval(interval) => self.note_phase(node, interval),
-            &Record::AgentInterval { port } => self.agents_interval_ends(node, port),
-            Record::BurstLost { label, program } => self.lose_labelled_train(label, *program),
             &Record::Reported {
                 port,
                 voq,
                 backlog_bytes,
             } => self.note_report(self.fibre_before(node, port), voq, backlog_bytes),
+            record => self.ops_seen(node, record),
         }
     }
 

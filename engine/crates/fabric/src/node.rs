@@ -2,6 +2,7 @@
 //! A P4 switch in the network: its program, the cards before its ports, and what came out of it.
 
 use slotwise_cards::card::{Actions, Card, Expiry, Pass, Program, Then, TimerId};
+use slotwise_cards::edge_card::EdgeCard;
 use slotwise_cards::links::Links;
 use slotwise_cards::message::ToCard;
 use slotwise_cards::station::StationCard;
@@ -24,6 +25,8 @@ pub(crate) enum NodeCard {
     Station(Box<StationCard>),
     /// Card of an optical packet switch.
     Switch(Box<SwitchCard>),
+    /// Card of an edge of optical packet switches.
+    Edge(Box<EdgeCard>),
 }
 
 impl NodeCard {
@@ -32,6 +35,7 @@ impl NodeCard {
         match self {
             NodeCard::None | NodeCard::Station(_) => {}
             NodeCard::Switch(card) => card.set_outside(),
+            NodeCard::Edge(card) => card.set_outside(),
         }
     }
 }
@@ -43,6 +47,7 @@ impl Card for NodeCard {
             NodeCard::None => {}
             NodeCard::Station(card) => card.sends(now, port, packet, from, out),
             NodeCard::Switch(card) => card.sends(now, port, packet, from, out),
+            NodeCard::Edge(card) => card.sends(now, port, packet, from, out),
         }
     }
 
@@ -51,6 +56,7 @@ impl Card for NodeCard {
             NodeCard::None => false,
             NodeCard::Station(card) => card.told(now, message, out),
             NodeCard::Switch(card) => card.told(now, message, out),
+            NodeCard::Edge(card) => card.told(now, message, out),
         }
     }
 
@@ -59,6 +65,7 @@ impl Card for NodeCard {
             NodeCard::None => {}
             NodeCard::Station(card) => card.goes_on(now, then, pass, out),
             NodeCard::Switch(card) => card.goes_on(now, then, pass, out),
+            NodeCard::Edge(card) => card.goes_on(now, then, pass, out),
         }
     }
 
@@ -67,6 +74,7 @@ impl Card for NodeCard {
             NodeCard::None => {}
             NodeCard::Station(card) => card.due(now, timer, expiry, program, out),
             NodeCard::Switch(card) => card.due(now, timer, expiry, program, out),
+            NodeCard::Edge(card) => card.due(now, timer, expiry, program, out),
         }
     }
 
@@ -75,6 +83,7 @@ impl Card for NodeCard {
             NodeCard::None => {}
             NodeCard::Station(card) => card.set_dark(now, port, is_dark, out),
             NodeCard::Switch(card) => card.set_dark(now, port, is_dark, out),
+            NodeCard::Edge(card) => card.set_dark(now, port, is_dark, out),
         }
     }
 
@@ -83,6 +92,7 @@ impl Card for NodeCard {
             NodeCard::None => {}
             NodeCard::Station(card) => card.restarts(now, out),
             NodeCard::Switch(card) => card.restarts(now, out),
+            NodeCard::Edge(card) => card.restarts(now, out),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Record, 
 use crate::message::train::{self as message, InLight};
 use crate::message::{ToCard, interval_tick};
 use crate::optical_ram::{OpticalRam, RamUse};
-use crate::packet::{Flying, Origin, Packet};
+use crate::packet::{Origin, Packet};
 use crate::timer::Timer;
 use crate::wavelength::{Wavelength, counted_bytes, lose};
 use crate::{DropCause, Port};
@@ -201,15 +201,8 @@ impl Card for SwitchCard {
             out.push(Action::Broken { port, broken });
         }
         let (start, duration) = (Instant::from_ns(taken.start_ns), Duration::from_ns(duration_ns));
-        out.push(Action::Enter {
-            lane: output.wavelength.lane,
-            at: output.wavelength.arrival(start, duration).max(now),
-            flying: Flying {
-                packet,
-                duration_ns,
-                program,
-            },
-        });
+        let at = output.wavelength.arrival(start, duration).max(now);
+        output.wavelength.enter((at, duration), packet, program, out);
     }
 
     /// P4 sets a timer of an output, at once or later; false for any other message.

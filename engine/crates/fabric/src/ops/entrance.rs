@@ -3,27 +3,27 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
+use slotwise_units::Instant;
 use slotwise_wire::{Label, Optical, TrainPart};
 
 use super::cards::FibreEnd;
-use super::direct::DirectLane;
 use super::steps::{Passed, Step};
 use super::switch_number;
 use super::watch::TrainId;
-use crate::drops::{DropCause, Place};
-use crate::event::Event;
+use crate::drops::DropCause;
 use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
-use crate::kind::{CardAt, Discipline, End};
+use crate::kind::End;
 use crate::lane::LaneEnd;
+use crate::node::NodeCard;
 use crate::pump::{self, Pass};
 use slotwise_cards::message::train::{self as message, InLight};
 use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::Packet;
-use slotwise_cards::resequencer::Resequencer;
-use slotwise_cards::train::{self, is_tcp};
+use slotwise_cards::random::Chance;
+use slotwise_cards::train;
 
 /// A train of which the label has come.
 #[derive(Clone, Copy)]
@@ -47,8 +47,8 @@ pub(super) struct Entrance {
     came: Vec<Came>,
     /// Frames of a train that the link has lost and that are still to come.
     losing: u16,
-    /// Of a fibre between edges: the number of the card before it.
-    pub(super) direct: Option<usize>,
+    /// Of a fibre between edges: its losses of whole trains.
+    pub(super) direct: Option<Chance>,
     /// It is the second one between them: what comes by it was deflected.
     pub(super) is_second: bool,
     /// At an edge: the train that came last, or comes.
@@ -78,7 +78,7 @@ impl Entrance {
     }
 
     /// A frame passes from a time on for so long: whether another one has not passed yet.
-    pub(super) fn meets(&mut self, (head_ns, duration_ns): (u64, u64)) -> bool {
+    fn meets(&mut self, (head_ns, duration_ns): (u64, u64)) -> bool {
         let meets = self.busy_until_ns > head_ns;
         self.busy_until_ns = self.busy_until_ns.max(head_ns + duration_ns);
         meets
@@ -126,33 +126,6 @@ struct Came {
     packet: Packet,
     program: u32,
 }
-
-/// Where an edge holds packets that came before others of their queue.
-pub(super) struct EdgeResequencer {
-    packets: Resequencer<(Port, Packet)>,
-    /// When it is looked after next.
-    at_ns: Option<u64>,
-}
-
-impl EdgeResequencer {
-    pub(super) fn new(hold_ns: u64) -> EdgeResequencer {
-        EdgeResequencer {
-            packets: Resequencer::new(hold_ns),
-            at_ns: None,
-        }
-    }
-
-    /// Packets that have waited.
-    pub(super) fn held(&self) -> u64 {
-        self.packets.held()
-    }
-}
-
-/// Resequencers, by edge: no port is behind them.
-static RESEQUENCER: Discipline = Discipline {
-    timer: Fabric::resequencer_timer,
-    ..Discipline::new("resequencer", |_, _, _, _| {})
-};
 
 /// Where wavelengths come to switches and edges, by number.
 static ENTRANCE: End = End {
@@ -294,10 +267,8 @@ impl Fabric {
         let entrance = &mut self.ops.entrances[number];
         let at = entrance.at;
         entrance.latest = Some(Latest { id, is_deflected });
-        if let Some(card) = entrance.direct
-            && self.ops.cards[card].direct.as_mut().is_some_and(DirectLane::loses)
-        {
-            self.ops.entrances[number].losing = label.packets;
+        if entrance.direct.as_mut().is_some_and(Chance::comes) {
+            entrance.losing = label.packets;
             let packets = u64::from(label.packets);
             return self.ops.watch.lost_by_link(id, packets, is_deflected);
         }
@@ -324,73 +295,16 @@ impl Fabric {
 
     /// A packet goes to an edge's P4, or waits for those before it.
     fn deliver_at_edge(&mut self, device: Device, port: Port, packet: Packet, program: u32) {
-        let now_ns = self.now_ns;
-        let resequencer = self.ops.resequencers.get_mut(usize::from(device.number()));
-        let Some(resequencer) = resequencer.and_then(Option::as_mut) else {
-            return self.give_to_edge(device, port, packet);
-        };
-        let read = message::read(&packet.frame);
-        let Some(InLight::First(_, optical) | InLight::Behind(optical)) = read else {
-            return self.give_to_edge(device, port, packet);
-        };
-        let waits = is_tcp(&packet.frame, matches!(read, Some(InLight::First(..))));
-        let order = (optical.src_edge, program, optical.queue);
-        resequencer
-            .packets
-            .take(now_ns, order, optical.sequence, waits, (port, packet));
-        self.deliver_in_order(device);
-    }
-
-    /// What need not wait any more at an edge goes to P4.
-    fn deliver_in_order(&mut self, device: Device) {
-        let number = usize::from(device.number());
-        loop {
-            let resequencer = self.ops.resequencers[number].as_mut();
-            let Some((port, packet)) = resequencer.and_then(|resequencer| resequencer.packets.ready()) else {
-                break;
-            };
-            self.give_to_edge(device, port, packet);
-        }
-        let Some(resequencer) = &mut self.ops.resequencers[number] else {
+        let now = Instant::from_ns(self.now_ns);
+        let node = self.node(device);
+        let NodeCard::Edge(card) = &mut self.nodes[node].own_card else {
             return;
         };
-        if let Some(at_ns) = resequencer.packets.next_ns()
-            && resequencer.at_ns.is_none()
-        {
-            resequencer.at_ns = Some(at_ns);
-            self.ops_go_on(Step::Resequence { edge: number, at_ns });
+        let given = card.arrives(now, port, packet, program, &mut self.out);
+        self.perform_at_edge(device);
+        if let Some(Packet { frame, born_ns }) = given {
+            self.ask(device, port, frame, Origin::Lane { born_ns });
         }
-    }
-
-    pub(super) fn schedule_resequencer(&mut self, edge: usize, at_ns: u64) {
-        self.events
-            .schedule(at_ns, Event::timer(CardAt::new(&RESEQUENCER, edge)));
-    }
-
-    /// Something has waited long enough at an edge.
-    fn resequencer_timer(&mut self, edge: usize) {
-        let now_ns = self.now_ns;
-        if let Some(resequencer) = &mut self.ops.resequencers[edge] {
-            resequencer.at_ns = None;
-            resequencer.packets.expire(now_ns);
-        }
-        self.deliver_in_order(Device::OpsEdge(edge as u16));
-    }
-
-    /// An edge's program is gone, and what waited for order with it.
-    pub(super) fn reset_resequencer(&mut self, device: Device) {
-        let resequencer = self.ops.resequencers.get_mut(usize::from(device.number()));
-        let waiting = resequencer
-            .and_then(Option::as_mut)
-            .map(|resequencer| resequencer.packets.take_all());
-        for (_, packet) in waiting.into_iter().flatten() {
-            self.drop(Place::Device(device), DropCause::PipelineReplaced, packet.frame);
-        }
-    }
-
-    fn give_to_edge(&mut self, device: Device, port: Port, packet: Packet) {
-        let Packet { frame, born_ns } = packet;
-        self.ask(device, port, frame, Origin::Lane { born_ns });
     }
 }
 

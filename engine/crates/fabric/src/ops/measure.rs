@@ -6,19 +6,20 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use slotwise_p4::{Pipeline, Port};
 use slotwise_scenario::Device;
+use slotwise_units::Instant;
 use slotwise_wire::{DropReason, TrainFate};
 
-use super::cards::Before;
+use super::cards::FibreEnd;
 use super::switch_number;
 use super::watch::OpsTrains;
 use crate::drops::Place;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
+use crate::node::NodeCard;
+use slotwise_cards::edge_card::{EdgeCard, OutputUse};
 use slotwise_cards::fifo::FifoUse;
-use slotwise_cards::macroflows::Macroflows;
 use slotwise_cards::optical_ram::RamUse;
 use slotwise_cards::packet::Origin;
-use slotwise_cards::train_card::TrainCard;
 use slotwise_cards::train_queue::TrainUse;
 
 /// What an edge that makes trains, or holds them back, did since it was last asked.
@@ -123,15 +124,14 @@ impl Fabric {
 
     /// What one of [`Fabric::ops_outputs`] did since the last call.
     pub fn take_ops_output_use(&mut self, output: usize) -> Option<OpsOutputUse> {
-        let now_ns = self.now_ns;
-        let output = *self.ops.get()?.outputs.get(output)?;
-        let Some(card) = output.card else {
-            let card = self.switch_card(output.from.device)?;
-            return card.take_use(output.from.port).map(OpsOutputUse::Ram);
-        };
-        Some(match &mut self.ops.cards[card].before {
-            Before::Queue(queue) => OpsOutputUse::Queue(queue.take_use(now_ns)),
-            Before::Trains(trains) => OpsOutputUse::Trains(trains.take_use()),
+        let now = Instant::from_ns(self.now_ns);
+        let FibreEnd { device, port } = self.ops.get()?.outputs.get(output)?.from;
+        if let Some(card) = self.switch_card(device) {
+            return card.take_use(port).map(OpsOutputUse::Ram);
+        }
+        Some(match self.edge_card(device)?.take_output_use(now, port)? {
+            OutputUse::Queue(used) => OpsOutputUse::Queue(used),
+            OutputUse::Bursts(used) => OpsOutputUse::Trains(used),
         })
     }
 
@@ -143,23 +143,32 @@ impl Fabric {
 
     /// What an edge did since the last call; `None` of one where each packet goes before its output at once.
     pub fn take_ops_edge_use(&mut self, edge: u16) -> Option<OpsEdgeUse> {
-        let card = self.ops_train_card(edge)?;
+        let used = self.card_of_ops_edge(edge)?.take_memory_use()?;
         Some(OpsEdgeUse {
-            most_held_bytes: card.take_most_held_bytes(),
-            probe_round_trip_ns: card.macroflows.as_mut().map_or(0, Macroflows::take_round_trip_ns),
-            unserved_trains: card.macroflows.as_mut().map_or(0, Macroflows::take_unserved),
+            most_held_bytes: used.most_held.get(),
+            probe_round_trip_ns: used.probe_round_trip.ns(),
+            unserved_trains: used.unserved_bursts,
         })
     }
 
     /// How long trains waited in macroflows of an edge that left since the last call, ns; `None` if it has none.
     pub fn take_ops_waits(&mut self, edge: u16) -> Option<Histogram<u64>> {
-        let macroflows = self.ops_train_card(edge)?.macroflows.as_mut();
-        macroflows.map(Macroflows::take_waits)
+        self.card_of_ops_edge(edge)?.take_waits()
     }
 
-    fn ops_train_card(&mut self, edge: u16) -> Option<&mut TrainCard> {
-        let trains = self.ops.get_mut()?.trains.get_mut(usize::from(edge))?.as_mut();
-        trains.map(|trains| &mut trains.assembly.card)
+    /// The card of an edge, if there are optical packet switches.
+    fn card_of_ops_edge(&mut self, edge: u16) -> Option<&mut EdgeCard> {
+        self.ops.get()?;
+        self.edge_card(Device::OpsEdge(edge))
+    }
+
+    /// Packets that have waited at an edge for those before them.
+    fn resequenced(&self, edge: u16) -> u64 {
+        let node = self.nodes.get(self.node(Device::OpsEdge(edge)));
+        match node.map(|node| &node.own_card) {
+            Some(NodeCard::Edge(card)) => card.resequenced(),
+            _ => 0,
+        }
     }
 
     /// Use of an optical packet switch since the last call. What came in light and did not go on must be just what it has counted as
@@ -225,17 +234,15 @@ impl Fabric {
     pub fn ops_trains(&self, edge: u16) -> OpsTrains {
         let ops = self.ops.get();
         ops.map_or_else(OpsTrains::default, |ops| OpsTrains {
-            resequenced: ops.resequenced(edge),
+            resequenced: self.resequenced(edge),
             ..ops.watch.trains(edge)
         })
     }
 
     /// The same since the last call, but for those that are on their way now.
     pub fn take_ops_trains(&mut self, edge: u16) -> OpsTrains {
+        let resequenced = self.ops.get().map_or(0, |_| self.resequenced(edge));
         let ops = self.ops.get_mut();
-        ops.map_or_else(OpsTrains::default, |ops| {
-            let resequenced = ops.resequenced(edge);
-            ops.watch.take(edge, resequenced)
-        })
+        ops.map_or_else(OpsTrains::default, |ops| ops.watch.take(edge, resequenced))
     }
 }

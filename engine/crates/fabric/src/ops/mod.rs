@@ -3,9 +3,6 @@
 
 mod build;
 mod cards;
-mod direct;
-mod edge_card;
-mod edge_trains;
 mod entrance;
 mod measure;
 mod probes;
@@ -15,9 +12,8 @@ mod watch;
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, Scenario};
 
-use cards::{Card, FibreEnd, Output};
-use edge_trains::EdgeTrains;
-use entrance::{EdgeResequencer, Entrance};
+use cards::{FibreEnd, Output};
+use entrance::Entrance;
 use measure::SwitchMeter;
 pub use measure::{OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse};
 pub use slotwise_cards::train_queue::TrainUse;
@@ -83,47 +79,27 @@ impl Invariant {
     pub const INGRESS: Invariant = Invariant::new("ingress", "ingress limit violations");
 }
 
-/// Everything that such a network has.
+/// Everything that such a network has beside the cards of its nodes.
 pub(crate) struct Ops {
     /// Wavelengths for data.
     outputs: Vec<Output>,
-    /// Cards of edges before them.
-    cards: Vec<Card>,
     /// Before wavelengths for probes, in the order of the cards': their ports.
     probe_queues: Vec<(Device, Port)>,
     /// Where those end.
     entrances: Vec<Entrance>,
     /// Where wavelengths for probes end.
     probe_ends: Vec<FibreEnd>,
-    /// By edge: the cards of those that make trains, hold them back or choose among outputs.
-    trains: Vec<Option<EdgeTrains>>,
-    /// By edge.
-    resequencers: Vec<Option<EdgeResequencer>>,
     /// By switch.
     switches: Vec<SwitchMeter>,
     watch: Watch,
     /// How often a train may be deflected.
     deflections: u8,
-    /// Kept free behind each train.
-    guard_ns: u64,
-    /// Bytes of each frame that links do not count.
-    framing_bytes: usize,
 }
 
 impl Ops {
-    fn counted_bytes(&self, frame: &[u8]) -> u64 {
-        frame.len().saturating_sub(self.framing_bytes) as u64
-    }
-
     /// Whether a switch has deflected a train.
     fn is_deflected(&self, label: &slotwise_wire::Label) -> bool {
         label.deflections_left < self.deflections
-    }
-
-    /// Packets that have waited at an edge for those before them.
-    fn resequenced(&self, edge: u16) -> u64 {
-        let resequencer = self.resequencers.get(usize::from(edge)).and_then(Option::as_ref);
-        resequencer.map_or(0, EdgeResequencer::held)
     }
 }
 

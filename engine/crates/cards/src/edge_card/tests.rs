@@ -1,0 +1,677 @@
+// SPDX-License-Identifier: Apache-2.0
+
+use slotwise_units::Rate;
+use slotwise_wire::{
+    ETHERTYPE_OPTICAL, Ethernet, FlowControl, IP_PROTOCOL_TCP, IntervalTick, LABEL_VERSION, LabelKind, LineCardKind,
+    OPTICAL_VERSION, OUTPUT_IDLE, TRAIN_REFUSED, TrainLabel, TrainSent, TrainTick,
+};
+
+use super::*;
+use crate::aggregation::{Aggregation, Intervals, TrainTimer};
+use crate::drawn_delay::{DelayProcess, DrawnDelay};
+use crate::fifo::Limit;
+use crate::message::{HEADER, header};
+use crate::optical_ram::ByteTime;
+use crate::packet::Frame;
+use crate::random::{Stream, generator};
+
+const EDGE: u16 = 3;
+const PORT: Port = PORT_OPTICAL_BASE + 1;
+const PROBES: Port = PORT_OPTICAL_BASE + 4;
+const QUEUE: u16 = 2;
+const DELAY: Duration = Duration::from_us(100);
+const INTERVAL: Duration = Duration::from_ms(5);
+const LIMIT: IngressLimit = IngressLimit {
+    bursts: 1,
+    by_class: false,
+};
+const DONE: Pass = Pass::Done { outputs: 1 };
+
+fn us(us: u64) -> Instant {
+    Instant::ZERO + Duration::from_us(us)
+}
+
+/// 1 us a byte.
+fn wavelength(to_edge: bool) -> Wavelength {
+    Wavelength {
+        lane: 7,
+        delay: DELAY,
+        byte_time: ByteTime::of_rate(Rate::from_bps(8_000_000).bps()),
+        to_edge,
+    }
+}
+
+fn bare() -> EdgeCard {
+    let mut card = EdgeCard::new(EDGE, Bytes::ZERO, Duration::from_us(10));
+    card.set_program(4);
+    card
+}
+
+/// A queue of 1500 bytes before the output.
+fn with_queue(to_edge: bool) -> EdgeCard {
+    let mut card = bare();
+    let queue = Fifo::new(7, (8_000_000, DELAY.ns()), Limit::Bytes(1500), 0);
+    card.add_queue(PORT, queue, wavelength(to_edge));
+    card
+}
+
+/// Memory of 4000 bytes.
+fn memory(aggregates: bool, macroflows: Option<Macroflows>) -> TrainCard {
+    let intervals = Intervals {
+        interval_ns: INTERVAL.ns(),
+        timer: TrainTimer::FirstPacket,
+        dither: false,
+        seed: 1,
+        edge: EDGE,
+    };
+    let aggregation = aggregates.then(|| Aggregation::new(intervals, 4));
+    TrainCard::new(4000, aggregation, macroflows)
+}
+
+fn with(memory: TrainCard, limit: Option<IngressLimit>) -> EdgeCard {
+    let mut card = bare().with_bursts(memory, limit, PROBES);
+    assert_eq!(
+        card.add_output(PORT, TrainQueue::default(), wavelength(false), None),
+        None
+    );
+    card
+}
+
+/// 1 ms for 1000 bytes, a tick every 50 ms.
+fn macroflows() -> Macroflows {
+    Macroflows::new([QUEUE], Duration::from_ms(50).ns(), 8_000_000, (1, 5))
+}
+
+fn label(train: u32, length: usize, packets: u16) -> Label {
+    Label {
+        version: LABEL_VERSION,
+        kind: LabelKind::Train.into(),
+        src_edge: EDGE,
+        train,
+        packets,
+        length: length as u32,
+        traffic_class: 1,
+        ..Label::default()
+    }
+}
+
+fn optical(part: TrainPart, sequence: u32) -> Optical {
+    Optical {
+        version: OPTICAL_VERSION,
+        src_edge: EDGE,
+        queue: QUEUE,
+        sequence,
+        train: part.into(),
+        ..Optical::default()
+    }
+}
+
+fn frame(label: Option<Label>, optical: Optical, bytes: usize) -> Packet {
+    let ethernet = Ethernet {
+        ether_type: ETHERTYPE_OPTICAL,
+        ..Ethernet::default()
+    };
+    let label = label.map_or_else(Vec::new, |label| label.encode().to_vec());
+    let mut frame = [&ethernet.encode()[..], &label, &optical.encode()].concat();
+    frame.resize(bytes, 0);
+    Packet::unborn(frame)
+}
+
+/// A burst of one packet.
+fn burst(train: u32, bytes: usize) -> Packet {
+    frame(Some(label(train, bytes, 1)), optical(TrainPart::Only, train), bytes)
+}
+
+/// A packet of 1000 bytes without a label.
+fn part(part: TrainPart) -> Packet {
+    frame(None, optical(part, 1), 1000)
+}
+
+fn sends(card: &mut EdgeCard, now: Instant, packet: Packet) -> Vec<Action> {
+    let mut out = Actions::default();
+    card.sends(now, PORT, packet, Origin::Lane { born_ns: 0 }, &mut out);
+    out.list
+}
+
+fn told(card: &mut EdgeCard, now: Instant, frame: &[u8]) -> (bool, Vec<Action>) {
+    let mut out = Actions::default();
+    let is_obeyed = card.told(now, &ToCard::read(frame).unwrap(), &mut out);
+    (is_obeyed, out.list)
+}
+
+fn due(card: &mut EdgeCard, now: Instant, timer: TimerId, expiry: Expiry) -> Vec<Action> {
+    let mut out = Actions::default();
+    card.due(now, timer, expiry, Program::Inside, &mut out);
+    out.list
+}
+
+fn goes_on(card: &mut EdgeCard, now: Instant, then: CardThen, pass: Pass) -> Vec<Action> {
+    let mut out = Actions::default();
+    card.goes_on(now, then, pass, &mut out);
+    out.list
+}
+
+fn set_dark(card: &mut EdgeCard, now: Instant, is_dark: bool) -> Vec<Action> {
+    let mut out = Actions::default();
+    card.set_dark(now, PORT, is_dark, &mut out);
+    out.list
+}
+
+fn control(port: Port, queue: u16, op: FlowOp, value: u64) -> Vec<u8> {
+    let control = FlowControl {
+        queue,
+        op: op.into(),
+        open_ns: 0,
+        close_ns: 0,
+        value,
+    };
+    [&header(port, LineCardKind::FlowControl)[..], &control.encode()].concat()
+}
+
+/// P4's answer about a burst of so many packets.
+fn answer(packets: u16, label: Option<Label>, tag: u64) -> Vec<u8> {
+    let answer = TrainLabel {
+        queue: QUEUE,
+        packets,
+        flags: if label.is_some() { 0 } else { TRAIN_REFUSED },
+        tag,
+        ..TrainLabel::default()
+    };
+    let label = label.map_or_else(Vec::new, |label| label.encode().to_vec());
+    [&header(PORT, LineCardKind::TrainLabel)[..], &answer.encode(), &label].concat()
+}
+
+/// Short names of effects, in order.
+fn names(actions: &[Action]) -> Vec<&'static str> {
+    let name = |action: &Action| match action {
+        Action::Enter { lane: 7, .. } => "enters",
+        Action::Cut { .. } => "cut",
+        Action::Ask { .. } => "asks",
+        Action::Arrives { .. } => "arrives",
+        Action::Timer { .. } => "timer",
+        Action::Drop { .. } => "drop",
+        Action::Broken { .. } => "broken",
+        Action::Seen(Record::BurstFormed { port: PORT, .. }) => "formed",
+        Action::Seen(Record::BurstRefused) => "refused",
+        Action::Seen(Record::BurstLeft { program: 4, .. }) => "left",
+        Action::Seen(Record::BurstLost { program: 4, .. }) => "lost",
+        other => panic!("{other:?}"),
+    };
+    actions.iter().map(name).collect()
+}
+
+fn arrivals(actions: &[Action]) -> Vec<Instant> {
+    let arrival = |action: &Action| match action {
+        Action::Enter { at, .. } => Some(*at),
+        _ => None,
+    };
+    actions.iter().filter_map(arrival).collect()
+}
+
+fn drops(actions: &[Action]) -> Vec<(Port, DropCause)> {
+    let drop = |action: &Action| match action {
+        Action::Drop { port, cause, .. } => Some((*port, *cause)),
+        _ => None,
+    };
+    actions.iter().filter_map(drop).collect()
+}
+
+fn timers(actions: &[Action]) -> Vec<(TimerId, Instant, Expiry)> {
+    let timer = |action: &Action| match action {
+        Action::Timer { timer, at, expiry } => Some((*timer, *at, *expiry)),
+        _ => None,
+    };
+    actions.iter().filter_map(timer).collect()
+}
+
+/// The last action, a question.
+fn question(mut actions: Vec<Action>) -> (Frame, CardThen) {
+    match actions.pop() {
+        Some(Action::Ask { frame, then, .. }) => (frame, then),
+        other => panic!("a question, not {other:?}"),
+    }
+}
+
+fn sent(frame: &[u8]) -> TrainSent {
+    TrainSent::decode(&frame[HEADER..]).unwrap()
+}
+
+#[test]
+fn packets_leave_a_queue_as_bursts() {
+    for (to_edge, tail_us) in [(false, 0), (true, 1000)] {
+        let mut card = with_queue(to_edge);
+        let out = sends(&mut card, us(0), burst(1, 1000));
+        assert_eq!(names(&out), ["formed", "left", "enters"]);
+        assert_eq!(arrivals(&out), [us(100 + tail_us)]);
+        let payload = 1000 - Ethernet::SIZE - Label::SIZE - Optical::SIZE;
+        let Action::Seen(Record::BurstFormed { packets: 1, bytes, .. }) = out[0] else {
+            panic!("one packet")
+        };
+        assert_eq!(bytes, Bytes::new(payload as u64));
+        assert!(matches!(out[1], Action::Seen(Record::BurstLeft { left, .. }) if left == us(1000)));
+        assert_eq!(arrivals(&sends(&mut card, us(0), burst(2, 1000))), [us(1100 + tail_us)]);
+        let full = sends(&mut card, us(0), burst(3, 1000));
+        assert_eq!(names(&full), ["formed", "lost", "drop"]);
+        assert_eq!(drops(&full), [(PORT, DropCause::QueueFull)]);
+        assert!(matches!(
+            card.take_output_use(us(10), PORT),
+            Some(OutputUse::Queue(FifoUse { arrived_packets: 3, .. }))
+        ));
+        assert!(card.take_output_use(us(10), PORT + 1).is_none());
+        assert!(card.take_memory_use().is_none() && card.take_waits().is_none());
+    }
+}
+
+#[test]
+fn what_is_no_burst_of_the_edge_is_lost() {
+    let of_another = || {
+        let label = Label {
+            src_edge: EDGE + 1,
+            ..label(1, 1000, 1)
+        };
+        frame(Some(label), optical(TrainPart::Only, 1), 1000)
+    };
+    let dropped = |card: &mut EdgeCard, port, packet, from| {
+        let mut out = Actions::default();
+        card.sends(us(0), port, packet, from, &mut out);
+        let [Action::Drop { cause, .. }] = out.list[..] else {
+            panic!("{:?}", out.list)
+        };
+        cause
+    };
+    let lane = Origin::Lane { born_ns: 0 };
+    for mut card in [with_queue(false), with(memory(false, None), None)] {
+        for (packet, from) in [
+            (burst(1, 1000), Origin::Local),
+            (of_another(), lane),
+            (part(TrainPart::Middle), lane),
+            (Packet::unborn(vec![0; 60]), lane),
+        ] {
+            assert_eq!(dropped(&mut card, PORT, packet, from), DropCause::NoSuchQueue);
+        }
+        for port in [PORT + 1, 0] {
+            assert_eq!(dropped(&mut card, port, burst(1, 1000), lane), DropCause::NoSuchPort);
+        }
+        card.set_outside();
+        let mut out = Actions::default();
+        card.sends(us(0), PORT, burst(1, 1000), Origin::Local, &mut out);
+        assert_eq!(arrivals(&out.list).len(), 1, "a switch outside may answer late");
+    }
+}
+
+#[test]
+fn a_dark_queue_loses_what_waits_and_what_comes() {
+    let mut card = with_queue(true);
+    sends(&mut card, us(0), burst(1, 1000));
+    sends(&mut card, us(0), burst(2, 1000));
+    let out = set_dark(&mut card, us(10), true);
+    assert!(matches!(
+        out[..],
+        [Action::Cut {
+            lane: 7,
+            port: PORT,
+            cause: DropCause::LinkDown,
+            delay: DELAY,
+            by_tail: true
+        }]
+    ));
+    let out = sends(&mut card, us(20), burst(3, 1000));
+    assert_eq!(names(&out), ["formed", "lost", "drop"]);
+    assert_eq!(drops(&out), [(PORT, DropCause::LinkDown)]);
+    assert!(set_dark(&mut card, us(30), false).is_empty());
+    let mut out = Actions::default();
+    card.set_dark(us(30), PORT + 1, true, &mut out);
+    assert!(out.list.is_empty());
+    assert_eq!(
+        arrivals(&sends(&mut card, us(30), burst(4, 1000))),
+        [us(1000 + 100 + 1000)]
+    );
+    card.restarts(us(40), &mut out);
+    assert!(matches!(
+        out.list[..],
+        [Action::Cut {
+            cause: DropCause::PipelineReplaced,
+            ..
+        }]
+    ));
+    for message in [
+        control(PORT, PORT, FlowOp::SetQueueTimer, 1),
+        control(PORT + 1, 0, FlowOp::SetRate, 1),
+    ] {
+        assert!(!told(&mut card, us(50), &message).0);
+    }
+}
+
+#[test]
+fn one_burst_leaves_and_the_others_wait() {
+    let mut card = with(memory(false, None), Some(LIMIT));
+    let out = sends(&mut card, us(0), burst(1, 1000));
+    assert_eq!(names(&out), ["formed", "timer", "left", "enters"]);
+    assert_eq!(timers(&out), [(PORT, us(1010), Expiry::Last)], "with the guard");
+    assert_eq!(arrivals(&out), [us(100)]);
+    assert_eq!(names(&sends(&mut card, us(5), burst(2, 500))), ["formed"]);
+    let over = sends(&mut card, us(6), burst(3, 500));
+    assert!(matches!(
+        over[..],
+        [
+            Action::Seen(_),
+            Action::Broken {
+                port: PORT,
+                broken: Broken::IngressLimit
+            }
+        ]
+    ));
+    assert!(due(&mut card, us(1009), PORT, Expiry::Last).is_empty());
+    let out = due(&mut card, us(1010), PORT, Expiry::Last);
+    assert_eq!(names(&out), ["timer", "left", "enters", "asks"]);
+    assert_eq!(arrivals(&out), [us(1110)]);
+    assert_eq!(sent(&question(out).0).traffic_class, 1);
+    due(&mut card, us(1520), PORT, Expiry::Last);
+    let (frame, then) = question(due(&mut card, us(2030), PORT, Expiry::Last));
+    assert_eq!(sent(&frame).flags, OUTPUT_IDLE);
+    assert!(goes_on(&mut card, us(2030), then, DONE).is_empty());
+    let used = card.take_memory_use().unwrap();
+    assert_eq!((used.most_held, used.unserved_bursts), (Bytes::new(1000), 0));
+    assert!(card.take_waits().is_none());
+    assert!(matches!(
+        card.take_output_use(us(2030), PORT),
+        Some(OutputUse::Bursts(TrainUse { sent_trains: 3, .. }))
+    ));
+    sends(&mut card, us(3000), burst(4, 1000));
+    let mut out = Actions::default();
+    card.due(us(4010), PORT, Expiry::Last, Program::None, &mut out);
+    assert!(out.list.is_empty(), "no program to be told");
+}
+
+#[test]
+fn the_limit_may_count_by_class() {
+    let limit = IngressLimit {
+        bursts: 1,
+        by_class: true,
+    };
+    let mut card = with(memory(false, None), Some(limit));
+    let of_class = |train, traffic_class| {
+        let label = Label {
+            traffic_class,
+            ..label(train, 500, 1)
+        };
+        frame(Some(label), optical(TrainPart::Only, train), 500)
+    };
+    sends(&mut card, us(0), of_class(1, 0));
+    assert_eq!(names(&sends(&mut card, us(0), of_class(2, 0))), ["formed"]);
+    assert_eq!(names(&sends(&mut card, us(0), of_class(3, 1))), ["formed"]);
+    assert_eq!(names(&sends(&mut card, us(0), of_class(4, 1))), ["formed", "broken"]);
+}
+
+#[test]
+fn a_burst_without_room_is_lost_and_p4_is_told() {
+    let mut card = with(memory(false, Some(macroflows())), Some(LIMIT));
+    sends(&mut card, us(0), burst(1, 3000));
+    sends(&mut card, us(0), burst(2, 3000));
+    let out = sends(&mut card, us(0), burst(3, 3000));
+    assert_eq!(names(&out), ["formed", "lost", "drop", "asks"]);
+    assert_eq!(drops(&out), [(PORT, DropCause::QueueFull)]);
+    assert_eq!(sent(&question(out).0).flags, 0, "another one leaves");
+    let mut card = with(memory(false, None), None);
+    let out = sends(&mut card, us(0), burst(1, 5000));
+    assert_eq!(names(&out), ["formed", "lost", "drop"], "nobody counts");
+}
+
+#[test]
+fn packets_are_assembled_until_their_interval_ends() {
+    let mut card = with(memory(true, None), Some(LIMIT));
+    let out = sends(&mut card, us(0), part(TrainPart::First));
+    assert_eq!(timers(&out), [(BURSTS, us(5000), Expiry::First)]);
+    assert!(sends(&mut card, us(1), part(TrainPart::Middle)).is_empty());
+    let (tick, then) = question(due(&mut card, us(5000), BURSTS, Expiry::First));
+    let tick = TrainTick::decode(&tick[HEADER..]).unwrap();
+    assert_eq!((tick.queue, tick.packets, tick.bytes), (QUEUE, 2, 2000));
+    let good = label(1, 2000 + Label::SIZE, 2);
+    for wrong in [answer(3, Some(good), 0), header(PORT, LineCardKind::Alarm).to_vec()] {
+        assert!(!told(&mut card, us(5000), &wrong).0);
+    }
+    let (is_obeyed, out) = told(&mut card, us(5000), &answer(2, Some(good), 9));
+    assert!(is_obeyed);
+    assert_eq!(names(&out), ["formed", "timer", "left", "enters", "enters"]);
+    assert_eq!(arrivals(&out), [us(5100), us(5100 + 1000 + Label::SIZE as u64)]);
+    assert!(goes_on(&mut card, us(5000), then, DONE).is_empty());
+}
+
+#[test]
+fn p4_may_refuse_a_burst_or_have_no_answer() {
+    let mut card = with(memory(true, None), None);
+    sends(&mut card, us(0), part(TrainPart::First));
+    let out = sends(&mut card, us(1), part(TrainPart::First));
+    let (_, then) = question(out);
+    let (is_obeyed, out) = told(&mut card, us(1), &answer(1, None, 0));
+    assert!(is_obeyed);
+    assert_eq!(names(&out), ["refused", "drop"]);
+    assert_eq!(drops(&out), [(PORT, DropCause::Refused)]);
+    let joined = goes_on(&mut card, us(1), then, DONE);
+    assert_eq!(names(&joined), [] as [&str; 0], "the timer runs");
+    let timer = due(&mut card, us(5000), BURSTS, Expiry::First);
+    assert_eq!(timers(&timer), [(BURSTS, us(5001), Expiry::First)]);
+    let (_, then) = question(due(&mut card, us(5001), BURSTS, Expiry::First));
+    let out = goes_on(&mut card, us(5001), then, Pass::Done { outputs: 0 });
+    assert_eq!(drops(&out), [(PORT_LINECARD, DropCause::Refused)]);
+    let mut without = with(memory(false, None), None);
+    assert!(!told(&mut without, us(0), &answer(1, None, 0)).0, "nothing was asked");
+    assert_eq!(
+        drops(&sends(&mut without, us(0), part(TrainPart::First))),
+        [(PORT, DropCause::NoSuchQueue)]
+    );
+}
+
+#[test]
+fn macroflows_hold_bursts_back() {
+    let mut card = with(memory(false, Some(macroflows())), Some(LIMIT));
+    let mut out = Actions::default();
+    card.starts(us(0), &mut out);
+    assert_eq!(timers(&out.list), [(BURSTS, us(10_000), Expiry::First)], "its tick");
+    assert_eq!(
+        names(&sends(&mut card, us(0), burst(1, 1000))),
+        ["formed", "timer", "left", "enters"]
+    );
+    let waits = sends(&mut card, us(0), burst(2, 1000));
+    assert_eq!(timers(&waits), [(BURSTS, us(1000), Expiry::Last)]);
+    let (is_obeyed, out) = told(&mut card, us(0), &control(PORT, QUEUE, FlowOp::SetRate, 16_000_000));
+    assert!(is_obeyed && timers(&out) == [(BURSTS, us(500), Expiry::Last)]);
+    assert!(!told(&mut card, us(0), &control(PORT, QUEUE, FlowOp::Open, 0)).0);
+    assert!(!told(&mut card, us(0), &control(PORT, QUEUE + 9, FlowOp::SetRate, 1)).0);
+    let out = due(&mut card, us(500), BURSTS, Expiry::Last);
+    assert_eq!(names(&out), [] as [&str; 0], "it waits for the output now");
+    assert_eq!(card.take_waits().unwrap().len(), 2);
+    let (tick, then) = question(due(&mut card, us(10_000), BURSTS, Expiry::First));
+    let tick = IntervalTick::decode(&tick[HEADER..]).unwrap();
+    assert_eq!(tick.local_ns, us(10_000).ns());
+    let (_, out) = told(&mut card, us(11_000), &control(PORT, QUEUE, FlowOp::SetRate, 8_000_000));
+    assert_eq!(timers(&out), [(BURSTS, us(60_000), Expiry::First)]);
+    assert!(goes_on(&mut card, us(11_000), then, DONE).is_empty(), "no other is due");
+    let used = card.take_memory_use().unwrap();
+    assert_eq!(used.probe_round_trip, Duration::from_ms(1));
+}
+
+#[test]
+fn bursts_that_macroflows_let_out_to_a_dark_output_are_lost_one_by_one() {
+    let mut card = with(memory(false, Some(macroflows())), Some(LIMIT));
+    sends(&mut card, us(0), burst(1, 1000));
+    sends(&mut card, us(0), burst(2, 500));
+    sends(&mut card, us(0), burst(3, 500));
+    told(&mut card, us(1), &control(PORT, QUEUE, FlowOp::SetRate, 0));
+    assert_eq!(
+        names(&set_dark(&mut card, us(2), true)),
+        ["cut"],
+        "none waits before it"
+    );
+    for _ in 0..2 {
+        let out = due(&mut card, us(2), BURSTS, Expiry::Last);
+        if out.is_empty() {
+            break;
+        }
+        assert_eq!(drops(&out), [(PORT, DropCause::LinkDown)]);
+        let (_, then) = question(out);
+        let out = goes_on(&mut card, us(2), then, DONE);
+        assert_eq!(names(&out), ["lost", "drop", "asks"]);
+        let (_, then) = question(out);
+        assert_eq!(names(&goes_on(&mut card, us(2), then, DONE)), [] as [&str; 0]);
+    }
+    assert_eq!(card.take_memory_use().unwrap().unserved_bursts, 0);
+}
+
+#[test]
+fn p4_is_told_of_each_burst_that_waits_for_a_dark_output() {
+    let mut card = with(memory(false, None), Some(LIMIT));
+    for train in 1..=3 {
+        sends(&mut card, us(0), burst(train, 1000));
+    }
+    let mut out = set_dark(&mut card, us(10), true);
+    for _ in 0..2 {
+        assert_eq!(names(&out), ["lost", "drop", "asks"]);
+        let (frame, then) = question(out);
+        assert_eq!(sent(&frame).traffic_class, 1, "one leaves");
+        out = goes_on(&mut card, us(10), then, DONE);
+    }
+    assert_eq!(names(&out), ["cut"]);
+    let mut card = with(memory(false, None), None);
+    sends(&mut card, us(0), burst(1, 1000));
+    sends(&mut card, us(0), burst(2, 1000));
+    assert_eq!(names(&set_dark(&mut card, us(10), true)), ["lost", "drop", "cut"]);
+}
+
+#[test]
+fn a_burst_comes_as_a_whole_over_a_fibre_between_edges() {
+    let process = DelayProcess {
+        hold: [Duration::from_ms(1), Duration::from_ms(2)],
+        mean_ms: 5.0,
+        deviation_ms: 0.0,
+    };
+    let delay = DrawnDelay::new(process, generator(1, Stream::LaneDelay, 0));
+    for (delay, drawn) in [(None, Duration::ZERO), (Some(delay), Duration::from_ms(5))] {
+        let mut card = bare().with_bursts(memory(true, None), None, PROBES);
+        card.add_output(PORT, TrainQueue::default(), wavelength(true), Some(Direct::new(delay)));
+        sends(&mut card, us(0), part(TrainPart::First));
+        sends(&mut card, us(0), part(TrainPart::Middle));
+        question(due(&mut card, us(5000), BURSTS, Expiry::First));
+        let good = label(1, 2000 + Label::SIZE, 2);
+        let (_, out) = told(&mut card, us(5000), &answer(2, Some(good), 0));
+        assert_eq!(names(&out), ["formed", "timer", "left", "enters", "enters"]);
+        let end = us(5000 + 2000 + Label::SIZE as u64);
+        assert_eq!(arrivals(&out), [end + DELAY + drawn; 2]);
+        assert!(matches!(out[2], Action::Seen(Record::BurstLeft { left, .. }) if left == end));
+        assert!(
+            set_dark(&mut card, us(5010), true).is_empty(),
+            "one that has begun comes"
+        );
+    }
+}
+
+#[test]
+fn two_bursts_at_once_on_a_fibre_are_seen() {
+    let mut output = Output::new(Before::Bursts(TrainQueue::default()), wavelength(true));
+    output.direct = Some(Direct::default());
+    for (at, expected) in [(0, 2), (999, 3), (1999, 2)] {
+        let mut out = Actions::default();
+        let burst = Train::only(burst(1, 1000), 1000);
+        output.light(us(at), PORT, burst, (0, 4), &mut out);
+        assert_eq!(out.list.len(), expected, "{:?}", out.list);
+        if expected == 3 {
+            let broken = Broken::WavelengthCollision;
+            assert!(matches!(out.list[0], Action::Broken { port: PORT, broken: found } if found == broken));
+        }
+    }
+}
+
+#[test]
+fn timers_of_an_outputs_agent_tick_one_after_the_answer_to_the_other() {
+    let mut card = bare().with_bursts(memory(false, None), None, PROBES);
+    let mut queue = TrainQueue::default();
+    queue.start_timers(0);
+    assert_eq!(card.add_output(PORT, queue, wavelength(false), None), Some(us(0)));
+    let (_, then) = question(due(&mut card, us(0), PORT, Expiry::First));
+    let (_, then) = question(goes_on(&mut card, us(0), then, DONE));
+    for (op, ms) in [(FlowOp::SetQueueTimer, 7), (FlowOp::SetControlTimer, 5)] {
+        let (is_obeyed, out) = told(&mut card, us(0), &control(PORT, PORT, op, Duration::from_ms(ms).ns()));
+        assert!(is_obeyed && out.is_empty(), "set when all is answered");
+    }
+    let out = goes_on(&mut card, us(0), then, DONE);
+    assert_eq!(timers(&out), [(PORT, us(5000), Expiry::First)]);
+    assert!(due(&mut card, us(4999), PORT, Expiry::First).is_empty());
+    // A switch outside answers later.
+    let sooner = control(PORT, PORT, FlowOp::SetQueueTimer, Duration::from_ms(1).ns());
+    let (is_obeyed, out) = told(&mut card, us(100), &sooner);
+    assert!(is_obeyed && timers(&out) == [(PORT, us(1000), Expiry::First)]);
+    assert!(!told(&mut card, us(100), &control(PORT, PORT, FlowOp::Open, 1)).0);
+    let other = CardThen::Output { port: PORT + 1 };
+    assert!(goes_on(&mut card, us(100), other, DONE).is_empty());
+    assert!(goes_on(&mut card, us(100), CardThen::Nothing, DONE).is_empty());
+}
+
+/// A packet with TCP that arrives.
+fn tcp(sequence: u32) -> Packet {
+    let mut packet = frame(None, optical(TrainPart::Middle, sequence), 100);
+    let ip = Ethernet::SIZE + Optical::SIZE;
+    packet.frame[ip] = 0x45;
+    packet.frame[ip + 9] = IP_PROTOCOL_TCP;
+    packet
+}
+
+#[test]
+fn packets_that_arrive_wait_for_those_before_them() {
+    let arrives = |card: &mut EdgeCard, now, packet| {
+        let mut out = Actions::default();
+        let given = card.arrives(now, PORT, packet, 1, &mut out);
+        (given.is_some(), out.list)
+    };
+    let mut card = bare();
+    assert!(arrives(&mut card, us(0), tcp(2)).0, "as it is");
+    assert_eq!(card.resequenced(), 0);
+    let mut card = bare().with_resequencer(Duration::from_ms(1));
+    assert!(arrives(&mut card, us(0), Packet::unborn(vec![0; 60])).0, "of no burst");
+    let (_, out) = arrives(&mut card, us(0), tcp(2));
+    assert_eq!(timers(&out), [(ARRIVALS, us(1000), Expiry::First)]);
+    assert_eq!(names(&arrives(&mut card, us(10), tcp(1)).1), ["arrives", "arrives"]);
+    assert!(arrives(&mut card, us(20), tcp(4)).1.is_empty(), "the timer runs");
+    let out = due(&mut card, us(1000), ARRIVALS, Expiry::First);
+    assert_eq!(timers(&out), [(ARRIVALS, us(1020), Expiry::First)]);
+    let out = due(&mut card, us(1020), ARRIVALS, Expiry::First);
+    assert!(matches!(&out[..], [Action::Arrives { port: PORT, .. }]));
+    assert!(due(&mut card, us(1020), ARRIVALS, Expiry::First).is_empty());
+    assert_eq!(card.resequenced(), 2);
+    arrives(&mut card, us(1100), tcp(9));
+    let mut out = Actions::default();
+    card.restarts(us(1100), &mut out);
+    assert_eq!(drops(&out.list), [(PORT_LINECARD, DropCause::PipelineReplaced)]);
+}
+
+#[test]
+fn with_the_program_goes_all_that_waits() {
+    let mut card = with(memory(true, Some(macroflows())), Some(LIMIT));
+    let without_macroflow = |train| {
+        let optical = Optical {
+            queue: QUEUE + 1,
+            ..optical(TrainPart::Only, train)
+        };
+        frame(Some(label(train, 500, 1)), optical, 500)
+    };
+    sends(&mut card, us(0), without_macroflow(1));
+    sends(&mut card, us(0), without_macroflow(2));
+    sends(&mut card, us(0), burst(3, 500));
+    sends(&mut card, us(0), burst(4, 500));
+    sends(&mut card, us(0), part(TrainPart::First));
+    let mut out = Actions::default();
+    card.restarts(us(10), &mut out);
+    let device = (PORT_LINECARD, DropCause::PipelineReplaced);
+    let output = (PORT, DropCause::PipelineReplaced);
+    assert_eq!(drops(&out.list), [output, output, device, device]);
+    let expected = ["lost", "drop", "lost", "drop", "cut", "drop", "lost", "drop"];
+    assert_eq!(names(&out.list), expected);
+    assert_eq!(card.take_memory_use().unwrap().most_held, Bytes::new(2500));
+    assert_eq!(card.take_memory_use().unwrap().most_held, Bytes::ZERO);
+    sends(&mut card, us(20), without_macroflow(1));
+    let out = due(&mut card, us(510), PORT, Expiry::Last);
+    assert_eq!(
+        names(&out),
+        ["timer", "left", "enters"],
+        "P4 knows nothing of what has left"
+    );
+}
