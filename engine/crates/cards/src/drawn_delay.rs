@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Delay that is drawn anew from time to time, of a link of the two-link model.
+//! Random delay of a link of the two-link model: each draw holds for a random time.
 
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;

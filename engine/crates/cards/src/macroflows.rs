@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use hdrhistogram::Histogram;
+use slotwise_units::{Duration, Instant, Rate};
 use slotwise_wire::{IntervalTick, IntervalTimer};
 
 use crate::linecard::QueueState;
@@ -22,7 +23,7 @@ pub struct Held {
 
 struct Macroflow {
     /// With the time at which it came.
-    waiting: VecDeque<(u64, Held)>,
+    waiting: VecDeque<(Instant, Held)>,
     waiting_bytes: u64,
     arrived_bytes: u64,
     dropped: u64,
@@ -30,22 +31,22 @@ struct Macroflow {
     least_bytes: u64,
     pacer: Pacer,
     /// When it ticked, until the rate comes that its probe brings.
-    asked_ns: Option<u64>,
+    asked: Option<Instant>,
     /// When its head may leave, if that is in `heads`.
-    head_ns: u64,
+    head: Instant,
 }
 
 /// The macroflows of an edge.
 pub struct Macroflows {
-    period_ns: u64,
+    period: Duration,
     /// By queue; `None`: queues of none.
     of: Vec<Option<Macroflow>>,
     /// When heads may leave, with their queues.
-    heads: BTreeSet<(u64, u16)>,
+    heads: BTreeSet<(Instant, u16)>,
     /// When macroflows tick next, with their queues.
-    ticks: BTreeSet<(u64, u16)>,
+    ticks: BTreeSet<(Instant, u16)>,
     /// Longest time from a tick to the rate that its probe brought.
-    round_trip_ns: u64,
+    round_trip: Duration,
     /// How long trains waited that left.
     waits: Histogram<u64>,
     /// Trains that were lost while they waited, since they were asked for.
@@ -53,12 +54,12 @@ pub struct Macroflows {
 }
 
 impl Macroflows {
-    /// Those of some queues, each at first with `rate_bps` (over 0). They tick every `period_ns`, each at a time of its own: `place` of
+    /// Those of some queues, each at first with `rate` (over 0). They tick every `period`, each at a time of its own: `place` of
     /// `places` is that of the edge among all.
     pub fn new(
         queues: impl IntoIterator<Item = u16>,
-        period_ns: u64,
-        rate_bps: u64,
+        period: Duration,
+        rate: Rate,
         (place, places): (u64, u64),
     ) -> Macroflows {
         let queues: Vec<u16> = queues.into_iter().collect();
@@ -68,7 +69,7 @@ impl Macroflows {
         let parts = queues.len() as u64 * places;
         for (number, queue) in (0..).zip(queues) {
             let mut pacer = Pacer::default();
-            pacer.set_rate(0, rate_bps);
+            pacer.set_rate(0, rate.bps());
             of[usize::from(queue)] = Some(Macroflow {
                 waiting: VecDeque::new(),
                 waiting_bytes: 0,
@@ -76,21 +77,19 @@ impl Macroflows {
                 dropped: 0,
                 least_bytes: 0,
                 pacer,
-                asked_ns: None,
-                head_ns: 0,
+                asked: None,
+                head: Instant::ZERO,
             });
             let part = number * places + place;
-            ticks.insert((
-                (u128::from(period_ns) * u128::from(part) / u128::from(parts)) as u64,
-                queue,
-            ));
+            let first_ns = u128::from(period.ns()) * u128::from(part) / u128::from(parts);
+            ticks.insert((Instant::from_ns(first_ns as u64), queue));
         }
         Macroflows {
-            period_ns,
+            period,
             of,
             heads: BTreeSet::new(),
             ticks,
-            round_trip_ns: 0,
+            round_trip: Duration::ZERO,
             waits: delays(),
             lost: 0,
         }
@@ -106,15 +105,15 @@ impl Macroflows {
     }
 
     /// A train joins the queue of a macroflow that there is.
-    pub fn put(&mut self, now_ns: u64, queue: u16, held: Held) {
+    pub fn put(&mut self, now: Instant, queue: u16, held: Held) {
         let Some(of) = self.of(queue) else { return };
         of.least_bytes = of.least_bytes.min(of.waiting_bytes);
         of.waiting_bytes += held.labelled.train.bytes;
         of.arrived_bytes += held.labelled.train.bytes;
-        of.waiting.push_back((now_ns, held));
+        of.waiting.push_back((now, held));
         if of.waiting.len() == 1 {
-            of.head_ns = of.pacer.next_ns(now_ns);
-            let head = (of.head_ns, queue);
+            of.head = Instant::from_ns(of.pacer.next_ns(now.ns()));
+            let head = (of.head, queue);
             self.heads.insert(head);
         }
     }
@@ -126,52 +125,53 @@ impl Macroflows {
         }
     }
 
-    /// A train whose rate lets it leave by `now_ns`.
-    pub fn release(&mut self, now_ns: u64) -> Option<Held> {
-        let &(_, queue) = self.heads.first().filter(|(at_ns, _)| *at_ns <= now_ns)?;
+    /// A train whose rate lets it leave by `now`.
+    pub fn release(&mut self, now: Instant) -> Option<Held> {
+        let &(_, queue) = self.heads.first().filter(|(at, _)| *at <= now)?;
         self.heads.pop_first();
         let of = self.of(queue)?;
-        let (came_ns, held) = of.waiting.pop_front()?;
+        let (came, held) = of.waiting.pop_front()?;
         of.waiting_bytes -= held.labelled.train.bytes;
-        of.pacer.sent(now_ns, held.labelled.train.bytes);
+        of.pacer.sent(now.ns(), held.labelled.train.bytes);
         if !of.waiting.is_empty() {
-            of.head_ns = of.pacer.next_ns(now_ns);
-            let head = (of.head_ns, queue);
+            of.head = Instant::from_ns(of.pacer.next_ns(now.ns()));
+            let head = (of.head, queue);
             self.heads.insert(head);
         }
         // It grows as it needs.
-        let _ = self.waits.record(now_ns - came_ns);
+        let _ = self.waits.record(now.saturating_since(came).ns());
         Some(held)
     }
 
     /// P4 tells the rate of a macroflow; 0 is unlimited.
-    pub fn set_rate(&mut self, now_ns: u64, queue: u16, rate_bps: u64) -> Result<(), DropCause> {
+    pub fn set_rate(&mut self, now: Instant, queue: u16, rate: Rate) -> Result<(), DropCause> {
         let of = self.of(queue).ok_or(DropCause::NoSuchQueue)?;
-        of.pacer.set_rate(now_ns, rate_bps);
-        let round_trip_ns = of.asked_ns.take().map_or(0, |asked_ns| now_ns - asked_ns);
+        of.pacer.set_rate(now.ns(), rate.bps());
+        let asked = of.asked.take();
+        let round_trip = asked.map_or(Duration::ZERO, |asked| now.saturating_since(asked));
         if !of.waiting.is_empty() {
-            let before = (of.head_ns, queue);
-            of.head_ns = of.pacer.next_ns(now_ns);
-            let head = (of.head_ns, queue);
+            let before = (of.head, queue);
+            of.head = Instant::from_ns(of.pacer.next_ns(now.ns()));
+            let head = (of.head, queue);
             self.heads.remove(&before);
             self.heads.insert(head);
         }
-        self.round_trip_ns = self.round_trip_ns.max(round_trip_ns);
+        self.round_trip = self.round_trip.max(round_trip);
         Ok(())
     }
 
-    /// The tick of a macroflow that is due by `now_ns`, with its queue and the state of that.
-    pub fn tick(&mut self, now_ns: u64) -> Option<(u16, IntervalTick, QueueState)> {
-        let &(due_ns, queue) = self.ticks.first().filter(|(due_ns, _)| *due_ns <= now_ns)?;
+    /// The tick of a macroflow that is due by `now`, with its queue and the state of that.
+    pub fn tick(&mut self, now: Instant) -> Option<(u16, IntervalTick, QueueState)> {
+        let &(due, queue) = self.ticks.first().filter(|(due, _)| *due <= now)?;
         self.ticks.pop_first();
-        self.ticks.insert((due_ns + self.period_ns, queue));
+        self.ticks.insert((due + self.period, queue));
         let of = self.of(queue)?;
-        of.asked_ns = Some(due_ns);
+        of.asked = Some(due);
         let least_bytes = std::mem::replace(&mut of.least_bytes, of.waiting_bytes).min(of.waiting_bytes);
         let tick = IntervalTick {
             timer: IntervalTimer::Control.into(),
             least_backlog_bytes: u32::try_from(least_bytes).unwrap_or(u32::MAX),
-            local_ns: due_ns,
+            local_ns: due.ns(),
         };
         let state = QueueState {
             backlog_bytes: of.waiting_bytes,
@@ -183,8 +183,8 @@ impl Macroflows {
     }
 
     /// Longest time from a tick to the rate that its probe brought, since the last call; 0 if none did.
-    pub fn take_round_trip_ns(&mut self) -> u64 {
-        std::mem::take(&mut self.round_trip_ns)
+    pub fn take_round_trip(&mut self) -> Duration {
+        std::mem::take(&mut self.round_trip)
     }
 
     /// How long trains waited that left since the last call.
@@ -199,13 +199,13 @@ impl Macroflows {
     }
 
     /// When something is due next: a train that may leave.
-    pub fn next_ns(&self) -> Option<u64> {
-        self.heads.first().map(|(at_ns, _)| *at_ns)
+    pub fn next_release(&self) -> Option<Instant> {
+        self.heads.first().map(|(at, _)| *at)
     }
 
     /// When the next macroflow ticks.
-    pub fn next_tick_ns(&self) -> Option<u64> {
-        self.ticks.first().map(|(due_ns, _)| *due_ns)
+    pub fn next_tick(&self) -> Option<Instant> {
+        self.ticks.first().map(|(due, _)| *due)
     }
 
     /// Gives back what waits, and counts anew: who counts along does as well.
@@ -230,9 +230,17 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
+
+    fn rate(bps: u64) -> Rate {
+        Rate::from_bps(bps)
+    }
+
     /// Queues 1 and 2, 8 Mb/s at first: 1 ms for 1000 bytes.
     fn macroflows() -> Macroflows {
-        Macroflows::new([1, 2], 50 * MS, 8_000_000, (1, 5))
+        Macroflows::new([1, 2], Duration::from_ms(50), rate(8_000_000), (1, 5))
     }
 
     fn put(macroflows: &mut Macroflows, now_ns: u64, queue: u16) {
@@ -241,15 +249,15 @@ mod tests {
             class: 0,
             tag: 0,
         };
-        macroflows.put(now_ns, queue, Held { labelled, port: 3 });
+        macroflows.put(at(now_ns), queue, Held { labelled, port: 3 });
     }
 
     /// When all that waits leaves.
     fn departures(macroflows: &mut Macroflows) -> Vec<u64> {
         let mut all = Vec::new();
-        while let Some(at_ns) = macroflows.next_ns() {
-            assert!(macroflows.release(at_ns - 1).is_none());
-            assert_eq!(macroflows.release(at_ns).unwrap().port, 3);
+        while let Some(at_ns) = macroflows.next_release().map(Instant::ns) {
+            assert!(macroflows.release(at(at_ns - 1)).is_none());
+            assert_eq!(macroflows.release(at(at_ns)).unwrap().port, 3);
             all.push(at_ns);
         }
         all
@@ -287,7 +295,7 @@ mod tests {
         for queue in [1, 1, 2] {
             put(&mut macroflows, 0, queue);
         }
-        assert!(macroflows.release(0).is_some());
+        assert!(macroflows.release(at(0)).is_some());
         assert_eq!((macroflows.take_waits().len(), macroflows.take_unserved()), (1, 2));
         assert_eq!(macroflows.take_unserved(), 2, "they wait still");
         macroflows.take_waiting();
@@ -301,16 +309,19 @@ mod tests {
         let mut macroflows = macroflows();
         put(&mut macroflows, 0, 1);
         put(&mut macroflows, 0, 1);
-        assert!(macroflows.release(0).is_some());
-        macroflows.set_rate(MS / 2, 1, 16_000_000).unwrap();
+        assert!(macroflows.release(at(0)).is_some());
+        macroflows.set_rate(at(MS / 2), 1, rate(16_000_000)).unwrap();
         assert_eq!(
-            macroflows.next_ns(),
-            Some(3 * MS / 4),
+            macroflows.next_release(),
+            Some(at(3 * MS / 4)),
             "half of the first one was to be paid, at twice the rate"
         );
-        macroflows.set_rate(MS / 2, 1, 0).unwrap();
-        assert_eq!(macroflows.next_ns(), Some(MS / 2), "no limit");
-        assert_eq!(macroflows.set_rate(0, 7, 1).unwrap_err(), DropCause::NoSuchQueue);
+        macroflows.set_rate(at(MS / 2), 1, rate(0)).unwrap();
+        assert_eq!(macroflows.next_release(), Some(at(MS / 2)), "no limit");
+        assert_eq!(
+            macroflows.set_rate(at(0), 7, rate(1)).unwrap_err(),
+            DropCause::NoSuchQueue
+        );
         assert!(macroflows.has(1) && !macroflows.has(0) && !macroflows.has(7));
     }
 
@@ -318,8 +329,12 @@ mod tests {
     fn each_ticks_once_a_period_at_its_own_time() {
         let mut macroflows = macroflows();
         let mut ticks = Vec::new();
-        while let Some(at_ns) = macroflows.next_tick_ns().filter(|at_ns| *at_ns < 100 * MS) {
-            let (queue, tick, _) = macroflows.tick(at_ns).unwrap();
+        while let Some(at_ns) = macroflows
+            .next_tick()
+            .map(Instant::ns)
+            .filter(|at_ns| *at_ns < 100 * MS)
+        {
+            let (queue, tick, _) = macroflows.tick(at(at_ns)).unwrap();
             assert_eq!((tick.local_ns, tick.timer), (at_ns, u8::from(IntervalTimer::Control)));
             ticks.push((queue, at_ns));
         }
@@ -333,24 +348,28 @@ mod tests {
             put(&mut macroflows, 0, 1);
         }
         macroflows.refuse(1);
-        macroflows.release(0);
-        let (_, tick, state) = macroflows.tick(5 * MS).unwrap();
-        macroflows.set_rate(9 * MS, 1, 8_000_000).unwrap();
-        assert_eq!(macroflows.take_round_trip_ns(), 4 * MS);
-        macroflows.set_rate(20 * MS, 1, 8_000_000).unwrap();
-        assert_eq!(macroflows.take_round_trip_ns(), 0, "no probe has asked for it");
+        macroflows.release(at(0));
+        let (_, tick, state) = macroflows.tick(at(5 * MS)).unwrap();
+        macroflows.set_rate(at(9 * MS), 1, rate(8_000_000)).unwrap();
+        assert_eq!(macroflows.take_round_trip(), Duration::from_ms(4));
+        macroflows.set_rate(at(20 * MS), 1, rate(8_000_000)).unwrap();
+        assert_eq!(
+            macroflows.take_round_trip(),
+            Duration::ZERO,
+            "no probe has asked for it"
+        );
         assert_eq!(
             (state.backlog_bytes, state.arrived_bytes, state.dropped_packets),
             (2000, 3000, 1)
         );
         assert_eq!(tick.least_backlog_bytes, 0);
         put(&mut macroflows, 5 * MS, 1);
-        assert!(macroflows.tick(30 * MS).is_some());
-        let (_, tick, state) = macroflows.tick(55 * MS).unwrap();
+        assert!(macroflows.tick(at(30 * MS)).is_some());
+        let (_, tick, state) = macroflows.tick(at(55 * MS)).unwrap();
         assert_eq!((tick.least_backlog_bytes, state.backlog_bytes), (2000, 3000));
         assert_eq!(macroflows.take_waiting().len(), 3);
-        assert!(macroflows.next_ns().is_none());
-        let (_, tick, state) = macroflows.tick(105 * MS).unwrap();
+        assert!(macroflows.next_release().is_none());
+        let (_, tick, state) = macroflows.tick(at(105 * MS)).unwrap();
         let counted = (state.backlog_bytes, state.arrived_bytes, state.dropped_packets);
         assert_eq!((tick.least_backlog_bytes, counted), (0, (0, 0, 0)), "anew");
     }

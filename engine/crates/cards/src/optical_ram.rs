@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use crate::Port;
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{FlowControl, IntervalTick};
 
 use crate::DropCause;
@@ -22,19 +23,19 @@ impl ByteTime {
     const SHIFT: u32 = 16;
 
     /// Time of a byte at a rate (over 0).
-    pub fn of_rate(rate_bps: u64) -> ByteTime {
-        ByteTime((8_000_000_000u64 << ByteTime::SHIFT) / rate_bps)
+    pub fn of_rate(rate: Rate) -> ByteTime {
+        ByteTime((8_000_000_000u64 << ByteTime::SHIFT) / rate.bps())
     }
 
     /// Time that so many bytes take, rounded down.
     #[inline]
-    pub fn ns(self, bytes: u64) -> u64 {
-        ((u128::from(bytes) * u128::from(self.0)) >> ByteTime::SHIFT) as u64
+    pub fn time(self, bytes: Bytes) -> Duration {
+        Duration::from_ns(((u128::from(bytes.get()) * u128::from(self.0)) >> ByteTime::SHIFT) as u64)
     }
 
     /// Bytes that so much time takes, rounded down.
-    fn bytes(self, ns: u64) -> u64 {
-        ((u128::from(ns) << ByteTime::SHIFT) / u128::from(self.0)) as u64
+    fn bytes(self, time: Duration) -> Bytes {
+        Bytes::new(((u128::from(time.ns()) << ByteTime::SHIFT) / u128::from(self.0)) as u64)
     }
 }
 
@@ -44,9 +45,9 @@ pub struct RamSettings {
     /// Time of a byte on the wavelength.
     pub byte_time: ByteTime,
     /// So much may still be to be sent when a train comes.
-    pub ram_bytes: u64,
+    pub ram: Bytes,
     /// Kept free behind each train.
-    pub guard_ns: u64,
+    pub guard: Duration,
 }
 
 /// What an output did since it was last asked. Bytes are those that links count.
@@ -81,12 +82,12 @@ const OVERLOAD_PERCENT: u128 = 105;
 #[derive(Clone, Copy)]
 struct Path {
     input: Port,
-    shift_ns: u64,
+    shift: Duration,
 }
 
 struct Waiting {
-    start_ns: u64,
-    bytes: u64,
+    start: Instant,
+    bytes: Bytes,
     /// The one of [`OpticalRam::period`] in which it came.
     period: u64,
 }
@@ -95,7 +96,7 @@ struct Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
     /// First bit out.
-    pub start_ns: u64,
+    pub start: Instant,
     /// True if the train found more before it than the RAM holds.
     pub is_over: bool,
 }
@@ -104,21 +105,21 @@ pub struct Taken {
 pub struct OpticalRam {
     settings: RamSettings,
     /// End of what is reserved, guard included.
-    end_ns: u64,
+    end: Instant,
     /// How much of that the switch's program does not know of: one that it has no more reserved it.
-    unknown_ns: u64,
+    unknown: Duration,
     paths: Vec<Path>,
     /// Frames that have not begun to leave, by when they do.
     waiting: VecDeque<Waiting>,
-    waiting_bytes: u64,
+    waiting_bytes: Bytes,
     timers: Option<IntervalTimers>,
     used: RamUse,
     /// How often that has been taken.
     period: u64,
-    arrived_bytes: u64,
+    arrived_bytes: Bytes,
     lost_frames: u64,
     /// When the agent's interval began.
-    interval_ns: u64,
+    interval: Instant,
 }
 
 impl OpticalRam {
@@ -126,101 +127,92 @@ impl OpticalRam {
     pub fn new(settings: RamSettings) -> OpticalRam {
         OpticalRam {
             settings,
-            end_ns: 0,
-            unknown_ns: 0,
+            end: Instant::ZERO,
+            unknown: Duration::ZERO,
             paths: Vec::new(),
             waiting: VecDeque::new(),
-            waiting_bytes: 0,
+            waiting_bytes: Bytes::ZERO,
             timers: None,
             used: RamUse::default(),
             period: 0,
-            arrived_bytes: 0,
+            arrived_bytes: Bytes::ZERO,
             lost_frames: 0,
-            interval_ns: 0,
+            interval: Instant::ZERO,
         }
     }
 
-    /// Starts the interval timers; both tick at `now_ns`.
-    pub fn start_timers(&mut self, now_ns: u64) {
-        self.timers = Some(IntervalTimers::new(now_ns));
+    /// Starts the interval timers; both tick at `now`.
+    pub fn start_timers(&mut self, now: Instant) {
+        self.timers = Some(IntervalTimers::new(now.ns()));
     }
 
-    /// The label of a train of `length` bytes comes by an input, with a first frame of `bytes`.
-    pub fn label(&mut self, now_ns: u64, input: Port, length: u64, bytes: u64) -> Taken {
-        let RamSettings {
-            byte_time, guard_ns, ..
-        } = self.settings;
-        let has_room = self.has_room(now_ns);
+    /// The label of a train of this length comes by an input, with a first frame of `bytes`.
+    pub fn label(&mut self, now: Instant, input: Port, length: Bytes, bytes: Bytes) -> Taken {
+        let RamSettings { byte_time, guard, .. } = self.settings;
+        let has_room = self.has_room(now);
         // Where its program knows of nothing before the train, all that is there is unknown to it.
-        self.unknown_ns = self.unknown_ns.min(self.end_ns.saturating_sub(now_ns));
-        let start_ns = self.end_ns.max(now_ns);
-        let shift_ns = start_ns - now_ns;
-        self.end_ns = start_ns + byte_time.ns(length) + guard_ns;
+        self.unknown = self.unknown.min(self.end.saturating_since(now));
+        let start = self.end.max(now);
+        let shift = start.saturating_since(now);
+        self.end = start + byte_time.time(length) + guard;
         match self.paths.iter_mut().find(|path| path.input == input) {
-            Some(path) => path.shift_ns = shift_ns,
-            None => self.paths.push(Path { input, shift_ns }),
+            Some(path) => path.shift = shift,
+            None => self.paths.push(Path { input, shift }),
         }
         self.used.trains += 1;
-        if shift_ns > 0 {
+        if !shift.is_zero() {
             self.used.waited_trains += 1;
-            self.used.waited_ns += shift_ns;
-            self.used.most_bytes = self.used.most_bytes.max(byte_time.bytes(shift_ns));
+            self.used.waited_ns += shift.ns();
+            self.used.most_bytes = self.used.most_bytes.max(byte_time.bytes(shift).get());
         }
-        self.take(now_ns, start_ns, bytes);
+        self.take(now, start, bytes);
         Taken {
-            start_ns,
+            start,
             is_over: !has_room,
         }
     }
 
     /// Whether a train that comes finds no more before it, of what the switch's program has reserved, than the RAM holds.
-    pub fn has_room(&self, now_ns: u64) -> bool {
-        let left_ns = self.end_ns.saturating_sub(now_ns).saturating_sub(self.unknown_ns);
-        left_ns <= self.settings.byte_time.ns(self.settings.ram_bytes)
+    pub fn has_room(&self, now: Instant) -> bool {
+        let left = self.end.saturating_since(now).saturating_sub(self.unknown);
+        left <= self.settings.byte_time.time(self.settings.ram)
     }
 
     /// The switch's program is gone, and what it knew of the output.
-    pub fn forget(&mut self, now_ns: u64) {
-        self.unknown_ns = self.end_ns.saturating_sub(now_ns);
+    pub fn forget(&mut self, now: Instant) {
+        self.unknown = self.end.saturating_since(now);
     }
 
     /// A frame behind a label comes by an input; `None` if no label has come there.
-    pub fn follow(&mut self, now_ns: u64, input: Port, bytes: u64) -> Option<Taken> {
+    pub fn follow(&mut self, now: Instant, input: Port, bytes: Bytes) -> Option<Taken> {
         let path = *self.paths.iter().find(|path| path.input == input)?;
-        let start_ns = now_ns + path.shift_ns;
-        self.take(now_ns, start_ns, bytes);
-        Some(Taken {
-            start_ns,
-            is_over: false,
-        })
+        let start = now + path.shift;
+        self.take(now, start, bytes);
+        Some(Taken { start, is_over: false })
     }
 
-    fn take(&mut self, now_ns: u64, start_ns: u64, bytes: u64) {
-        self.advance(now_ns);
+    fn take(&mut self, now: Instant, start: Instant, bytes: Bytes) {
+        self.advance(now);
         if let Some(timers) = &mut self.timers {
-            timers.observe(self.waiting_bytes);
+            timers.observe(self.waiting_bytes.get());
         }
         self.used.frames += 1;
-        self.used.bytes += bytes;
-        self.used.busy_ns += self.settings.byte_time.ns(bytes);
+        self.used.bytes += bytes.get();
+        self.used.busy_ns += self.settings.byte_time.time(bytes).ns();
         self.arrived_bytes += bytes;
-        if start_ns > now_ns {
-            let behind = self.waiting.iter().rev().take_while(|other| other.start_ns > start_ns);
+        if start > now {
+            let behind = self.waiting.iter().rev().take_while(|other| other.start > start);
             let place = self.waiting.len() - behind.count();
             let period = self.period;
-            let waiting = Waiting {
-                start_ns,
-                bytes,
-                period,
-            };
+            let waiting = Waiting { start, bytes, period };
             self.waiting.insert(place, waiting);
             self.waiting_bytes += bytes;
         }
     }
 
-    fn advance(&mut self, now_ns: u64) {
-        while let Some(&Waiting { start_ns, bytes, .. }) = self.waiting.front()
-            && start_ns <= now_ns
+    fn advance(&mut self, now: Instant) {
+        while let Some(&Waiting { start, bytes, .. }) = self.waiting.front()
+            && start <= now
         {
             self.waiting.pop_front();
             self.waiting_bytes -= bytes;
@@ -234,21 +226,21 @@ impl OpticalRam {
     }
 
     /// Loses what has not begun to leave, and what is reserved for it; says how many frames.
-    pub fn drop_waiting(&mut self, now_ns: u64) -> usize {
-        self.advance(now_ns);
+    pub fn drop_waiting(&mut self, now: Instant) -> usize {
+        self.advance(now);
         let lost = self.waiting.len();
         if let Some(first) = self.waiting.front() {
-            self.end_ns = self.end_ns.min(first.start_ns);
+            self.end = self.end.min(first.start);
         }
         // What came in an earlier period was counted there.
         let period = self.period;
         let counted = self.waiting.drain(..).filter(|waiting| waiting.period == period);
         for Waiting { bytes, .. } in counted {
             self.used.frames -= 1;
-            self.used.bytes -= bytes;
-            self.used.busy_ns -= self.settings.byte_time.ns(bytes);
+            self.used.bytes -= bytes.get();
+            self.used.busy_ns -= self.settings.byte_time.time(bytes).ns();
         }
-        self.waiting_bytes = 0;
+        self.waiting_bytes = Bytes::ZERO;
         self.paths.clear();
         self.used.lost_frames += lost as u64;
         self.lost_frames += lost as u64;
@@ -256,34 +248,36 @@ impl OpticalRam {
     }
 
     /// When the next timer expires.
-    pub fn next_tick_ns(&self) -> Option<u64> {
-        self.timers.as_ref().map(IntervalTimers::next_ns)
+    pub fn next_tick(&self) -> Option<Instant> {
+        let timers = self.timers.as_ref();
+        timers.map(|timers| Instant::from_ns(timers.next_ns()))
     }
 
-    /// The tick of a timer that has expired by `now_ns`, with what the RAM holds.
-    pub fn tick(&mut self, now_ns: u64) -> Option<(IntervalTick, QueueState)> {
-        self.advance(now_ns);
-        let tick = self.timers.as_mut()?.tick(now_ns, self.waiting_bytes)?;
+    /// The tick of a timer that has expired by `now`, with what the RAM holds.
+    pub fn tick(&mut self, now: Instant) -> Option<(IntervalTick, QueueState)> {
+        self.advance(now);
+        let tick = self.timers.as_mut()?.tick(now.ns(), self.waiting_bytes.get())?;
         let state = QueueState {
-            backlog_bytes: self.waiting_bytes,
-            arrived_bytes: self.arrived_bytes,
+            backlog_bytes: self.waiting_bytes.get(),
+            arrived_bytes: self.arrived_bytes.get(),
             hol_delay_ns: 0,
             dropped_packets: self.lost_frames,
         };
         Some((tick, state))
     }
 
-    /// An interval of the output's agent ends, in which so many bytes came for the output, those that were dropped among them.
-    pub fn interval_ends(&mut self, now_ns: u64, bytes: u64) {
-        let length_ns = now_ns - std::mem::replace(&mut self.interval_ns, now_ns);
-        let taken_ns = u128::from(self.settings.byte_time.ns(bytes));
+    /// An interval of the output's agent ends, in which so much came for the output, what was dropped among it.
+    pub fn interval_ends(&mut self, now: Instant, arrived: Bytes) {
+        let began = std::mem::replace(&mut self.interval, now);
+        let length_ns = now.saturating_since(began).ns();
+        let taken_ns = u128::from(self.settings.byte_time.time(arrived).ns());
         self.used.intervals += 1;
         self.used.overloaded_intervals += u64::from(100 * taken_ns > OVERLOAD_PERCENT * u128::from(length_ns));
     }
 
     /// Obeys the answer to a tick. Anything else changes nothing.
-    pub fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
-        IntervalTimers::obey(self.timers.as_mut(), now_ns, message)
+    pub fn control(&mut self, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
+        IntervalTimers::obey(self.timers.as_mut(), now.ns(), message)
     }
 
     /// What it did since the last call.
@@ -298,30 +292,46 @@ mod tests {
     use super::*;
 
     /// 1 Gb/s: 8 ns a byte.
-    fn ram(ram_bytes: u64, guard_ns: u64) -> OpticalRam {
+    fn ram(ram: u64, guard_ns: u64) -> OpticalRam {
         OpticalRam::new(RamSettings {
-            byte_time: ByteTime::of_rate(1_000_000_000),
-            ram_bytes,
-            guard_ns,
+            byte_time: ByteTime::of_rate(Rate::from_bps(1_000_000_000)),
+            ram: bytes(ram),
+            guard: Duration::from_ns(guard_ns),
         })
+    }
+
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
+
+    fn bytes(bytes: u64) -> Bytes {
+        Bytes::new(bytes)
     }
 
     #[test]
     fn a_byte_takes_what_p4_reckons() {
-        assert_eq!(ByteTime::of_rate(1_000_000_000).ns(1500), 12_000);
         assert_eq!(
-            ByteTime::of_rate(10_000_000_000).ns(1500),
+            ByteTime::of_rate(Rate::from_bps(1_000_000_000)).time(bytes(1500)).ns(),
+            12_000
+        );
+        assert_eq!(
+            ByteTime::of_rate(Rate::from_bps(10_000_000_000)).time(bytes(1500)).ns(),
             1199,
             "0.8 ns, in 2^-16 rounded down"
         );
-        assert_eq!(ByteTime::of_rate(20_000_000).ns(1500), 600_000);
+        assert_eq!(
+            ByteTime::of_rate(Rate::from_bps(20_000_000)).time(bytes(1500)).ns(),
+            600_000
+        );
     }
 
     #[test]
     fn nine_kilobytes_take_seven_trains_that_come_at_once() {
         let mut ram = ram(9000, 0);
-        let taken: Vec<Taken> = (0..8).map(|input| ram.label(100, 256 + input, 1500, 1500)).collect();
-        let starts: Vec<u64> = taken.iter().map(|taken| taken.start_ns).collect();
+        let taken: Vec<Taken> = (0..8)
+            .map(|input| ram.label(at(100), 256 + input, bytes(1500), bytes(1500)))
+            .collect();
+        let starts: Vec<u64> = taken.iter().map(|taken| taken.start.ns()).collect();
         assert_eq!(starts[..3], [100, 12_100, 24_100]);
         let over: Vec<usize> = (0..8).filter(|index| taken[*index].is_over).collect();
         assert_eq!(over, [7], "the eighth finds 10,500 bytes before it");
@@ -333,8 +343,8 @@ mod tests {
     #[test]
     fn an_interval_is_overloaded_above_a_twentieth_more_than_can_leave() {
         let mut ram = ram(9000, 0);
-        for (end_ns, bytes) in [(50_000, 6562), (100_000, 6563), (200_000, 13_000)] {
-            ram.interval_ends(end_ns, bytes);
+        for (end_ns, arrived) in [(50_000, 6562), (100_000, 6563), (200_000, 13_000)] {
+            ram.interval_ends(at(end_ns), bytes(arrived));
         }
         let used = ram.take_use();
         assert_eq!((used.intervals, used.overloaded_intervals), (3, 1));
@@ -343,34 +353,37 @@ mod tests {
     #[test]
     fn without_ram_only_what_finds_it_idle_is_within() {
         let mut ram = ram(0, 50);
-        assert!(!ram.label(0, 256, 1500, 1500).is_over);
-        assert!(ram.label(12_000, 257, 1500, 1500).is_over, "in the guard");
+        assert!(!ram.label(at(0), 256, bytes(1500), bytes(1500)).is_over);
+        assert!(
+            ram.label(at(12_000), 257, bytes(1500), bytes(1500)).is_over,
+            "in the guard"
+        );
         let mut ram = self::ram(0, 50);
-        ram.label(0, 256, 1500, 1500);
-        assert!(!ram.label(12_050, 257, 1500, 1500).is_over);
+        ram.label(at(0), 256, bytes(1500), bytes(1500));
+        assert!(!ram.label(at(12_050), 257, bytes(1500), bytes(1500)).is_over);
     }
 
     #[test]
     fn frames_leave_as_long_after_they_came_as_their_label_did() {
         let mut ram = ram(9000, 0);
-        assert_eq!(ram.follow(0, 256, 500), None, "no label has come");
-        assert_eq!(ram.label(0, 256, 3000, 1000).start_ns, 0);
-        let late = ram.label(5_000, 257, 2000, 1000).start_ns;
+        assert_eq!(ram.follow(at(0), 256, bytes(500)), None, "no label has come");
+        assert_eq!(ram.label(at(0), 256, bytes(3000), bytes(1000)).start.ns(), 0);
+        let late = ram.label(at(5_000), 257, bytes(2000), bytes(1000)).start.ns();
         assert_eq!(late, 24_000, "the whole first train goes before it");
-        assert_eq!(ram.follow(8_000, 256, 2000).unwrap().start_ns, 8_000);
-        assert_eq!(ram.follow(13_000, 257, 1000).unwrap().start_ns, 32_000);
-        assert_eq!(ram.label(13_000, 256, 100, 100).start_ns, 40_000);
+        assert_eq!(ram.follow(at(8_000), 256, bytes(2000)).unwrap().start.ns(), 8_000);
+        assert_eq!(ram.follow(at(13_000), 257, bytes(1000)).unwrap().start.ns(), 32_000);
+        assert_eq!(ram.label(at(13_000), 256, bytes(100), bytes(100)).start.ns(), 40_000);
     }
 
     #[test]
     fn what_has_not_begun_to_leave_can_be_lost() {
         let mut ram = ram(9000, 0);
         for input in 0..3 {
-            ram.label(0, 256 + input, 1500, 1500);
+            ram.label(at(0), 256 + input, bytes(1500), bytes(1500));
         }
-        assert_eq!(ram.drop_waiting(6_000), 2, "the first is in transmission");
-        assert_eq!(ram.drop_waiting(6_000), 0);
-        assert_eq!(ram.label(6_000, 256, 1500, 1500).start_ns, 12_000);
+        assert_eq!(ram.drop_waiting(at(6_000)), 2, "the first is in transmission");
+        assert_eq!(ram.drop_waiting(at(6_000)), 0);
+        assert_eq!(ram.label(at(6_000), 256, bytes(1500), bytes(1500)).start.ns(), 12_000);
         let used = ram.take_use();
         assert_eq!((used.frames, used.bytes, used.lost_frames), (2, 3000, 2));
         assert_eq!(used.busy_ns, 24_000);
@@ -379,25 +392,37 @@ mod tests {
     #[test]
     fn what_a_program_reserved_that_is_gone_is_not_held_against_the_next_one() {
         let mut ram = ram(0, 1_000);
-        ram.label(0, 256, 1500, 1500);
-        ram.drop_waiting(6_000);
-        assert!(ram.label(6_000, 257, 1500, 1500).is_over, "its program knows of 7 us");
+        ram.label(at(0), 256, bytes(1500), bytes(1500));
+        ram.drop_waiting(at(6_000));
+        assert!(
+            ram.label(at(6_000), 257, bytes(1500), bytes(1500)).is_over,
+            "its program knows of 7 us"
+        );
         let mut ram = self::ram(1500, 1_000);
-        ram.label(0, 256, 1500, 1500);
-        ram.forget(6_000);
-        let first = ram.label(6_000, 257, 1500, 1500);
-        assert!((first.start_ns, first.is_over) == (13_000, false));
-        assert!(!ram.label(7_000, 258, 1500, 1500).is_over, "12 us that it knows of");
-        assert!(ram.label(7_000, 259, 1500, 1500).is_over, "25 us");
+        ram.label(at(0), 256, bytes(1500), bytes(1500));
+        ram.forget(at(6_000));
+        let first = ram.label(at(6_000), 257, bytes(1500), bytes(1500));
+        assert!((first.start.ns(), first.is_over) == (13_000, false));
+        assert!(
+            !ram.label(at(7_000), 258, bytes(1500), bytes(1500)).is_over,
+            "12 us that it knows of"
+        );
+        assert!(ram.label(at(7_000), 259, bytes(1500), bytes(1500)).is_over, "25 us");
         // When the next one comes its program knows of nothing, and 5 us are left: from then on no more than that is unknown.
         let mut ram = self::ram(0, 1_000);
-        ram.label(0, 256, 1500, 1500);
-        ram.forget(1_000);
-        assert!(!ram.label(8_000, 256, 1500, 1500).is_over, "5 us of 12 are left");
-        assert!(ram.label(12_000, 257, 1500, 1500).is_over, "9 us that it knows of");
-        assert!(!ram.label(39_000, 257, 1500, 1500).is_over, "idle");
+        ram.label(at(0), 256, bytes(1500), bytes(1500));
+        ram.forget(at(1_000));
         assert!(
-            ram.label(51_000, 257, 1500, 1500).is_over,
+            !ram.label(at(8_000), 256, bytes(1500), bytes(1500)).is_over,
+            "5 us of 12 are left"
+        );
+        assert!(
+            ram.label(at(12_000), 257, bytes(1500), bytes(1500)).is_over,
+            "9 us that it knows of"
+        );
+        assert!(!ram.label(at(39_000), 257, bytes(1500), bytes(1500)).is_over, "idle");
+        assert!(
+            ram.label(at(51_000), 257, bytes(1500), bytes(1500)).is_over,
             "in a guard that it knows of"
         );
     }
@@ -406,12 +431,12 @@ mod tests {
     fn what_is_lost_after_it_was_asked_for_is_not_taken_from_what_came_since() {
         let mut ram = ram(9000, 0);
         for input in 0..3 {
-            ram.label(0, 256 + input, 1500, 1500);
+            ram.label(at(0), 256 + input, bytes(1500), bytes(1500));
         }
         assert_eq!(ram.take_use().frames, 3);
-        ram.label(1_000, 259, 1500, 1000);
-        assert_eq!(ram.drop_waiting(6_000), 3, "two of before, and the one since");
-        ram.label(6_000, 256, 1500, 1500);
+        ram.label(at(1_000), 259, bytes(1500), bytes(1000));
+        assert_eq!(ram.drop_waiting(at(6_000)), 3, "two of before, and the one since");
+        ram.label(at(6_000), 256, bytes(1500), bytes(1500));
         let used = ram.take_use();
         assert_eq!(
             (used.frames, used.bytes, used.busy_ns, used.lost_frames),

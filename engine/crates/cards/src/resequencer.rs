@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use slotwise_units::{Duration, Instant};
+
 /// Whose packets are in order: source, its program, and its queue.
 pub type Order = (u16, u32, u16);
 
@@ -16,10 +18,10 @@ struct Stream<T> {
 
 /// Packets that wait for others.
 pub struct Resequencer<T> {
-    hold_ns: u64,
+    hold: Duration,
     streams: BTreeMap<Order, Stream<T>>,
     /// When what came ahead has waited long enough, the oldest first.
-    deadlines: VecDeque<(u64, Order, u64)>,
+    deadlines: VecDeque<(Instant, Order, u64)>,
     /// What goes on now, in order.
     ready: VecDeque<T>,
     held: u64,
@@ -27,9 +29,9 @@ pub struct Resequencer<T> {
 
 impl<T> Resequencer<T> {
     /// One that holds a packet for so long at most.
-    pub fn new(hold_ns: u64) -> Resequencer<T> {
+    pub fn new(hold: Duration) -> Resequencer<T> {
         Resequencer {
-            hold_ns,
+            hold,
             streams: BTreeMap::new(),
             deadlines: VecDeque::new(),
             ready: VecDeque::new(),
@@ -38,7 +40,7 @@ impl<T> Resequencer<T> {
     }
 
     /// Something comes with a number, the first one 1, modulo 2^32. What does not wait goes on at once and counts as there.
-    pub fn take(&mut self, now_ns: u64, order: Order, number: u32, waits: bool, item: T) {
+    pub fn take(&mut self, now: Instant, order: Order, number: u32, waits: bool, item: T) {
         let stream = self.streams.entry(order).or_insert_with(|| Stream {
             next: 1,
             ahead: BTreeMap::new(),
@@ -50,7 +52,7 @@ impl<T> Resequencer<T> {
         }
         if distance > 0 {
             let place = stream.next + distance as u64;
-            self.deadlines.push_back((now_ns + self.hold_ns, order, place));
+            self.deadlines.push_back((now + self.hold, order, place));
             if waits {
                 self.held += 1;
                 if let Some(Some(earlier)) = stream.ahead.insert(place, Some(item)) {
@@ -67,9 +69,9 @@ impl<T> Resequencer<T> {
         stream.follow(&mut self.ready);
     }
 
-    /// What has waited long enough by `now_ns` goes on, and what is before it.
-    pub fn expire(&mut self, now_ns: u64) {
-        while let Some(&(_, order, place)) = self.deadlines.front().filter(|(at_ns, _, _)| *at_ns <= now_ns) {
+    /// What has waited long enough by `now` goes on, and what is before it.
+    pub fn expire(&mut self, now: Instant) {
+        while let Some(&(_, order, place)) = self.deadlines.front().filter(|(at, _, _)| *at <= now) {
             self.deadlines.pop_front();
             let Some(stream) = self.streams.get_mut(&order) else {
                 continue;
@@ -91,8 +93,8 @@ impl<T> Resequencer<T> {
     }
 
     /// When the next one has waited long enough, as things stand.
-    pub fn next_ns(&self) -> Option<u64> {
-        self.deadlines.front().map(|(at_ns, _, _)| *at_ns)
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.front().map(|(at, _, _)| *at)
     }
 
     /// How many have waited since the start.
@@ -127,8 +129,12 @@ mod tests {
     use super::*;
     use crate::random::{Stream, generator};
 
-    const HOLD_NS: u64 = 100;
+    const HOLD: Duration = Duration::from_ns(100);
     const ORDER: Order = (1, 0, 7);
+
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
 
     fn ready(resequencer: &mut Resequencer<u32>) -> Vec<u32> {
         std::iter::from_fn(|| resequencer.ready()).collect()
@@ -136,71 +142,71 @@ mod tests {
 
     #[test]
     fn what_is_ahead_waits_for_what_is_missing() {
-        let mut resequencer = Resequencer::new(HOLD_NS);
+        let mut resequencer = Resequencer::new(HOLD);
         for number in [1, 3, 4, 6] {
-            resequencer.take(0, ORDER, number, true, number);
+            resequencer.take(at(0), ORDER, number, true, number);
         }
         assert_eq!(ready(&mut resequencer), [1]);
-        resequencer.take(1, ORDER, 2, true, 2);
+        resequencer.take(at(1), ORDER, 2, true, 2);
         assert_eq!((ready(&mut resequencer), resequencer.held()), (vec![2, 3, 4], 3));
-        resequencer.take(2, (2, 0, 7), 1, true, 100);
+        resequencer.take(at(2), (2, 0, 7), 1, true, 100);
         assert_eq!(ready(&mut resequencer), [100], "another's");
         assert_eq!(resequencer.take_all(), [6]);
-        assert_eq!(resequencer.next_ns(), None);
+        assert_eq!(resequencer.next_deadline(), None);
     }
 
     #[test]
     fn it_waits_no_longer_than_it_may() {
-        let mut resequencer = Resequencer::new(HOLD_NS);
-        resequencer.take(0, ORDER, 4, true, 4);
-        resequencer.take(50, ORDER, 3, true, 3);
-        resequencer.take(60, ORDER, 6, true, 6);
-        assert_eq!(resequencer.next_ns(), Some(100));
-        resequencer.expire(99);
+        let mut resequencer = Resequencer::new(HOLD);
+        resequencer.take(at(0), ORDER, 4, true, 4);
+        resequencer.take(at(50), ORDER, 3, true, 3);
+        resequencer.take(at(60), ORDER, 6, true, 6);
+        assert_eq!(resequencer.next_deadline(), Some(at(100)));
+        resequencer.expire(at(99));
         assert!(ready(&mut resequencer).is_empty());
-        resequencer.expire(100);
+        resequencer.expire(at(100));
         assert_eq!(
             ready(&mut resequencer),
             [3, 4],
             "packets before it are released with it"
         );
-        resequencer.take(101, ORDER, 2, true, 2);
+        resequencer.take(at(101), ORDER, 2, true, 2);
         assert_eq!(ready(&mut resequencer), [2], "too late to wait");
-        resequencer.take(102, ORDER, 5, true, 5);
+        resequencer.take(at(102), ORDER, 5, true, 5);
         assert_eq!(ready(&mut resequencer), [5, 6]);
-        resequencer.expire(1000);
-        assert_eq!((ready(&mut resequencer), resequencer.next_ns()), (vec![], None));
+        resequencer.expire(at(1000));
+        assert_eq!((ready(&mut resequencer), resequencer.next_deadline()), (vec![], None));
     }
 
     #[test]
     fn what_does_not_wait_is_there() {
-        let mut resequencer = Resequencer::new(HOLD_NS);
-        resequencer.take(0, ORDER, 2, false, 2);
-        resequencer.take(0, ORDER, 3, true, 3);
+        let mut resequencer = Resequencer::new(HOLD);
+        resequencer.take(at(0), ORDER, 2, false, 2);
+        resequencer.take(at(0), ORDER, 3, true, 3);
         assert_eq!(ready(&mut resequencer), [2]);
-        resequencer.take(0, ORDER, 1, true, 1);
+        resequencer.take(at(0), ORDER, 1, true, 1);
         assert_eq!(ready(&mut resequencer), [1, 3]);
         for number in 5..1000 {
-            resequencer.take(u64::from(number), ORDER, number, false, number);
-            resequencer.expire(u64::from(number));
+            resequencer.take(at(u64::from(number)), ORDER, number, false, number);
+            resequencer.expire(at(u64::from(number)));
         }
         let known = resequencer.streams[&ORDER].ahead.len();
         assert!(
-            known <= HOLD_NS as usize && resequencer.deadlines.len() <= HOLD_NS as usize,
+            known <= HOLD.ns() as usize && resequencer.deadlines.len() <= HOLD.ns() as usize,
             "{known}"
         );
     }
 
     #[test]
     fn numbers_go_round() {
-        let mut resequencer = Resequencer::new(HOLD_NS);
+        let mut resequencer = Resequencer::new(HOLD);
         let stream = super::Stream {
             next: u64::from(u32::MAX),
             ahead: BTreeMap::new(),
         };
         resequencer.streams.insert(ORDER, stream);
         for number in [1, 0, u32::MAX] {
-            resequencer.take(0, ORDER, number, true, number);
+            resequencer.take(at(0), ORDER, number, true, number);
         }
         assert_eq!(ready(&mut resequencer), [u32::MAX, 0, 1]);
     }
@@ -211,10 +217,10 @@ mod tests {
         for _ in 0..200 {
             let mut numbers: Vec<u32> = (1..=60).collect();
             numbers.shuffle(&mut random);
-            let mut resequencer = Resequencer::new(HOLD_NS);
+            let mut resequencer = Resequencer::new(HOLD);
             let mut out = Vec::new();
             for number in numbers {
-                resequencer.take(random.random_range(0..HOLD_NS), ORDER, number, true, number);
+                resequencer.take(at(random.random_range(0..HOLD.ns())), ORDER, number, true, number);
                 out.extend(ready(&mut resequencer));
             }
             assert_eq!(out, (1..=60).collect::<Vec<u32>>());

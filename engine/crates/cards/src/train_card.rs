@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use slotwise_units::Instant;
 use slotwise_wire::{Label, TRAIN_REFUSED, TrainLabel, TrainTick};
 
 use crate::DropCause;
@@ -127,7 +128,11 @@ impl TrainCard {
     /// When something is due next that P4 is told: a train, or the period of a macroflow.
     pub fn next_tick_ns(&self) -> Option<u64> {
         let train = self.aggregation.as_ref().and_then(Aggregation::next_ns);
-        let period = self.macroflows.as_ref().and_then(Macroflows::next_tick_ns);
+        let period = self
+            .macroflows
+            .as_ref()
+            .and_then(Macroflows::next_tick)
+            .map(Instant::ns);
         train.into_iter().chain(period).min()
     }
 

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use slotwise_units::{Bytes, Duration, Instant};
 use slotwise_wire::{FlowControl, IntervalTick};
 
 use crate::DropCause;
 use crate::interval::IntervalTimers;
 use crate::linecard::QueueState;
+use crate::optical_ram::ByteTime;
 use crate::train::Train;
 
 /// What an output did since it was last asked, and where it stands. Bytes are those that links count.
@@ -50,7 +52,7 @@ pub struct Labelled {
 
 struct Waiting {
     labelled: Labelled,
-    came_ns: u64,
+    came: Instant,
 }
 
 /// What leaves now.
@@ -58,7 +60,7 @@ pub struct Leaving {
     /// The train.
     pub labelled: Labelled,
     /// When the next one may.
-    pub end_ns: u64,
+    pub end: Instant,
 }
 
 /// The trains of one output.
@@ -70,7 +72,7 @@ pub struct TrainQueue {
     waiting_bytes: u64,
     arrived_bytes: u64,
     /// Until when the one that leaves does; `None`: none leaves.
-    busy_until_ns: Option<u64>,
+    busy_until: Option<Instant>,
     /// What leaves was sent by a program that the switch has no more.
     is_stale: bool,
     lost_trains: u64,
@@ -80,19 +82,20 @@ pub struct TrainQueue {
 }
 
 impl TrainQueue {
-    /// Starts the interval timers; both tick at `now_ns`.
-    pub fn start_timers(&mut self, now_ns: u64) {
-        self.timers = Some(IntervalTimers::new(now_ns));
+    /// Starts the interval timers; both tick at `now`.
+    pub fn start_timers(&mut self, now: Instant) {
+        self.timers = Some(IntervalTimers::new(now.ns()));
     }
 
     /// When the next timer expires.
-    pub fn next_tick_ns(&self) -> Option<u64> {
-        self.timers.as_ref().map(IntervalTimers::next_ns)
+    pub fn next_tick(&self) -> Option<Instant> {
+        let timers = self.timers.as_ref();
+        timers.map(|timers| Instant::from_ns(timers.next_ns()))
     }
 
-    /// The tick of a timer that has expired by `now_ns`, with what waits.
-    pub fn tick(&mut self, now_ns: u64) -> Option<(IntervalTick, QueueState)> {
-        let tick = self.timers.as_mut()?.tick(now_ns, self.waiting_bytes)?;
+    /// The tick of a timer that has expired by `now`, with what waits.
+    pub fn tick(&mut self, now: Instant) -> Option<(IntervalTick, QueueState)> {
+        let tick = self.timers.as_mut()?.tick(now.ns(), self.waiting_bytes)?;
         let state = QueueState {
             backlog_bytes: self.waiting_bytes,
             arrived_bytes: self.arrived_bytes,
@@ -103,8 +106,8 @@ impl TrainQueue {
     }
 
     /// Obeys the answer to a tick. Anything else changes nothing.
-    pub fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
-        IntervalTimers::obey(self.timers.as_mut(), now_ns, message)
+    pub fn control(&mut self, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
+        IntervalTimers::obey(self.timers.as_mut(), now.ns(), message)
     }
 
     /// Whether more trains wait than may, of a class or of all.
@@ -113,7 +116,7 @@ impl TrainQueue {
     }
 
     /// A train comes; it may leave at once if none does.
-    pub fn put(&mut self, now_ns: u64, labelled: Labelled) {
+    pub fn put(&mut self, now: Instant, labelled: Labelled) {
         if let Some(timers) = &mut self.timers {
             timers.observe(self.waiting_bytes);
         }
@@ -122,9 +125,8 @@ impl TrainQueue {
         self.waiting_bytes += labelled.train.bytes;
         self.arrived_bytes += labelled.train.bytes;
         let place = (labelled.tag, self.came);
-        let came_ns = now_ns;
-        self.waiting.insert(place, Waiting { labelled, came_ns });
-        let waiting = self.waiting.len() as u64 - u64::from(self.busy_until_ns.is_none());
+        self.waiting.insert(place, Waiting { labelled, came: now });
+        let waiting = self.waiting.len() as u64 - u64::from(self.busy_until.is_none());
         self.used.most_trains = self.used.most_trains.max(waiting);
     }
 
@@ -141,37 +143,37 @@ impl TrainQueue {
 
     /// Whether a train leaves.
     pub fn is_busy(&self) -> bool {
-        self.busy_until_ns.is_some()
+        self.busy_until.is_some()
     }
 
-    /// The train that left has left by `now_ns`; whether it is one that the switch knows of. `None` if none has.
-    pub fn end(&mut self, now_ns: u64) -> Option<bool> {
-        self.busy_until_ns.filter(|end_ns| *end_ns <= now_ns)?;
-        self.busy_until_ns = None;
+    /// The train that left has left by `now`; whether it is one that the switch knows of. `None` if none has.
+    pub fn end(&mut self, now: Instant) -> Option<bool> {
+        self.busy_until.filter(|end| *end <= now)?;
+        self.busy_until = None;
         Some(!std::mem::take(&mut self.is_stale))
     }
 
-    /// The next train begins to leave if none does. `duration_ns` says how long it takes, `guard_ns` what is kept free behind it.
-    pub fn begin(&mut self, now_ns: u64, duration_ns: impl Fn(u64) -> u64, guard_ns: u64) -> Option<Leaving> {
-        if self.busy_until_ns.is_some() {
+    /// The next train begins to leave if none does. `guard` is kept free behind it.
+    pub fn begin(&mut self, now: Instant, byte_time: ByteTime, guard: Duration) -> Option<Leaving> {
+        if self.busy_until.is_some() {
             return None;
         }
-        let (_, Waiting { labelled, came_ns }) = self.waiting.pop_first()?;
+        let (_, Waiting { labelled, came }) = self.waiting.pop_first()?;
         let Train { frames, bytes } = &labelled.train;
-        let busy_ns = duration_ns(*bytes);
+        let busy = byte_time.time(Bytes::new(*bytes));
         self.waiting_bytes -= bytes;
         self.used.sent_trains += 1;
         self.used.sent_frames += frames.len() as u64;
         self.used.sent_tcp_frames += labelled.train.tcp_frames() as u64;
         self.used.sent_bytes += bytes;
-        self.used.busy_ns += busy_ns;
-        if now_ns > came_ns {
+        self.used.busy_ns += busy.ns();
+        if now > came {
             self.used.waited_trains += 1;
-            self.used.waited_ns += now_ns - came_ns;
+            self.used.waited_ns += now.saturating_since(came).ns();
         }
-        let end_ns = now_ns + busy_ns + guard_ns;
-        self.busy_until_ns = Some(end_ns);
-        Some(Leaving { labelled, end_ns })
+        let end = now + busy + guard;
+        self.busy_until = Some(end);
+        Some(Leaving { labelled, end })
     }
 
     /// Counts a train that comes while nothing can leave.
@@ -193,7 +195,7 @@ impl TrainQueue {
 
     /// What leaves is of a program that is gone.
     pub fn forget(&mut self) {
-        self.is_stale = self.busy_until_ns.is_some();
+        self.is_stale = self.busy_until.is_some();
     }
 
     /// What it did since the last call.
@@ -212,7 +214,13 @@ impl TrainQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slotwise_units::Rate;
+
     use crate::packet::Packet;
+
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
 
     fn labelled(bytes: u64, class: u8, tag: u64) -> Labelled {
         let train = Train::only(Packet::unborn(Vec::new()), bytes);
@@ -221,24 +229,28 @@ mod tests {
 
     /// 8 ns a byte, 10 ns between trains; class and end of what leaves.
     fn begin(queue: &mut TrainQueue, now_ns: u64) -> Option<(u8, u64)> {
-        let leaving = queue.begin(now_ns, |bytes| bytes * 8, 10)?;
-        Some((leaving.labelled.class, leaving.end_ns))
+        let byte_time = ByteTime::of_rate(Rate::from_bps(1_000_000_000));
+        let leaving = queue.begin(at(now_ns), byte_time, Duration::from_ns(10))?;
+        Some((leaving.labelled.class, leaving.end.ns()))
     }
 
     #[test]
     fn one_leaves_and_the_others_wait_for_their_turn() {
         let mut queue = TrainQueue::default();
         for (class, tag) in [(0, 0), (1, 0), (2, 0)] {
-            queue.put(0, labelled(1000, class, tag));
+            queue.put(at(0), labelled(1000, class, tag));
         }
         assert_eq!(begin(&mut queue, 0), Some((0, 8010)));
-        assert_eq!((begin(&mut queue, 0), queue.end(8009)), (None, None));
+        assert_eq!((begin(&mut queue, 0), queue.end(at(8009))), (None, None));
         assert_eq!(
             (queue.waiting(None), queue.waiting(Some(2)), queue.waiting(Some(0))),
             (2, 1, 0)
         );
-        assert_eq!(queue.end(8010), Some(true));
-        assert_eq!((queue.end(8010), begin(&mut queue, 8010)), (None, Some((1, 16_020))));
+        assert_eq!(queue.end(at(8010)), Some(true));
+        assert_eq!(
+            (queue.end(at(8010)), begin(&mut queue, 8010)),
+            (None, Some((1, 16_020)))
+        );
         let used = queue.take_use();
         assert_eq!(
             (used.trains, used.sent_trains, used.sent_bytes, used.busy_ns),
@@ -247,8 +259,8 @@ mod tests {
         assert_eq!((used.waited_trains, used.waited_ns, used.most_trains), (1, 8010, 2));
         assert_eq!(used.queue_bytes, 1000);
         assert!(queue.is_over(0, None) && !queue.is_over(1, None) && !queue.is_over(0, Some(1)));
-        queue.start_timers(8010);
-        let (_, state) = queue.tick(8010).unwrap();
+        queue.start_timers(at(8010));
+        let (_, state) = queue.tick(at(8010)).unwrap();
         assert_eq!((state.backlog_bytes, state.arrived_bytes), (1000, 3000));
     }
 
@@ -256,12 +268,12 @@ mod tests {
     fn the_smallest_tag_goes_first_and_the_oldest_of_one_tag() {
         let mut queue = TrainQueue::default();
         for (class, tag) in [(0, 50), (1, 40), (2, 60), (3, 40)] {
-            queue.put(0, labelled(1, class, tag));
+            queue.put(at(0), labelled(1, class, tag));
         }
         let mut order = Vec::new();
         while let Some((class, end_ns)) = begin(&mut queue, 0) {
             order.push(class);
-            assert_eq!(queue.end(end_ns), Some(true));
+            assert_eq!(queue.end(at(end_ns)), Some(true));
         }
         assert_eq!(order, [1, 3, 0, 2]);
     }
@@ -270,16 +282,16 @@ mod tests {
     fn what_waits_can_be_lost_and_what_leaves_be_of_an_older_program() {
         let mut queue = TrainQueue::default();
         for class in 0..3 {
-            queue.put(0, labelled(100, class, 0));
+            queue.put(at(0), labelled(100, class, 0));
         }
         assert_eq!(begin(&mut queue, 0), Some((0, 810)));
         queue.forget();
         let lost: Vec<u8> = queue.take_waiting().iter().map(|labelled| labelled.class).collect();
         assert_eq!(lost, [1, 2]);
-        queue.put(5, labelled(100, 3, 0));
-        assert_eq!(queue.end(810), Some(false), "the switch does not know it");
+        queue.put(at(5), labelled(100, 3, 0));
+        assert_eq!(queue.end(at(810)), Some(false), "the switch does not know it");
         assert_eq!(begin(&mut queue, 810), Some((3, 1620)));
-        assert_eq!(queue.end(1620), Some(true));
+        assert_eq!(queue.end(at(1620)), Some(true));
         queue.lose();
         queue.forget();
         assert!(!queue.is_stale, "none leaves");

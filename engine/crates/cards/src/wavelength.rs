@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Wavelength of a fibre in one direction, behind a port of an optical packet switch or of an edge.
 
-use slotwise_units::{Duration, Instant};
+use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::card::{Action, Actions, Lane, Record};
 use crate::message::train::{self as message, InLight};
@@ -32,8 +32,8 @@ impl Wavelength {
 
     /// Time that so many bytes take.
     #[inline]
-    pub(crate) fn duration(&self, bytes: u64) -> Duration {
-        Duration::from_ns(self.byte_time.ns(bytes))
+    pub(crate) fn duration(&self, bytes: Bytes) -> Duration {
+        self.byte_time.time(bytes)
     }
 
     /// A frame of this duration, of a burst of this program, enters and arrives at a time.
@@ -67,8 +67,8 @@ impl Wavelength {
 
 /// Bytes of a frame that links count: all but its framing.
 #[inline]
-pub(crate) fn counted_bytes(frame: &[u8], framing_bytes: usize) -> u64 {
-    frame.len().saturating_sub(framing_bytes) as u64
+pub(crate) fn counted(frame: &[u8], framing: Bytes) -> Bytes {
+    Bytes::of(frame.len()).saturating_sub(framing)
 }
 
 /// Loses a frame before a port. With a label its burst is lost.

@@ -21,7 +21,7 @@ pub(super) struct Arrivals {
 impl Arrivals {
     pub(super) fn new(hold: Duration) -> Arrivals {
         Arrivals {
-            packets: Resequencer::new(hold.ns()),
+            packets: Resequencer::new(hold),
             timer: Timer::default(),
         }
     }
@@ -41,8 +41,7 @@ impl Arrivals {
         };
         let waits = is_tcp(&packet.frame, matches!(read, Some(InLight::First(..))));
         let order = (optical.src_edge, program, optical.queue);
-        self.packets
-            .take(now.ns(), order, optical.sequence, waits, (port, packet));
+        self.packets.take(now, order, optical.sequence, waits, (port, packet));
         self.deliver(out);
         None
     }
@@ -50,7 +49,7 @@ impl Arrivals {
     /// Something may have waited long enough.
     pub(super) fn due(&mut self, now: Instant, out: &mut Actions) {
         if self.timer.expires(now) {
-            self.packets.expire(now.ns());
+            self.packets.expire(now);
             self.deliver(out);
         }
     }
@@ -60,8 +59,7 @@ impl Arrivals {
         while let Some((port, packet)) = self.packets.ready() {
             out.push(Action::Arrives { port, packet });
         }
-        if let Some(at_ns) = self.packets.next_ns() {
-            let at = Instant::from_ns(at_ns);
+        if let Some(at) = self.packets.next_deadline() {
             self.timer.set(at, (ARRIVALS, Expiry::First), out);
         }
     }

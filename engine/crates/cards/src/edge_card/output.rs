@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Outputs of an edge, and how light enters a wavelength.
 
-use slotwise_units::{Duration, Instant};
+use slotwise_units::{Bytes, Duration, Instant};
 use slotwise_wire::PORT_OPTICAL_BASE;
 
 use crate::card::{Action, Actions, Broken, Expiry, Record};
@@ -11,7 +11,7 @@ use crate::message::train::{self as message, InLight};
 use crate::timer::Timer;
 use crate::train::Train;
 use crate::train_queue::{Labelled, TrainQueue};
-use crate::wavelength::{Wavelength, counted_bytes};
+use crate::wavelength::{Wavelength, counted};
 use crate::{DropCause, Port};
 
 /// Queue before a wavelength.
@@ -72,9 +72,9 @@ impl Output {
     /// Sets the timer to the next tick.
     pub(super) fn set_timer(&mut self, now: Instant, port: Port, out: &mut Actions) {
         if let Before::Bursts(queue) = &self.before
-            && let Some(at_ns) = queue.next_tick_ns()
+            && let Some(next) = queue.next_tick()
         {
-            let at = Instant::from_ns(at_ns).max(now + Duration::from_ns(1));
+            let at = next.max(now + Duration::from_ns(1));
             self.timer.set(at, (port, Expiry::First), out);
         }
     }
@@ -106,11 +106,11 @@ impl Output {
         now: Instant,
         port: Port,
         burst: Train,
-        (framing_bytes, program): (usize, u32),
+        (framing, program): (Bytes, u32),
         out: &mut Actions,
     ) {
         let wavelength = self.wavelength;
-        let end = now + wavelength.duration(burst.bytes);
+        let end = now + wavelength.duration(Bytes::new(burst.bytes));
         let whole = self.direct.as_mut().map(|direct| {
             // What comes out may overlap, where delays differ; what enters may not.
             if direct.meets(now, end) {
@@ -122,7 +122,7 @@ impl Output {
         });
         let mut start = now;
         for packet in burst.frames {
-            let duration = wavelength.duration(counted_bytes(&packet.frame, framing_bytes));
+            let duration = wavelength.duration(counted(&packet.frame, framing));
             let at = whole.unwrap_or_else(|| wavelength.arrival(start, duration));
             start += duration;
             if let Some(InLight::First(label, _)) = message::read(&packet.frame) {

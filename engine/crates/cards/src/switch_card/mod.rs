@@ -20,7 +20,7 @@ use crate::message::{ToCard, interval_tick};
 use crate::optical_ram::{OpticalRam, RamUse};
 use crate::packet::{Origin, Packet};
 use crate::timer::Timer;
-use crate::wavelength::{Wavelength, counted_bytes, lose};
+use crate::wavelength::{Wavelength, counted, lose};
 use crate::{DropCause, Port};
 
 /// Output of a switch.
@@ -39,7 +39,7 @@ pub struct SwitchCard {
     outputs: Vec<Option<Output>>,
     /// True if P4 may change the wavelength of a burst.
     converts: bool,
-    framing_bytes: usize,
+    framing: Bytes,
     is_outside: bool,
     /// Label of the burst that P4 looks at.
     looked_at: Option<Label>,
@@ -66,7 +66,7 @@ impl SwitchCard {
         SwitchCard {
             outputs: Vec::new(),
             converts,
-            framing_bytes: framing.get() as usize,
+            framing,
             is_outside: false,
             looked_at: None,
         }
@@ -78,7 +78,7 @@ impl SwitchCard {
         if place >= self.outputs.len() {
             self.outputs.resize_with(place + 1, || None);
         }
-        let first = ram.next_tick_ns().map(Instant::from_ns);
+        let first = ram.next_tick();
         self.outputs[place] = Some(Output {
             ram,
             wavelength,
@@ -103,7 +103,7 @@ impl SwitchCard {
     /// Notes what came for an output in the interval of its agent that ends, bursts that were dropped among it.
     pub fn interval_ends(&mut self, now: Instant, port: Port, arrived: Bytes) {
         if let Some(output) = self.output(port) {
-            output.ram.interval_ends(now.ns(), arrived.get());
+            output.ram.interval_ends(now, arrived);
         }
     }
 
@@ -121,7 +121,7 @@ impl SwitchCard {
     /// Asks P4 with the tick of an interval timer that has expired, one after its answer to the other.
     fn tick(&mut self, now: Instant, port: Port, out: &mut Actions) {
         let Some(output) = self.output(port) else { return };
-        let Some((tick, state)) = output.ram.tick(now.ns()) else {
+        let Some((tick, state)) = output.ram.tick(now) else {
             return output.set_timer(now, port, out);
         };
         output.is_asking = true;
@@ -135,8 +135,8 @@ impl SwitchCard {
 
 impl Output {
     fn set_timer(&mut self, now: Instant, port: Port, out: &mut Actions) {
-        if let Some(at_ns) = self.ram.next_tick_ns() {
-            let at = Instant::from_ns(at_ns).max(now + Duration::from_ns(1));
+        if let Some(next) = self.ram.next_tick() {
+            let at = next.max(now + Duration::from_ns(1));
             self.timer.set(at, (port, Expiry::First), out);
         }
     }
@@ -147,7 +147,7 @@ impl Card for SwitchCard {
     fn sends(&mut self, now: Instant, port: Port, packet: Packet, from: Origin, out: &mut Actions) {
         let SwitchCard {
             converts,
-            framing_bytes,
+            framing,
             is_outside,
             looked_at,
             ..
@@ -169,7 +169,7 @@ impl Card for SwitchCard {
         else {
             return drop(DropCause::NoSuchQueue, packet, out);
         };
-        let bytes = counted_bytes(&packet.frame, framing_bytes);
+        let (arrived, bytes) = (Instant::from_ns(arrived_ns), counted(&packet.frame, framing));
         let in_light = message::read(&packet.frame);
         if let (Some(came), Some(InLight::First(label, _))) = (&looked_at, &in_light)
             && !is_well_kept(came, label, converts)
@@ -178,7 +178,7 @@ impl Card for SwitchCard {
             out.push(Action::Broken { port, broken });
         }
         // A program outside reckons by another time.
-        let is_full = is_outside && !output.ram.has_room(arrived_ns);
+        let is_full = is_outside && !output.ram.has_room(arrived);
         if output.is_dark || is_full {
             output.ram.lose();
             let cause = if output.is_dark {
@@ -189,8 +189,10 @@ impl Card for SwitchCard {
             return lose(port, cause, packet.frame, program, out);
         }
         let taken = match in_light {
-            Some(InLight::First(label, _)) => Some(output.ram.label(arrived_ns, input, u64::from(label.length), bytes)),
-            Some(InLight::Behind(_)) => output.ram.follow(arrived_ns, input, bytes),
+            Some(InLight::First(label, _)) => {
+                Some(output.ram.label(arrived, input, Bytes::new(label.length.into()), bytes))
+            }
+            Some(InLight::Behind(_)) => output.ram.follow(arrived, input, bytes),
             None => None,
         };
         let Some(taken) = taken else {
@@ -200,8 +202,8 @@ impl Card for SwitchCard {
             let broken = Broken::Ram;
             out.push(Action::Broken { port, broken });
         }
-        let (start, duration) = (Instant::from_ns(taken.start_ns), Duration::from_ns(duration_ns));
-        let at = output.wavelength.arrival(start, duration).max(now);
+        let duration = Duration::from_ns(duration_ns);
+        let at = output.wavelength.arrival(taken.start, duration).max(now);
         output.wavelength.enter((at, duration), packet, program, out);
     }
 
@@ -212,7 +214,7 @@ impl Card for SwitchCard {
         let Some((control, output)) = control.zip(self.output(port)) else {
             return false;
         };
-        let is_set = output.ram.control(now.ns(), &control).is_ok();
+        let is_set = output.ram.control(now, &control).is_ok();
         if is_set && !output.is_asking {
             output.set_timer(now, port, out);
         }
@@ -238,7 +240,7 @@ impl Card for SwitchCard {
         if let Some(output) = self.output(port) {
             output.is_dark = is_dark;
             if is_dark {
-                output.ram.drop_waiting(now.ns());
+                output.ram.drop_waiting(now);
                 output.wavelength.cut(port, DropCause::LinkDown, out);
             }
         }
@@ -247,8 +249,8 @@ impl Card for SwitchCard {
     fn restarts(&mut self, now: Instant, out: &mut Actions) {
         for (port, output) in (PORT_OPTICAL_BASE..).zip(&mut self.outputs) {
             if let Some(output) = output {
-                output.ram.drop_waiting(now.ns());
-                output.ram.forget(now.ns());
+                output.ram.drop_waiting(now);
+                output.ram.forget(now);
                 output.wavelength.cut(port, DropCause::PipelineReplaced, out);
             }
         }

@@ -26,9 +26,9 @@ fn us(us: u64) -> Instant {
 /// Room for one burst behind the one that leaves.
 fn ram() -> OpticalRam {
     OpticalRam::new(RamSettings {
-        byte_time: ByteTime::of_rate(8_000_000),
-        ram_bytes: BYTES as u64,
-        guard_ns: 0,
+        byte_time: ByteTime::of_rate(Rate::from_bps(8_000_000)),
+        ram: Bytes::of(BYTES),
+        guard: Duration::ZERO,
     })
 }
 
@@ -36,7 +36,7 @@ fn wavelength(to_edge: bool) -> Wavelength {
     Wavelength {
         lane: LANE,
         delay: DELAY,
-        byte_time: ByteTime::of_rate(Rate::from_bps(8_000_000).bps()),
+        byte_time: ByteTime::of_rate(Rate::from_bps(8_000_000)),
         to_edge,
     }
 }
@@ -311,7 +311,7 @@ fn second_tick(card: &mut SwitchCard, pass: Pass) -> Then {
 
 fn with_agent() -> SwitchCard {
     let mut ram = ram();
-    ram.start_timers(0);
+    ram.start_timers(us(0));
     let mut card = SwitchCard::new(true, Bytes::ZERO);
     assert_eq!(card.add_output(PORT, ram, wavelength(false)), Some(us(0)));
     card

@@ -116,8 +116,8 @@ impl Fabric {
         let macroflows = ops.macroflows.and(ops.probes).map(|probes| {
             let queues = ops.queues().filter(|(to, _)| *to != edge);
             let places = (u64::from(edge), ops.edges.len() as u64);
-            let floor_bps = ops.floor(packet_bytes, &probes).bps();
-            Macroflows::new(queues.map(|(_, queue)| queue), probes.period.ns(), floor_bps, places)
+            let floor = ops.floor(packet_bytes, &probes);
+            Macroflows::new(queues.map(|(_, queue)| queue), probes.period, floor, places)
         });
         TrainCard::new(ops.ingress.bytes.get(), aggregation, macroflows)
     }
@@ -130,7 +130,7 @@ impl Fabric {
         (from, to): (FibreEnd, FibreEnd),
     ) -> CardAt {
         let rate = ops.rate_of(fibre);
-        let byte_time = ByteTime::of_rate(rate.bps());
+        let byte_time = ByteTime::of_rate(rate);
         let (lane, entrance) = self.add_entrance(to);
         self.ops.outputs.push(Output { from, to });
         let wavelength = Wavelength {
@@ -153,18 +153,18 @@ impl Fabric {
         let first = if let Some(card) = self.switch_card(from.device) {
             let mut ram = OpticalRam::new(RamSettings {
                 byte_time,
-                ram_bytes: ops.ram.get(),
-                guard_ns: ops.guard.ns(),
+                ram: ops.ram,
+                guard: ops.guard,
             });
             if ops.probes.is_some() {
-                ram.start_timers(0);
+                ram.start_timers(Instant::ZERO);
             }
             card.add_output(from.port, ram, wavelength)
         } else if let Some(card) = self.edge_card(from.device) {
             if ops.has_train_card(from.device.number()) {
                 let mut bursts = TrainQueue::default();
                 if ops.macroflows.is_some() {
-                    bursts.start_timers(0);
+                    bursts.start_timers(Instant::ZERO);
                 }
                 card.add_output(from.port, bursts, wavelength, direct)
             } else {

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bursts of an edge: assembly, macroflows, and their way to a wavelength.
+
+use slotwise_units::{Bytes, Instant};
+use slotwise_wire::{Label, Optical, TrainPart};
+
+use super::output::{Before, Output};
+use super::{BURSTS, EdgeCard, Then};
+use crate::assembly::{Assembly, Joining};
+use crate::card::{Action, Actions, Broken, Expiry, Program, Record, Then as CardThen};
+use crate::macroflows::{Held, Macroflows};
+use crate::message::train as message;
+use crate::message::{ToCard, interval_tick};
+use crate::packet::Packet;
+use crate::timer::Timer;
+use crate::train::{Train, payload_bytes};
+use crate::train_card::Answer;
+use crate::train_queue::Labelled;
+use crate::wavelength::{counted, lose};
+use crate::{DropCause, Port};
+
+/// Bursts that are lost before a dark output, one after P4 has been told of the other.
+#[derive(Debug)]
+pub struct Losing {
+    pub(super) port: Port,
+    /// True if a burst leaves meanwhile.
+    pub(super) is_busy: bool,
+    pub(super) lost: std::vec::IntoIter<Labelled>,
+}
+
+/// Limit of the bursts that wait before an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IngressLimit {
+    /// Most bursts.
+    pub bursts: u8,
+    /// They count by class.
+    pub by_class: bool,
+}
+
+/// Bursts and what they share.
+pub(super) struct Bursts {
+    pub(super) assembly: Assembly,
+    /// Set if P4 counts the bursts before outputs.
+    pub(super) limit: Option<IngressLimit>,
+    /// Output for probes, which ticks of macroflows name.
+    pub(super) probe_port: Port,
+    /// When macroflows may send next.
+    pub(super) release: Timer,
+}
+
+impl Bursts {
+    pub(super) fn macroflows(&mut self) -> Option<&mut Macroflows> {
+        self.assembly.card.macroflows.as_mut()
+    }
+}
+
+impl EdgeCard {
+    /// A packet with a label is a burst.
+    pub(super) fn takes_burst(
+        &mut self,
+        now: Instant,
+        port: Port,
+        (label, optical): (Label, Optical),
+        packet: Packet,
+        out: &mut Actions,
+    ) {
+        let bytes = counted(&packet.frame, self.framing).get();
+        let labelled = Labelled {
+            train: Train::only(packet, bytes),
+            class: label.traffic_class,
+            tag: 0,
+        };
+        let has_room = self
+            .bursts
+            .as_mut()
+            .is_some_and(|bursts| bursts.assembly.card.take_in(bytes));
+        formed(port, label, &labelled.train, out);
+        if has_room {
+            return self.put(now, port, optical.queue, labelled, out);
+        }
+        if let Some(macroflows) = self.bursts.as_mut().and_then(Bursts::macroflows) {
+            macroflows.refuse(optical.queue);
+        }
+        self.lose_burst(port, DropCause::QueueFull, labelled, CardThen::Nothing, out);
+    }
+
+    /// A packet joins the open burst of its queue.
+    pub(super) fn joins(&mut self, now: Instant, port: Port, optical: &Optical, packet: Packet, out: &mut Actions) {
+        let queue = optical.queue;
+        let assembly = self.bursts.as_mut().map(|bursts| &mut bursts.assembly);
+        let Some(assembly) = assembly.filter(|assembly| assembly.card.aggregates(queue)) else {
+            let (cause, frame) = (DropCause::NoSuchQueue, packet.frame);
+            return out.push(Action::Drop { port, cause, frame });
+        };
+        let closes = optical.train == u8::from(TrainPart::First);
+        let bytes = (counted(&packet.frame, self.framing).get(), payload_bytes(&packet.frame));
+        let joining = Joining {
+            port,
+            queue,
+            packet,
+            bytes,
+        };
+        assembly.take(now, joining, closes, out);
+    }
+
+    /// A burst goes to its macroflow, or to the output.
+    fn put(&mut self, now: Instant, port: Port, queue: u16, labelled: Labelled, out: &mut Actions) {
+        let macroflows = self.bursts.as_mut().and_then(Bursts::macroflows);
+        match macroflows.filter(|macroflows| macroflows.has(queue)) {
+            Some(macroflows) => {
+                macroflows.put(now, queue, Held { labelled, port });
+                self.release(now, out);
+            }
+            None => {
+                self.reaches_output(now, port, labelled, CardThen::Nothing, out);
+            }
+        }
+    }
+
+    /// Macroflows may be able to send.
+    pub(super) fn release(&mut self, now: Instant, out: &mut Actions) {
+        if let Some(bursts) = &mut self.bursts {
+            bursts.release.expires(now);
+        }
+        self.release_due(now, out);
+    }
+
+    /// Sends the bursts of macroflows whose time has come to their outputs, one after P4 has been told of the other.
+    pub(super) fn release_due(&mut self, now: Instant, out: &mut Actions) {
+        while let Some(held) = self
+            .bursts
+            .as_mut()
+            .and_then(Bursts::macroflows)
+            .and_then(|all| all.release(now))
+        {
+            let then = CardThen::Edge(Then::Release);
+            if self.reaches_output(now, held.port, held.labelled, then, out) {
+                return;
+            }
+        }
+        self.set_timers(now, out);
+    }
+
+    /// A burst comes before an output. True if P4 is asked.
+    fn reaches_output(
+        &mut self,
+        now: Instant,
+        port: Port,
+        labelled: Labelled,
+        then: CardThen,
+        out: &mut Actions,
+    ) -> bool {
+        let Some(output) = self.outputs.get(port) else {
+            return false;
+        };
+        if output.is_dark {
+            self.let_go(labelled.train.bytes);
+            return self.lose_burst(port, DropCause::LinkDown, labelled, then, out);
+        }
+        let Before::Bursts(queue) = &mut output.before else {
+            return false;
+        };
+        let class = labelled.class;
+        queue.put(now, labelled);
+        self.begins(now, port, out);
+        let limit = self.bursts.as_ref().and_then(|bursts| bursts.limit);
+        if let Some(IngressLimit { bursts, by_class }) = limit
+            && let Some(Output {
+                before: Before::Bursts(queue),
+                ..
+            }) = self.outputs.get(port)
+            && queue.is_over(bursts, by_class.then_some(class))
+        {
+            let broken = Broken::IngressLimit;
+            out.push(Action::Broken { port, broken });
+        }
+        false
+    }
+
+    /// Something of so many bytes waits no more.
+    pub(super) fn let_go(&mut self, bytes: u64) {
+        if let Some(bursts) = &mut self.bursts {
+            bursts.assembly.card.let_go(bytes);
+        }
+    }
+
+    /// The next burst enters the wavelength if it is free. Returns its class and tag.
+    fn begins(&mut self, now: Instant, port: Port, out: &mut Actions) -> Option<(u8, u64)> {
+        let (guard, framing, program) = (self.guard, self.framing, self.program);
+        let output = self.outputs.get(port)?;
+        let Before::Bursts(queue) = &mut output.before else {
+            return None;
+        };
+        let byte_time = output.wavelength.byte_time;
+        let leaving = queue.begin(now, byte_time, guard)?;
+        let Labelled { train, class, tag } = leaving.labelled;
+        out.push(Action::Timer {
+            timer: port,
+            at: leaving.end,
+            expiry: Expiry::Last,
+        });
+        let bytes = train.bytes;
+        output.light(now, port, train, (framing, program), out);
+        self.let_go(bytes);
+        Some((class, tag))
+    }
+
+    /// The burst that left has left: the next one begins, and P4 is told.
+    pub(super) fn has_left(&mut self, now: Instant, port: Port, program: Program, out: &mut Actions) {
+        let ended = match self.outputs.get(port).map(|output| &mut output.before) {
+            Some(Before::Bursts(queue)) => queue.end(now),
+            _ => None,
+        };
+        let Some(is_known) = ended else { return };
+        let begins = self.begins(now, port, out);
+        if is_known && program != Program::None {
+            self.tell_sent(port, begins, CardThen::Nothing, out);
+        }
+    }
+
+    /// Tells P4, if it counts bursts, that there is one less before an output. True if it does.
+    fn tell_sent(&mut self, port: Port, begins: Option<(u8, u64)>, then: CardThen, out: &mut Actions) -> bool {
+        let counts = self.bursts.as_ref().is_some_and(|bursts| bursts.limit.is_some());
+        if counts {
+            out.ask(&message::train_sent(port, begins), None, then);
+        }
+        counts
+    }
+
+    /// A burst is lost before an output. What it had of the memory has been let go. True if P4 is told.
+    fn lose_burst(
+        &mut self,
+        port: Port,
+        cause: DropCause,
+        labelled: Labelled,
+        then: CardThen,
+        out: &mut Actions,
+    ) -> bool {
+        let Some(Output {
+            before: Before::Bursts(queue),
+            ..
+        }) = self.outputs.get(port)
+        else {
+            return false;
+        };
+        queue.lose();
+        let is_busy = queue.is_busy();
+        let Labelled { train, class, tag } = labelled;
+        self.lose_frames(port, cause, train, out);
+        self.tell_sent(port, is_busy.then_some((class, tag)), then, out)
+    }
+
+    pub(super) fn lose_frames(&self, port: Port, cause: DropCause, burst: Train, out: &mut Actions) {
+        for packet in burst.frames {
+            lose(port, cause, packet.frame, self.program, out);
+        }
+    }
+
+    /// Loses the bursts that wait before a dark output, then what has not begun to leave.
+    pub(super) fn lose_waiting(&mut self, mut losing: Box<Losing>, out: &mut Actions) {
+        let port = losing.port;
+        while let Some(Labelled { train, class, tag }) = losing.lost.next() {
+            self.let_go(train.bytes);
+            self.lose_frames(port, DropCause::LinkDown, train, out);
+            let begins = losing.is_busy.then_some((class, tag));
+            if self.bursts.as_ref().is_some_and(|bursts| bursts.limit.is_some()) {
+                let then = CardThen::Edge(Then::Lose(losing));
+                self.tell_sent(port, begins, then, out);
+                return;
+            }
+        }
+        if let Some(output) = self.outputs.get(port) {
+            output.cut(port, DropCause::LinkDown, out);
+        }
+    }
+
+    /// Asks P4 with the tick of an output's interval timer that has expired, one after its answer to the other.
+    pub(super) fn output_ticks(&mut self, now: Instant, port: Port, out: &mut Actions) {
+        let Some(output) = self.outputs.get(port) else { return };
+        let Before::Bursts(queue) = &mut output.before else {
+            return;
+        };
+        match queue.tick(now) {
+            Some((tick, state)) => {
+                output.is_asking = true;
+                out.ask(
+                    &interval_tick(port, &tick, port, &state),
+                    None,
+                    CardThen::Output { port },
+                );
+            }
+            None => output.set_timer(now, port, out),
+        }
+    }
+
+    /// Closes the bursts that are due, one after P4's answer to the other; then macroflows tick.
+    pub(super) fn close_due(&mut self, now: Instant, out: &mut Actions) {
+        let Some(bursts) = &mut self.bursts else { return };
+        if !bursts.assembly.close_due(now, out) {
+            self.macroflows_tick(now, out);
+        }
+    }
+
+    /// Macroflows tick, one after P4's answer to the other.
+    pub(super) fn macroflows_tick(&mut self, now: Instant, out: &mut Actions) {
+        let Some(bursts) = &mut self.bursts else { return };
+        let probe_port = bursts.probe_port;
+        match bursts.macroflows().and_then(|all| all.tick(now)) {
+            Some((queue, tick, state)) => {
+                let tick = interval_tick(probe_port, &tick, queue, &state);
+                out.ask(&tick, None, CardThen::Edge(Then::Tick));
+            }
+            None => self.set_timers(now, out),
+        }
+    }
+
+    /// Sets the timers to what is due next.
+    pub(super) fn set_timers(&mut self, now: Instant, out: &mut Actions) {
+        let Some(bursts) = &mut self.bursts else { return };
+        bursts.assembly.set_timer(now, out);
+        if let Some(next) = bursts.macroflows().and_then(|all| all.next_release()) {
+            bursts.release.set(next.max(now), (BURSTS, Expiry::Last), out);
+        }
+    }
+
+    /// P4's answer about a closed burst; false if it fits none.
+    pub(super) fn labelled(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool {
+        let port = message.port;
+        let Some((answer, label)) = message::train_label(message) else {
+            return false;
+        };
+        let answered = self
+            .bursts
+            .as_mut()
+            .map(|bursts| bursts.assembly.card.answer(&answer, label.as_ref()));
+        match (answered, label) {
+            (Some(Ok(Answer::Labelled { queue, labelled })), Some(label)) => {
+                formed(port, label, &labelled.train, out);
+                self.put(now, port, queue, labelled, out);
+                true
+            }
+            (Some(Ok(Answer::Refused(burst))), _) => {
+                out.push(Action::Seen(Record::BurstRefused));
+                self.lose_frames(port, DropCause::Refused, burst, out);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Records that an edge has made a burst.
+fn formed(port: Port, label: Label, burst: &Train, out: &mut Actions) {
+    out.push(Action::Seen(Record::BurstFormed {
+        port,
+        label,
+        packets: burst.frames.len() as u64,
+        bytes: Bytes::new(burst.packet_bytes()),
+    }));
+}
