@@ -121,7 +121,7 @@ impl<C: Card> Alone<C> {
                     self.card.goes_on(now, then, Pass::Later, &mut out);
                     todo.extend(out.list.into_iter().rev());
                 }
-                Action::Light { packet, .. } => {
+                Action::Light { packet, .. } | Action::Split { packet, .. } => {
                     let age = self.age();
                     self.in_flight.insert((now, age), packet.frame);
                 }

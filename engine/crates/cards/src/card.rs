@@ -11,7 +11,7 @@
 //! outside of the network, which answers later, differs in [`Pass`] only.
 
 use slotwise_units::{Bytes, Duration, Instant};
-use slotwise_wire::{Label, Ring, RingData};
+use slotwise_wire::{Label, Optical, Ring, RingData};
 
 use crate::demand::NewDemand;
 use crate::message::ToCard;
@@ -57,6 +57,8 @@ pub enum Then {
     },
     /// Question of the card before a fibre, by its port.
     Gates(Port, gates::Then),
+    /// Checks of light that passes a core.
+    Light,
     /// Question of a station, by the ringlet of its link.
     Station {
         /// The ringlet.
@@ -78,6 +80,8 @@ pub enum Program {
 /// Order among timers that expire at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Expiry {
+    /// First of all: a slot starts at a core.
+    CoreSlot,
     /// Before packets: an interval has ended.
     First,
     /// After packets: the card may be able to send.
@@ -87,6 +91,12 @@ pub enum Expiry {
 /// Broken rule that a card checks itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Broken {
+    /// Two packets at once in one output of a core, or in one input.
+    Collision,
+    /// A packet in a guard, or across the end of a slot, at a core.
+    Guard,
+    /// A packet without a grant.
+    Ungranted,
     /// More added to a ring than P4 allowed.
     AddRate,
     /// More transit in an insertion buffer than fits.
@@ -124,6 +134,11 @@ pub enum Record {
         voq: u16,
         /// Bytes that wait in it.
         backlog_bytes: u64,
+    },
+    /// A slot starts at a core.
+    CoreSlot {
+        /// Its number since the epoch.
+        slot: u64,
     },
     /// An interval of a ring's link has ended, and P4 has had its ticks.
     Interval(station::Interval),
@@ -188,6 +203,19 @@ pub enum Action {
         /// Set if it is the first of a burst of demand.
         new_demand: Option<NewDemand>,
     },
+    /// A packet leaves a core by all fibres of a port.
+    Split {
+        /// The port.
+        port: Port,
+        /// The packet.
+        packet: Packet,
+        /// Departure of its head.
+        start: Instant,
+        /// Time on the fibres.
+        duration: Duration,
+        /// The program of its source that numbered it; `None` if it came by no fibre.
+        program: Option<u32>,
+    },
     /// Packets that entered a lane last get other times of arrival, in order of entry.
     Retime {
         /// The lane.
@@ -244,7 +272,7 @@ pub enum Action {
         /// Order at that time.
         expiry: Expiry,
     },
-    /// A frame is lost before a port.
+    /// A frame is lost before a port, or in the switch itself for the port of line cards.
     Drop {
         /// The port.
         port: Port,
@@ -262,12 +290,14 @@ pub enum Action {
         /// Length of the message.
         bytes: usize,
     },
-    /// A rule is broken before a port.
+    /// A rule is broken before a port, or in the switch itself for the port of line cards.
     Broken {
         /// The port.
         port: Port,
         /// The rule.
         broken: Broken,
+        /// Optical header of the packet, if it has one.
+        packet: Option<Optical>,
     },
     /// Something that checks of the whole network are fed with.
     Seen(Record),

@@ -232,6 +232,7 @@ impl Card for GateCard {
                 }
             }
             (_, Expiry::Last) => self.gates.wakes(now, rate, out),
+            (_, Expiry::CoreSlot) => {}
         }
     }
 

@@ -25,6 +25,7 @@ pub mod pacing;
 pub mod packet;
 pub mod random;
 pub mod resequencer;
+pub mod slotted;
 pub mod station;
 pub mod switch_card;
 pub mod time_difference;

@@ -23,6 +23,9 @@ use crate::slots::core_of;
 /// The rule that a card has found to be broken.
 fn invariant(broken: Broken) -> Invariant {
     match broken {
+        Broken::Collision => Invariant::COLLISION,
+        Broken::Guard => Invariant::GUARD,
+        Broken::Ungranted => Invariant::UNGRANTED,
         Broken::AddRate => Invariant::ADD_RATE,
         Broken::TransitOverflow => Invariant::INSERTION,
         Broken::Label => Invariant::LABEL,
@@ -135,9 +138,8 @@ impl Fabric {
     /// A timer of a card has expired.
     pub(crate) fn own_card_due(&mut self, (node, timer): (usize, TimerId), expiry: Expiry) {
         let (now, program) = (Instant::from_ns(self.now_ns), self.program_at(node));
-        self.nodes[node]
-            .own_card
-            .due(now, timer, expiry, program, &mut self.out);
+        let card = &mut self.nodes[node].own_card;
+        card.due(now, timer, expiry, program, &mut self.out);
         self.perform_last(CardAt::of_node(&OF_NODE, node, 0));
     }
 
@@ -190,6 +192,7 @@ impl Fabric {
                 let (node, _) = of_node(card.card as usize);
                 let timer = CardAt::of_node(card.of, node, timer);
                 let event = match expiry {
+                    Expiry::CoreSlot => Event::CoreSlot { card: timer.card },
                     Expiry::First => Event::timer(timer),
                     Expiry::Last => Event::wake(timer),
                 };
@@ -243,11 +246,18 @@ impl Fabric {
                 }
                 self.send_into_fibre(fibre, queue, packet, duration.ns());
             }
+            Action::Split {
+                port,
+                packet,
+                start,
+                duration,
+                program,
+            } => self.split_light((node, port), packet, (start, duration), program),
             Action::Drop { port, cause, frame } => self.drop(self.place_before(node, port), cause, frame),
             Action::Refuse { port, cause, bytes } => self.drops.add(self.place_before(node, port), cause, bytes),
-            Action::Broken { port, broken } => {
+            Action::Broken { port, broken, packet } => {
                 let place = self.place_before(node, port);
-                self.invariants.violated(invariant(broken), self.now_ns, place, None);
+                self.invariants.violated(invariant(broken), self.now_ns, place, packet);
             }
             Action::Seen(record) => self.seen(node, &record),
             action @ (Action::Enter { .. } | Action::Timer { .. } | Action::Ask { .. }) => self.act(card, action),
@@ -262,6 +272,7 @@ impl Fabric {
                 accepted,
             } => self.ring.watch.enters(ring, data, accepted.ns()),
             Record::Forgotten { headers: (ring, data) } => self.ring.watch.forget(ring, data),
+            &Record::CoreSlot { slot } => self.slot_starts_at_core(node, slot),
             Record::Interval(interval) => self.note_phase(node, interval),
             &Record::Reported {
                 port,
@@ -281,6 +292,9 @@ impl Fabric {
         }
         if let (Device::Edge(edge), Some(core)) = (device, core_of(port)) {
             return Place::LineCard { edge, core };
+        }
+        if let Device::Core(core) = device {
+            return self.place_behind(core, port);
         }
         let host = node.host(port).and_then(|host| self.hosts[host].id);
         host.map_or(Place::Port { device, port }, Place::Downlink)

@@ -12,10 +12,11 @@ use crate::event::{Event, Order};
 use crate::fabric::{Change, Fabric};
 use crate::faults::Way;
 use crate::invariants::Invariant;
-use crate::kind::CardAt;
+use crate::kind::{CardAt, of_node};
 use crate::lane::LaneEnd;
 use crate::parcel::Parcel;
 use crate::pump::{Ask, Pass, Passed, Work};
+use slotwise_cards::card::Expiry;
 use slotwise_cards::message::ToCard;
 use slotwise_cards::packet::{Flying, Frame, Origin, Packet};
 
@@ -31,7 +32,7 @@ impl Fabric {
             Event::FaultBegins(index) => self.fault_begins(index as usize),
             Event::FaultEnds(index) => self.fault_ends(index as usize),
             Event::LookAfterFaults => self.look_after_flows(),
-            Event::CoreTick { core, slot } => self.core_tick(core, slot),
+            Event::CoreSlot { card } => self.own_card_due(of_node(card as usize), Expiry::CoreSlot),
             Event::CardTick { card, generation } => self.card_tick(card as usize, generation),
             Event::CardAlarm { card, code, over } => self.card_alarm(card as usize, code, over),
             Event::CardAnswer { card } => self.card_answer(card as usize),

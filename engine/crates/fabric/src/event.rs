@@ -21,8 +21,8 @@ pub(crate) enum Event {
     FaultEnds(u32),
     /// Whether the network is well again after a fault.
     LookAfterFaults,
-    /// A slot starts at a core. Slots count from the epoch.
-    CoreTick { core: u16, slot: u64 },
+    /// A slot starts at a core, by a timer of its card.
+    CoreSlot { card: u32 },
     /// A card's next slot starts. `generation` tells whether the card's phase has changed since.
     CardTick { card: u32, generation: u32 },
     /// A line card tells P4 of a fault, or that it is over.
@@ -59,7 +59,7 @@ impl Event {
     fn rank(self) -> u64 {
         match self {
             Event::Change(_) | Event::FaultBegins(_) | Event::FaultEnds(_) => 0,
-            Event::CoreTick { .. } => 1,
+            Event::CoreSlot { .. } => 1,
             Event::CardTick { .. } | Event::CardAlarm { .. } | Event::CardAnswer { .. } => 2,
             Event::Timer { .. } => 3,
             Event::Arrival { .. } | Event::Parcel(_) | Event::Source(_) | Event::HostTimer(_) => 4,
@@ -176,7 +176,7 @@ mod tests {
             Event::Source(1),
             Event::Source(0),
             Event::CardTick { card: 0, generation: 0 },
-            Event::CoreTick { core: 0, slot: 0 },
+            Event::CoreSlot { card: 0 },
             Event::Change(0),
         ];
         for event in scheduled {

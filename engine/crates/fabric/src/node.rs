@@ -5,6 +5,7 @@ use slotwise_cards::card::{Actions, Card, Expiry, Pass, Program, Then, TimerId};
 use slotwise_cards::edge_card::EdgeCard;
 use slotwise_cards::links::Links;
 use slotwise_cards::message::ToCard;
+use slotwise_cards::slotted;
 use slotwise_cards::station::StationCard;
 use slotwise_cards::switch_card::SwitchCard;
 use slotwise_p4::{Bits, Executor, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
@@ -21,6 +22,8 @@ use slotwise_cards::random;
 pub(crate) enum NodeCard {
     /// Nothing that the switch owns.
     None,
+    /// Card of a core of a star.
+    SlottedCore(Box<slotted::Core>),
     /// Card of a station of a ring.
     Station(Box<StationCard>),
     /// Card of an optical packet switch.
@@ -29,71 +32,53 @@ pub(crate) enum NodeCard {
     Edge(Box<EdgeCard>),
 }
 
+/// A method of the card that a switch owns; `$none` if it owns none.
+macro_rules! of_card {
+    ($own:expr, $none:expr, $method:ident($($argument:expr),+)) => {
+        match $own {
+            NodeCard::None => $none,
+            NodeCard::SlottedCore(card) => card.$method($($argument),+),
+            NodeCard::Station(card) => card.$method($($argument),+),
+            NodeCard::Switch(card) => card.$method($($argument),+),
+            NodeCard::Edge(card) => card.$method($($argument),+),
+        }
+    };
+}
+
 impl NodeCard {
     /// The switch is outside from now on.
     pub(crate) fn set_outside(&mut self) {
         match self {
-            NodeCard::None | NodeCard::Station(_) => {}
             NodeCard::Switch(card) => card.set_outside(),
             NodeCard::Edge(card) => card.set_outside(),
+            _ => {}
         }
     }
 }
 
-/// Calls of the card that a switch owns, if it owns one.
 impl Card for NodeCard {
     fn sends(&mut self, now: Instant, port: Port, packet: Packet, from: Origin, out: &mut Actions) {
-        match self {
-            NodeCard::None => {}
-            NodeCard::Station(card) => card.sends(now, port, packet, from, out),
-            NodeCard::Switch(card) => card.sends(now, port, packet, from, out),
-            NodeCard::Edge(card) => card.sends(now, port, packet, from, out),
-        }
+        of_card!(self, {}, sends(now, port, packet, from, out));
     }
 
     fn told(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool {
-        match self {
-            NodeCard::None => false,
-            NodeCard::Station(card) => card.told(now, message, out),
-            NodeCard::Switch(card) => card.told(now, message, out),
-            NodeCard::Edge(card) => card.told(now, message, out),
-        }
+        of_card!(self, false, told(now, message, out))
     }
 
     fn goes_on(&mut self, now: Instant, then: Then, pass: Pass, out: &mut Actions) {
-        match self {
-            NodeCard::None => {}
-            NodeCard::Station(card) => card.goes_on(now, then, pass, out),
-            NodeCard::Switch(card) => card.goes_on(now, then, pass, out),
-            NodeCard::Edge(card) => card.goes_on(now, then, pass, out),
-        }
+        of_card!(self, {}, goes_on(now, then, pass, out));
     }
 
     fn due(&mut self, now: Instant, timer: TimerId, expiry: Expiry, program: Program, out: &mut Actions) {
-        match self {
-            NodeCard::None => {}
-            NodeCard::Station(card) => card.due(now, timer, expiry, program, out),
-            NodeCard::Switch(card) => card.due(now, timer, expiry, program, out),
-            NodeCard::Edge(card) => card.due(now, timer, expiry, program, out),
-        }
+        of_card!(self, {}, due(now, timer, expiry, program, out));
     }
 
     fn set_dark(&mut self, now: Instant, port: Port, is_dark: bool, out: &mut Actions) {
-        match self {
-            NodeCard::None => {}
-            NodeCard::Station(card) => card.set_dark(now, port, is_dark, out),
-            NodeCard::Switch(card) => card.set_dark(now, port, is_dark, out),
-            NodeCard::Edge(card) => card.set_dark(now, port, is_dark, out),
-        }
+        of_card!(self, {}, set_dark(now, port, is_dark, out));
     }
 
     fn restarts(&mut self, now: Instant, out: &mut Actions) {
-        match self {
-            NodeCard::None => {}
-            NodeCard::Station(card) => card.restarts(now, out),
-            NodeCard::Switch(card) => card.restarts(now, out),
-            NodeCard::Edge(card) => card.restarts(now, out),
-        }
+        of_card!(self, {}, restarts(now, out));
     }
 }
 

@@ -20,7 +20,7 @@ use slotwise_wire::PORT_LINECARD;
 use crate::api::ControlMessage;
 use crate::fabric::Fabric;
 use crate::kind::CardAt;
-use crate::{ops, ring, slots};
+use crate::{ops, ring};
 use slotwise_cards::packet::Frame;
 use slotwise_cards::packet::Origin;
 
@@ -82,8 +82,6 @@ pub(crate) struct Ask {
 pub(crate) enum Passed {
     /// None.
     Nothing,
-    /// Light has passed a core.
-    AtCore(slots::AtCore),
     /// Continuation in the card of a switch.
     Card { card: CardAt, then: cards::Then },
     /// Checks of data on a ring.
@@ -190,7 +188,6 @@ impl Fabric {
     pub(crate) fn passed(&mut self, passed: Passed, pass: Pass) {
         match passed {
             Passed::Nothing => {}
-            Passed::AtCore(light) => self.light_left_core(&light, pass),
             Passed::Card { card, then } => self.card_goes_on(card, then, pass),
             Passed::OnRing(arrival) => self.watch_arrival(&arrival, pass),
             Passed::Ops(passed) => self.ops_passed(passed, pass),

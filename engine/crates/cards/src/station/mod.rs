@@ -225,7 +225,11 @@ impl Link {
                     if let transit_first::Origin::Added(added) = origin {
                         if !self.allowances.take(now.ns(), added.queue, bytes) {
                             let (port, broken) = (at.port(), Broken::AddRate);
-                            out.push(Action::Broken { port, broken });
+                            out.push(Action::Broken {
+                                port,
+                                broken,
+                                packet: None,
+                            });
                         }
                         if let Some((ring, Some(data))) = message::ring(&packet.frame) {
                             out.push(Action::Seen(Record::Added {
@@ -324,7 +328,11 @@ impl Card for StationCard {
             }
             Some((_, Some(_))) => link.queues.pass_on(now.ns(), packet, bytes).map_err(|packet| {
                 let broken = Broken::TransitOverflow;
-                out.push(Action::Broken { port, broken });
+                out.push(Action::Broken {
+                    port,
+                    broken,
+                    packet: None,
+                });
                 (DropCause::QueueFull, packet)
             }),
             // Of fairness, or what the controller sends.
@@ -386,6 +394,7 @@ impl Card for StationCard {
     fn due(&mut self, now: Instant, timer: TimerId, expiry: Expiry, program: Program, out: &mut Actions) {
         let Some((link, at)) = self.at(timer as u8) else { return };
         match expiry {
+            Expiry::CoreSlot => {}
             Expiry::First => link.interval_ends(now, at, program, out),
             Expiry::Last => {
                 if link.wake == Some(now) {

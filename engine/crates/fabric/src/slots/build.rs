@@ -4,19 +4,22 @@
 use slotwise_scenario::{Device, Edge as EdgeOfScenario, Fibre, HostId, Scenario, optical_port};
 use slotwise_wire::{Ethernet, PORT_CORE_CONTROL};
 
-use super::cards::{CONTROL, CONTROL_ENDS, LINE_CARD, output};
+use super::cards::{CONTROL, LINE_CARD};
 use super::trains::StarTrains;
 use super::{AT_CORE, AT_EDGE, CORE, Card, Core, EDGE, Edge, Star, SyncError};
 use crate::access::Host;
 use crate::build::NS_PER_MS;
 use crate::event::Event;
 use crate::fabric::{Change, Fabric};
-use crate::kind::{CardAt, Part};
+use crate::kind::{CardAt, OF_STAR, Part};
 use crate::lane::LaneEnd;
 use crate::link::FibrePair;
+use crate::node::NodeCard;
+use slotwise_cards::card::Lane;
 use slotwise_cards::fifo::{Fifo, Limit};
 use slotwise_cards::gates::{Frame, Gates, Ticks};
 use slotwise_cards::linecard::LineCard;
+use slotwise_cards::slotted::{self, ControlLink};
 use slotwise_cards::transmission_ns;
 use slotwise_units::Duration;
 
@@ -39,8 +42,11 @@ impl Fabric {
         }
         for core in &scenario.cores {
             self.star.cores.push(Core::new(scenario, core));
-            self.events
-                .schedule(self.star.slots.epoch_ns, Event::CoreTick { core: core.id, slot: 0 });
+            let node = self.node(Device::Core(core.id));
+            let (card, first) = slotted::Core::new(self.star.slots.at_cores());
+            self.nodes[node].own_card = NodeCard::SlottedCore(Box::new(card));
+            let CardAt { card, .. } = CardAt::of_node(&OF_STAR, node, 0);
+            self.events.schedule(first.ns(), Event::CoreSlot { card });
         }
         for edge in &scenario.edges {
             self.add_hosts(scenario, edge);
@@ -49,22 +55,29 @@ impl Fabric {
             }
         }
         for core in &scenario.cores {
-            let ends = [Device::Core(core.id), Device::Edge(core.master)];
-            let port = PORT_CORE_CONTROL;
-            let control = ends.map(|device| self.add_lane(LaneEnd::Port { device, port }));
-            self.star.cores[usize::from(core.id)].control = control;
-            // What one end sends arrives at the other.
-            for (device, link) in ends.into_iter().rev().zip(usize::from(core.id) * CONTROL_ENDS..) {
-                let node = self.node(device);
-                self.nodes[node].set_card(port, CardAt::new(&CONTROL, link));
-            }
-            for port in 0..self.star.cores[usize::from(core.id)].ports.len() {
-                if !self.star.cores[usize::from(core.id)].ports[port].fibres.is_empty() {
-                    let node = self.node(Device::Core(core.id));
-                    self.nodes[node].set_card(optical_port(port as u16), output(core.id, port));
+            self.add_control(core.id, core.master);
+            let node = self.node(Device::Core(core.id));
+            for (fibres, port) in self.star.cores[usize::from(core.id)].ports.iter().zip(0..) {
+                if !fibres.is_empty() {
+                    let port = optical_port(port);
+                    self.nodes[node].set_card(port, CardAt::of_node(&OF_STAR, node, port));
                 }
             }
         }
+    }
+
+    /// Links a core with its master, both ways.
+    fn add_control(&mut self, core: u16, master: u16) {
+        let port = PORT_CORE_CONTROL;
+        let ends = [Device::Core(core), Device::Edge(master)];
+        let [to_core, to_master] = ends.map(|device| self.add_lane(LaneEnd::Port { device, port }));
+        self.star.cores[usize::from(core)].control = to_core;
+        let delay = Duration::from_ns(self.star.fibres[self.fibre_between(master, core)].delay_ns);
+        self.core_card_mut(core)
+            .set_control(ControlLink::new(to_master as Lane, delay));
+        let [at_core, at_master] = ends.map(|device| self.node(device));
+        self.nodes[at_core].set_card(port, CardAt::of_node(&OF_STAR, at_core, port));
+        self.nodes[at_master].set_card(port, CardAt::new(&CONTROL, usize::from(core)));
     }
 
     fn add_hosts(&mut self, scenario: &Scenario, edge: &EdgeOfScenario) {
@@ -96,9 +109,9 @@ impl Fabric {
         let port = optical_port(fibre.core);
         let card = CardAt::of_node(&LINE_CARD, node, port);
         self.nodes[node].set_card(port, card);
-        self.star.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)]
-            .fibres
-            .push(index);
+        self.star.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)].push(index);
+        self.core_card_mut(fibre.core)
+            .add_fibre(optical_port(fibre.port), edge, fibre.rate);
         let lanes = [&AT_CORE, &AT_EDGE].map(|end| self.add_lane(LaneEnd::own(end, index)));
         let pair = FibrePair::new(self.seed, edge, fibre, lanes);
         self.star

@@ -6,17 +6,19 @@ use slotwise_cards::gates::Gates;
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, optical_port};
 use slotwise_units::{Instant, Rate};
-use slotwise_wire::{FlowControl, MAX_FIBRES, PORT_LINECARD, PORT_OPTICAL_BASE};
+use slotwise_wire::{FlowControl, PORT_LINECARD, PORT_OPTICAL_BASE};
 
 use super::Card;
 
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::kind::{CardAt, Discipline, of_node};
+use crate::node::NodeCard;
 use slotwise_cards::linecard::Controlled;
 use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::{Frame, Packet};
+use slotwise_cards::slotted;
 
 /// Line cards of edges, by node and port.
 pub(crate) static LINE_CARD: Discipline = Discipline {
@@ -48,36 +50,18 @@ pub(crate) fn core_of(port: Port) -> Option<u16> {
         .then(|| port - PORT_OPTICAL_BASE)
 }
 
-/// Outputs of cores, which have no cards: by core and port.
-pub(super) static OUTPUT: Discipline = Discipline::new("core output", |fabric, output, frame, origin| {
-    let (core, port) = (output / OUTPUTS, output % OUTPUTS);
-    fabric.send_light((core as u16, port), frame, origin);
+/// Links from masters to their cores, by core.
+pub(super) static CONTROL: Discipline = Discipline::new("control link", |fabric, core, frame, _| {
+    fabric.send_by_control(core, frame);
 });
-/// Numbers of a core's outputs.
-const OUTPUTS: usize = MAX_FIBRES as usize;
-
-/// The card before a port of a core.
-pub(super) fn output(core: u16, port: usize) -> CardAt {
-    CardAt::new(&OUTPUT, usize::from(core) * OUTPUTS + port)
-}
-
-/// Ends of links between masters and their cores: by core, to it and from it.
-pub(super) static CONTROL: Discipline = Discipline::new("control link", |fabric, link, frame, _| {
-    fabric.send_by_control(link, frame);
-});
-/// Ends of such a link.
-pub(super) const CONTROL_ENDS: usize = 2;
 
 impl Fabric {
     /// The link between a master and its core runs beside the master's fibre and takes as long. So the master's
     /// slot 0 reaches the core when the core's slot 0 starts, after the core's own tick.
-    fn send_by_control(&mut self, link: usize, frame: Frame) {
-        let star = &*self.star;
-        let core = &star.cores[link / CONTROL_ENDS];
-        let lane = core.control[link % CONTROL_ENDS];
-        let fibre = star.edges[usize::from(core.master)].cards[link / CONTROL_ENDS];
-        let fibre = fibre.expect("a master has a fibre to its core");
-        let at_ns = self.now_ns + star.fibres[fibre].delay_ns;
+    fn send_by_control(&mut self, core: usize, frame: Frame) {
+        let (master, lane) = (self.star.cores[core].master, self.star.cores[core].control);
+        let fibre = self.fibre_between(master, core as u16);
+        let at_ns = self.now_ns + self.star.fibres[fibre].delay_ns;
         self.lanes[lane].enter(&mut self.events, at_ns, Flying::plain(Packet::unborn(frame)));
     }
 
@@ -125,6 +109,29 @@ impl Fabric {
         let core = core_of(port).map(usize::from);
         core.and_then(|core| edge.cards[core])
             .expect("a line card is before a fibre")
+    }
+
+    /// The fibre between a master and its core.
+    pub(super) fn fibre_between(&self, master: u16, core: u16) -> usize {
+        let fibre = self.star.edges[usize::from(master)].cards[usize::from(core)];
+        fibre.expect("a master has a fibre to its core")
+    }
+
+    /// The card of a core.
+    pub(super) fn core_card(&self, core: u16) -> &slotted::Core {
+        match &self.nodes[self.node(Device::Core(core))].own_card {
+            NodeCard::SlottedCore(card) => card,
+            _ => unreachable!("cores are added with their cards"),
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn core_card_mut(&mut self, core: u16) -> &mut slotted::Core {
+        let node = self.node(Device::Core(core));
+        match &mut self.nodes[node].own_card {
+            NodeCard::SlottedCore(card) => card,
+            _ => unreachable!("cores are added with their cards"),
+        }
     }
 
     /// The line card before a fibre.

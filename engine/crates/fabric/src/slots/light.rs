@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Light: into fibres, through cores, out of fibres, with the invariants that it must keep.
 
+use slotwise_p4::Port;
 use slotwise_scenario::{Device, optical_port};
-use slotwise_wire::{FaultCode, Optical, OpticalKind};
+use slotwise_units::{Duration, Instant, Rate};
+use slotwise_wire::{FaultCode, Optical, OpticalKind, PORT_OPTICAL_BASE};
 
-use super::Edge;
+use super::{Core, Edge};
 use crate::api::ControlMessage;
 use crate::capture::CapturePoint;
 use crate::drops::{DropCause, Place};
@@ -12,12 +14,15 @@ use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
+use crate::kind::{CardAt, OF_STAR};
 use crate::link::{LightChange, Passage};
-use crate::pump::{Pass, Passed};
+use crate::node::NodeCard;
+use crate::pump::Passed;
+use slotwise_cards::card::Then;
 use slotwise_cards::message;
 use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::Origin;
-use slotwise_cards::packet::{Frame, Packet, UNBORN};
+use slotwise_cards::packet::{Packet, UNBORN};
 use slotwise_cards::transmission_ns;
 
 /// Control messages that an edge's line card takes, by fibre.
@@ -33,15 +38,6 @@ static TO_EDGE: LightWay = LightWay {
         fabric.ask(Device::Edge(edge), optical_port(core), frame, origin);
     },
 };
-
-/// Light that has passed the program of a core, for the checks after its pass.
-pub(crate) struct AtCore {
-    core: u16,
-    in_slot: bool,
-    optical: Option<Optical>,
-    /// Until when the output that it is for carried a packet as it came.
-    wanted_until_ns: Option<u64>,
-}
 
 /// The latest program of the edge that a packet comes from; 0 if there is none.
 fn program_of(edges: &[Edge], packet: Option<Optical>) -> u32 {
@@ -62,9 +58,7 @@ impl Fabric {
         self.tell(Device::Edge(edge), ControlMessage::Link { port, is_up });
         // A core's port sees light while any of its fibres carries some.
         let port = self.star.fibres[fibre].port;
-        let sharing = self.star.cores[usize::from(core)].ports[usize::from(port)]
-            .fibres
-            .iter();
+        let sharing = self.star.cores[usize::from(core)].ports[usize::from(port)].iter();
         if sharing
             .filter(|other| **other != fibre)
             .all(|other| !self.star.fibres[*other].is_up())
@@ -97,44 +91,26 @@ impl Fabric {
         self.pass_fibre(passage, (from, to), (lane, at_ns), flying);
     }
 
-    /// Light leaves a port of a core for all edges behind it. An output carries one packet at a time.
-    pub(super) fn send_light(&mut self, (core, port): (u16, usize), frame: Frame, origin: Origin) {
-        // All fibres of a core have one rate.
-        let star = &mut *self.star;
-        let output = &mut star.cores[usize::from(core)].ports[port];
-        let first = &star.fibres[output.fibres[0]];
-        let (start_ns, duration_ns, program) = match origin {
-            Origin::Light {
-                arrived_ns,
-                duration_ns,
-                program,
-                ..
-            } => (arrived_ns, duration_ns, program),
-            // It came by no fibre: what source it names is taken to have numbered it now.
-            _ => {
-                let duration_ns = transmission_ns(frame.len() as u64, first.rate_bps);
-                let program = program_of(&star.edges, message::optical(&frame));
-                (self.now_ns, duration_ns, program)
-            }
-        };
-        if output.busy_until_ns > start_ns {
-            let place = Place::Fibre {
-                from: Device::Core(core),
-                to: Device::Edge(first.edge),
-            };
-            self.invariants
-                .violated(Invariant::COLLISION, self.now_ns, place, message::optical(&frame));
-            return self.drop(place, DropCause::Collision, frame);
-        }
-        output.busy_until_ns = start_ns + duration_ns;
-        let (fibres, born_ns) = (output.fibres.len(), origin.born_ns());
+    /// Light leaves a core by all fibres of a port. What source it names is taken to have numbered it now if it came by no fibre.
+    pub(crate) fn split_light(
+        &mut self,
+        (node, port): (usize, Port),
+        packet: Packet,
+        (start, duration): (Instant, Duration),
+        program: Option<u32>,
+    ) {
+        let star = &*self.star;
+        let program = program.unwrap_or_else(|| program_of(&star.edges, message::optical(&packet.frame)));
+        let core = usize::from(self.nodes[node].device.number());
+        let (port, times) = (usize::from(port - PORT_OPTICAL_BASE), (start.ns(), duration.ns()));
+        let (fibres, born_ns) = (star.cores[core].ports[port].len(), packet.born_ns);
         for index in 0..fibres - 1 {
-            let fibre = self.star.cores[usize::from(core)].ports[port].fibres[index];
-            let frame = self.out.frames.copy_of(&frame);
-            self.enter_to_edge(fibre, Packet { frame, born_ns }, (start_ns, duration_ns), program);
+            let fibre = self.star.cores[core].ports[port][index];
+            let frame = self.out.frames.copy_of(&packet.frame);
+            self.enter_to_edge(fibre, Packet { frame, born_ns }, times, program);
         }
-        let last = self.star.cores[usize::from(core)].ports[port].fibres[fibres - 1];
-        self.enter_to_edge(last, Packet { frame, born_ns }, (start_ns, duration_ns), program);
+        let last = self.star.cores[core].ports[port][fibres - 1];
+        self.enter_to_edge(last, packet, times, program);
     }
 
     fn enter_to_edge(&mut self, fibre: usize, packet: Packet, (start_ns, duration_ns): (u64, u64), program: u32) {
@@ -174,100 +150,61 @@ impl Fabric {
         self.drop(Place::Fibre { from, to }, cause, flying.packet.frame);
     }
 
-    /// The head of a packet reaches a core. Slot and guard are judged by the fabric's own clock.
+    /// The head of a packet reaches a core.
     pub(crate) fn light_at_core(&mut self, fibre: usize, flying: Flying) {
-        let Flying {
-            packet: Packet { frame, born_ns },
-            duration_ns,
-            program,
-        } = flying;
-        let (core, port) = (self.star.fibres[fibre].core, self.star.fibres[fibre].port);
-        let optical = message::optical(&frame);
-        let place = Place::Device(Device::Core(core));
-        let in_slot = self.is_in_slot(self.now_ns, duration_ns);
-        if !in_slot {
-            self.invariants.violated(Invariant::GUARD, self.now_ns, place, optical);
-        }
-        if self.meets_other_light(fibre, duration_ns) {
-            self.invariants
-                .violated(Invariant::COLLISION, self.now_ns, place, optical);
-            return self.drop(place, DropCause::Collision, frame);
-        }
-        // Before the pass, as the pass makes outputs busy.
-        let wanted_until_ns = optical.and_then(|optical| self.output_busy_until_ns(core, optical.dst_edge));
-        let then = AtCore {
-            core,
-            in_slot,
-            optical,
-            wanted_until_ns,
+        let pair = &self.star.fibres[fibre];
+        let (device, port, edge) = (Device::Core(pair.core), optical_port(pair.port), pair.edge);
+        let node = self.node(device);
+        let (now, program) = (Instant::from_ns(self.now_ns), self.program_at(node));
+        let NodeCard::SlottedCore(card) = &mut self.nodes[node].own_card else {
+            unreachable!("cores are added with their cards")
         };
-        let origin = Origin::Light {
-            arrived_ns: self.now_ns,
-            duration_ns,
-            program,
-            born_ns,
-            input: optical_port(port),
-        };
-        let to = (Device::Core(core), optical_port(port));
-        self.enter(to, frame, origin, Passed::AtCore(then));
+        let entering = card.arrives(now, (port, edge), flying, program, &mut self.out);
+        let card = CardAt::of_node(&OF_STAR, node, port);
+        self.perform(card);
+        if let Some((frame, origin)) = entering {
+            let then = Then::Light;
+            self.enter((device, port), frame, origin, Passed::Card { card, then });
+        }
     }
 
-    /// Light has passed a core, or was dropped by it.
-    pub(crate) fn light_left_core(&mut self, light: &AtCore, pass: Pass) {
-        let &AtCore { core, in_slot, .. } = light;
-        let device = Device::Core(core);
-        if pass != (Pass::Done { outputs: 0 }) || !self.runs(device) {
-            return;
+    /// Place behind a port of a core, by the first of its fibres.
+    pub(crate) fn place_behind(&self, core: u16, port: Port) -> Place {
+        let star = &*self.star;
+        let fibres = star.cores[usize::from(core)]
+            .ports
+            .get(usize::from(port - PORT_OPTICAL_BASE));
+        match fibres.and_then(|fibres| fibres.first()) {
+            Some(&fibre) => Place::Fibre {
+                from: Device::Core(core),
+                to: Device::Edge(star.fibres[fibre].edge),
+            },
+            None => Place::Device(Device::Core(core)),
         }
-        let (place, core) = (Place::Device(device), &mut self.star.cores[usize::from(core)]);
-        core.lost += 1;
-        // What comes between a program's start and its first tick is lost and breaks no rule.
-        if !core.knows_slot {
-            return;
-        }
-        let meets_other = light.wanted_until_ns.is_some_and(|until_ns| until_ns > self.now_ns);
-        let broken = match (meets_other, in_slot) {
-            (true, _) => Invariant::COLLISION,
-            (false, true) => Invariant::UNGRANTED,
-            (false, false) => return,
-        };
-        self.invariants.violated(broken, self.now_ns, place, light.optical);
     }
 
-    /// Light enters a core's port: whether light of another fibre is entering there.
-    fn meets_other_light(&mut self, fibre: usize, duration_ns: u64) -> bool {
-        let star = &mut *self.star;
+    /// Rate or delay of a pair of fibres has changed.
+    pub(super) fn fibre_changed(&mut self, fibre: usize) {
+        let star = &*self.star;
         let pair = &star.fibres[fibre];
-        let port = &mut star.cores[usize::from(pair.core)].ports[usize::from(pair.port)];
-        let meets = port
-            .entering
-            .is_some_and(|(other, until_ns)| other != fibre && until_ns > self.now_ns);
-        if !meets {
-            port.entering = Some((fibre, self.now_ns + duration_ns));
+        let (edge, core, port) = (pair.edge, pair.core, pair.port);
+        let (rate, delay) = (Rate::from_bps(pair.rate_bps), Duration::from_ns(pair.delay_ns));
+        let Core { master, ports, .. } = &star.cores[usize::from(core)];
+        let (is_masters, is_first) = (*master == edge, ports[usize::from(port)][0] == fibre);
+        let card = self.core_card_mut(core);
+        if is_first {
+            card.set_rate(optical_port(port), rate);
         }
-        meets
-    }
-
-    /// Until when the output that leads to an edge carries a packet.
-    fn output_busy_until_ns(&self, core: u16, edge: u16) -> Option<u64> {
-        let fibre = (*self.star.edges.get(usize::from(edge))?.cards.get(usize::from(core))?)?;
-        let port = usize::from(self.star.fibres[fibre].port);
-        Some(self.star.cores[usize::from(core)].ports[port].busy_until_ns)
+        if let Some(control) = card.control().filter(|_| is_masters) {
+            control.set_delay(delay);
+        }
     }
 
     /// Whether the light of a fibre is for an edge behind the same port of the core: a splitter sends it to all.
     fn shares_port(&self, fibre: usize, edge: u16) -> bool {
         let pair = &self.star.fibres[fibre];
-        let sharing = &self.star.cores[usize::from(pair.core)].ports[usize::from(pair.port)].fibres;
+        let sharing = &self.star.cores[usize::from(pair.core)].ports[usize::from(pair.port)];
         sharing.iter().any(|other| self.star.fibres[*other].edge == edge)
-    }
-
-    /// Whether light whose head reaches a core at `at_ns` keeps clear of the guard and of the slot's end.
-    pub(crate) fn is_in_slot(&self, at_ns: u64, duration_ns: u64) -> bool {
-        at_ns.checked_sub(self.star.slots.epoch_ns).is_some_and(|since_ns| {
-            let offset_ns = since_ns % self.star.slots.slot_ns;
-            offset_ns >= self.star.slots.guard_ns && offset_ns + duration_ns <= self.star.slots.slot_ns
-        })
     }
 
     /// A core outside has not sent on in time what was light when it arrived. At an edge that is nothing special: beacons and requests
@@ -276,8 +213,11 @@ impl Fabric {
         let Origin::Light { duration_ns, .. } = crossing.origin else {
             return;
         };
-        self.star.cores[usize::from(crossing.device.number())].lost += 1;
-        if self.is_in_slot(crossing.arrived_ns, duration_ns) {
+        let (arrived, duration) = (Instant::from_ns(crossing.arrived_ns), Duration::from_ns(duration_ns));
+        if self
+            .core_card_mut(crossing.device.number())
+            .is_overdue(arrived, duration)
+        {
             let place = Place::Device(crossing.device);
             self.invariants
                 .violated(Invariant::UNGRANTED, crossing.arrived_ns, place, crossing.optical);

@@ -17,6 +17,7 @@ mod view;
 mod wellness;
 
 use slotwise_scenario::{Scenario, Signaling};
+use slotwise_units::{Duration, Instant};
 use slotwise_wire::{PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD};
 
 use crate::drops::Place;
@@ -27,9 +28,9 @@ use crate::link::FibrePair;
 pub(crate) use cards::core_of;
 pub(crate) use clock::Clock;
 pub use first_light::FirstLight;
-pub(crate) use light::AtCore;
 pub(crate) use numbering::Numbers;
 use slotwise_cards::gates::Gates;
+use slotwise_cards::slotted;
 use slotwise_cards::time_difference::TimeDifference;
 pub use synchronization::SyncError;
 pub(crate) use telemetry::Telemetry;
@@ -60,7 +61,7 @@ static EDGE: NodeKind = NodeKind {
 static CORE: NodeKind = NodeKind {
     inner_ports: &[PORT_LINECARD, PORT_CORE_CONTROL, PORT_CPU],
     has_cards: false,
-    starts: |fabric, device| fabric.star.cores[usize::from(device.number())].knows_slot = false,
+    starts: Fabric::restart_card,
     stops: |fabric, device| {
         let core = device.number();
         let lost = fabric.core_losses(core).map_or(0, |losses| losses.p4);
@@ -117,6 +118,17 @@ impl Slots {
     pub(crate) fn frame_ns(&self) -> u64 {
         self.count * self.slot_ns
     }
+
+    /// The same for cards.
+    fn at_cores(&self) -> slotted::Slots {
+        slotted::Slots {
+            epoch: Instant::from_ns(self.epoch_ns),
+            count: self.count,
+            slot: Duration::from_ns(self.slot_ns),
+            guard: Duration::from_ns(self.guard_ns),
+            signaling: self.signaling,
+        }
+    }
 }
 
 /// All that a network has of stars.
@@ -168,26 +180,12 @@ pub(crate) struct Edge {
 
 pub(crate) struct Core {
     pub(crate) master: u16,
-    pub(crate) ports: Vec<CorePort>,
-    /// Lanes of the control link, to the core and to the master.
-    pub(crate) control: [usize; 2],
-    pub(crate) lost: u64,
+    /// Fibre pairs that meet in each port.
+    pub(crate) ports: Vec<Vec<usize>>,
+    /// Lane of the control link to the core.
+    pub(crate) control: usize,
     /// What P4 had counted as lost before it started anew.
     pub(crate) p4_lost_before: u64,
-    /// Whether its program has been told the slot since it started: only then can it pass light.
-    pub(crate) knows_slot: bool,
-}
-
-/// A port of a core. Several fibres meet in it by a combiner and splitter: what one of them brings reaches the core, and
-/// what the core sends reaches all of them.
-#[derive(Default)]
-pub(crate) struct CorePort {
-    /// Fibre pairs.
-    pub(crate) fibres: Vec<usize>,
-    /// The fibre whose light enters, and until when.
-    pub(crate) entering: Option<(usize, u64)>,
-    /// Until when light leaves.
-    pub(crate) busy_until_ns: u64,
 }
 
 impl Core {
@@ -196,11 +194,9 @@ impl Core {
         let ports = fibres.map(|fibre| usize::from(fibre.port) + 1).max().unwrap_or(0);
         Core {
             master: core.master,
-            ports: (0..ports).map(|_| CorePort::default()).collect(),
-            control: [0; 2],
-            lost: 0,
+            ports: vec![Vec::new(); ports],
+            control: 0,
             p4_lost_before: 0,
-            knows_slot: false,
         }
     }
 }

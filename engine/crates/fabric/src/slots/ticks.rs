@@ -4,17 +4,14 @@
 use slotwise_cards::gates::{SlotStart, Then};
 use slotwise_scenario::Device;
 use slotwise_units::Instant;
-use slotwise_wire::SlotTick;
 
 use crate::event::Event;
 use crate::fabric::Fabric;
-use slotwise_cards::message;
-use slotwise_cards::packet::Origin;
 
 impl Fabric {
-    pub(crate) fn core_tick(&mut self, core: u16, slot: u64) {
-        let next_ns = self.star.slots.epoch_ns + (slot + 1) * self.star.slots.slot_ns;
-        self.events.schedule(next_ns, Event::CoreTick { core, slot: slot + 1 });
+    /// A slot starts at the core of a node.
+    pub(crate) fn slot_starts_at_core(&mut self, node: usize, slot: u64) {
+        let core = self.nodes[node].device.number();
         if slot.is_multiple_of(self.star.slots.count) {
             // A card without slots is in the core's frame.
             let without: Vec<usize> = (0..self.star.cards.len())
@@ -26,27 +23,11 @@ impl Fabric {
         }
         self.lose_overdue_light(self.now_ns);
         self.look_after_faults();
-        if self.runs(Device::Core(core)) {
-            // A core's control unit serves no single port.
-            let tick = self.tick(slot, 0, self.now_ns);
-            self.star.cores[usize::from(core)].knows_slot = true;
-            self.notify_p4(Device::Core(core), &message::slot_tick(0, &tick), Origin::Local);
-        }
     }
 
     fn frame_starts(&mut self, card: usize, slot: u64) {
         let star = &mut *self.star;
         star.telemetry.frame_starts(card, slot / star.slots.count);
-    }
-
-    fn tick(&self, slot: u64, repeat: u16, local_ns: u64) -> SlotTick {
-        let frame = (slot / self.star.slots.count) as u32;
-        SlotTick {
-            frame,
-            slot: (slot % self.star.slots.count) as u16,
-            repeat,
-            local_ns,
-        }
     }
 
     pub(crate) fn schedule_card_tick(&mut self, card: usize) {

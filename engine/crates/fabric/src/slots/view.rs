@@ -4,7 +4,7 @@
 use slotwise_scenario::{Device, LinkChange};
 use slotwise_wire::{DropReason, Ethernet};
 
-use super::{Core, Delivered, FrameRecord};
+use super::{Delivered, FrameRecord};
 use crate::api::{CoreLosses, LinkReport};
 use crate::fabric::Fabric;
 use crate::link::FibrePair;
@@ -24,6 +24,7 @@ impl Fabric {
     pub(crate) fn change_link(&mut self, change: &LinkChange) {
         if let Some(fibre) = self.star.edges[usize::from(change.edge)].cards[usize::from(change.core)] {
             let changed = self.star.fibres[fibre].change(change);
+            self.fibre_changed(fibre);
             self.light_changed(fibre, changed);
         }
     }
@@ -79,9 +80,8 @@ impl Fabric {
             DropReason::Overrun,
             DropReason::Collision,
         ];
-        let Core {
-            lost, p4_lost_before, ..
-        } = *self.star.get()?.cores.get(usize::from(core))?;
+        let p4_lost_before = self.star.get()?.cores.get(usize::from(core))?.p4_lost_before;
+        let fabric = self.core_card(core).lost();
         let drops = self.p4_drops(Device::Core(core))?;
         let p4: u64 = drops
             .iter()
@@ -89,7 +89,7 @@ impl Fabric {
             .map(|drop| drop.packets)
             .sum();
         Some(CoreLosses {
-            fabric: lost,
+            fabric,
             p4: p4_lost_before + p4,
         })
     }
