@@ -82,6 +82,8 @@ pub enum Program {
 pub enum Expiry {
     /// First of all: a slot starts at a core.
     CoreSlot,
+    /// After those: a slot starts at an edge, or its card has to tell something among slots.
+    EdgeSlot,
     /// Before packets: an interval has ended.
     First,
     /// After packets: the card may be able to send.
@@ -97,6 +99,8 @@ pub enum Broken {
     Guard,
     /// A packet without a grant.
     Ungranted,
+    /// A burst of a star that does not leave whole, in order, in one slot.
+    Split,
     /// More added to a ring than P4 allowed.
     AddRate,
     /// More transit in an insertion buffer than fits.
@@ -134,6 +138,22 @@ pub enum Record {
         voq: u16,
         /// Bytes that wait in it.
         backlog_bytes: u64,
+    },
+    /// A gate is open for a VOQ: a slot is granted to it.
+    Granted {
+        /// Port of its fibre.
+        port: Port,
+        /// Its number.
+        voq: u16,
+    },
+    /// A slot starts at an edge.
+    EdgeSlot {
+        /// Port of the fibre.
+        port: Port,
+        /// Number of the slot since the epoch.
+        slot: u64,
+        /// Arrival at the core of light that leaves now.
+        reaches: Instant,
     },
     /// A slot starts at a core.
     CoreSlot {

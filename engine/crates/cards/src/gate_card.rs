@@ -67,7 +67,7 @@ pub struct CardConfigError {
 pub struct GateCard {
     config: CardConfig,
     gates: Gates,
-    phase_ns: i64,
+    time_difference: TimeDifference,
     next_slot: u64,
     /// Expiry of the timers that are set: of the next slot, of interval timers.
     slot_timer: Option<Instant>,
@@ -102,7 +102,7 @@ impl GateCard {
             config,
             tick_timer: gates.next_tick(),
             gates,
-            phase_ns: config.t_d_ns as i64,
+            time_difference: TimeDifference::constant(Duration::from_ns(config.t_d_ns)),
             next_slot: 0,
             slot_timer: None,
         };
@@ -122,14 +122,19 @@ impl GateCard {
         Rate::from_bps(self.config.rate_bps)
     }
 
+    fn frame(&self) -> Duration {
+        Duration::from_ns(u64::from(self.config.slots) * self.config.slot_ns)
+    }
+
     fn start(&self, slot: u64) -> Instant {
         let at_core_ns = self.config.epoch_ns + slot * self.config.slot_ns;
-        Instant::from_ns(at_core_ns.saturating_add_signed(-self.phase_ns))
+        self.time_difference
+            .local_start(Instant::from_ns(at_core_ns), self.frame())
     }
 
     /// The slot that it is here; `None` before the first.
     fn slot_at(&self, now: Instant) -> Option<u64> {
-        let at_core_ns = now.ns().saturating_add_signed(self.phase_ns);
+        let at_core_ns = self.time_difference.at_core(now).ns();
         Some(at_core_ns.checked_sub(self.config.epoch_ns)? / self.config.slot_ns)
     }
 
@@ -175,9 +180,8 @@ impl GateCard {
         match self.gates.queues.control(now.ns(), &control)? {
             Controlled::Done | Controlled::Granted { .. } => Ok(()),
             Controlled::Phase => {
-                let frame_ns = u64::from(self.config.slots) * self.config.slot_ns;
-                let set = TimeDifference::from_message(&control, now.ns(), frame_ns);
-                self.phase_ns = set.and_then(|set| set.steady_ns()).ok_or(DropCause::Malformed)?;
+                let set = TimeDifference::from_message(&control, now, self.frame());
+                self.time_difference = set.filter(TimeDifference::is_steady).ok_or(DropCause::Malformed)?;
                 Ok(())
             }
             // Membership by invitation takes stamps, which only a card inside a network writes.
@@ -232,7 +236,7 @@ impl Card for GateCard {
                 }
             }
             (_, Expiry::Last) => self.gates.wakes(now, rate, out),
-            (_, Expiry::CoreSlot) => {}
+            (_, Expiry::CoreSlot | Expiry::EdgeSlot) => {}
         }
     }
 

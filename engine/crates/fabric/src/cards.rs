@@ -26,6 +26,7 @@ fn invariant(broken: Broken) -> Invariant {
         Broken::Collision => Invariant::COLLISION,
         Broken::Guard => Invariant::GUARD,
         Broken::Ungranted => Invariant::UNGRANTED,
+        Broken::Split => Invariant::SPLIT,
         Broken::AddRate => Invariant::ADD_RATE,
         Broken::TransitOverflow => Invariant::INSERTION,
         Broken::Label => Invariant::LABEL,
@@ -76,12 +77,13 @@ impl Fabric {
         }
     }
 
-    /// As [`Fabric::perform`], as the last act of an event: a single question enters P4 at once.
+    /// As [`Fabric::perform`], as the last act of an event: a question that is the last action, and the only one, enters P4 at once.
     #[inline]
     pub(crate) fn perform_last(&mut self, card: CardAt) {
-        if let [Action::Ask { .. }] = self.out.list[..]
+        if let Some(Action::Ask { .. }) = self.out.list.last()
             && let Some(Action::Ask { frame, until, then }) = self.out.list.pop()
         {
+            self.perform(card);
             let (to, origin, then) = self.question(card, until, then);
             return self.enter(to, frame, origin, then);
         }
@@ -148,10 +150,6 @@ impl Fabric {
         let (node, _) = of_node(card.card as usize);
         match then {
             Then::Link { .. } => self.call_links(node, |links, now, out| links.goes_on(now, then, pass, out)),
-            Then::Assembly(port, then) if matches!(self.nodes[node].device, Device::Edge(_)) => {
-                self.star_trains_go_on(self.fibre_before(node, port), then, pass);
-            }
-            Then::Gates(port, then) => self.gates_go_on(self.fibre_before(node, port), then),
             _ => self.call_card(node, |card, now, out| card.goes_on(now, then, pass, out)),
         }
     }
@@ -193,6 +191,7 @@ impl Fabric {
                 let timer = CardAt::of_node(card.of, node, timer);
                 let event = match expiry {
                     Expiry::CoreSlot => Event::CoreSlot { card: timer.card },
+                    Expiry::EdgeSlot => Event::EdgeSlot { card: timer.card },
                     Expiry::First => Event::timer(timer),
                     Expiry::Last => Event::wake(timer),
                 };
@@ -278,7 +277,9 @@ impl Fabric {
                 port,
                 voq,
                 backlog_bytes,
-            } => self.note_report(self.fibre_before(node, port), voq, backlog_bytes),
+            } => self.note_report((node, port), voq, backlog_bytes),
+            &Record::Granted { port, voq } => self.note_grant((node, port), voq),
+            &Record::EdgeSlot { port, slot, reaches } => self.slot_starts_at_edge((node, port), slot, reaches),
             record => self.ops_seen(node, record),
         }
     }

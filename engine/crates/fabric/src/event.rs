@@ -4,8 +4,6 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use slotwise_wire::FaultCode;
-
 use crate::kind::{CardAt, Discipline};
 
 /// Something that happens at one time in one place. Indices only, so that the queue moves little. With a tag of four bytes an event is
@@ -23,12 +21,8 @@ pub(crate) enum Event {
     LookAfterFaults,
     /// A slot starts at a core, by a timer of its card.
     CoreSlot { card: u32 },
-    /// A card's next slot starts. `generation` tells whether the card's phase has changed since.
-    CardTick { card: u32, generation: u32 },
-    /// A line card tells P4 of a fault, or that it is over.
-    CardAlarm { card: u32, code: FaultCode, over: bool },
-    /// The tick that P4 asked a line card for.
-    CardAnswer { card: u32 },
+    /// A slot starts at an edge, or its card has to tell something, by a timer of the card.
+    EdgeSlot { card: u32 },
     /// A card may have something to tell P4: an interval has ended.
     Timer { card: u32, of: &'static Discipline },
     /// The head of a lane arrives.
@@ -60,7 +54,7 @@ impl Event {
         match self {
             Event::Change(_) | Event::FaultBegins(_) | Event::FaultEnds(_) => 0,
             Event::CoreSlot { .. } => 1,
-            Event::CardTick { .. } | Event::CardAlarm { .. } | Event::CardAnswer { .. } => 2,
+            Event::EdgeSlot { .. } => 2,
             Event::Timer { .. } => 3,
             Event::Arrival { .. } | Event::Parcel(_) | Event::Source(_) | Event::HostTimer(_) => 4,
             Event::Wake { .. } | Event::LookAfterFaults => 5,
@@ -175,7 +169,7 @@ mod tests {
             wake(0),
             Event::Source(1),
             Event::Source(0),
-            Event::CardTick { card: 0, generation: 0 },
+            Event::EdgeSlot { card: 0 },
             Event::CoreSlot { card: 0 },
             Event::Change(0),
         ];

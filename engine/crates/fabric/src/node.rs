@@ -22,6 +22,8 @@ use slotwise_cards::random;
 pub(crate) enum NodeCard {
     /// Nothing that the switch owns.
     None,
+    /// Card of an edge of a star.
+    SlottedEdge(Box<slotted::Edge>),
     /// Card of a core of a star.
     SlottedCore(Box<slotted::Core>),
     /// Card of a station of a ring.
@@ -37,6 +39,7 @@ macro_rules! of_card {
     ($own:expr, $none:expr, $method:ident($($argument:expr),+)) => {
         match $own {
             NodeCard::None => $none,
+            NodeCard::SlottedEdge(card) => card.$method($($argument),+),
             NodeCard::SlottedCore(card) => card.$method($($argument),+),
             NodeCard::Station(card) => card.$method($($argument),+),
             NodeCard::Switch(card) => card.$method($($argument),+),

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cards of a star in time slots: of a core, and of the link between a core and its master.
+//! Cards of a star in time slots: of an edge and of a core.
 
+mod clock;
 mod control;
 mod core;
+mod edge;
+mod local_clock;
+mod trains;
 
 use slotwise_units::{Duration, Instant};
 
 pub use self::control::ControlLink;
 pub use self::core::Core;
+pub use self::edge::{Arrived, Edge, FibreSettings, FibreState};
+pub use self::local_clock::{Drift, Jump, LocalClock};
+pub use self::trains::Trains;
 
 /// Division of time at the cores of a star. Slots count from the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +25,7 @@ pub struct Slots {
     pub count: u64,
     /// Length of a slot.
     pub slot: Duration,
-    /// First part of a slot, without light.
+    /// First part of a slot, which stays dark.
     pub guard: Duration,
     /// First slots of a frame, which carry nothing but signaling.
     pub signaling: u64,

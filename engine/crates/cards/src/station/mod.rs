@@ -394,7 +394,7 @@ impl Card for StationCard {
     fn due(&mut self, now: Instant, timer: TimerId, expiry: Expiry, program: Program, out: &mut Actions) {
         let Some((link, at)) = self.at(timer as u8) else { return };
         match expiry {
-            Expiry::CoreSlot => {}
+            Expiry::CoreSlot | Expiry::EdgeSlot => {}
             Expiry::First => link.interval_ends(now, at, program, out),
             Expiry::Last => {
                 if link.wake == Some(now) {

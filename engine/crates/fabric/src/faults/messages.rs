@@ -94,7 +94,7 @@ impl Fabric {
 
     fn arrive_late(&mut self, way: Way, frame: &Frame) {
         let star = self.star.get();
-        let most_ns = star.map_or(MAX_LATE_NS, |star| MAX_LATE_FRAMES * star.slots.frame_ns());
+        let most_ns = star.map_or(MAX_LATE_NS, |star| MAX_LATE_FRAMES * star.slots.frame().ns());
         let late_ns = self.faults.random.random_range(1..=most_ns);
         let frame = self.out.frames.copy_of(frame);
         self.dispatch_parcel(self.now_ns + late_ns, Parcel::Late { way, frame });

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Stars of a scenario: edges, cores, fibres, the edges' hosts.
 
-use slotwise_scenario::{Device, Edge as EdgeOfScenario, Fibre, HostId, Scenario, optical_port};
-use slotwise_wire::{Ethernet, PORT_CORE_CONTROL};
+use slotwise_scenario::{Device, Edge as EdgeOfScenario, Fibre, HostId, Scenario, Signaling, optical_port};
+use slotwise_wire::{Ethernet, PORT_CORE_CONTROL, SIGNALING_QUEUE};
 
-use super::cards::{CONTROL, LINE_CARD};
-use super::trains::StarTrains;
-use super::{AT_CORE, AT_EDGE, CORE, Card, Core, EDGE, Edge, Star, SyncError};
+use super::light::state_of;
+use super::{AT_CORE, AT_EDGE, CORE, Core, EDGE, Edge, Star, SyncErrors};
 use crate::access::Host;
-use crate::build::NS_PER_MS;
+use crate::build::{NS_PER_MS, intervals};
 use crate::event::Event;
 use crate::fabric::{Change, Fabric};
 use crate::kind::{CardAt, OF_STAR, Part};
 use crate::lane::LaneEnd;
 use crate::link::FibrePair;
 use crate::node::NodeCard;
+use slotwise_cards::aggregation::Aggregation;
 use slotwise_cards::card::Lane;
 use slotwise_cards::fifo::{Fifo, Limit};
-use slotwise_cards::gates::{Frame, Gates, Ticks};
+use slotwise_cards::gates::Ticks;
 use slotwise_cards::linecard::LineCard;
-use slotwise_cards::slotted::{self, ControlLink};
+use slotwise_cards::random::{Stream, generator};
+use slotwise_cards::slotted::{self, ControlLink, Drift, FibreSettings, LocalClock, Trains};
+use slotwise_cards::train_card::TrainCard;
 use slotwise_cards::transmission_ns;
 use slotwise_units::Duration;
 
@@ -34,16 +36,21 @@ impl Fabric {
         let cores = scenario.cores.iter().map(|core| Device::Core(core.id));
         self.add_nodes(&EDGE, edges);
         self.add_nodes(&CORE, cores);
-        for _ in &scenario.edges {
+        // Edges that join by invitation report alarms, and out of band nothing else tells of light.
+        let has_alarms = scenario.joins_by_invitation() || scenario.frame.signaling == Signaling::OutOfBand;
+        for edge in &scenario.edges {
+            let node = self.node(Device::Edge(edge.id));
+            let card = slotted::Edge::new(edge.id, self.star.slots, has_alarms);
+            self.nodes[node].own_card = NodeCard::SlottedEdge(Box::new(card));
             self.star.edges.push(Edge {
-                cards: vec![None; scenario.cores.len()],
+                fibres: vec![None; scenario.cores.len()],
                 programs: 0,
             });
         }
         for core in &scenario.cores {
             self.star.cores.push(Core::new(scenario, core));
             let node = self.node(Device::Core(core.id));
-            let (card, first) = slotted::Core::new(self.star.slots.at_cores());
+            let (card, first) = slotted::Core::new(self.star.slots);
             self.nodes[node].own_card = NodeCard::SlottedCore(Box::new(card));
             let CardAt { card, .. } = CardAt::of_node(&OF_STAR, node, 0);
             self.events.schedule(first.ns(), Event::CoreSlot { card });
@@ -57,9 +64,16 @@ impl Fabric {
         for core in &scenario.cores {
             self.add_control(core.id, core.master);
             let node = self.node(Device::Core(core.id));
-            for (fibres, port) in self.star.cores[usize::from(core.id)].ports.iter().zip(0..) {
-                if !fibres.is_empty() {
-                    let port = optical_port(port);
+            for port in 0..self.star.cores[usize::from(core.id)].ports.len() {
+                let star = &*self.star;
+                let fibres = star.cores[usize::from(core.id)].ports[port].iter();
+                let edges: Vec<u16> = fibres.map(|fibre| star.fibres[*fibre].edge).collect();
+                for edge in &edges {
+                    let port = optical_port(core.id);
+                    self.edge_card_mut(*edge).set_sharing(port, edges.clone());
+                }
+                if !edges.is_empty() {
+                    let port = optical_port(port as u16);
                     self.nodes[node].set_card(port, CardAt::of_node(&OF_STAR, node, port));
                 }
             }
@@ -71,13 +85,14 @@ impl Fabric {
         let port = PORT_CORE_CONTROL;
         let ends = [Device::Core(core), Device::Edge(master)];
         let [to_core, to_master] = ends.map(|device| self.add_lane(LaneEnd::Port { device, port }));
-        self.star.cores[usize::from(core)].control = to_core;
         let delay = Duration::from_ns(self.star.fibres[self.fibre_between(master, core)].delay_ns);
         self.core_card_mut(core)
             .set_control(ControlLink::new(to_master as Lane, delay));
+        let control = ControlLink::new(to_core as Lane, delay);
+        self.edge_card_mut(master).set_control(optical_port(core), control);
         let [at_core, at_master] = ends.map(|device| self.node(device));
         self.nodes[at_core].set_card(port, CardAt::of_node(&OF_STAR, at_core, port));
-        self.nodes[at_master].set_card(port, CardAt::new(&CONTROL, usize::from(core)));
+        self.nodes[at_master].set_card(port, CardAt::of_node(&OF_STAR, at_master, port));
     }
 
     fn add_hosts(&mut self, scenario: &Scenario, edge: &EdgeOfScenario) {
@@ -103,52 +118,77 @@ impl Fabric {
     }
 
     fn add_fibre(&mut self, scenario: &Scenario, edge: u16, fibre: &Fibre) {
-        let index = self.star.cards.len();
-        self.star.edges[usize::from(edge)].cards[usize::from(fibre.core)] = Some(index);
+        let index = self.star.fibres.len();
+        self.star.edges[usize::from(edge)].fibres[usize::from(fibre.core)] = Some(index);
         let node = self.node(Device::Edge(edge));
         let port = optical_port(fibre.core);
-        let card = CardAt::of_node(&LINE_CARD, node, port);
-        self.nodes[node].set_card(port, card);
+        self.nodes[node].set_card(port, CardAt::of_node(&OF_STAR, node, port));
         self.star.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)].push(index);
         self.core_card_mut(fibre.core)
             .add_fibre(optical_port(fibre.port), edge, fibre.rate);
         let lanes = [&AT_CORE, &AT_EDGE].map(|end| self.add_lane(LaneEnd::own(end, index)));
         let pair = FibrePair::new(self.seed, edge, fibre, lanes);
-        self.star
-            .fibres
-            .push(pair.with_optics(scenario.optics, scenario.edges_at_port(fibre)));
-        let (clock, time_difference) = Fabric::own_time(self.seed, scenario, edge, fibre);
-        let (voqs, limit_bytes) = (scenario.card_voqs(fibre.core), scenario.queues.limit.get());
-        let queues = LineCard::new(voqs, limit_bytes, scenario.wire_mtu().get());
-        let slots = Frame {
-            slots: self.star.slots.count,
-            slot: Duration::from_ns(self.star.slots.slot_ns),
-            signaling: self.star.slots.signaling,
-        };
-        let ticks = Ticks {
-            report_slot: u64::from(scenario.signaling_slot(edge)),
-            first_slot: scenario.first_slot_ticks(fibre.core, edge),
-            signaling: scenario.signaling_ticks(fibre.core),
-        };
-        self.star.cards.push(Card {
-            edge,
-            core: fibre.core,
-            gates: Gates::new(port, queues, slots, ticks),
-            trains: StarTrains::of(scenario, edge, fibre),
+        let pair = pair.with_optics(scenario.optics, scenario.edges_at_port(fibre));
+        let (clock, time_difference) = own_time(self.seed, scenario, edge, fibre);
+        let settings = FibreSettings {
+            port,
+            state: state_of(&pair),
+            queues: queues_before(scenario, fibre),
+            ticks: Ticks {
+                report_slot: u64::from(scenario.signaling_slot(edge)),
+                first_slot: scenario.first_slot_ticks(fibre.core, edge),
+                signaling: scenario.signaling_ticks(fibre.core),
+            },
             clock,
             time_difference,
-            sync_error: SyncError::default(),
-            recent_sync_error: SyncError::default(),
-            answer_ns: None,
-            must_answer: false,
-            next_slot: 0,
-            generation: 0,
-        });
-        self.schedule_card_tick(index);
-        if scenario.has_xcp() {
-            let epoch_ns = self.star.slots.epoch_ns;
-            self.star.cards[index].gates.queues.start_timers(epoch_ns);
-            self.events.schedule(epoch_ns, Event::timer(card));
-        }
+            trains: trains_before(scenario, edge, fibre),
+        };
+        self.star.fibres.push(pair);
+        self.star.sync_errors.push(SyncErrors::default());
+        self.call_edge(edge, |card, now, out| card.add_fibre(now, settings, out));
     }
+}
+
+/// Clock of an edge before a fibre and its T_d when the run starts.
+fn own_time(seed: u64, scenario: &Scenario, edge: u16, fibre: &Fibre) -> (LocalClock, Option<Duration>) {
+    let is_master = scenario.cores[usize::from(fibre.core)].master == edge;
+    match scenario.clocks {
+        Some(clocks) if !is_master => {
+            let number = u64::from(fibre.core) << 16 | u64::from(edge);
+            let drift = Drift {
+                max_offset: clocks.max_offset,
+                max_drift_ppb: clocks.max_drift_ppb,
+                walk_ppb: clocks.walk_ppb,
+                step: clocks.step,
+            };
+            (
+                LocalClock::drifting(drift, generator(seed, Stream::Clock, number)),
+                None,
+            )
+        }
+        _ => (LocalClock::ideal(), Some(fibre.t_d())),
+    }
+}
+
+/// Queues of an edge before a fibre.
+fn queues_before(scenario: &Scenario, fibre: &Fibre) -> LineCard {
+    let (voqs, limit) = (scenario.card_voqs(fibre.core), scenario.queues.limit);
+    let mut queues = LineCard::new(voqs, limit.get(), scenario.wire_mtu().get());
+    if scenario.has_xcp() {
+        queues.start_timers(scenario.epoch().ns());
+    }
+    queues
+}
+
+/// Bursts of an edge before a fibre; `None` where edges make none.
+fn trains_before(scenario: &Scenario, edge: u16, fibre: &Fibre) -> Option<Trains> {
+    let aggregation = scenario.aggregation.as_ref()?;
+    let intervals = intervals(aggregation, scenario.seed, edge);
+    let voqs = scenario.card_voqs(fibre.core);
+    // The open burst of each VOQ has as much room as the VOQ.
+    let limit_bytes = scenario.queues.limit.get() * voqs.len() as u64;
+    // Packets for one edge may join bursts of several queues, by class or flow.
+    let card = TrainCard::new(limit_bytes, Some(Aggregation::new(intervals, SIGNALING_QUEUE)), None);
+    let most = fibre.rate.bytes_in(scenario.frame.open());
+    Some(Trains::new(optical_port(fibre.core), card, most, scenario.wire_mtu()))
 }

@@ -6,7 +6,6 @@ use hdrhistogram::Histogram;
 
 use slotwise_cards::demand::NewDemand;
 
-use super::Card;
 use crate::fabric::Fabric;
 
 /// Over an hour waits nothing that is alive; longer waits count as that.
@@ -60,23 +59,18 @@ impl Fabric {
 
     /// Number of times that demand was new and got no light: it was lost, or waits now.
     pub fn unserved_demand(&self) -> u64 {
-        let waiting = self.star.cards.iter().map(|card| self.unserved(card));
+        let edges = 0..self.star.edges.len() as u16;
+        let waiting = edges.map(|edge| self.edge_card(edge).unserved_demand());
         self.star.first_light.lost + waiting.sum::<u64>()
     }
 
-    /// The same of the VOQs of a line card that wait now.
-    fn unserved(&self, card: &Card) -> u64 {
-        let is_new = |demand: &NewDemand| demand.after_ns >= self.star.slots.frame_ns();
-        card.gates.queues.unserved_demand().filter(is_new).count() as u64
-    }
-
-    /// Notes that all that waits in a line card is about to be lost.
-    pub(crate) fn loses_demand(&mut self, card: usize) {
-        self.star.first_light.lost += self.unserved(&self.star.cards[card]);
+    /// Notes that all that waits in an edge is about to be lost.
+    pub(crate) fn loses_demand(&mut self, edge: u16) {
+        self.star.first_light.lost += self.edge_card(edge).unserved_demand();
     }
 
     pub(crate) fn light_for(&mut self, card: usize, demand: NewDemand) {
-        if demand.after_ns < self.star.slots.frame_ns() {
+        if demand.after_ns < self.star.slots.frame().ns() {
             return;
         }
         let fibre = &self.star.fibres[card];

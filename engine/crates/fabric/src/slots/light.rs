@@ -4,7 +4,7 @@
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, optical_port};
 use slotwise_units::{Duration, Instant, Rate};
-use slotwise_wire::{FaultCode, Optical, OpticalKind, PORT_OPTICAL_BASE};
+use slotwise_wire::{Optical, OpticalKind, PORT_OPTICAL_BASE};
 
 use super::{Core, Edge};
 use crate::api::ControlMessage;
@@ -15,7 +15,7 @@ use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
 use crate::kind::{CardAt, OF_STAR};
-use crate::link::{LightChange, Passage};
+use crate::link::{FibrePair, LightChange, Passage};
 use crate::node::NodeCard;
 use crate::pump::Passed;
 use slotwise_cards::card::Then;
@@ -23,13 +23,16 @@ use slotwise_cards::message;
 use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::{Packet, UNBORN};
-use slotwise_cards::transmission_ns;
+use slotwise_cards::slotted::{Arrived, FibreState};
 
 /// Control messages that an edge's line card takes, by fibre.
 static TO_EDGE: LightWay = LightWay {
-    place: |fabric, card| fabric.star.cards[card].place(),
+    place: |fabric, fibre| Place::LineCard {
+        edge: fabric.star.fibres[fibre].edge,
+        core: fabric.star.fibres[fibre].core,
+    },
     arrive: |fabric, card, frame| {
-        let (edge, core) = (fabric.star.cards[card].edge, fabric.star.cards[card].core);
+        let (edge, core) = (fabric.star.fibres[card].edge, fabric.star.fibres[card].core);
         let origin = Origin::Fibre {
             card,
             optical: message::optical(&frame),
@@ -45,15 +48,22 @@ fn program_of(edges: &[Edge], packet: Option<Optical>) -> u32 {
     source.map_or(0, |edge| edge.programs)
 }
 
+/// State of a pair of fibres, for the cards at its ends.
+pub(super) fn state_of(pair: &FibrePair) -> FibreState {
+    FibreState {
+        rate: Rate::from_bps(pair.rate_bps),
+        delay: Duration::from_ns(pair.delay_ns),
+        is_up: pair.is_up(),
+        is_weak: pair.is_weak(),
+    }
+}
+
 impl Fabric {
     /// Both ends see at once what has become of the light of a fibre.
     pub(crate) fn light_changed(&mut self, fibre: usize, changed: LightChange) {
+        self.fibre_changed(fibre);
         let (edge, core) = (self.star.fibres[fibre].edge, self.star.fibres[fibre].core);
-        if let Some(is_weak) = changed.is_weak {
-            self.alarm(fibre, FaultCode::Power, !is_weak);
-        }
         let Some(is_up) = changed.is_up else { return };
-        self.alarm(fibre, FaultCode::LossOfSignal, is_up);
         let port = optical_port(core);
         self.tell(Device::Edge(edge), ControlMessage::Link { port, is_up });
         // A core's port sees light while any of its fibres carries some.
@@ -69,10 +79,8 @@ impl Fabric {
     }
 
     /// Light enters the fibre to a core.
-    pub(crate) fn send_into_fibre(&mut self, card: usize, queue: u16, mut packet: Packet, duration_ns: u64) {
-        let (edge, core) = (self.star.cards[card].edge, self.star.cards[card].core);
-        self.stamp(card, &mut packet.frame, self.now_ns, false);
-        self.watch_train(card, &packet.frame);
+    pub(crate) fn send_into_fibre(&mut self, card: usize, queue: u16, packet: Packet, duration_ns: u64) {
+        let (edge, core) = (self.star.fibres[card].edge, self.star.fibres[card].core);
         let (from, to) = (Device::Edge(edge), Device::Core(core));
         self.capture(CapturePoint::Fibre { from, to }, &packet.frame);
         // The signaling queue is no VOQ and has no record.
@@ -168,43 +176,23 @@ impl Fabric {
         }
     }
 
-    /// Place behind a port of a core, by the first of its fibres.
-    pub(crate) fn place_behind(&self, core: u16, port: Port) -> Place {
-        let star = &*self.star;
-        let fibres = star.cores[usize::from(core)]
-            .ports
-            .get(usize::from(port - PORT_OPTICAL_BASE));
-        match fibres.and_then(|fibres| fibres.first()) {
-            Some(&fibre) => Place::Fibre {
-                from: Device::Core(core),
-                to: Device::Edge(star.fibres[fibre].edge),
-            },
-            None => Place::Device(Device::Core(core)),
-        }
-    }
-
-    /// Rate or delay of a pair of fibres has changed.
+    /// Tells the cards at both ends what has become of a pair of fibres.
     pub(super) fn fibre_changed(&mut self, fibre: usize) {
         let star = &*self.star;
-        let pair = &star.fibres[fibre];
+        let (pair, state) = (&star.fibres[fibre], state_of(&star.fibres[fibre]));
         let (edge, core, port) = (pair.edge, pair.core, pair.port);
-        let (rate, delay) = (Rate::from_bps(pair.rate_bps), Duration::from_ns(pair.delay_ns));
         let Core { master, ports, .. } = &star.cores[usize::from(core)];
         let (is_masters, is_first) = (*master == edge, ports[usize::from(port)][0] == fibre);
         let card = self.core_card_mut(core);
         if is_first {
-            card.set_rate(optical_port(port), rate);
+            card.set_rate(optical_port(port), state.rate);
         }
         if let Some(control) = card.control().filter(|_| is_masters) {
-            control.set_delay(delay);
+            control.set_delay(state.delay);
         }
-    }
-
-    /// Whether the light of a fibre is for an edge behind the same port of the core: a splitter sends it to all.
-    fn shares_port(&self, fibre: usize, edge: u16) -> bool {
-        let pair = &self.star.fibres[fibre];
-        let sharing = &self.star.cores[usize::from(pair.core)].ports[usize::from(pair.port)];
-        sharing.iter().any(|other| self.star.fibres[*other].edge == edge)
+        self.call_edge(edge, |card, now, out| {
+            card.fibre_changed(now, optical_port(core), state, out);
+        });
     }
 
     /// A core outside has not sent on in time what was light when it arrived. At an edge that is nothing special: beacons and requests
@@ -226,22 +214,17 @@ impl Fabric {
 
     /// The tail of a packet reaches an edge.
     pub(crate) fn light_at_edge(&mut self, fibre: usize, flying: Flying) {
-        let Packet { mut frame, born_ns } = flying.packet;
         let (core, edge) = (self.star.fibres[fibre].core, self.star.fibres[fibre].edge);
-        let duration_ns = transmission_ns(frame.len() as u64, self.star.fibres[fibre].rate_bps);
-        self.stamp(fibre, &mut frame, self.now_ns.saturating_sub(duration_ns), true);
-        let optical = message::optical(&frame);
-        let place = Place::Device(Device::Edge(edge));
-        if let Some(packet) = optical {
-            if packet.dst_edge != edge {
-                if !self.shares_port(fibre, packet.dst_edge) {
-                    self.invariants
-                        .violated(Invariant::UNGRANTED, self.now_ns, place, optical);
-                }
-            } else if !self.star.numbers.is_new(&packet, flying.program) {
-                self.invariants
-                    .violated(Invariant::DUPLICATE, self.now_ns, place, optical);
-            }
+        let (born_ns, program) = (flying.packet.born_ns, flying.program);
+        let Arrived { mut frame, optical } = self.call_edge(edge, |card, now, out| {
+            card.arrives(now, optical_port(core), flying, out)
+        });
+        if let Some(packet) = optical.filter(|packet| packet.dst_edge == edge)
+            && !self.star.numbers.is_new(&packet, program)
+        {
+            let place = Place::Device(Device::Edge(edge));
+            self.invariants
+                .violated(Invariant::DUPLICATE, self.now_ns, place, optical);
         }
         let is_control = optical.is_some_and(|packet| packet.kind != u8::from(OpticalKind::Data));
         if is_control && !self.passes_faults(Way::light(&TO_EDGE, fibre), &mut frame) {

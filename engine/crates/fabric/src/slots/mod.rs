@@ -4,7 +4,6 @@
 
 mod build;
 mod cards;
-mod clock;
 mod faults;
 mod first_light;
 mod light;
@@ -12,30 +11,24 @@ mod numbering;
 mod synchronization;
 mod telemetry;
 mod ticks;
-mod trains;
 mod view;
 mod wellness;
 
-use slotwise_scenario::{Scenario, Signaling};
-use slotwise_units::{Duration, Instant};
+use slotwise_scenario::Scenario;
 use slotwise_wire::{PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD};
 
-use crate::drops::Place;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::kind::{End, Kind, NodeKind};
 use crate::link::FibrePair;
 pub(crate) use cards::core_of;
-pub(crate) use clock::Clock;
 pub use first_light::FirstLight;
 pub(crate) use numbering::Numbers;
-use slotwise_cards::gates::Gates;
-use slotwise_cards::slotted;
-use slotwise_cards::time_difference::TimeDifference;
+use slotwise_cards::slotted::Slots;
 pub use synchronization::SyncError;
+pub(crate) use synchronization::SyncErrors;
 pub(crate) use telemetry::Telemetry;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
-use trains::StarTrains;
 pub(crate) use wellness::Watch;
 
 /// Stars.
@@ -89,45 +82,15 @@ impl Invariant {
     pub const UNGRANTED: Invariant = Invariant::new("ungranted", "transmissions outside a grant");
 }
 
-/// How time is cut.
-pub(crate) struct Slots {
-    pub(crate) epoch_ns: u64,
-    /// Of a frame.
-    pub(crate) count: u64,
-    pub(crate) slot_ns: u64,
-    pub(crate) guard_ns: u64,
-    /// First slots of a frame, which carry nothing but signaling.
-    pub(crate) signaling: u64,
-    /// Whether line cards raise alarms: edges that join by invitation report them, and out of band nothing else tells of light.
-    pub(crate) has_alarms: bool,
-}
-
-impl Slots {
-    pub(crate) fn of(scenario: &Scenario) -> Slots {
-        let frame = &scenario.frame;
-        Slots {
-            epoch_ns: scenario.epoch().ns(),
-            count: u64::from(frame.slots),
-            slot_ns: frame.slot.ns(),
-            guard_ns: frame.guard.ns(),
-            signaling: u64::from(scenario.signaling_slots()),
-            has_alarms: scenario.joins_by_invitation() || frame.signaling == Signaling::OutOfBand,
-        }
-    }
-
-    pub(crate) fn frame_ns(&self) -> u64 {
-        self.count * self.slot_ns
-    }
-
-    /// The same for cards.
-    fn at_cores(&self) -> slotted::Slots {
-        slotted::Slots {
-            epoch: Instant::from_ns(self.epoch_ns),
-            count: self.count,
-            slot: Duration::from_ns(self.slot_ns),
-            guard: Duration::from_ns(self.guard_ns),
-            signaling: self.signaling,
-        }
+/// How a scenario cuts time.
+fn slots_of(scenario: &Scenario) -> Slots {
+    let frame = &scenario.frame;
+    Slots {
+        epoch: scenario.epoch(),
+        count: u64::from(frame.slots),
+        slot: frame.slot,
+        guard: frame.guard,
+        signaling: u64::from(scenario.signaling_slots()),
     }
 }
 
@@ -136,9 +99,9 @@ pub(crate) struct Star {
     pub(crate) slots: Slots,
     pub(crate) edges: Vec<Edge>,
     pub(crate) cores: Vec<Core>,
-    /// By fibre.
-    pub(crate) cards: Vec<Card>,
     pub(crate) fibres: Vec<FibrePair>,
+    /// By fibre.
+    pub(crate) sync_errors: Vec<SyncErrors>,
     pub(crate) numbers: Numbers,
     pub(crate) telemetry: Telemetry,
     pub(crate) first_light: FirstLight,
@@ -154,7 +117,7 @@ impl Star {
             (scenario.epoch().ns(), scenario.frame.length().ns()),
             frame_records,
         );
-        Star::new(Slots::of(scenario), telemetry)
+        Star::new(slots_of(scenario), telemetry)
     }
 
     fn new(slots: Slots, telemetry: Telemetry) -> Star {
@@ -162,8 +125,8 @@ impl Star {
             slots,
             edges: Vec::new(),
             cores: Vec::new(),
-            cards: Vec::new(),
             fibres: Vec::new(),
+            sync_errors: Vec::new(),
             numbers: Numbers::default(),
             telemetry,
             first_light: FirstLight::default(),
@@ -172,8 +135,8 @@ impl Star {
 }
 
 pub(crate) struct Edge {
-    /// Line cards (and fibre pairs) by core.
-    pub(crate) cards: Vec<Option<usize>>,
+    /// Fibre pairs by core.
+    pub(crate) fibres: Vec<Option<usize>>,
     /// Programs that it has been given so far. Each numbers its packets anew, so this names the latest one.
     pub(crate) programs: u32,
 }
@@ -182,8 +145,6 @@ pub(crate) struct Core {
     pub(crate) master: u16,
     /// Fibre pairs that meet in each port.
     pub(crate) ports: Vec<Vec<usize>>,
-    /// Lane of the control link to the core.
-    pub(crate) control: usize,
     /// What P4 had counted as lost before it started anew.
     pub(crate) p4_lost_before: u64,
 }
@@ -195,38 +156,7 @@ impl Core {
         Core {
             master: core.master,
             ports: vec![Vec::new(); ports],
-            control: 0,
             p4_lost_before: 0,
-        }
-    }
-}
-
-/// A line card in its place; it serves the fibre pair of the same index.
-pub(crate) struct Card {
-    pub(crate) edge: u16,
-    pub(crate) core: u16,
-    pub(crate) gates: Gates,
-    /// Where edges make trains.
-    pub(crate) trains: Option<StarTrains>,
-    pub(crate) clock: Clock,
-    /// T_d: how much earlier than at the core its slots start. Without one the card has no slots.
-    pub(crate) time_difference: Option<TimeDifference>,
-    pub(crate) sync_error: SyncError,
-    /// Since [`Fabric::take_sync_errors`] was called.
-    pub(crate) recent_sync_error: SyncError,
-    /// When P4 wants a tick to answer an invitation.
-    pub(crate) answer_ns: Option<u64>,
-    /// Its clock has jumped or is new: no T_d is right before an invitation was answered by it.
-    pub(crate) must_answer: bool,
-    pub(crate) next_slot: u64,
-    pub(crate) generation: u32,
-}
-
-impl Card {
-    pub(crate) fn place(&self) -> Place {
-        Place::LineCard {
-            edge: self.edge,
-            core: self.core,
         }
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is asked of stars: their fibres and frames, what crosses them, what is lost in cores.
 
-use slotwise_scenario::{Device, LinkChange};
+use slotwise_scenario::{Device, LinkChange, optical_port};
+use slotwise_units::Instant;
 use slotwise_wire::{DropReason, Ethernet};
 
 use super::{Delivered, FrameRecord};
@@ -16,15 +17,14 @@ impl Fabric {
     pub fn apply_link_change(&mut self, change: &LinkChange) {
         let star = self.star.get();
         let edge = star.and_then(|star| star.edges.get(usize::from(change.edge)));
-        if edge.is_some_and(|edge| usize::from(change.core) < edge.cards.len()) {
+        if edge.is_some_and(|edge| usize::from(change.core) < edge.fibres.len()) {
             self.change_link(change);
         }
     }
 
     pub(crate) fn change_link(&mut self, change: &LinkChange) {
-        if let Some(fibre) = self.star.edges[usize::from(change.edge)].cards[usize::from(change.core)] {
+        if let Some(fibre) = self.star.edges[usize::from(change.edge)].fibres[usize::from(change.core)] {
             let changed = self.star.fibres[fibre].change(change);
-            self.fibre_changed(fibre);
             self.light_changed(fibre, changed);
         }
     }
@@ -66,10 +66,9 @@ impl Fabric {
 
     /// What a VOQ of an edge's line card for `core` did since the last call; `None` if there is no such queue.
     pub fn take_queue_use(&mut self, edge: u16, core: u16, voq: u16) -> Option<QueueUse> {
-        let now_ns = self.now_ns;
-        let cards = &self.star.get()?.edges.get(usize::from(edge))?.cards;
-        let card = cards.get(usize::from(core)).copied().flatten()?;
-        self.star.cards[card].gates.queues.take_use(now_ns, voq)
+        self.star.get()?.edges.get(usize::from(edge))?;
+        let now = Instant::from_ns(self.now_ns);
+        self.edge_card_mut(edge).take_use(now, optical_port(core), voq)
     }
 
     /// Losses in a core, counted by the fabric and by P4, which must agree; `None` if P4 does not count.
@@ -104,7 +103,7 @@ impl Fabric {
         {
             let ip_bytes = bytes.saturating_sub(Ethernet::SIZE) as u64;
             let star = &mut *self.star;
-            let edge = star.cards[card].edge;
+            let edge = star.fibres[card].edge;
             star.telemetry
                 .delivered(card, optical.src_edge, edge, optical.queue, ip_bytes);
         }

@@ -2,6 +2,7 @@
 //! When a star is well again after a fault. Looked at in each slot, from outside: no message tells.
 
 use slotwise_scenario::{Device, FaultKind};
+use slotwise_units::Instant;
 
 use crate::fabric::Fabric;
 
@@ -50,7 +51,7 @@ impl Fabric {
     }
 
     fn is_well(&mut self, watch: &Watch, version: Option<u32>) -> bool {
-        let fresh_ns = self.now_ns.saturating_sub(FRESH_FRAMES * self.star.slots.frame_ns());
+        let fresh_ns = self.now_ns.saturating_sub(FRESH_FRAMES * self.star.slots.frame().ns());
         let heard_since_ns = watch.since_ns.max(fresh_ns);
         let all_ask = self
             .faults
@@ -66,19 +67,21 @@ impl Fabric {
     /// Whether each pair that has something to send has delivered something since.
     fn passes_light(&self, watch: &Watch) -> bool {
         let edges = self.star.edges.len();
-        self.star.cards.iter().all(|card| {
-            card.gates.queues.voq_numbers().all(|voq| {
-                let (from, to) = (card.edge, voq % edges as u16);
-                let pair = usize::from(from) * edges + usize::from(to);
-                card.gates.queues.voq_state(self.now_ns, voq).backlog_bytes == 0
-                    || self.delivered(from, to).packets > watch.delivered[pair]
+        (0..edges as u16).all(|from| {
+            self.edge_card(from).queues().all(|(_, queues)| {
+                queues.voq_numbers().all(|voq| {
+                    let to = voq % edges as u16;
+                    let pair = usize::from(from) * edges + usize::from(to);
+                    queues.voq_state(self.now_ns, voq).backlog_bytes == 0
+                        || self.delivered(from, to).packets > watch.delivered[pair]
+                })
             })
         })
     }
 
     /// The version of the schedule that every switch has in force, if it is one.
     fn version_everywhere(&self) -> Option<u32> {
-        let of_cards = self.star.cards.iter().map(|card| {
+        let of_cards = self.star.fibres.iter().map(|card| {
             let of_edge = self.register(Device::Edge(card.edge), "active_version", usize::from(card.core));
             let of_core = self.register(Device::Core(card.core), "active_version", 0);
             of_edge.filter(|_| of_edge == of_core)
@@ -91,8 +94,9 @@ impl Fabric {
 
     /// Whether no slave is dark for want of a beacon.
     fn all_hear_beacons(&self) -> bool {
-        let frame = self.now_ns.saturating_sub(self.star.slots.epoch_ns) / self.star.slots.frame_ns();
-        self.star.cards.iter().all(|card| {
+        let slots = &self.star.slots;
+        let frame = Instant::from_ns(self.now_ns).saturating_since(slots.epoch) / slots.frame();
+        self.star.fibres.iter().all(|card| {
             let stale_frame = self.register(Device::Edge(card.edge), "stale_frame", usize::from(card.core));
             let is_master = self.star.cores[usize::from(card.core)].master == card.edge;
             is_master || stale_frame.is_some_and(|stale_frame| frame < u64::from(stale_frame))
