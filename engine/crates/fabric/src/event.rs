@@ -157,12 +157,12 @@ impl EventQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kind::OF_NODE;
 
     #[test]
     fn events_of_one_time_come_by_rank_then_by_age() {
         let mut queue = EventQueue::default();
-        static CARDS: Discipline = Discipline::new("test", |_, _, _, _| {});
-        let wake = |card| Event::wake(CardAt::new(&CARDS, card));
+        let wake = |card| Event::wake(CardAt::new(&OF_NODE, card));
         let lane = Event::Arrival { lane: 3 };
         let early = queue.reserve(lane);
         let scheduled = [

@@ -10,6 +10,7 @@ use slotwise_p4::Port;
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{PORT_CPU, PORT_LINECARD};
 
+use crate::access::FIFO;
 use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
@@ -123,6 +124,11 @@ impl CardAt {
     /// A port or timer of a card that a switch owns, by the number of its node.
     pub(crate) fn of_node(of: &'static Discipline, node: usize, number: u16) -> CardAt {
         CardAt::new(of, node << NODE_SHIFT | usize::from(number))
+    }
+
+    /// True if its number is that of a node, with a port or timer.
+    pub(crate) fn is_of_node(self) -> bool {
+        [&OF_NODE, &OF_STAR, &FIFO].contains(&self.of)
     }
 
     pub(crate) fn new(of: &'static Discipline, card: usize) -> CardAt {

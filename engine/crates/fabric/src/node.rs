@@ -32,6 +32,9 @@ pub(crate) enum NodeCard {
     Switch(Box<SwitchCard>),
     /// Card of an edge of optical packet switches.
     Edge(Box<EdgeCard>),
+    /// Card of a test.
+    #[cfg(test)]
+    Toy(Box<dyn Card + Send>),
 }
 
 /// A method of the card that a switch owns; `$none` if it owns none.
@@ -44,6 +47,8 @@ macro_rules! of_card {
             NodeCard::Station(card) => card.$method($($argument),+),
             NodeCard::Switch(card) => card.$method($($argument),+),
             NodeCard::Edge(card) => card.$method($($argument),+),
+            #[cfg(test)]
+            NodeCard::Toy(card) => card.$method($($argument),+),
         }
     };
 }

@@ -6,7 +6,7 @@ use slotwise_scenario::Device;
 
 use crate::event::{Event, Order};
 use crate::fabric::Fabric;
-use crate::kind::CardAt;
+use crate::kind::{CardAt, OF_STAR, of_node};
 use crate::lane::LaneEnd;
 
 /// More events than any network has at one time: it takes some seconds to get there.
@@ -96,6 +96,10 @@ impl Fabric {
     fn describe(&self, event: Event) -> String {
         let of_card = |of, card| {
             let at = CardAt { of, card };
+            if at.is_of_node() {
+                let (node, timer) = of_node(card as usize);
+                return format!("timer {timer} of the cards of {}", self.nodes[node].device);
+            }
             let ports = self.nodes.iter();
             let mut port = ports.filter_map(|node| Some(format!("{}/port{}", node.device, node.port_of(at)?)));
             format!(
@@ -105,6 +109,7 @@ impl Fabric {
         };
         match event {
             Event::Timer { of, card } | Event::Wake { of, card } => format!("{event:?}, {}", of_card(of, card)),
+            Event::CoreSlot { card } | Event::EdgeSlot { card } => format!("{event:?}, {}", of_card(&OF_STAR, card)),
             Event::Arrival { lane } => match self.lanes[lane as usize].end {
                 LaneEnd::Port { device, port } => format!("{event:?}, at {device}/port{port}"),
                 LaneEnd::Host(host) => {
@@ -124,9 +129,14 @@ mod tests {
     use crate::api::ControlEvent;
     use crate::api::{FabricOptions, HostMode};
     use crate::drops::{DropCause, Place};
-    use crate::kind::{Discipline, NodeKind};
+    use crate::kind::{NodeKind, OF_NODE};
     use crate::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Served};
-    use slotwise_cards::packet::Origin;
+    use crate::node::NodeCard;
+    use slotwise_cards::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};
+    use slotwise_cards::message::ToCard;
+    use slotwise_cards::packet::{Origin, Packet};
+    use slotwise_units::{Duration, Instant};
+    use slotwise_wire::PORT_LINECARD;
     use std::convert::Infallible;
 
     /// A controller that has nothing to do.
@@ -149,18 +159,44 @@ mod tests {
         }
     }
 
-    /// Wakes itself again, card 1 at the same time.
-    static RESTLESS: Discipline = Discipline {
-        wake: |fabric, card| {
-            let next_ns = fabric.now_ns + u64::from(card == 0);
-            fabric
-                .events
-                .schedule(next_ns, Event::wake(CardAt::new(&RESTLESS, card)));
-        },
-        ..Discipline::new("restless", |_, _, _, _| {})
-    };
+    /// A card that does something only when a timer of a number expires.
+    struct Toy(fn(Instant, TimerId, &mut Actions));
 
-    fn fabric() -> Fabric {
+    impl Card for Toy {
+        fn sends(&mut self, _: Instant, _: Port, _: Packet, _: Origin, _: &mut Actions) {}
+
+        fn told(&mut self, _: Instant, _: &ToCard, _: &mut Actions) -> bool {
+            false
+        }
+
+        fn goes_on(&mut self, _: Instant, _: Then, _: Pass, _: &mut Actions) {}
+
+        fn due(&mut self, now: Instant, timer: TimerId, _: Expiry, _: Program, out: &mut Actions) {
+            self.0(now, timer, out);
+        }
+
+        fn set_dark(&mut self, _: Instant, _: Port, _: bool, _: &mut Actions) {}
+
+        fn restarts(&mut self, _: Instant, _: &mut Actions) {}
+    }
+
+    /// Sets a timer again, number 1 to the same time.
+    fn is_restless(now: Instant, timer: TimerId, out: &mut Actions) {
+        let at = now + Duration::from_ns(u64::from(timer == 0));
+        let expiry = Expiry::Last;
+        out.push(Action::Timer { timer, at, expiry });
+    }
+
+    /// Asks so often at once.
+    fn is_talkative(_: Instant, count: TimerId, out: &mut Actions) {
+        (0..count).for_each(|_| out.ask(&[], None, Then::Nothing));
+    }
+
+    fn wake(timer: TimerId) -> Event {
+        Event::wake(CardAt::of_node(&OF_NODE, 0, timer))
+    }
+
+    fn fabric(due: fn(Instant, TimerId, &mut Actions)) -> Fabric {
         let mut fabric = Fabric::bare(FabricOptions {
             seed: 1,
             host_mode: HostMode::External,
@@ -168,18 +204,14 @@ mod tests {
             frame_records: false,
         });
         fabric.add_nodes(&NodeKind::PLAIN, [Device::Router(0)].into_iter());
-        for card in 0..2 {
-            let card = CardAt::new(&RESTLESS, card);
-            fabric.nodes[0].set_card(card.card as u16 + 1, card);
-        }
+        fabric.nodes[0].own_card = NodeCard::Toy(Box::new(Toy(due)));
         fabric.at_once.most = 1000;
         fabric
     }
 
     #[test]
     fn events_without_end_at_one_time_are_told_of_with_their_place() {
-        let mut fabric = fabric();
-        let wake = |card| Event::wake(CardAt::new(&RESTLESS, card));
+        let mut fabric = fabric(is_restless);
         fabric.events.schedule(0, wake(0));
         fabric.run_until(5000);
         assert_eq!(
@@ -191,10 +223,7 @@ mod tests {
         fabric.run_until(9000);
         let found = fabric.standstill().unwrap().clone();
         assert_eq!((found.at_ns, found.events, fabric.now()), (7000, 1000, 7000));
-        assert!(
-            found.last.ends_with("of router0/port2") && found.last.contains("restless"),
-            "{found}"
-        );
+        assert!(found.last.ends_with("timer 1 of the cards of router0"), "{found}");
         assert!(
             found
                 .to_string()
@@ -209,17 +238,11 @@ mod tests {
         );
     }
 
-    /// Asks so often at once.
-    static TALKATIVE: Discipline = Discipline {
-        wake: |fabric, count| (0..count).for_each(|_| fabric.ask(Device::Router(0), 7, Vec::new(), Origin::Local)),
-        ..Discipline::new("talkative", |_, _, _, _| {})
-    };
-
     #[test]
     fn packets_for_p4_without_end_at_one_time_are_a_standstill() {
-        let asked = |count: usize| {
-            let mut fabric = fabric();
-            fabric.events.schedule(5, Event::wake(CardAt::new(&TALKATIVE, count)));
+        let asked = |count: TimerId| {
+            let mut fabric = fabric(is_talkative);
+            fabric.events.schedule(5, wake(count));
             fabric.run_until(6);
             let lost = fabric
                 .drops()
@@ -231,25 +254,23 @@ mod tests {
         let (found, lost) = asked(1000);
         assert_eq!(lost, 999, "the rest of the work is given up");
         let found = found.expect("a standstill");
-        assert_eq!(
-            (found.at_ns, found.last.as_str()),
-            (5, "packet for P4 of router0/port7")
-        );
+        let packet = format!("packet for P4 of router0/port{PORT_LINECARD}");
+        assert_eq!((found.at_ns, found.last), (5, packet));
     }
 
     #[test]
     fn a_run_in_lock_step_ends_with_it() {
-        let mut fabric = fabric();
+        let mut fabric = fabric(is_restless);
         let mut lockstep = Lockstep::start(Idle, &mut fabric, 0).unwrap();
         lockstep.run_until(&mut fabric, 10).unwrap();
-        fabric.events.schedule(20, Event::wake(CardAt::new(&RESTLESS, 1)));
+        fabric.events.schedule(20, wake(1));
         let ended = lockstep.run_until(&mut fabric, 30).unwrap_err();
         assert!(matches!(ended, LockstepError::Standstill(found) if found.at_ns == 20));
     }
 
     #[test]
     fn so_many_events_at_one_time_are_none() {
-        let mut fabric = fabric();
+        let mut fabric = fabric(is_restless);
         for at_ns in [3, 4] {
             (0..1000).for_each(|_| fabric.events.schedule(at_ns, Event::Change(0)));
         }
@@ -257,7 +278,7 @@ mod tests {
             .changes
             .push((0, crate::fabric::Change::Span { span: 0, is_up: true }));
         fabric.add_to_span(
-            CardAt::new(&RESTLESS, 0),
+            CardAt::of_node(&OF_NODE, 0, 1),
             (Device::Router(0), 1),
             (Device::Router(0), 2),
         );
