@@ -15,7 +15,6 @@ pub(crate) use slotwise_cards::card::Pass;
 use slotwise_cards::card::{self as cards, Action};
 use slotwise_p4::{Bits, Port};
 use slotwise_scenario::Device;
-use slotwise_wire::PORT_LINECARD;
 
 use crate::api::ControlMessage;
 use crate::fabric::Fabric;
@@ -163,12 +162,6 @@ impl Fabric {
                 then,
             });
         }
-    }
-
-    /// As [`Fabric::ask`], with a message of a card.
-    pub(crate) fn notify_p4(&mut self, device: Device, message: &[u8], origin: Origin) {
-        let frame = self.out.frames.copy_of(message);
-        self.ask(device, PORT_LINECARD, frame, origin);
     }
 
     /// Continues this activation after the work that it has added.

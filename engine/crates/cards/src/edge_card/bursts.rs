@@ -172,7 +172,11 @@ impl EdgeCard {
             && queue.is_over(bursts, by_class.then_some(class))
         {
             let broken = Broken::IngressLimit;
-            out.push(Action::Broken { port, broken });
+            out.push(Action::Broken {
+                port,
+                broken,
+                packet: None,
+            });
         }
         false
     }

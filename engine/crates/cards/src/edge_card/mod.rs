@@ -332,6 +332,7 @@ impl Card for EdgeCard {
                 }
             }
             (port, Expiry::Last) => self.has_left(now, port, program, out),
+            (_, Expiry::CoreSlot | Expiry::EdgeSlot) => {}
         }
     }
 

@@ -115,7 +115,11 @@ impl Output {
             // What comes out may overlap, where delays differ; what enters may not.
             if direct.meets(now, end) {
                 let broken = Broken::WavelengthCollision;
-                out.push(Action::Broken { port, broken });
+                out.push(Action::Broken {
+                    port,
+                    broken,
+                    packet: None,
+                });
             }
             let drawn = direct.delay.as_mut().map_or(Duration::ZERO, |delay| delay.at(end));
             end + wavelength.delay + drawn

@@ -175,7 +175,11 @@ impl Card for SwitchCard {
             && !is_well_kept(came, label, converts)
         {
             let broken = Broken::Label;
-            out.push(Action::Broken { port, broken });
+            out.push(Action::Broken {
+                port,
+                broken,
+                packet: None,
+            });
         }
         // A program outside reckons by another time.
         let is_full = is_outside && !output.ram.has_room(arrived);
@@ -200,7 +204,11 @@ impl Card for SwitchCard {
         };
         if taken.is_over {
             let broken = Broken::Ram;
-            out.push(Action::Broken { port, broken });
+            out.push(Action::Broken {
+                port,
+                broken,
+                packet: None,
+            });
         }
         let duration = Duration::from_ns(duration_ns);
         let at = output.wavelength.arrival(taken.start, duration).max(now);

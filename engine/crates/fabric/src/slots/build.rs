@@ -70,7 +70,7 @@ impl Fabric {
                 let edges: Vec<u16> = fibres.map(|fibre| star.fibres[*fibre].edge).collect();
                 for edge in &edges {
                     let port = optical_port(core.id);
-                    self.edge_card_mut(*edge).set_sharing(port, edges.clone());
+                    self.slotted_edge_mut(*edge).set_sharing(port, edges.clone());
                 }
                 if !edges.is_empty() {
                     let port = optical_port(port as u16);
@@ -86,10 +86,10 @@ impl Fabric {
         let ends = [Device::Core(core), Device::Edge(master)];
         let [to_core, to_master] = ends.map(|device| self.add_lane(LaneEnd::Port { device, port }));
         let delay = Duration::from_ns(self.star.fibres[self.fibre_between(master, core)].delay_ns);
-        self.core_card_mut(core)
+        self.slotted_core_mut(core)
             .set_control(ControlLink::new(to_master as Lane, delay));
         let control = ControlLink::new(to_core as Lane, delay);
-        self.edge_card_mut(master).set_control(optical_port(core), control);
+        self.slotted_edge_mut(master).set_control(optical_port(core), control);
         let [at_core, at_master] = ends.map(|device| self.node(device));
         self.nodes[at_core].set_card(port, CardAt::of_node(&OF_STAR, at_core, port));
         self.nodes[at_master].set_card(port, CardAt::of_node(&OF_STAR, at_master, port));
@@ -124,7 +124,7 @@ impl Fabric {
         let port = optical_port(fibre.core);
         self.nodes[node].set_card(port, CardAt::of_node(&OF_STAR, node, port));
         self.star.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)].push(index);
-        self.core_card_mut(fibre.core)
+        self.slotted_core_mut(fibre.core)
             .add_fibre(optical_port(fibre.port), edge, fibre.rate);
         let lanes = [&AT_CORE, &AT_EDGE].map(|end| self.add_lane(LaneEnd::own(end, index)));
         let pair = FibrePair::new(self.seed, edge, fibre, lanes);

@@ -34,7 +34,7 @@ impl Fabric {
     }
 
     /// The card of an edge.
-    pub(super) fn edge_card(&self, edge: u16) -> &slotted::Edge {
+    pub(super) fn slotted_edge(&self, edge: u16) -> &slotted::Edge {
         match &self.nodes[self.node(Device::Edge(edge))].own_card {
             NodeCard::SlottedEdge(card) => card,
             _ => unreachable!("edges are added with their cards"),
@@ -42,7 +42,7 @@ impl Fabric {
     }
 
     /// The same, to be changed.
-    pub(super) fn edge_card_mut(&mut self, edge: u16) -> &mut slotted::Edge {
+    pub(super) fn slotted_edge_mut(&mut self, edge: u16) -> &mut slotted::Edge {
         let node = self.node(Device::Edge(edge));
         match &mut self.nodes[node].own_card {
             NodeCard::SlottedEdge(card) => card,
@@ -66,7 +66,7 @@ impl Fabric {
     }
 
     /// The card of a core.
-    pub(super) fn core_card(&self, core: u16) -> &slotted::Core {
+    pub(super) fn slotted_core(&self, core: u16) -> &slotted::Core {
         match &self.nodes[self.node(Device::Core(core))].own_card {
             NodeCard::SlottedCore(card) => card,
             _ => unreachable!("cores are added with their cards"),
@@ -74,7 +74,7 @@ impl Fabric {
     }
 
     /// The same, to be changed.
-    pub(super) fn core_card_mut(&mut self, core: u16) -> &mut slotted::Core {
+    pub(super) fn slotted_core_mut(&mut self, core: u16) -> &mut slotted::Core {
         let node = self.node(Device::Core(core));
         match &mut self.nodes[node].own_card {
             NodeCard::SlottedCore(card) => card,

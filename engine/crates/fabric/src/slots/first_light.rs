@@ -60,13 +60,13 @@ impl Fabric {
     /// Number of times that demand was new and got no light: it was lost, or waits now.
     pub fn unserved_demand(&self) -> u64 {
         let edges = 0..self.star.edges.len() as u16;
-        let waiting = edges.map(|edge| self.edge_card(edge).unserved_demand());
+        let waiting = edges.map(|edge| self.slotted_edge(edge).unserved_demand());
         self.star.first_light.lost + waiting.sum::<u64>()
     }
 
     /// Notes that all that waits in an edge is about to be lost.
     pub(crate) fn loses_demand(&mut self, edge: u16) {
-        self.star.first_light.lost += self.edge_card(edge).unserved_demand();
+        self.star.first_light.lost += self.slotted_edge(edge).unserved_demand();
     }
 
     pub(crate) fn light_for(&mut self, card: usize, demand: NewDemand) {

@@ -183,7 +183,7 @@ impl Fabric {
         let (edge, core, port) = (pair.edge, pair.core, pair.port);
         let Core { master, ports, .. } = &star.cores[usize::from(core)];
         let (is_masters, is_first) = (*master == edge, ports[usize::from(port)][0] == fibre);
-        let card = self.core_card_mut(core);
+        let card = self.slotted_core_mut(core);
         if is_first {
             card.set_rate(optical_port(port), state.rate);
         }
@@ -203,7 +203,7 @@ impl Fabric {
         };
         let (arrived, duration) = (Instant::from_ns(crossing.arrived_ns), Duration::from_ns(duration_ns));
         if self
-            .core_card_mut(crossing.device.number())
+            .slotted_core_mut(crossing.device.number())
             .is_overdue(arrived, duration)
         {
             let place = Place::Device(crossing.device);

@@ -15,7 +15,7 @@ impl Fabric {
             // A card without slots is in the core's frame.
             for fibre in 0..self.star.fibres.len() {
                 let pair = &self.star.fibres[fibre];
-                if pair.core == core && !self.edge_card(pair.edge).has_slots(core) {
+                if pair.core == core && !self.slotted_edge(pair.edge).has_slots(core) {
                     self.frame_starts(fibre, slot);
                 }
             }

@@ -68,7 +68,7 @@ impl Fabric {
     pub fn take_queue_use(&mut self, edge: u16, core: u16, voq: u16) -> Option<QueueUse> {
         self.star.get()?.edges.get(usize::from(edge))?;
         let now = Instant::from_ns(self.now_ns);
-        self.edge_card_mut(edge).take_use(now, optical_port(core), voq)
+        self.slotted_edge_mut(edge).take_use(now, optical_port(core), voq)
     }
 
     /// Losses in a core, counted by the fabric and by P4, which must agree; `None` if P4 does not count.
@@ -80,7 +80,7 @@ impl Fabric {
             DropReason::Collision,
         ];
         let p4_lost_before = self.star.get()?.cores.get(usize::from(core))?.p4_lost_before;
-        let fabric = self.core_card(core).lost();
+        let fabric = self.slotted_core(core).lost();
         let drops = self.p4_drops(Device::Core(core))?;
         let p4: u64 = drops
             .iter()

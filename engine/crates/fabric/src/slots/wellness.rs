@@ -68,7 +68,7 @@ impl Fabric {
     fn passes_light(&self, watch: &Watch) -> bool {
         let edges = self.star.edges.len();
         (0..edges as u16).all(|from| {
-            self.edge_card(from).queues().all(|(_, queues)| {
+            self.slotted_edge(from).queues().all(|(_, queues)| {
                 queues.voq_numbers().all(|voq| {
                     let to = voq % edges as u16;
                     let pair = usize::from(from) * edges + usize::from(to);
