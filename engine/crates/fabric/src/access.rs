@@ -9,9 +9,7 @@ use crate::api::HostFrame;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::kind::{Discipline, of_node};
 use crate::traffic::Traffic;
-use slotwise_cards::card::{Card, Expiry, Program};
 use slotwise_cards::fifo::Fifo;
 use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::Origin;
@@ -45,23 +43,6 @@ impl Host {
     }
 }
 
-/// Queues before links of switches, by node and port.
-pub(crate) static FIFO: Discipline = Discipline {
-    is_link: true,
-    obey: |fabric, link, message| fabric.call_links(of_node(link).0, |links, now, out| links.told(now, message, out)),
-    timer: |fabric, link| {
-        let (node, port) = of_node(link);
-        fabric.call_links(node, |links, now, out| {
-            links.due(now, port, Expiry::First, Program::Inside, out);
-        });
-    },
-    set_dark: |fabric, link, is_dark| {
-        let (node, port) = of_node(link);
-        fabric.call_links(node, |links, now, out| links.set_dark(now, port, is_dark, out));
-    },
-    ..Discipline::new("fifo", Fabric::enqueue_at_link)
-};
-
 impl Fabric {
     /// Puts a packet into a host's card.
     pub(crate) fn send_uplink(&mut self, at_ns: u64, host: usize, frame: Frame) {
@@ -82,9 +63,9 @@ impl Fabric {
     }
 
     /// Puts a packet into the queue before a link of a switch. It enters the lane at once, as when it leaves is known.
-    fn enqueue_at_link(&mut self, link: usize, frame: Frame, origin: Origin) {
+    #[inline]
+    pub(crate) fn enqueue_at_link(&mut self, (node, port): (usize, Port), frame: Frame, origin: Origin) {
         self.leaves_star(origin, frame.len());
-        let (node, port) = of_node(link);
         match self.nodes[node]
             .links
             .take(Instant::from_ns(self.now_ns), port, frame.len())

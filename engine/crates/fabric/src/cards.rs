@@ -10,7 +10,6 @@ use slotwise_scenario::Device;
 use slotwise_units::Instant;
 use slotwise_wire::PORT_LINECARD;
 
-use crate::access::FIFO;
 use crate::drops::Place;
 use crate::event::Event;
 use crate::fabric::Fabric;
@@ -53,7 +52,7 @@ impl Fabric {
     ) -> T {
         let now = Instant::from_ns(self.now_ns);
         let result = call(&mut self.nodes[node].links, now, &mut self.out);
-        self.perform(CardAt::of_node(&FIFO, node, 0));
+        self.perform(CardAt::of_node(&OF_NODE, node, 0));
         result
     }
 
@@ -127,6 +126,9 @@ impl Fabric {
 
     /// A packet leaves a switch by a port of its card.
     pub(crate) fn own_card_sends(&mut self, (node, port): (usize, Port), frame: Frame, origin: Origin) {
+        if self.nodes[node].links.has(port) {
+            return self.enqueue_at_link((node, port), frame, origin);
+        }
         let born_ns = origin.born_ns();
         let packet = Packet { frame, born_ns };
         self.call_card(node, |card, now, out| card.sends(now, port, packet, origin, out));
@@ -134,12 +136,18 @@ impl Fabric {
 
     /// Gives a message of P4 to a card; false if no port of the card is meant.
     pub(crate) fn tell_own_card(&mut self, node: usize, message: &ToCard) -> bool {
-        self.call_card(node, |card, now, out| card.told(now, message, out))
+        match self.nodes[node].links.has(message.port) {
+            true => self.call_links(node, |links, now, out| links.told(now, message, out)),
+            false => self.call_card(node, |card, now, out| card.told(now, message, out)),
+        }
     }
 
-    /// A timer of a card has expired.
+    /// A timer of a card has expired. Timers of links have the numbers of their ports, and those of cards of one expiry other ones.
     pub(crate) fn own_card_due(&mut self, (node, timer): (usize, TimerId), expiry: Expiry) {
         let (now, program) = (Instant::from_ns(self.now_ns), self.program_at(node));
+        if expiry == Expiry::First && self.nodes[node].links.has(timer) {
+            return self.call_links(node, |links, now, out| links.due(now, timer, expiry, program, out));
+        }
         let card = &mut self.nodes[node].own_card;
         card.due(now, timer, expiry, program, &mut self.out);
         self.perform_last(CardAt::of_node(&OF_NODE, node, 0));
@@ -165,6 +173,9 @@ impl Fabric {
 
     /// Lets the link behind a port of a card carry packets or not.
     pub(crate) fn set_own_card_dark(&mut self, (node, port): (usize, Port), is_dark: bool) {
+        if self.nodes[node].links.has(port) {
+            return self.call_links(node, |links, now, out| links.set_dark(now, port, is_dark, out));
+        }
         if let NodeCard::Station(_) = self.nodes[node].own_card {
             self.note_dark_station();
         }

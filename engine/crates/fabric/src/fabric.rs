@@ -9,7 +9,7 @@ use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
 use slotwise_scenario::{Device, LinkChange};
 use slotwise_wire::DropReason;
 
-use crate::access::{FIFO, Host};
+use crate::access::Host;
 use crate::api::{ControlEvent, FabricError, FabricOptions, HostFrame, LinkReport, P4Drop};
 use crate::capture::{CaptureFailure, CapturePoint, Captures};
 use crate::drops::Drops;
@@ -17,7 +17,7 @@ use crate::event::{Event, EventQueue};
 use crate::external::External;
 use crate::faults::Faults;
 use crate::invariants::Invariants;
-use crate::kind::{CardAt, NodeKind, Part};
+use crate::kind::{CardAt, NodeKind, OF_NODE, Part};
 use crate::lane::{Lane, LaneEnd};
 use crate::node::{self, Node, Outbox};
 use crate::ops::Ops;
@@ -147,7 +147,7 @@ impl Fabric {
     /// Adds the queue before a link of a switch.
     pub(crate) fn add_link(&mut self, queue: Fifo, device: Device, port: Port) -> CardAt {
         let node = self.node(device);
-        let link = CardAt::of_node(&FIFO, node, port);
+        let link = CardAt::of_node(&OF_NODE, node, port);
         if let Some(at) = self.nodes[node].links.add(port, queue) {
             self.events.schedule(at.ns(), Event::timer(link));
         }

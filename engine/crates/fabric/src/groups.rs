@@ -8,10 +8,10 @@ use slotwise_scenario::{Buffer, Changed, Device, Party, Scenario, group_host_ip,
 use slotwise_units::{Duration, Rate};
 use slotwise_wire::Ethernet;
 
-use crate::access::{FIFO, Host};
+use crate::access::Host;
 use crate::build::NS_PER_MS;
 use crate::fabric::{Change, Fabric};
-use crate::kind::CardAt;
+use crate::kind::{CardAt, OF_NODE, of_node};
 use crate::lane::LaneEnd;
 use crate::span::Span;
 use crate::traffic::HostAddress;
@@ -56,12 +56,15 @@ impl Fabric {
 
     /// The queue before a link, by the port of its switch.
     pub(crate) fn link_at(&self, (device, port): (Device, Port)) -> CardAt {
-        CardAt::of_node(&FIFO, self.node(device), port)
+        CardAt::of_node(&OF_NODE, self.node(device), port)
     }
 
     pub(crate) fn changes_of_groups(&self, scenario: &Scenario) -> Vec<(u64, Change)> {
         let links = |(number, span): (usize, &Span)| {
-            let cards = span.cards.iter().filter(|card| *card.of == FIFO);
+            let cards = span.cards.iter().filter(|card| {
+                let (node, port) = of_node(card.card as usize);
+                card.is_of_node() && self.nodes[node].links.has(port)
+            });
             cards.map(move |card| (card.card, number)).collect::<Vec<_>>()
         };
         let spans: BTreeMap<u32, usize> = self.spans.iter().enumerate().flat_map(links).collect();

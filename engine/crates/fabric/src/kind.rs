@@ -10,7 +10,6 @@ use slotwise_p4::Port;
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{PORT_CPU, PORT_LINECARD};
 
-use crate::access::FIFO;
 use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
@@ -128,7 +127,7 @@ impl CardAt {
 
     /// True if its number is that of a node, with a port or timer.
     pub(crate) fn is_of_node(self) -> bool {
-        [&OF_NODE, &OF_STAR, &FIFO].contains(&self.of)
+        *self.of == OF_NODE
     }
 
     pub(crate) fn new(of: &'static Discipline, card: usize) -> CardAt {
@@ -145,24 +144,17 @@ pub(crate) fn of_node(number: usize) -> (usize, u16) {
     (number >> NODE_SHIFT, number as u16)
 }
 
-/// Cards that switches own, before links.
-pub(crate) static OF_NODE: Discipline = own("own", true);
-
-/// Cards that switches own, before fibres and links of control.
-pub(crate) static OF_STAR: Discipline = own("own of a star", false);
-
-const fn own(name: &'static str, is_link: bool) -> Discipline {
-    Discipline {
-        is_link,
-        obey: |fabric, number, message| fabric.tell_own_card(of_node(number).0, message),
-        timer: |fabric, number| fabric.own_card_due(of_node(number), Expiry::First),
-        wake: |fabric, number| fabric.own_card_due(of_node(number), Expiry::Last),
-        set_dark: |fabric, number, is_dark| fabric.set_own_card_dark(of_node(number), is_dark),
-        ..Discipline::new(name, |fabric, number, frame, origin| {
-            fabric.own_card_sends(of_node(number), frame, origin);
-        })
-    }
-}
+/// Cards of switches, and queues before their links.
+pub(crate) static OF_NODE: Discipline = Discipline {
+    is_link: true,
+    obey: |fabric, number, message| fabric.tell_own_card(of_node(number).0, message),
+    timer: |fabric, number| fabric.own_card_due(of_node(number), Expiry::First),
+    wake: |fabric, number| fabric.own_card_due(of_node(number), Expiry::Last),
+    set_dark: |fabric, number, is_dark| fabric.set_own_card_dark(of_node(number), is_dark),
+    ..Discipline::new("own", |fabric, number, frame, origin| {
+        fabric.own_card_sends(of_node(number), frame, origin);
+    })
+};
 
 /// An end of a lane where its kind does more than P4 does.
 pub(crate) struct End {

@@ -122,7 +122,13 @@ impl Node {
     /// Ports of links, in order: fibres are none.
     pub(crate) fn link_ports(&self) -> impl Iterator<Item = Port> {
         let ports = self.ports.iter().zip(0..);
-        ports.filter_map(|(card, port)| card.is_some_and(|card| card.of.is_link).then_some(port))
+        ports.filter_map(|(_, port)| self.is_link(port).then_some(port))
+    }
+
+    /// True if packets cross a link behind a port as they are.
+    fn is_link(&self, port: Port) -> bool {
+        let is_in_star = matches!(self.own_card, NodeCard::SlottedEdge(_) | NodeCard::SlottedCore(_));
+        self.card(port).is_some_and(|card| card.of.is_link) && (self.links.has(port) || !is_in_star)
     }
 
     /// A host is at a port; they come in order of ports.
@@ -139,7 +145,7 @@ impl Node {
     /// A port that is no fibre as a place of captures.
     pub(crate) fn capture_point(&self, port: Port) -> CapturePoint {
         let device = self.device;
-        if self.card(port).is_some_and(|card| card.of.is_link) && self.host(port).is_none() {
+        if self.is_link(port) && self.host(port).is_none() {
             CapturePoint::Link { device, port }
         } else {
             CapturePoint::Port { device, port }

@@ -6,7 +6,7 @@ use slotwise_scenario::Device;
 
 use crate::event::{Event, Order};
 use crate::fabric::Fabric;
-use crate::kind::{CardAt, OF_STAR, of_node};
+use crate::kind::{CardAt, OF_NODE, of_node};
 use crate::lane::LaneEnd;
 
 /// More events than any network has at one time: it takes some seconds to get there.
@@ -109,7 +109,7 @@ impl Fabric {
         };
         match event {
             Event::Timer { of, card } | Event::Wake { of, card } => format!("{event:?}, {}", of_card(of, card)),
-            Event::CoreSlot { card } | Event::EdgeSlot { card } => format!("{event:?}, {}", of_card(&OF_STAR, card)),
+            Event::CoreSlot { card } | Event::EdgeSlot { card } => format!("{event:?}, {}", of_card(&OF_NODE, card)),
             Event::Arrival { lane } => match self.lanes[lane as usize].end {
                 LaneEnd::Port { device, port } => format!("{event:?}, at {device}/port{port}"),
                 LaneEnd::Host(host) => {
@@ -129,7 +129,7 @@ mod tests {
     use crate::api::ControlEvent;
     use crate::api::{FabricOptions, HostMode};
     use crate::drops::{DropCause, Place};
-    use crate::kind::{NodeKind, OF_NODE};
+    use crate::kind::NodeKind;
     use crate::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Served};
     use crate::node::NodeCard;
     use slotwise_cards::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};

@@ -115,7 +115,7 @@ impl StationCard {
             asking: None,
             is_dark: false,
         });
-        TimerId::from(ringlet)
+        port_out(ringlet)
     }
 
     /// Use of a link since the last call; `None` if there is no such link. It has no crossings.
@@ -164,7 +164,7 @@ impl Place {
     }
 
     fn timer(self, at: Instant, expiry: Expiry) -> Action {
-        let timer = TimerId::from(self.ringlet);
+        let timer = self.port();
         Action::Timer { timer, at, expiry }
     }
 }
@@ -392,7 +392,9 @@ impl Card for StationCard {
     }
 
     fn due(&mut self, now: Instant, timer: TimerId, expiry: Expiry, program: Program, out: &mut Actions) {
-        let Some((link, at)) = self.at(timer as u8) else { return };
+        let Some((link, at)) = self.at(ringlet_of(timer)) else {
+            return;
+        };
         match expiry {
             Expiry::CoreSlot | Expiry::EdgeSlot => {}
             Expiry::First => link.interval_ends(now, at, program, out),

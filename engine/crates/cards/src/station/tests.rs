@@ -59,7 +59,7 @@ fn sends(card: &mut StationCard, now: Instant, packet: Packet) -> Actions {
 
 fn due(card: &mut StationCard, now: Instant, expiry: Expiry, program: Program) -> Actions {
     let mut out = Actions::default();
-    card.due(now, 0, expiry, program, &mut out);
+    card.due(now, PORT_RING_EAST, expiry, program, &mut out);
     out
 }
 
@@ -115,7 +115,11 @@ fn causes(actions: &Actions) -> Vec<DropCause> {
 
 fn timers(actions: &Actions) -> Vec<(u64, Expiry)> {
     let timer = |action: &Action| match action {
-        Action::Timer { timer: 0, at, expiry } => Some((at.ns() / 1000, *expiry)),
+        Action::Timer {
+            timer: PORT_RING_EAST,
+            at,
+            expiry,
+        } => Some((at.ns() / 1000, *expiry)),
         _ => None,
     };
     actions.list.iter().filter_map(timer).collect()

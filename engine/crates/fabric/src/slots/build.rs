@@ -10,7 +10,7 @@ use crate::access::Host;
 use crate::build::{NS_PER_MS, intervals};
 use crate::event::Event;
 use crate::fabric::{Change, Fabric};
-use crate::kind::{CardAt, OF_STAR, Part};
+use crate::kind::{CardAt, OF_NODE, Part};
 use crate::lane::LaneEnd;
 use crate::link::FibrePair;
 use crate::node::NodeCard;
@@ -52,7 +52,7 @@ impl Fabric {
             let node = self.node(Device::Core(core.id));
             let (card, first) = slotted::Core::new(self.star.slots);
             self.nodes[node].own_card = NodeCard::SlottedCore(Box::new(card));
-            let CardAt { card, .. } = CardAt::of_node(&OF_STAR, node, 0);
+            let CardAt { card, .. } = CardAt::of_node(&OF_NODE, node, 0);
             self.events.schedule(first.ns(), Event::CoreSlot { card });
         }
         for edge in &scenario.edges {
@@ -74,7 +74,7 @@ impl Fabric {
                 }
                 if !edges.is_empty() {
                     let port = optical_port(port as u16);
-                    self.nodes[node].set_card(port, CardAt::of_node(&OF_STAR, node, port));
+                    self.nodes[node].set_card(port, CardAt::of_node(&OF_NODE, node, port));
                 }
             }
         }
@@ -91,8 +91,8 @@ impl Fabric {
         let control = ControlLink::new(to_core as Lane, delay);
         self.slotted_edge_mut(master).set_control(optical_port(core), control);
         let [at_core, at_master] = ends.map(|device| self.node(device));
-        self.nodes[at_core].set_card(port, CardAt::of_node(&OF_STAR, at_core, port));
-        self.nodes[at_master].set_card(port, CardAt::of_node(&OF_STAR, at_master, port));
+        self.nodes[at_core].set_card(port, CardAt::of_node(&OF_NODE, at_core, port));
+        self.nodes[at_master].set_card(port, CardAt::of_node(&OF_NODE, at_master, port));
     }
 
     fn add_hosts(&mut self, scenario: &Scenario, edge: &EdgeOfScenario) {
@@ -122,7 +122,7 @@ impl Fabric {
         self.star.edges[usize::from(edge)].fibres[usize::from(fibre.core)] = Some(index);
         let node = self.node(Device::Edge(edge));
         let port = optical_port(fibre.core);
-        self.nodes[node].set_card(port, CardAt::of_node(&OF_STAR, node, port));
+        self.nodes[node].set_card(port, CardAt::of_node(&OF_NODE, node, port));
         self.star.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)].push(index);
         self.slotted_core_mut(fibre.core)
             .add_fibre(optical_port(fibre.port), edge, fibre.rate);

@@ -14,7 +14,7 @@ use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
-use crate::kind::{CardAt, OF_STAR};
+use crate::kind::{CardAt, OF_NODE};
 use crate::link::{FibrePair, LightChange, Passage};
 use crate::node::NodeCard;
 use crate::pump::Passed;
@@ -168,7 +168,7 @@ impl Fabric {
             unreachable!("cores are added with their cards")
         };
         let entering = card.arrives(now, (port, edge), flying, program, &mut self.out);
-        let card = CardAt::of_node(&OF_STAR, node, port);
+        let card = CardAt::of_node(&OF_NODE, node, port);
         self.perform(card);
         if let Some((frame, origin)) = entering {
             let then = Then::Light;
