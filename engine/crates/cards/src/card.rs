@@ -146,14 +146,12 @@ pub enum Record {
         /// Its number.
         voq: u16,
     },
-    /// A slot starts at an edge.
-    EdgeSlot {
+    /// A frame starts at an edge.
+    EdgeFrame {
         /// Port of the fibre.
         port: Port,
-        /// Number of the slot since the epoch.
-        slot: u64,
-        /// Arrival at the core of light that leaves now.
-        reaches: Instant,
+        /// Number of the frame since the epoch.
+        frame: u64,
     },
     /// A slot starts at a core.
     CoreSlot {
@@ -343,7 +341,11 @@ impl Actions {
     }
 
     /// Adds a question: a message for P4, by the port of line cards.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call takes as long as the message, for every slot"
+    )]
+    #[inline(always)]
     pub fn ask<const N: usize>(&mut self, message: &[u8; N], until: Option<Instant>, then: Then) {
         let frame = self.frames.copy_of(message);
         self.list.push(Action::Ask { frame, until, then });

@@ -62,7 +62,11 @@ impl Fabric {
         match self.out.list.len() {
             0 => {}
             1 => {
-                if let Some(action) = self.out.list.pop() {
+                // Most slots of a star have no other: it is not moved.
+                if let (Some(&Action::Timer { timer, at, expiry }), false) = (self.out.list.last(), self.has_asked()) {
+                    self.out.list.clear();
+                    self.set_card_timer(card, (timer, expiry), at);
+                } else if let Some(action) = self.out.list.pop() {
                     self.perform_one(card, action);
                 }
             }
@@ -164,10 +168,10 @@ impl Fabric {
 
     /// Program at a node: none, or one that answers now or later.
     pub(crate) fn program_at(&self, node: usize) -> Program {
-        match (self.runs(self.nodes[node].device), &self.external) {
-            (false, _) => Program::None,
-            (true, None) => Program::Inside,
-            (true, Some(_)) => Program::Outside,
+        match &self.external {
+            None if self.nodes[node].pipeline.is_some() => Program::Inside,
+            Some(external) if external.running => Program::Outside,
+            _ => Program::None,
         }
     }
 
@@ -197,23 +201,26 @@ impl Fabric {
     pub(crate) fn act(&mut self, card: CardAt, action: Action) {
         match action {
             Action::Enter { lane, at, flying } => self.lanes[lane as usize].enter(&mut self.events, at.ns(), flying),
-            Action::Timer { timer, at, expiry } => {
-                let (node, _) = of_node(card.card as usize);
-                let timer = CardAt::of_node(card.of, node, timer);
-                let event = match expiry {
-                    Expiry::CoreSlot => Event::CoreSlot { card: timer.card },
-                    Expiry::EdgeSlot => Event::EdgeSlot { card: timer.card },
-                    Expiry::First => Event::timer(timer),
-                    Expiry::Last => Event::wake(timer),
-                };
-                self.events.schedule(at.ns(), event);
-            }
+            Action::Timer { timer, at, expiry } => self.set_card_timer(card, (timer, expiry), at),
             Action::Ask { frame, until, then } => {
                 let (to, origin, then) = self.question(card, until, then);
                 self.ask_and_go_on(to, frame, origin, then);
             }
             action => self.act_seldom(card, action),
         }
+    }
+
+    #[inline]
+    fn set_card_timer(&mut self, card: CardAt, (timer, expiry): (TimerId, Expiry), at: Instant) {
+        let (node, _) = of_node(card.card as usize);
+        let timer = CardAt::of_node(card.of, node, timer);
+        let event = match expiry {
+            Expiry::CoreSlot => Event::CoreSlot { card: timer.card },
+            Expiry::EdgeSlot => Event::EdgeSlot { card: timer.card },
+            Expiry::First => Event::timer(timer),
+            Expiry::Last => Event::wake(timer),
+        };
+        self.events.schedule(at.ns(), event);
     }
 
     /// Performs an action that is not one of every packet.
@@ -290,7 +297,7 @@ impl Fabric {
                 backlog_bytes,
             } => self.note_report((node, port), voq, backlog_bytes),
             &Record::Granted { port, voq } => self.note_grant((node, port), voq),
-            &Record::EdgeSlot { port, slot, reaches } => self.slot_starts_at_edge((node, port), slot, reaches),
+            &Record::EdgeFrame { port, frame } => self.frame_starts(self.fibre_before(node, port), frame),
             record => self.ops_seen(node, record),
         }
     }

@@ -155,12 +155,17 @@ impl Fabric {
     /// Makes work of what P4 has put out. Returns the number of packets.
     fn add_outputs(&mut self, device: Device, origin: Origin) -> usize {
         let outputs = self.outbox.packets.len();
-        if let (1, true) = (outputs, self.outbox.digests.is_empty())
-            && let Some((port, frame)) = self.outbox.packets.pop()
-        {
-            // It is the next item in any case.
-            self.send(device, port, frame, origin);
-            return outputs;
+        // Most passes put out one packet, or nothing.
+        match (outputs, self.outbox.digests.is_empty()) {
+            (0, true) => return 0,
+            (1, true) => {
+                if let Some((port, frame)) = self.outbox.packets.pop() {
+                    // It is the next item in any case.
+                    self.send(device, port, frame, origin);
+                    return outputs;
+                }
+            }
+            _ => {}
         }
         for (port, frame) in self.outbox.packets.drain(..) {
             self.stack.add(Work::Output {
@@ -237,9 +242,14 @@ impl Fabric {
     #[inline]
     fn capture_port(&mut self, device: Device, port: Port, frame: &[u8]) {
         if self.captures.is_some() {
-            let point = self.nodes[self.node(device)].capture_point(port);
-            self.capture(point, frame);
+            self.capture_at(device, port, frame);
         }
+    }
+
+    #[cold]
+    fn capture_at(&mut self, device: Device, port: Port, frame: &[u8]) {
+        let point = self.nodes[self.node(device)].capture_point(port);
+        self.capture(point, frame);
     }
 
     pub(crate) fn capture(&mut self, point: CapturePoint, frame: &[u8]) {

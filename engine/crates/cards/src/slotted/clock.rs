@@ -68,6 +68,10 @@ impl SlotClock {
         }
     }
 
+    pub(super) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
     pub(super) fn has_slots(&self) -> bool {
         self.time_difference.is_some()
     }

@@ -8,7 +8,7 @@ use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{ANSWER_SLOT, FaultCode, FlowControl, Optical, PORT_CORE_CONTROL, PORT_OPTICAL_BASE, SlotTick};
 
 use super::clock::{GENERATIONS, Jumped, SlotClock};
-use super::{ControlLink, Jump, LocalClock, Slots, Trains};
+use super::{ControlLink, Jump, LocalClock, Slots, SyncErrors, Trains};
 use crate::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Record, Then, TimerId};
 use crate::demand::NewDemand;
 use crate::gates::{self, Gates, Ticks};
@@ -55,6 +55,7 @@ struct Fibre {
     state: FibreState,
     gates: Gates,
     clock: SlotClock,
+    sync_errors: SyncErrors,
     trains: Option<Trains>,
     /// Edges behind the same port of the core, which get the same light.
     sharing: Vec<u16>,
@@ -191,6 +192,7 @@ impl Edge {
             state,
             gates: Gates::new(port, queues, frame, ticks),
             clock: SlotClock::new(self.slots, clock, time_difference),
+            sync_errors: SyncErrors::default(),
             trains,
             sharing: vec![self.edge],
         }));
@@ -228,6 +230,17 @@ impl Edge {
     /// Use of a VOQ since the last call; `None` without such a queue.
     pub fn take_use(&mut self, now: Instant, port: Port, voq: u16) -> Option<QueueUse> {
         self.fibre(port)?.gates.queues.take_use(now.ns(), voq)
+    }
+
+    /// Errors of synchronization before a fibre.
+    pub fn sync_errors(&self, port: Port) -> Option<&SyncErrors> {
+        let fibre = self.fibres.get(usize::from(core_of(port)?))?.as_ref()?;
+        Some(&fibre.sync_errors)
+    }
+
+    /// The same, to be changed.
+    pub fn sync_errors_mut(&mut self, port: Port) -> Option<&mut SyncErrors> {
+        Some(&mut self.fibre(port)?.sync_errors)
     }
 
     /// True if slots start before a fibre: it has a T_d.
@@ -337,8 +350,12 @@ impl Fibre {
             return;
         };
         self.set_timer(now, out);
-        let (port, slot, reaches) = (self.port, start.slot, now + self.state.delay);
-        out.push(Action::Seen(Record::EdgeSlot { port, slot, reaches }));
+        let slots = self.clock.slots();
+        self.sync_errors.add(slots.start(start.slot), now + self.state.delay);
+        if start.slot.is_multiple_of(slots.count) {
+            let (port, frame) = (self.port, start.slot / slots.count);
+            out.push(Action::Seen(Record::EdgeFrame { port, frame }));
+        }
         self.gates.slot_starts(now, start, program, out);
     }
 

@@ -6,6 +6,7 @@ mod control;
 mod core;
 mod edge;
 mod local_clock;
+mod sync_errors;
 mod trains;
 
 use slotwise_units::{Duration, Instant};
@@ -14,6 +15,7 @@ pub use self::control::ControlLink;
 pub use self::core::Core;
 pub use self::edge::{Arrived, Edge, FibreSettings, FibreState};
 pub use self::local_clock::{Drift, Jump, LocalClock};
+pub use self::sync_errors::{SyncError, SyncErrors};
 pub use self::trains::Trains;
 
 /// Division of time at the cores of a star. Slots count from the epoch.

@@ -5,7 +5,7 @@ use slotwise_scenario::{Device, Edge as EdgeOfScenario, Fibre, HostId, Scenario,
 use slotwise_wire::{Ethernet, PORT_CORE_CONTROL, SIGNALING_QUEUE};
 
 use super::light::state_of;
-use super::{AT_CORE, AT_EDGE, CORE, Core, EDGE, Edge, Star, SyncErrors};
+use super::{AT_CORE, AT_EDGE, CORE, Core, EDGE, Edge, Star};
 use crate::access::Host;
 use crate::build::{NS_PER_MS, intervals};
 use crate::event::Event;
@@ -144,7 +144,6 @@ impl Fabric {
             trains: trains_before(scenario, edge, fibre),
         };
         self.star.fibres.push(pair);
-        self.star.sync_errors.push(SyncErrors::default());
         self.call_edge(edge, |card, now, out| card.add_fibre(now, settings, out));
     }
 }

@@ -25,8 +25,6 @@ pub(crate) use cards::core_of;
 pub use first_light::FirstLight;
 pub(crate) use numbering::Numbers;
 use slotwise_cards::slotted::Slots;
-pub use synchronization::SyncError;
-pub(crate) use synchronization::SyncErrors;
 pub(crate) use telemetry::Telemetry;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
 pub(crate) use wellness::Watch;
@@ -100,8 +98,6 @@ pub(crate) struct Star {
     pub(crate) edges: Vec<Edge>,
     pub(crate) cores: Vec<Core>,
     pub(crate) fibres: Vec<FibrePair>,
-    /// By fibre.
-    pub(crate) sync_errors: Vec<SyncErrors>,
     pub(crate) numbers: Numbers,
     pub(crate) telemetry: Telemetry,
     pub(crate) first_light: FirstLight,
@@ -126,7 +122,6 @@ impl Star {
             edges: Vec::new(),
             cores: Vec::new(),
             fibres: Vec::new(),
-            sync_errors: Vec::new(),
             numbers: Numbers::default(),
             telemetry,
             first_light: FirstLight::default(),

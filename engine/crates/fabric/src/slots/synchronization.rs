@@ -1,73 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors of synchronization: how far the slots of edges are from those of their cores.
+//! Errors of synchronization of all edges.
 
-use slotwise_units::Instant;
+use slotwise_cards::slotted::{SyncError, SyncErrors};
 
 use crate::fabric::Fabric;
-use crate::link::FibrePair;
-
-/// How far the slots of an edge were from the core's, as its light reaches the core.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SyncError {
-    /// Slots that were started.
-    pub slots: u64,
-    /// Most that one came too early: expected less actual time, as in table 3.2 of the AAPN thesis.
-    pub max_ns: i64,
-    /// Least; negative when one came too late.
-    pub min_ns: i64,
-    /// Sum over all slots.
-    pub sum_ns: i64,
-}
-
-impl SyncError {
-    fn add(&mut self, error_ns: i64) {
-        (self.max_ns, self.min_ns) = match self.slots {
-            0 => (error_ns, error_ns),
-            _ => (self.max_ns.max(error_ns), self.min_ns.min(error_ns)),
-        };
-        self.slots += 1;
-        self.sum_ns += error_ns;
-    }
-}
-
-/// Errors before a fibre.
-#[derive(Default)]
-pub(crate) struct SyncErrors {
-    all: SyncError,
-    /// Since [`Fabric::take_sync_errors`] was called.
-    recent: SyncError,
-}
-
-impl SyncErrors {
-    /// A slot starts: light that leaves now reaches the core at a time, the slot of the core starts at another.
-    pub(super) fn add(&mut self, at_core: Instant, reaches: Instant) {
-        let error_ns = at_core.ns() as i64 - reaches.ns() as i64;
-        self.all.add(error_ns);
-        self.recent.add(error_ns);
-    }
-}
+use slotwise_scenario::optical_port;
 
 impl Fabric {
-    /// How well each edge's slots met the core's since the run began, by line card.
+    /// Errors of each edge since the run began, by line card: edge, core, errors.
     pub fn sync_errors(&self) -> Vec<(u16, u16, SyncError)> {
-        let fibres = self.star.fibres.iter().zip(&self.star.sync_errors);
+        let fibres = self.star.fibres.iter();
+        let errors = |edge, core| self.slotted_edge(edge).sync_errors(optical_port(core));
         fibres
-            .map(|(pair, errors)| (pair.edge, pair.core, errors.all))
+            .map(|pair| {
+                let all = errors(pair.edge, pair.core).map(|errors| errors.all);
+                (pair.edge, pair.core, all.unwrap_or_default())
+            })
             .collect()
     }
 
-    /// How far the slots of each line card were from the core's since the last call; [`Fabric::sync_errors`] stays.
+    /// Errors of each line card since the last call; [`Fabric::sync_errors`] stays.
     pub fn take_sync_errors(&mut self) -> Vec<(u16, u16, SyncError)> {
-        let star = &mut *self.star;
-        let fibres = star.fibres.iter().zip(&mut star.sync_errors);
-        let take =
-            |(pair, errors): (&FibrePair, &mut SyncErrors)| (pair.edge, pair.core, std::mem::take(&mut errors.recent));
-        fibres.map(take).collect()
+        self.each_sync_errors(|errors| std::mem::take(&mut errors.recent))
     }
 
     /// Forgets what [`Fabric::sync_errors`] has counted.
     pub fn reset_sync_errors(&mut self) {
-        let errors = self.star.sync_errors.iter_mut();
-        errors.for_each(|errors| errors.all = SyncError::default());
+        self.each_sync_errors(|errors| std::mem::take(&mut errors.all));
+    }
+
+    fn each_sync_errors(&mut self, of: impl Fn(&mut SyncErrors) -> SyncError) -> Vec<(u16, u16, SyncError)> {
+        let fibres = self.star.fibres.iter().map(|pair| (pair.edge, pair.core));
+        let fibres: Vec<_> = fibres.collect();
+        let mut each = |(edge, core)| {
+            let errors = self.slotted_edge_mut(edge).sync_errors_mut(optical_port(core));
+            (edge, core, errors.map(&of).unwrap_or_default())
+        };
+        fibres.into_iter().map(&mut each).collect()
     }
 }

@@ -2,7 +2,6 @@
 //! Records of slots and queues: what cards of edges and cores say of them.
 
 use slotwise_p4::Port;
-use slotwise_units::Instant;
 
 use super::VoqRecord;
 use crate::fabric::Fabric;
@@ -16,7 +15,7 @@ impl Fabric {
             for fibre in 0..self.star.fibres.len() {
                 let pair = &self.star.fibres[fibre];
                 if pair.core == core && !self.slotted_edge(pair.edge).has_slots(core) {
-                    self.frame_starts(fibre, slot);
+                    self.frame_starts(fibre, slot / self.star.slots.count);
                 }
             }
         }
@@ -24,19 +23,9 @@ impl Fabric {
         self.look_after_faults();
     }
 
-    /// A slot starts before a fibre of an edge, and light that leaves now reaches the core at a time.
-    pub(crate) fn slot_starts_at_edge(&mut self, (node, port): (usize, Port), slot: u64, reaches: Instant) {
-        let fibre = self.fibre_before(node, port);
-        let star = &mut *self.star;
-        star.sync_errors[fibre].add(star.slots.start(slot), reaches);
-        if slot.is_multiple_of(star.slots.count) {
-            self.frame_starts(fibre, slot);
-        }
-    }
-
-    fn frame_starts(&mut self, fibre: usize, slot: u64) {
-        let star = &mut *self.star;
-        star.telemetry.frame_starts(fibre, slot / star.slots.count);
+    /// A frame starts before a fibre of an edge.
+    pub(crate) fn frame_starts(&mut self, fibre: usize, frame: u64) {
+        self.star.telemetry.frame_starts(fibre, frame);
     }
 
     /// The record of a VOQ in the frame in which its card is.
