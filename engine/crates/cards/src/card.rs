@@ -82,7 +82,7 @@ pub enum Program {
 pub enum Expiry {
     /// First of all: a slot starts at a core.
     CoreSlot,
-    /// After those: a slot starts at an edge, or its card has to tell something among slots.
+    /// After those: a slot starts at an edge, or its card has a message for P4 between slots.
     EdgeSlot,
     /// Before packets: an interval has ended.
     First,

@@ -15,6 +15,20 @@ use crate::packet::{Flying, Origin, Packet};
 use crate::timer::Timer;
 use crate::{DropCause, Port};
 
+/// Timers of links have this bit, which those of other cards of a switch have not, and the number of their port.
+const OF_LINK: TimerId = 1 << (TimerId::BITS - 1);
+
+/// The timer of the link behind a port.
+pub fn timer(port: Port) -> TimerId {
+    OF_LINK | port
+}
+
+/// The port of a timer of links; `None` if it is one of another card.
+#[inline]
+pub fn port_of(timer: TimerId) -> Option<Port> {
+    (timer & OF_LINK != 0).then_some(timer & !OF_LINK)
+}
+
 struct Link {
     queue: Fifo,
     /// Nothing comes through behind it.
@@ -127,7 +141,7 @@ impl Link {
     fn set_timer(&mut self, now: Instant, port: Port, out: &mut Actions) {
         if let Some(at_ns) = self.queue.next_tick_ns() {
             let at = Instant::from_ns(at_ns).max(now + Duration::from_ns(1));
-            self.timer.set(at, (port, Expiry::First), out);
+            self.timer.set(at, (timer(port), Expiry::First), out);
         }
     }
 }
@@ -171,8 +185,10 @@ impl Card for Links {
     }
 
     fn due(&mut self, now: Instant, timer: TimerId, _: Expiry, _: Program, out: &mut Actions) {
-        if self.link(timer).is_some_and(|link| link.timer.expires(now)) {
-            self.tick(now, timer, out);
+        if let Some(port) = port_of(timer)
+            && self.link(port).is_some_and(|link| link.timer.expires(now))
+        {
+            self.tick(now, port, out);
         }
     }
 
@@ -199,7 +215,7 @@ impl Alone<Links> {
         queue.start_timers(now.ns());
         let mut links = Links::default();
         let first = links.add(port, queue);
-        Alone::new(links, first.map(|at| (at, port)))
+        Alone::new(links, first.map(|at| (at, timer(port))))
     }
 }
 
@@ -291,7 +307,7 @@ mod tests {
         let mut links = Links::default();
         assert_eq!(links.add(PORT, queue), Some(us(0)));
         let mut out = Actions::default();
-        links.due(us(0), PORT, Expiry::First, Program::Inside, &mut out);
+        links.due(us(0), timer(PORT), Expiry::First, Program::Inside, &mut out);
         // The queue's, then the control timer's.
         for value in [300_000, 0] {
             let Some(Action::Ask { then, .. }) = out.list.pop() else {
@@ -304,9 +320,11 @@ mod tests {
             assert!(out.list.is_empty(), "set when all is answered");
             links.goes_on(us(0), then, Pass::Done { outputs: 0 }, &mut out);
         }
-        assert!(matches!(out.list[..], [Action::Timer { timer: PORT, at, .. }] if at == us(300)));
+        assert!(
+            matches!(out.list[..], [Action::Timer { timer, at, .. }] if port_of(timer) == Some(PORT) && at == us(300))
+        );
         out.list.clear();
-        links.due(us(299), PORT, Expiry::First, Program::Inside, &mut out);
+        links.due(us(299), timer(PORT), Expiry::First, Program::Inside, &mut out);
         assert!(out.list.is_empty());
     }
 
@@ -316,7 +334,7 @@ mod tests {
         queue.start_timers(0);
         let mut links = links(queue);
         let mut out = Actions::default();
-        links.due(us(0), PORT, Expiry::First, Program::Outside, &mut out);
+        links.due(us(0), timer(PORT), Expiry::First, Program::Outside, &mut out);
         while let Some(Action::Ask { then, .. }) = out.list.pop() {
             links.goes_on(us(0), then, Pass::Later, &mut out);
         }

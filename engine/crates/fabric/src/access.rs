@@ -63,7 +63,6 @@ impl Fabric {
     }
 
     /// Puts a packet into the queue before a link of a switch. It enters the lane at once, as when it leaves is known.
-    #[inline]
     pub(crate) fn enqueue_at_link(&mut self, (node, port): (usize, Port), frame: Frame, origin: Origin) {
         self.leaves_star(origin, frame.len());
         match self.nodes[node]

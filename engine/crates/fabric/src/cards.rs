@@ -2,7 +2,7 @@
 //! Calls of the cards that switches own, and what becomes of their actions.
 
 use slotwise_cards::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Record, Then, TimerId};
-use slotwise_cards::links::Links;
+use slotwise_cards::links::{self, Links};
 use slotwise_cards::message::ToCard;
 use slotwise_cards::packet::{Frame, Origin, Packet};
 use slotwise_p4::Port;
@@ -11,11 +11,10 @@ use slotwise_units::Instant;
 use slotwise_wire::PORT_LINECARD;
 
 use crate::drops::Place;
-use crate::event::Event;
+use crate::event::{CardTimer, Event};
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
-use crate::kind::{CardAt, OF_NODE, of_node};
-use crate::node::NodeCard;
+use crate::node::{Before, NodeCard, NodePort};
 use crate::pump::{Passed, Work};
 use crate::slots::core_of;
 
@@ -40,7 +39,7 @@ impl Fabric {
     fn call_card<T>(&mut self, node: usize, call: impl FnOnce(&mut NodeCard, Instant, &mut Actions) -> T) -> T {
         let now = Instant::from_ns(self.now_ns);
         let result = call(&mut self.nodes[node].own_card, now, &mut self.out);
-        self.perform(CardAt::of_node(&OF_NODE, node, 0));
+        self.perform(node);
         result
     }
 
@@ -52,51 +51,51 @@ impl Fabric {
     ) -> T {
         let now = Instant::from_ns(self.now_ns);
         let result = call(&mut self.nodes[node].links, now, &mut self.out);
-        self.perform(CardAt::of_node(&OF_NODE, node, 0));
+        self.perform(node);
         result
     }
 
     /// Performs the actions of the card that was called last, in order; what follows a question waits until that is complete.
     #[inline]
-    pub(crate) fn perform(&mut self, card: CardAt) {
+    pub(crate) fn perform(&mut self, node: usize) {
         match self.out.list.len() {
             0 => {}
             1 => {
                 // Most slots of a star have no other: it is not moved.
                 if let (Some(&Action::Timer { timer, at, expiry }), false) = (self.out.list.last(), self.has_asked()) {
                     self.out.list.clear();
-                    self.set_card_timer(card, (timer, expiry), at);
+                    self.set_card_timer(node, (timer, expiry), at);
                 } else if let Some(action) = self.out.list.pop() {
-                    self.perform_one(card, action);
+                    self.perform_one(node, action);
                 }
             }
             2 => {
                 if let (Some(second), Some(first)) = (self.out.list.pop(), self.out.list.pop()) {
-                    self.perform_one(card, first);
-                    self.perform_one(card, second);
+                    self.perform_one(node, first);
+                    self.perform_one(node, second);
                 }
             }
-            _ => self.perform_all(card),
+            _ => self.perform_all(node),
         }
     }
 
     /// As [`Fabric::perform`], as the last act of an event: a question that is the last action, and the only one, enters P4 at once.
     #[inline]
-    pub(crate) fn perform_last(&mut self, card: CardAt) {
+    pub(crate) fn perform_last(&mut self, node: usize) {
         if let Some(Action::Ask { .. }) = self.out.list.last()
             && let Some(Action::Ask { frame, until, then }) = self.out.list.pop()
         {
-            self.perform(card);
-            let (to, origin, then) = self.question(card, until, then);
+            self.perform(node);
+            let (to, origin, then) = self.question(node, until, then);
             return self.enter(to, frame, origin, then);
         }
-        self.perform(card);
+        self.perform(node);
     }
 
-    fn perform_all(&mut self, card: CardAt) {
+    fn perform_all(&mut self, node: usize) {
         let mut actions = std::mem::take(&mut self.out.list);
         for action in actions.drain(..) {
-            self.perform_one(card, action);
+            self.perform_one(node, action);
         }
         // Its memory is used again.
         self.out.list = actions;
@@ -107,23 +106,22 @@ impl Fabric {
         reason = "a call moves its arguments once more, for every packet"
     )]
     #[inline(always)]
-    fn perform_one(&mut self, card: CardAt, action: Action) {
+    fn perform_one(&mut self, node: usize, action: Action) {
         // A question is added as the work that it is.
         if self.has_asked() && !matches!(action, Action::Ask { .. } | Action::Arrives { .. }) {
-            self.stack.add(Work::Action { card, action });
+            self.stack.add(Work::Action { node, action });
         } else {
-            self.act(card, action);
+            self.act(node, action);
         }
     }
 
     /// Destination, origin and continuation of a card's question.
     #[inline]
-    fn question(&self, card: CardAt, until: Option<Instant>, then: Then) -> ((Device, Port), Origin, Passed) {
-        let (node, _) = of_node(card.card as usize);
+    fn question(&self, node: usize, until: Option<Instant>, then: Then) -> ((Device, Port), Origin, Passed) {
         let origin = until.map_or(Origin::Local, |until| Origin::Tick { until_ns: until.ns() });
         let then = match then {
             Then::Nothing => Passed::Nothing,
-            then => Passed::Card { card, then },
+            then => Passed::Card { node, then },
         };
         ((self.nodes[node].device, PORT_LINECARD), origin, then)
     }
@@ -138,28 +136,29 @@ impl Fabric {
         self.call_card(node, |card, now, out| card.sends(now, port, packet, origin, out));
     }
 
-    /// Gives a message of P4 to a card; false if no port of the card is meant.
-    pub(crate) fn tell_own_card(&mut self, node: usize, message: &ToCard) -> bool {
-        match self.nodes[node].links.has(message.port) {
-            true => self.call_links(node, |links, now, out| links.told(now, message, out)),
-            false => self.call_card(node, |card, now, out| card.told(now, message, out)),
+    /// Gives a message of P4 to the card before its port; false if that is nothing for it.
+    pub(crate) fn give_to_card(&mut self, node: usize, message: &ToCard) -> bool {
+        match self.nodes[node].before(message.port) {
+            Some(Before::Link) => self.call_links(node, |links, now, out| links.told(now, message, out)),
+            Some(Before::Card) => self.call_card(node, |card, now, out| card.told(now, message, out)),
+            None => false,
         }
     }
 
-    /// A timer of a card has expired. Timers of links have the numbers of their ports, and those of cards of one expiry other ones.
-    pub(crate) fn own_card_due(&mut self, (node, timer): (usize, TimerId), expiry: Expiry) {
+    /// A timer of a card has expired.
+    pub(crate) fn card_due(&mut self, timer: CardTimer, expiry: Expiry) {
+        let (node, timer) = timer.parts();
         let (now, program) = (Instant::from_ns(self.now_ns), self.program_at(node));
-        if expiry == Expiry::First && self.nodes[node].links.has(timer) {
+        if links::port_of(timer).is_some() {
             return self.call_links(node, |links, now, out| links.due(now, timer, expiry, program, out));
         }
         let card = &mut self.nodes[node].own_card;
         card.due(now, timer, expiry, program, &mut self.out);
-        self.perform_last(CardAt::of_node(&OF_NODE, node, 0));
+        self.perform_last(node);
     }
 
     /// P4 has answered a question of a card, or will later.
-    pub(crate) fn card_goes_on(&mut self, card: CardAt, then: Then, pass: Pass) {
-        let (node, _) = of_node(card.card as usize);
+    pub(crate) fn card_goes_on(&mut self, node: usize, then: Then, pass: Pass) {
         match then {
             Then::Link { .. } => self.call_links(node, |links, now, out| links.goes_on(now, then, pass, out)),
             _ => self.call_card(node, |card, now, out| card.goes_on(now, then, pass, out)),
@@ -176,8 +175,8 @@ impl Fabric {
     }
 
     /// Lets the link behind a port of a card carry packets or not.
-    pub(crate) fn set_own_card_dark(&mut self, (node, port): (usize, Port), is_dark: bool) {
-        if self.nodes[node].links.has(port) {
+    pub(crate) fn set_dark(&mut self, NodePort { node, port }: NodePort, is_dark: bool) {
+        if self.nodes[node].before(port) == Some(Before::Link) {
             return self.call_links(node, |links, now, out| links.set_dark(now, port, is_dark, out));
         }
         if let NodeCard::Station(_) = self.nodes[node].own_card {
@@ -198,34 +197,26 @@ impl Fabric {
         reason = "a call moves its arguments once more, for every packet"
     )]
     #[inline(always)]
-    pub(crate) fn act(&mut self, card: CardAt, action: Action) {
+    pub(crate) fn act(&mut self, node: usize, action: Action) {
         match action {
             Action::Enter { lane, at, flying } => self.lanes[lane as usize].enter(&mut self.events, at.ns(), flying),
-            Action::Timer { timer, at, expiry } => self.set_card_timer(card, (timer, expiry), at),
+            Action::Timer { timer, at, expiry } => self.set_card_timer(node, (timer, expiry), at),
             Action::Ask { frame, until, then } => {
-                let (to, origin, then) = self.question(card, until, then);
+                let (to, origin, then) = self.question(node, until, then);
                 self.ask_and_go_on(to, frame, origin, then);
             }
-            action => self.act_seldom(card, action),
+            action => self.act_seldom(node, action),
         }
     }
 
     #[inline]
-    fn set_card_timer(&mut self, card: CardAt, (timer, expiry): (TimerId, Expiry), at: Instant) {
-        let (node, _) = of_node(card.card as usize);
-        let timer = CardAt::of_node(card.of, node, timer);
-        let event = match expiry {
-            Expiry::CoreSlot => Event::CoreSlot { card: timer.card },
-            Expiry::EdgeSlot => Event::EdgeSlot { card: timer.card },
-            Expiry::First => Event::timer(timer),
-            Expiry::Last => Event::wake(timer),
-        };
-        self.events.schedule(at.ns(), event);
+    fn set_card_timer(&mut self, node: usize, (timer, expiry): (TimerId, Expiry), at: Instant) {
+        let timer = CardTimer::new(node, timer);
+        self.events.schedule(at.ns(), Event::expiry(timer, expiry));
     }
 
     /// Performs an action that is not one of every packet.
-    fn act_seldom(&mut self, card: CardAt, action: Action) {
-        let (node, _) = of_node(card.card as usize);
+    fn act_seldom(&mut self, node: usize, action: Action) {
         match action {
             Action::Retime { lane, arrivals } => self.lanes[lane as usize].retime(&mut self.events, &arrivals),
             Action::Recall {
@@ -277,7 +268,7 @@ impl Fabric {
                 self.invariants.violated(invariant(broken), self.now_ns, place, packet);
             }
             Action::Seen(record) => self.seen(node, &record),
-            action @ (Action::Enter { .. } | Action::Timer { .. } | Action::Ask { .. }) => self.act(card, action),
+            action @ (Action::Enter { .. } | Action::Timer { .. } | Action::Ask { .. }) => self.act(node, action),
         }
     }
 

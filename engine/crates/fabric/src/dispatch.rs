@@ -12,8 +12,8 @@ use crate::event::{Event, Order};
 use crate::fabric::{Change, Fabric};
 use crate::faults::Way;
 use crate::invariants::Invariant;
-use crate::kind::{CardAt, of_node};
 use crate::lane::LaneEnd;
+use crate::node::Before;
 use crate::parcel::Parcel;
 use crate::pump::{Ask, Pass, Passed, Work};
 use slotwise_cards::card::Expiry;
@@ -32,10 +32,10 @@ impl Fabric {
             Event::FaultBegins(index) => self.fault_begins(index as usize),
             Event::FaultEnds(index) => self.fault_ends(index as usize),
             Event::LookAfterFaults => self.look_after_flows(),
-            Event::CoreSlot { card } => self.own_card_due(of_node(card as usize), Expiry::CoreSlot),
-            Event::EdgeSlot { card } => self.own_card_due(of_node(card as usize), Expiry::EdgeSlot),
-            Event::Timer { of, card } => (of.timer)(self, card as usize),
-            Event::Wake { of, card } => (of.wake)(self, card as usize),
+            Event::CoreSlot(timer) => self.card_due(timer, Expiry::CoreSlot),
+            Event::EdgeSlot(timer) => self.card_due(timer, Expiry::EdgeSlot),
+            Event::Timer(timer) => self.card_due(timer, Expiry::First),
+            Event::Wake(timer) => self.card_due(timer, Expiry::Last),
             Event::Arrival { lane } => self.arrival(lane as usize, order),
             Event::Parcel(number) => self.parcel(number),
             Event::Source(index) => self.source(index as usize),
@@ -189,13 +189,15 @@ impl Fabric {
         if port == PORT_CPU {
             return self.packet_in(device, frame);
         }
-        let node = &self.nodes[self.node(device)];
+        let number = self.node(device);
+        let node = &self.nodes[number];
         if port == PORT_LINECARD && node.kind.has_cards {
             self.tell_card(device, &frame);
             return self.out.frames.give_back(frame);
         }
-        match node.card(port) {
-            Some(CardAt { of, card }) => (of.enqueue)(self, card as usize, frame, origin),
+        match node.before(port) {
+            Some(Before::Link) => self.enqueue_at_link((number, port), frame, origin),
+            Some(Before::Card) => self.own_card_sends((number, port), frame, origin),
             None => self.send_nowhere(device, frame, origin),
         }
     }
@@ -210,13 +212,8 @@ impl Fabric {
 
     /// A message of P4 to a card.
     fn tell_card(&mut self, device: Device, frame: &[u8]) {
-        let message = ToCard::read(frame);
-        let card = message
-            .as_ref()
-            .and_then(|message| self.nodes[self.node(device)].card(message.port));
-        let is_obeyed = message
-            .zip(card)
-            .is_some_and(|(message, CardAt { of, card })| (of.obey)(self, card as usize, &message));
+        let node = self.node(device);
+        let is_obeyed = ToCard::read(frame).is_some_and(|message| self.give_to_card(node, &message));
         if !is_obeyed {
             self.count_drop(Place::Device(device), DropCause::Malformed, frame.len());
         }

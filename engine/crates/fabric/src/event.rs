@@ -4,7 +4,22 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::kind::{CardAt, Discipline};
+use slotwise_cards::card::{Expiry, TimerId};
+
+/// A timer of a card, by the number of its switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CardTimer(u32);
+
+impl CardTimer {
+    pub(crate) fn new(node: usize, timer: TimerId) -> CardTimer {
+        CardTimer((node as u32) << TimerId::BITS | u32::from(timer))
+    }
+
+    /// Number of the switch, and the timer.
+    pub(crate) fn parts(self) -> (usize, TimerId) {
+        ((self.0 >> TimerId::BITS) as usize, self.0 as TimerId)
+    }
+}
 
 /// Something that happens at one time in one place. Indices only, so that the queue moves little. With a tag of four bytes an event is
 /// copied in words that are read again as they were written; with one of a byte each copy waited for the stores before it.
@@ -20,11 +35,11 @@ pub(crate) enum Event {
     /// Whether the network is well again after a fault.
     LookAfterFaults,
     /// A slot starts at a core, by a timer of its card.
-    CoreSlot { card: u32 },
-    /// A slot starts at an edge, or its card has to tell something, by a timer of the card.
-    EdgeSlot { card: u32 },
-    /// A card may have something to tell P4: an interval has ended.
-    Timer { card: u32, of: &'static Discipline },
+    CoreSlot(CardTimer),
+    /// A slot starts at an edge, or its card has a message for P4, by a timer of the card.
+    EdgeSlot(CardTimer),
+    /// A card may have a message for P4: an interval has ended.
+    Timer(CardTimer),
     /// The head of a lane arrives.
     Arrival { lane: u32 },
     /// What is on its way outside of lanes is there, by its number.
@@ -34,18 +49,19 @@ pub(crate) enum Event {
     /// Timers of a host's streams.
     HostTimer(u32),
     /// A card may be able to send.
-    Wake { card: u32, of: &'static Discipline },
+    Wake(CardTimer),
 }
 
 impl Event {
-    pub(crate) fn timer(card: CardAt) -> Event {
-        let CardAt { of, card } = card;
-        Event::Timer { of, card }
-    }
-
-    pub(crate) fn wake(card: CardAt) -> Event {
-        let CardAt { of, card } = card;
-        Event::Wake { of, card }
+    /// The expiry of a timer of a card.
+    #[inline]
+    pub(crate) fn expiry(timer: CardTimer, expiry: Expiry) -> Event {
+        match expiry {
+            Expiry::CoreSlot => Event::CoreSlot(timer),
+            Expiry::EdgeSlot => Event::EdgeSlot(timer),
+            Expiry::First => Event::Timer(timer),
+            Expiry::Last => Event::Wake(timer),
+        }
     }
 
     /// Rank among events of one time: changes of the network, then clocks from the core outwards, then packets and
@@ -53,11 +69,11 @@ impl Event {
     fn rank(self) -> u64 {
         match self {
             Event::Change(_) | Event::FaultBegins(_) | Event::FaultEnds(_) => 0,
-            Event::CoreSlot { .. } => 1,
-            Event::EdgeSlot { .. } => 2,
-            Event::Timer { .. } => 3,
+            Event::CoreSlot(_) => 1,
+            Event::EdgeSlot(_) => 2,
+            Event::Timer(_) => 3,
             Event::Arrival { .. } | Event::Parcel(_) | Event::Source(_) | Event::HostTimer(_) => 4,
-            Event::Wake { .. } | Event::LookAfterFaults => 5,
+            Event::Wake(_) | Event::LookAfterFaults => 5,
         }
     }
 }
@@ -76,7 +92,7 @@ struct Entry {
 }
 
 // A heap of many entries is moved about for every packet.
-const _: () = assert!(size_of::<Entry>() <= 32);
+const _: () = assert!(size_of::<Entry>() <= 24);
 
 impl PartialEq for Entry {
     fn eq(&self, other: &Entry) -> bool {
@@ -157,20 +173,19 @@ impl EventQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::OF_NODE;
 
     #[test]
     fn events_of_one_time_come_by_rank_then_by_age() {
         let mut queue = EventQueue::default();
-        let wake = |card| Event::wake(CardAt::new(&OF_NODE, card));
+        let wake = |timer| Event::Wake(CardTimer::new(0, timer));
         let lane = Event::Arrival { lane: 3 };
         let early = queue.reserve(lane);
         let scheduled = [
             wake(0),
             Event::Source(1),
             Event::Source(0),
-            Event::EdgeSlot { card: 0 },
-            Event::CoreSlot { card: 0 },
+            Event::EdgeSlot(CardTimer::new(0, 0)),
+            Event::CoreSlot(CardTimer::new(0, 0)),
             Event::Change(0),
         ];
         for event in scheduled {

@@ -13,13 +13,13 @@ use crate::access::Host;
 use crate::api::{ControlEvent, FabricError, FabricOptions, HostFrame, LinkReport, P4Drop};
 use crate::capture::{CaptureFailure, CapturePoint, Captures};
 use crate::drops::Drops;
-use crate::event::{Event, EventQueue};
+use crate::event::{CardTimer, Event, EventQueue};
 use crate::external::External;
 use crate::faults::Faults;
 use crate::invariants::Invariants;
-use crate::kind::{CardAt, NodeKind, OF_NODE, Part};
+use crate::kind::{NodeKind, Part};
 use crate::lane::{Lane, LaneEnd};
-use crate::node::{self, Node, Outbox};
+use crate::node::{self, Before, Node, NodePort, Outbox};
 use crate::ops::Ops;
 use crate::parcel::{Parcel, Parcels};
 use crate::pump::{Stack, Work};
@@ -30,6 +30,7 @@ use crate::span::Span;
 use crate::standstill::AtOnce;
 use crate::traffic::{FlowResult, Traffic};
 use slotwise_cards::fifo::Fifo;
+use slotwise_cards::links;
 use slotwise_cards::packet::Frame;
 
 /// Something that the scenario changes at a time.
@@ -145,14 +146,14 @@ impl Fabric {
     }
 
     /// Adds the queue before a link of a switch.
-    pub(crate) fn add_link(&mut self, queue: Fifo, device: Device, port: Port) -> CardAt {
+    pub(crate) fn add_link(&mut self, queue: Fifo, device: Device, port: Port) -> NodePort {
         let node = self.node(device);
-        let link = CardAt::of_node(&OF_NODE, node, port);
         if let Some(at) = self.nodes[node].links.add(port, queue) {
-            self.events.schedule(at.ns(), Event::timer(link));
+            let timer = CardTimer::new(node, links::timer(port));
+            self.events.schedule(at.ns(), Event::Timer(timer));
         }
-        self.nodes[node].set_card(port, link);
-        link
+        self.nodes[node].set_before(port, Before::Link);
+        NodePort { node, port }
     }
 
     /// What the hosts do that the fabric plays, if it plays any.

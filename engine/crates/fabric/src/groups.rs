@@ -11,8 +11,8 @@ use slotwise_wire::Ethernet;
 use crate::access::Host;
 use crate::build::NS_PER_MS;
 use crate::fabric::{Change, Fabric};
-use crate::kind::{CardAt, OF_NODE, of_node};
 use crate::lane::LaneEnd;
+use crate::node::{Before, NodePort};
 use crate::span::Span;
 use crate::traffic::HostAddress;
 use slotwise_cards::fifo::{Fifo, Limit};
@@ -55,19 +55,18 @@ impl Fabric {
     }
 
     /// The queue before a link, by the port of its switch.
-    pub(crate) fn link_at(&self, (device, port): (Device, Port)) -> CardAt {
-        CardAt::of_node(&OF_NODE, self.node(device), port)
+    pub(crate) fn link_at(&self, (device, port): (Device, Port)) -> NodePort {
+        let node = self.node(device);
+        NodePort { node, port }
     }
 
     pub(crate) fn changes_of_groups(&self, scenario: &Scenario) -> Vec<(u64, Change)> {
         let links = |(number, span): (usize, &Span)| {
-            let cards = span.cards.iter().filter(|card| {
-                let (node, port) = of_node(card.card as usize);
-                card.is_of_node() && self.nodes[node].links.has(port)
-            });
-            cards.map(move |card| (card.card, number)).collect::<Vec<_>>()
+            let is_link = |at: &&NodePort| self.nodes[at.node].before(at.port) == Some(Before::Link);
+            let links = span.ports_before.iter().filter(is_link);
+            links.map(move |at| (*at, number)).collect::<Vec<_>>()
         };
-        let spans: BTreeMap<u32, usize> = self.spans.iter().enumerate().flat_map(links).collect();
+        let spans: BTreeMap<NodePort, usize> = self.spans.iter().enumerate().flat_map(links).collect();
         let mut changes = Vec::new();
         let mut add = |at_ms, change| changes.push((at_ms * NS_PER_MS, change));
         for (at_ms, changed) in scenario.timeline() {
@@ -86,7 +85,7 @@ impl Fabric {
                         delay_ns: delay.map(Duration::ns),
                     };
                     add(at_ms, change);
-                    if let (Some(is_up), Some(&span)) = (up, spans.get(&self.link_at(port).card)) {
+                    if let (Some(is_up), Some(&span)) = (up, spans.get(&self.link_at(port))) {
                         add(at_ms, Change::Span { span, is_up });
                     }
                 }

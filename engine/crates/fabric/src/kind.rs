@@ -2,10 +2,8 @@
 //! Kinds of networks, and what the rest of the fabric knows of each: how it is built, and what its nodes, cards and lanes do of
 //! their own. All that is of one kind stands in one folder; it is named here once.
 
-use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use slotwise_cards::card::Expiry;
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{PORT_CPU, PORT_LINECARD};
@@ -14,10 +12,7 @@ use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::{ops, ring, routed, slots};
-use slotwise_cards::message::ToCard;
 use slotwise_cards::packet::Flying;
-use slotwise_cards::packet::Frame;
-use slotwise_cards::packet::Origin;
 
 /// All of them, in the order in which they are built.
 pub(crate) static KINDS: [&Kind; 4] = [&slots::KIND, &routed::KIND, &ring::KIND, &ops::KIND];
@@ -64,97 +59,6 @@ impl NodeKind {
         overdue: |_, _| {},
     };
 }
-
-/// What cards of one sort do, each known by its number among them.
-pub(crate) struct Discipline {
-    pub(crate) name: &'static str,
-    /// Whether packets cross a link behind it as they are: it is a place of captures by its port.
-    pub(crate) is_link: bool,
-    /// A packet leaves the switch by its port.
-    pub(crate) enqueue: fn(&mut Fabric, usize, Frame, Origin),
-    /// P4 tells it something; false if that is nothing for it.
-    pub(crate) obey: fn(&mut Fabric, usize, &ToCard) -> bool,
-    /// [`crate::event::Event::Timer`]: it may have something to tell P4.
-    pub(crate) timer: fn(&mut Fabric, usize),
-    /// [`crate::event::Event::Wake`]: it may be able to send.
-    pub(crate) wake: fn(&mut Fabric, usize),
-    /// Nothing comes through behind it from now on, or something does again.
-    pub(crate) set_dark: fn(&mut Fabric, usize, bool),
-}
-
-impl Discipline {
-    /// One that takes packets and needs no more.
-    pub(crate) const fn new(name: &'static str, enqueue: fn(&mut Fabric, usize, Frame, Origin)) -> Discipline {
-        Discipline {
-            name,
-            is_link: false,
-            enqueue,
-            obey: |_, _, _| false,
-            timer: |_, _| {},
-            wake: |_, _| {},
-            set_dark: |_, _, _| {},
-        }
-    }
-}
-
-// One sort of cards has one table, so they are told apart by where it stands.
-impl PartialEq for Discipline {
-    fn eq(&self, other: &Discipline) -> bool {
-        std::ptr::eq(self, other)
-    }
-}
-
-impl Eq for Discipline {}
-
-impl fmt::Debug for Discipline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-/// A card: its discipline, and its number among the cards that have it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CardAt {
-    pub(crate) of: &'static Discipline,
-    pub(crate) card: u32,
-}
-
-impl CardAt {
-    /// A port or timer of a card that a switch owns, by the number of its node.
-    pub(crate) fn of_node(of: &'static Discipline, node: usize, number: u16) -> CardAt {
-        CardAt::new(of, node << NODE_SHIFT | usize::from(number))
-    }
-
-    /// True if its number is that of a node, with a port or timer.
-    pub(crate) fn is_of_node(self) -> bool {
-        *self.of == OF_NODE
-    }
-
-    pub(crate) fn new(of: &'static Discipline, card: usize) -> CardAt {
-        let card = card as u32;
-        CardAt { of, card }
-    }
-}
-
-/// Bits of a [`CardAt::card`] below the node, for a port or timer.
-const NODE_SHIFT: u32 = u16::BITS;
-
-/// The node, and the port or timer.
-pub(crate) fn of_node(number: usize) -> (usize, u16) {
-    (number >> NODE_SHIFT, number as u16)
-}
-
-/// Cards of switches, and queues before their links.
-pub(crate) static OF_NODE: Discipline = Discipline {
-    is_link: true,
-    obey: |fabric, number, message| fabric.tell_own_card(of_node(number).0, message),
-    timer: |fabric, number| fabric.own_card_due(of_node(number), Expiry::First),
-    wake: |fabric, number| fabric.own_card_due(of_node(number), Expiry::Last),
-    set_dark: |fabric, number, is_dark| fabric.set_own_card_dark(of_node(number), is_dark),
-    ..Discipline::new("own", |fabric, number, frame, origin| {
-        fabric.own_card_sends(of_node(number), frame, origin);
-    })
-};
 
 /// An end of a lane where its kind does more than P4 does.
 pub(crate) struct End {

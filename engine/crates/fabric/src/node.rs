@@ -14,7 +14,7 @@ use slotwise_units::Instant;
 use slotwise_wire::{PORT_CPU, PORT_DROP};
 
 use crate::capture::CapturePoint;
-use crate::kind::{CardAt, NodeKind};
+use crate::kind::NodeKind;
 use slotwise_cards::packet::{Frame, FramePool, Origin, Packet};
 use slotwise_cards::random;
 
@@ -90,6 +90,22 @@ impl Card for NodeCard {
     }
 }
 
+/// Card before a port of a switch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// A queue before a link that is free when it is idle.
+    Link,
+    /// The card that the switch owns.
+    Card,
+}
+
+/// A port of a switch, by the number of its node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct NodePort {
+    pub(crate) node: usize,
+    pub(crate) port: Port,
+}
+
 /// A switch.
 pub(crate) struct Node {
     pub(crate) device: Device,
@@ -99,8 +115,8 @@ pub(crate) struct Node {
     /// Before links that are free when they are idle.
     pub(crate) links: Links,
     pub(crate) own_card: NodeCard,
-    /// The card before each port that has one, by the port's number.
-    ports: Vec<Option<CardAt>>,
+    /// By the number of the port.
+    ports: Vec<Option<Before>>,
     /// Hosts by the number of their port.
     hosts: Vec<(Port, usize)>,
 }
@@ -121,14 +137,16 @@ impl Node {
 
     /// Ports of links, in order: fibres are none.
     pub(crate) fn link_ports(&self) -> impl Iterator<Item = Port> {
-        let ports = self.ports.iter().zip(0..);
-        ports.filter_map(|(_, port)| self.is_link(port).then_some(port))
+        (0..self.ports.len() as Port).filter(|port| self.is_link(*port))
     }
 
-    /// True if packets cross a link behind a port as they are.
+    /// True if packets cross a link behind a port as they are. Fibres of stars, and links from their cores, have captures of their own.
     fn is_link(&self, port: Port) -> bool {
-        let is_in_star = matches!(self.own_card, NodeCard::SlottedEdge(_) | NodeCard::SlottedCore(_));
-        self.card(port).is_some_and(|card| card.of.is_link) && (self.links.has(port) || !is_in_star)
+        match self.before(port) {
+            Some(Before::Link) => true,
+            Some(Before::Card) => !matches!(self.own_card, NodeCard::SlottedEdge(_) | NodeCard::SlottedCore(_)),
+            None => false,
+        }
     }
 
     /// A host is at a port; they come in order of ports.
@@ -153,22 +171,17 @@ impl Node {
     }
 
     /// The card before a port.
-    pub(crate) fn card(&self, port: Port) -> Option<CardAt> {
+    #[inline]
+    pub(crate) fn before(&self, port: Port) -> Option<Before> {
         self.ports.get(usize::from(port)).copied().flatten()
     }
 
-    /// The port that a card is before.
-    pub(crate) fn port_of(&self, card: CardAt) -> Option<Port> {
-        let place = self.ports.iter().position(|other| *other == Some(card))?;
-        Some(place as Port)
-    }
-
-    pub(crate) fn set_card(&mut self, port: Port, card: CardAt) {
+    pub(crate) fn set_before(&mut self, port: Port, before: Before) {
         let index = usize::from(port);
         if index >= self.ports.len() {
             self.ports.resize(index + 1, None);
         }
-        self.ports[index] = Some(card);
+        self.ports[index] = Some(before);
     }
 }
 

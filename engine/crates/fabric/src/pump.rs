@@ -18,7 +18,6 @@ use slotwise_scenario::Device;
 
 use crate::api::ControlMessage;
 use crate::fabric::Fabric;
-use crate::kind::CardAt;
 use crate::{ops, ring};
 use slotwise_cards::packet::Frame;
 use slotwise_cards::packet::Origin;
@@ -82,7 +81,7 @@ pub(crate) enum Passed {
     /// None.
     Nothing,
     /// Continuation in the card of a switch.
-    Card { card: CardAt, then: cards::Then },
+    Card { node: usize, then: cards::Then },
     /// Checks of data on a ring.
     OnRing(ring::Arrival),
     /// In networks of optical packet switches.
@@ -107,7 +106,7 @@ pub(crate) enum Work {
         fields: Vec<Bits>,
     },
     /// An action of the card of a switch.
-    Action { card: CardAt, action: Action },
+    Action { node: usize, action: Action },
     /// A pass is complete.
     Passed(Passed, Pass),
     /// An activation goes on.
@@ -181,7 +180,7 @@ impl Fabric {
     pub(crate) fn passed(&mut self, passed: Passed, pass: Pass) {
         match passed {
             Passed::Nothing => {}
-            Passed::Card { card, then } => self.card_goes_on(card, then, pass),
+            Passed::Card { node, then } => self.card_goes_on(node, then, pass),
             Passed::OnRing(arrival) => self.watch_arrival(&arrival, pass),
             Passed::Ops(passed) => self.ops_passed(passed, pass),
         }
@@ -222,7 +221,7 @@ impl Fabric {
                     origin,
                 } => self.send(device, port, frame, origin),
                 Work::Digest { device, name, fields } => self.tell(device, ControlMessage::Digest { name, fields }),
-                Work::Action { card, action } => self.act(card, action),
+                Work::Action { node, action } => self.act(node, action),
                 Work::Passed(passed, pass) => self.passed(passed, pass),
                 Work::Step(step) => self.step(step),
             }

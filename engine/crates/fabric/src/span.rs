@@ -6,13 +6,13 @@ use slotwise_scenario::Device;
 
 use crate::api::ControlMessage;
 use crate::fabric::Fabric;
-use crate::kind::CardAt;
+use crate::node::NodePort;
 use crate::pump::Step;
 
 /// Links between two ports, or of all wavelengths of a fibre.
 pub(crate) struct Span {
-    /// Cards before its lanes.
-    pub(crate) cards: Vec<CardAt>,
+    /// Ports before its lanes.
+    pub(crate) ports_before: Vec<NodePort>,
     pub(crate) ends: [(Device, Port); 2],
     /// Of each end; they follow each other.
     pub(crate) ports: u16,
@@ -30,12 +30,12 @@ impl Span {
 
 impl Fabric {
     /// Both ways between two ports go dark together.
-    pub(crate) fn add_to_span(&mut self, card: CardAt, near: (Device, Port), far: (Device, Port)) {
+    pub(crate) fn add_to_span(&mut self, before: NodePort, near: (Device, Port), far: (Device, Port)) {
         let same = |span: &&mut Span| span.ends == [far, near];
         match self.spans.iter_mut().find(same) {
-            Some(span) => span.cards.push(card),
+            Some(span) => span.ports_before.push(before),
             None => self.spans.push(Span {
-                cards: vec![card],
+                ports_before: vec![before],
                 ends: [near, far],
                 ports: 1,
                 is_up: true,
@@ -44,9 +44,9 @@ impl Fabric {
         }
     }
 
-    /// The span that a card's link is of.
-    pub(crate) fn span_of(&self, card: CardAt) -> Option<usize> {
-        self.spans.iter().position(|span| span.cards.contains(&card))
+    /// The span of the link behind a port.
+    pub(crate) fn span_of(&self, port: NodePort) -> Option<usize> {
+        self.spans.iter().position(|span| span.ports_before.contains(&port))
     }
 
     /// Lets a span of a network with a section of its own, by its number in the scenario, carry packets from now on or not. One that the
@@ -87,9 +87,8 @@ impl Fabric {
     /// Lets the cards of a span carry packets or not, from one of them on; then the controller is notified.
     pub(crate) fn set_cards_of_span_dark(&mut self, span: usize, first: usize) {
         let is_up = self.spans[span].is_light();
-        for number in first..self.spans[span].cards.len() {
-            let card = self.spans[span].cards[number];
-            (card.of.set_dark)(self, card.card as usize, !is_up);
+        for number in first..self.spans[span].ports_before.len() {
+            self.set_dark(self.spans[span].ports_before[number], !is_up);
             if self.has_asked() {
                 let first = number + 1;
                 return self.then(Step::SetDark { span, first });

@@ -4,10 +4,10 @@
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
-use crate::event::{Event, Order};
+use crate::event::{CardTimer, Event, Order};
 use crate::fabric::Fabric;
-use crate::kind::{CardAt, OF_NODE, of_node};
 use crate::lane::LaneEnd;
+use slotwise_cards::links;
 
 /// More events than any network has at one time: it takes some seconds to get there.
 pub(crate) const MOST_AT_ONCE: u64 = 10_000_000;
@@ -94,22 +94,18 @@ impl Fabric {
     }
 
     fn describe(&self, event: Event) -> String {
-        let of_card = |of, card| {
-            let at = CardAt { of, card };
-            if at.is_of_node() {
-                let (node, timer) = of_node(card as usize);
-                return format!("timer {timer} of the cards of {}", self.nodes[node].device);
+        let of_card = |timer: CardTimer| {
+            let (node, timer) = timer.parts();
+            let device = self.nodes[node].device;
+            match links::port_of(timer) {
+                Some(port) => format!("link at {device}/port{port}"),
+                None => format!("timer {timer} of the card of {device}"),
             }
-            let ports = self.nodes.iter();
-            let mut port = ports.filter_map(|node| Some(format!("{}/port{}", node.device, node.port_of(at)?)));
-            format!(
-                "line card {at:?} of {}",
-                port.next_back().unwrap_or_else(|| "a host".into())
-            )
         };
         match event {
-            Event::Timer { of, card } | Event::Wake { of, card } => format!("{event:?}, {}", of_card(of, card)),
-            Event::CoreSlot { card } | Event::EdgeSlot { card } => format!("{event:?}, {}", of_card(&OF_NODE, card)),
+            Event::CoreSlot(timer) | Event::EdgeSlot(timer) | Event::Timer(timer) | Event::Wake(timer) => {
+                format!("{event:?}, {}", of_card(timer))
+            }
             Event::Arrival { lane } => match self.lanes[lane as usize].end {
                 LaneEnd::Port { device, port } => format!("{event:?}, at {device}/port{port}"),
                 LaneEnd::Host(host) => {
@@ -131,7 +127,7 @@ mod tests {
     use crate::drops::{DropCause, Place};
     use crate::kind::NodeKind;
     use crate::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Served};
-    use crate::node::NodeCard;
+    use crate::node::{NodeCard, NodePort};
     use slotwise_cards::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};
     use slotwise_cards::message::ToCard;
     use slotwise_cards::packet::{Origin, Packet};
@@ -193,7 +189,7 @@ mod tests {
     }
 
     fn wake(timer: TimerId) -> Event {
-        Event::wake(CardAt::of_node(&OF_NODE, 0, timer))
+        Event::Wake(CardTimer::new(0, timer))
     }
 
     fn fabric(due: fn(Instant, TimerId, &mut Actions)) -> Fabric {
@@ -223,7 +219,7 @@ mod tests {
         fabric.run_until(9000);
         let found = fabric.standstill().unwrap().clone();
         assert_eq!((found.at_ns, found.events, fabric.now()), (7000, 1000, 7000));
-        assert!(found.last.ends_with("timer 1 of the cards of router0"), "{found}");
+        assert!(found.last.ends_with("timer 1 of the card of router0"), "{found}");
         assert!(
             found
                 .to_string()
@@ -278,7 +274,7 @@ mod tests {
             .changes
             .push((0, crate::fabric::Change::Span { span: 0, is_up: true }));
         fabric.add_to_span(
-            CardAt::of_node(&OF_NODE, 0, 1),
+            NodePort { node: 0, port: 1 },
             (Device::Router(0), 1),
             (Device::Router(0), 2),
         );

@@ -17,7 +17,7 @@ const STAMP_AT: usize = Ethernet::SIZE + Optical::SIZE;
 /// is far below the margin that gates keep, and is measured away.
 const NOTICED: Duration = Duration::from_ns(100);
 
-/// Numbers of settings of a clock that its timer tells apart.
+/// Number of settings of a clock with different timers.
 pub(super) const GENERATIONS: u16 = 1 << 10;
 
 /// Next start of a slot, for a timer.
@@ -32,9 +32,9 @@ pub(super) struct NextStart {
 /// What a jump does to a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Jumped {
-    /// It has no time of its own.
+    /// It is network time.
     Ideal,
-    /// T_d still holds, or there is none.
+    /// T_d still holds, if it is set.
     Goes,
     /// T_d is lost.
     Lost,
@@ -145,7 +145,7 @@ impl SlotClock {
         self.sets_anew();
     }
 
-    /// The clock is not the one any more by which T_d was measured; true if there was anything to lose.
+    /// Loses T_d, measured by another clock than this one is now. True if it differs from network time.
     pub(super) fn lose(&mut self) -> bool {
         let is_own = self.clock.is_own();
         if is_own {

@@ -41,7 +41,7 @@ pub struct Core {
     control: Option<ControlLink>,
     passing: Option<Passing>,
     next_slot: u64,
-    /// Set once its program has been told the slot since it started: only then can it pass light.
+    /// Set once its program has had a tick since it started: only then can it pass light.
     knows_slot: bool,
     lost: u64,
 }
@@ -290,7 +290,7 @@ mod tests {
     /// Light of 1000 bytes at 1 Gb/s.
     const LIGHT: Duration = Duration::from_us(8);
 
-    /// Edges 1 and 2 share a port; edge 0, for which light is, has another one.
+    /// Edges 1 and 2 share a port. Light is for edge 0, behind another one.
     fn core() -> Core {
         let (mut core, first) = Core::new(Slots {
             epoch: EPOCH,
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_drops_that_knows_its_slot_had_no_grant() {
+    fn light_that_a_program_drops_after_a_tick_had_no_grant() {
         let mut core = core();
         let lose = |core: &mut Core, at, program| {
             arrives(core, at, 1, program);

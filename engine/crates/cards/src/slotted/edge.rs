@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Card of an edge: before each fibre queues, gates, bursts and a clock of slots; alarms of light; the link to a core of which the
-//! edge is the master.
+//! Card of an edge: before each fibre queues, gates, bursts and a clock of slots; alarms of light; the link to a
+//! core if the edge is its master.
 
 use std::collections::VecDeque;
 
@@ -61,9 +61,9 @@ struct Fibre {
     sharing: Vec<u16>,
 }
 
-/// Alarms that P4 has still to hear.
+/// Alarms for P4 that wait.
 struct Alarms {
-    /// Edges that join by invitation report them, and out of band nothing else tells of light.
+    /// Edges that join by invitation report them. Out of band there is no other sign of light.
     are_raised: bool,
     waiting: VecDeque<(Port, FaultCode, bool)>,
 }
@@ -200,12 +200,12 @@ impl Edge {
         fibre.set_tick_timer(out);
     }
 
-    /// Adds the link to the core behind a port, of which the edge is the master.
+    /// Adds the link to the core behind a port, as the edge is its master.
     pub fn set_control(&mut self, port: Port, control: ControlLink) {
         self.control = Some((port, control));
     }
 
-    /// Says which edges are behind the same port of a core.
+    /// Sets the edges behind the same port of a core.
     pub fn set_sharing(&mut self, port: Port, edges: Vec<u16>) {
         if let Some(fibre) = self.fibre(port) {
             fibre.sharing = edges;
@@ -306,7 +306,7 @@ impl Edge {
         }
     }
 
-    /// The switch stops: clocks of its own are not those any more by which T_d was measured.
+    /// The switch stops. Its clocks lose T_d, unless they are network time.
     pub fn stops(&mut self, now: Instant, out: &mut Actions) {
         self.restarts(now, out);
         for fibre in self.fibres.iter_mut().flatten() {
@@ -395,7 +395,7 @@ impl Fibre {
             Controlled::Granted { voq } => out.push(Action::Seen(Record::Granted { port, voq })),
             Controlled::Phase => {
                 let was_lost = self.clock.set(now, message)?;
-                // It may have become so while nobody listened.
+                // It may have become so without an alarm.
                 if was_lost && self.state.is_weak {
                     alarms.raise(now, port, FaultCode::Power, false, out);
                 }
@@ -414,7 +414,7 @@ impl Fibre {
         Ok(())
     }
 
-    /// There is no T_d any more: the fibre gets nothing from here, and P4 hears why.
+    /// There is no T_d any more: the fibre gets nothing from here, and P4 an alarm.
     fn stop(&mut self, now: Instant, alarms: &mut Alarms, out: &mut Actions) {
         self.lose(DropCause::Stopped, |fibre| fibre.gates.queues.stop(), out);
         alarms.raise(now, self.port, FaultCode::SyncError, false, out);

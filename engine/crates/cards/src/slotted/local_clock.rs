@@ -10,8 +10,7 @@ use slotwise_units::{Duration, Instant};
 /// Offsets are kept in 1e-9 ns, so that a rate in parts per billion adds up without error.
 const PER_NS: i128 = 1_000_000_000;
 
-/// Time for which the rate is drawn ahead of what was last forgotten; later the last one drawn goes on. A message of P4 can
-/// name any time.
+/// Horizon of drawn rates after the oldest kept one; beyond it the last rate stays. A message of P4 can name any time.
 const HORIZON: Duration = Duration::from_ms(1_200);
 
 /// Properties of clocks that differ.
@@ -19,9 +18,9 @@ const HORIZON: Duration = Duration::from_ms(1_200);
 pub struct Drift {
     /// Largest offset. Offsets are from 0 to this.
     pub max_offset: Duration,
-    /// Largest difference of rates, either way, in parts per billion.
+    /// Largest difference of rates, faster or slower, in parts per billion.
     pub max_drift_ppb: u64,
-    /// Largest change of a rate in a step, either way.
+    /// Largest change of a rate in a step, up or down.
     pub walk_ppb: u64,
     /// Length of a step.
     pub step: Duration,
@@ -44,7 +43,7 @@ impl Jump {
     }
 }
 
-/// A time in which the rate is constant.
+/// A time of one rate.
 #[derive(Clone, Copy)]
 struct Segment {
     start: Instant,
@@ -128,7 +127,7 @@ impl LocalClock {
         LocalClock { drifting: None }
     }
 
-    /// A clock of its own: offset and first rate are drawn.
+    /// A clock that differs from network time: offset and first rate are drawn.
     pub fn drifting(settings: Drift, mut random: Pcg64Mcg) -> LocalClock {
         let limit = settings.max_drift_ppb as i64;
         let first = Segment {
@@ -164,7 +163,7 @@ impl LocalClock {
         }
     }
 
-    /// Forgets rates before a network time, as nobody asks for that any more.
+    /// Forgets rates before a network time, as they are not needed any more.
     pub fn forget_before(&mut self, network: Instant) {
         if let Some(Drifting { settings, segments, .. }) = &mut self.drifting {
             while segments[0].start + settings.step <= network && segments.len() > 1 {
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_ahead_or_forgotten_changes_nothing() {
+    fn questions_ahead_and_forgotten_rates_change_nothing() {
         let (mut one, mut other) = (drifting(1, 1), drifting(1, 1));
         other.local(ns(3_000_000));
         other.forget_before(ns(2_000_000));

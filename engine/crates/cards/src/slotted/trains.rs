@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bursts before a fibre: between slots packets are put together, each burst leaves whole in one slot, and P4 says in which VOQ
-//! it waits for that.
+//! Bursts before a fibre: packets are put together between slots, and each burst leaves whole in one slot. P4 chooses the VOQ
+//! where it waits for that.
 //!
 //! ```text
 //! P4 ── FIRST, MIDDLE ──> open burst ── TRAIN_TICK ──> P4 ── TRAIN_LABEL ──> VOQ ── slot ──> light
@@ -96,7 +96,7 @@ impl Trains {
         }
     }
 
-    /// P4 says where a burst waits. True if a queue has it now, false if it is lost; `None` if that is nothing for this card.
+    /// Takes the VOQ of a burst, as P4 has chosen it. True if a queue has it now, false if it is lost; `None` if that is nothing for this card.
     pub(super) fn is_told(
         &mut self,
         now: Instant,

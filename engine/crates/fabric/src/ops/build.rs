@@ -12,8 +12,8 @@ use super::watch::Watch;
 use super::{EDGE, SWITCH, switch_number};
 use crate::build::intervals;
 use crate::fabric::Fabric;
-use crate::kind::{CardAt, Part};
-use crate::node::NodeCard;
+use crate::kind::Part;
+use crate::node::{NodeCard, NodePort};
 use crate::span::Span;
 use slotwise_cards::aggregation::Aggregation;
 use slotwise_cards::drawn_delay::{DelayProcess, DrawnDelay};
@@ -56,25 +56,25 @@ impl Fabric {
             let ends = fibre
                 .ends
                 .map(|(device, number)| (device, PORT_OPTICAL_BASE + (u16::from(number) << shift)));
-            let mut cards = Vec::new();
+            let mut ports_before = Vec::new();
             for (end, (from, to)) in [(ends[0], ends[1]), (ends[1], ends[0])].into_iter().enumerate() {
                 for wavelength in 0..u16::from(ops.wavelengths) {
                     let at = |(device, first): (Device, Port)| FibreEnd {
                         device,
                         port: first + wavelength,
                     };
-                    cards.push(self.add_ops_card(ops, (&fibre, end), (at(from), at(to))));
+                    ports_before.push(self.add_ops_card(ops, (&fibre, end), (at(from), at(to))));
                 }
                 if let Some(probes) = ops.probes {
                     let at = |(device, first): (Device, Port)| FibreEnd {
                         device,
                         port: first + u16::from(ops.wavelengths),
                     };
-                    cards.push(self.add_probe_card((probes.rate.bps(), fibre.delay.ns()), (at(from), at(to))));
+                    ports_before.push(self.add_probe_card((probes.rate.bps(), fibre.delay.ns()), (at(from), at(to))));
                 }
             }
             self.spans.push(Span {
-                cards,
+                ports_before,
                 ends,
                 ports,
                 is_up: true,
@@ -128,7 +128,7 @@ impl Fabric {
         ops: &Ops,
         (fibre, end): (&OpsFibre, usize),
         (from, to): (FibreEnd, FibreEnd),
-    ) -> CardAt {
+    ) -> NodePort {
         let rate = ops.rate_of(fibre);
         let byte_time = ByteTime::of_rate(rate);
         let (lane, entrance) = self.add_entrance(to);

@@ -15,12 +15,11 @@ use super::entrance::Entrance;
 use super::steps::Step;
 use super::watch::TrainId;
 use crate::drops::{DropCause, Place};
-use crate::event::Event;
+use crate::event::{CardTimer, Event};
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
-use crate::kind::{CardAt, OF_NODE};
 use crate::lane::LaneEnd;
-use crate::node::NodeCard;
+use crate::node::{Before, NodeCard, NodePort};
 
 /// Of an output's agent, all that came for it in its interval, dropped or not.
 const AGENT_BYTES: &str = "xcp_bytes";
@@ -68,20 +67,20 @@ impl Fabric {
     }
 
     /// An output has been added to the card of its node, with the first expiry of its timer.
-    pub(super) fn add_ops_output(&mut self, from: FibreEnd, first: Option<Instant>) -> CardAt {
+    pub(super) fn add_ops_output(&mut self, from: FibreEnd, first: Option<Instant>) -> NodePort {
         let FibreEnd { device, port } = from;
         let node = self.node(device);
-        let at = CardAt::of_node(&OF_NODE, node, port);
-        self.nodes[node].set_card(port, at);
+        self.nodes[node].set_before(port, Before::Card);
         if let Some(first) = first {
-            self.events.schedule(first.ns(), Event::timer(at));
+            let timer = Event::Timer(CardTimer::new(node, port));
+            self.events.schedule(first.ns(), timer);
         }
-        at
+        NodePort { node, port }
     }
 
     /// Performs the actions of the card of an edge, which was called last.
     pub(super) fn perform_at_edge(&mut self, device: Device) {
-        self.perform(CardAt::of_node(&OF_NODE, self.node(device), 0));
+        self.perform(self.node(device));
     }
 
     /// Feeds checks and measurements with a record of a card.

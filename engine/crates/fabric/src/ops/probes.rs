@@ -4,8 +4,9 @@
 use super::cards::FibreEnd;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
-use crate::kind::{CardAt, End};
+use crate::kind::End;
 use crate::lane::LaneEnd;
+use crate::node::NodePort;
 use slotwise_cards::fifo::{Fifo, Limit};
 use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::Origin;
@@ -27,7 +28,7 @@ static TO_PROBE_END: LightWay = LightWay {
 
 impl Fabric {
     /// Adds the card before a wavelength for probes, of so many bit/s and ns, and the wavelength.
-    pub(super) fn add_probe_card(&mut self, link: (u64, u64), (from, to): (FibreEnd, FibreEnd)) -> CardAt {
+    pub(super) fn add_probe_card(&mut self, link: (u64, u64), (from, to): (FibreEnd, FibreEnd)) -> NodePort {
         let lane = self.add_lane(LaneEnd::own(&PROBE_END, self.ops.probe_ends.len()));
         self.ops.probe_ends.push(to);
         let queue = Fifo::new(lane, link, Limit::Bytes(PROBE_BUFFER_BYTES), 0);

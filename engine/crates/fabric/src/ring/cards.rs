@@ -12,13 +12,13 @@ use slotwise_wire::{RINGLETS, Ring, RingData};
 use super::device;
 use super::watch::{OnRing, Taken};
 use crate::drops::Place;
-use crate::event::Event;
+use crate::event::{CardTimer, Event};
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
-use crate::kind::{CardAt, End, OF_NODE};
+use crate::kind::End;
 use crate::lane::LaneEnd;
-use crate::node::NodeCard;
+use crate::node::{Before, NodeCard, NodePort};
 use crate::pump::{Pass, Passed};
 
 /// Data that has arrived at a station, for the checks after its pass.
@@ -59,18 +59,17 @@ impl Fabric {
         (station, ringlet, to): (u16, u8, u16),
         settings: Settings,
         delay_ns: u64,
-    ) -> CardAt {
+    ) -> NodePort {
         let lane = self.add_lane(LaneEnd::own(&AT_STATION, end_at(to, ringlet)));
         let node = self.node(device(station));
         let NodeCard::Station(card) = &mut self.nodes[node].own_card else {
             unreachable!("stations are added with their cards");
         };
         let timer = card.add_link(ringlet, settings, lane as u32, Duration::from_ns(delay_ns));
-        let link = CardAt::of_node(&OF_NODE, node, port_out(ringlet));
-        self.nodes[node].set_card(port_out(ringlet), link);
-        self.events
-            .schedule(0, Event::timer(CardAt::of_node(&OF_NODE, node, timer)));
-        link
+        let port = port_out(ringlet);
+        self.nodes[node].set_before(port, Before::Card);
+        self.events.schedule(0, Event::Timer(CardTimer::new(node, timer)));
+        NodePort { node, port }
     }
 
     /// The card of a station, if there is such a station.

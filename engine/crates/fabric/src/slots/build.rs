@@ -8,12 +8,12 @@ use super::light::state_of;
 use super::{AT_CORE, AT_EDGE, CORE, Core, EDGE, Edge, Star};
 use crate::access::Host;
 use crate::build::{NS_PER_MS, intervals};
-use crate::event::Event;
+use crate::event::{CardTimer, Event};
 use crate::fabric::{Change, Fabric};
-use crate::kind::{CardAt, OF_NODE, Part};
+use crate::kind::Part;
 use crate::lane::LaneEnd;
 use crate::link::FibrePair;
-use crate::node::NodeCard;
+use crate::node::{Before, NodeCard};
 use slotwise_cards::aggregation::Aggregation;
 use slotwise_cards::card::Lane;
 use slotwise_cards::fifo::{Fifo, Limit};
@@ -36,7 +36,7 @@ impl Fabric {
         let cores = scenario.cores.iter().map(|core| Device::Core(core.id));
         self.add_nodes(&EDGE, edges);
         self.add_nodes(&CORE, cores);
-        // Edges that join by invitation report alarms, and out of band nothing else tells of light.
+        // Edges that join by invitation report alarms. Out of band there is no other sign of light.
         let has_alarms = scenario.joins_by_invitation() || scenario.frame.signaling == Signaling::OutOfBand;
         for edge in &scenario.edges {
             let node = self.node(Device::Edge(edge.id));
@@ -52,8 +52,8 @@ impl Fabric {
             let node = self.node(Device::Core(core.id));
             let (card, first) = slotted::Core::new(self.star.slots);
             self.nodes[node].own_card = NodeCard::SlottedCore(Box::new(card));
-            let CardAt { card, .. } = CardAt::of_node(&OF_NODE, node, 0);
-            self.events.schedule(first.ns(), Event::CoreSlot { card });
+            let timer = CardTimer::new(node, 0);
+            self.events.schedule(first.ns(), Event::CoreSlot(timer));
         }
         for edge in &scenario.edges {
             self.add_hosts(scenario, edge);
@@ -74,13 +74,13 @@ impl Fabric {
                 }
                 if !edges.is_empty() {
                     let port = optical_port(port as u16);
-                    self.nodes[node].set_card(port, CardAt::of_node(&OF_NODE, node, port));
+                    self.nodes[node].set_before(port, Before::Card);
                 }
             }
         }
     }
 
-    /// Links a core with its master, both ways.
+    /// Links a core with its master, in both directions.
     fn add_control(&mut self, core: u16, master: u16) {
         let port = PORT_CORE_CONTROL;
         let ends = [Device::Core(core), Device::Edge(master)];
@@ -91,8 +91,8 @@ impl Fabric {
         let control = ControlLink::new(to_core as Lane, delay);
         self.slotted_edge_mut(master).set_control(optical_port(core), control);
         let [at_core, at_master] = ends.map(|device| self.node(device));
-        self.nodes[at_core].set_card(port, CardAt::of_node(&OF_NODE, at_core, port));
-        self.nodes[at_master].set_card(port, CardAt::of_node(&OF_NODE, at_master, port));
+        self.nodes[at_core].set_before(port, Before::Card);
+        self.nodes[at_master].set_before(port, Before::Card);
     }
 
     fn add_hosts(&mut self, scenario: &Scenario, edge: &EdgeOfScenario) {
@@ -122,7 +122,7 @@ impl Fabric {
         self.star.edges[usize::from(edge)].fibres[usize::from(fibre.core)] = Some(index);
         let node = self.node(Device::Edge(edge));
         let port = optical_port(fibre.core);
-        self.nodes[node].set_card(port, CardAt::of_node(&OF_NODE, node, port));
+        self.nodes[node].set_before(port, Before::Card);
         self.star.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)].push(index);
         self.slotted_core_mut(fibre.core)
             .add_fibre(optical_port(fibre.port), edge, fibre.rate);

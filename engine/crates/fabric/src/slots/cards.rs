@@ -10,7 +10,6 @@ use slotwise_wire::{PORT_LINECARD, PORT_OPTICAL_BASE};
 
 use crate::drops::Place;
 use crate::fabric::Fabric;
-use crate::kind::{CardAt, OF_NODE};
 use crate::node::NodeCard;
 
 /// Core behind an optical port of an edge.
@@ -61,7 +60,7 @@ impl Fabric {
             unreachable!("edges are added with their cards")
         };
         let result = call(card, now, &mut self.out);
-        self.perform(CardAt::of_node(&OF_NODE, node, 0));
+        self.perform(node);
         result
     }
 

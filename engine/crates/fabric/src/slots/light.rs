@@ -14,7 +14,6 @@ use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
-use crate::kind::{CardAt, OF_NODE};
 use crate::link::{FibrePair, LightChange, Passage};
 use crate::node::NodeCard;
 use crate::pump::Passed;
@@ -168,15 +167,14 @@ impl Fabric {
             unreachable!("cores are added with their cards")
         };
         let entering = card.arrives(now, (port, edge), flying, program, &mut self.out);
-        let card = CardAt::of_node(&OF_NODE, node, port);
-        self.perform(card);
+        self.perform(node);
         if let Some((frame, origin)) = entering {
             let then = Then::Light;
-            self.enter((device, port), frame, origin, Passed::Card { card, then });
+            self.enter((device, port), frame, origin, Passed::Card { node, then });
         }
     }
 
-    /// Tells the cards at both ends what has become of a pair of fibres.
+    /// Passes the state of a pair of fibres on to the cards at both ends.
     pub(super) fn fibre_changed(&mut self, fibre: usize) {
         let star = &*self.star;
         let (pair, state) = (&star.fibres[fibre], state_of(&star.fibres[fibre]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records of slots and queues: what cards of edges and cores say of them.
+//! Records of slots and queues by the cards of edges and cores.
 
 use slotwise_p4::Port;
 
@@ -28,7 +28,7 @@ impl Fabric {
         self.star.telemetry.frame_starts(fibre, frame);
     }
 
-    /// The record of a VOQ in the frame in which its card is.
+    /// The record of a VOQ in the present frame of its card.
     fn voq_record(&mut self, (node, port): (usize, Port), voq: u16) -> Option<&mut VoqRecord> {
         let fibre = self.fibre_before(node, port);
         let star = &mut *self.star;

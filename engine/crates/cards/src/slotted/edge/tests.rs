@@ -266,7 +266,7 @@ fn packets_leave_in_an_open_gate_and_grants_are_recorded() {
 }
 
 #[test]
-fn what_a_card_cannot_take_is_lost_with_its_reason() {
+fn packets_and_messages_that_a_card_cannot_take_are_lost() {
     let mut bench = Bench::of(settings(PORT));
     bench.send(PORT, optical_frame(7, 0));
     bench.send(PORT + 1, optical_frame(0, 0));
@@ -391,7 +391,7 @@ fn p4_hears_what_has_become_of_light() {
         "once for a new program"
     );
     assert_eq!(change(&mut bench, GOOD), [fault(FaultCode::LossOfSignal, true)]);
-    // It may have become weak while nobody listened.
+    // It may have become weak without an alarm.
     bench.control(FlowOp::Stop, 0, (Instant::ZERO, Instant::ZERO), 0);
     change(&mut bench, weak);
     bench.set_phase(T_D);
@@ -399,7 +399,7 @@ fn p4_hears_what_has_become_of_light() {
     assert_eq!(bench.take_alarms(), [fault(FaultCode::Power, false)]);
     bench.call(|edge, now, out| edge.fibre_changed(now, PORT + 1, dark, out));
     bench.edge.alarms.are_raised = false;
-    assert!(change(&mut bench, dark).is_empty(), "where nobody asks for them");
+    assert!(change(&mut bench, dark).is_empty(), "where they are not in use");
 }
 
 #[test]
@@ -510,7 +510,7 @@ fn of_train(queue: u16, sequence: u32, part: TrainPart) -> Frame {
     frame
 }
 
-/// Says that a burst of a queue waits in a VOQ.
+/// Answers that a burst of a queue waits in a VOQ.
 fn label(bench: &mut Bench, queue: u16, packets: u16, voq: u64) -> bool {
     let label = TrainLabel {
         queue,
@@ -543,7 +543,7 @@ fn a_burst_is_lost_without_an_answer_and_closed_by_its_interval() {
     let tick = TrainTick::decode(&asked[0]).unwrap();
     assert_eq!((tick.queue, tick.packets), (0, 2));
     assert_eq!(bench.lost, [(PORT_LINECARD, DropCause::Refused); 2]);
-    assert!(!label(&mut bench, 0, 2, 0), "nobody has asked");
+    assert!(!label(&mut bench, 0, 2, 0), "there was no question");
 }
 
 #[test]
