@@ -230,7 +230,7 @@ mod tests {
         for at_ns in [10, 20] {
             choices.heard(at_ns, &json!({"event": "changed", "scheduler": islip}));
         }
-        choices.heard(30, &json!({"event": "changed", "shutdown": {"core": 1, "down": true}}));
+        choices.heard(30, &json!({"event": "changed", "shutdown": {"core": 1, "master": 1, "shut_down": true}}));
         choices.heard(40, &json!({"event": "ready", "scheduler": islip}));
         choices.heard(50, &json!({"event": "changed"}));
         assert_eq!(choices.first, Some(fair));
@@ -238,7 +238,7 @@ mod tests {
             json!(choices.changes),
             json!([
                 {"at_ns": 20, "by": "rest", "scheduler": {"name": "islip", "settings": {"iterations": 4}}},
-                {"at_ns": 30, "by": "rest", "shutdown": {"core": 1, "down": true}},
+                {"at_ns": 30, "by": "rest", "shutdown": {"core": 1, "master": 1, "shut_down": true}},
             ])
         );
     }

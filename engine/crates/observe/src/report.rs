@@ -338,7 +338,7 @@ pub fn is_of_run(flow: &Value) -> bool {
 
 /// A master that was shut down or taken back.
 pub fn shutdown_text(shutdown: &Value) -> String {
-    let done = if shutdown["down"] == true {
+    let done = if shutdown["shut_down"] == true {
         "disabled"
     } else {
         "enabled"

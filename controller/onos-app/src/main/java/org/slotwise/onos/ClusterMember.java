@@ -34,11 +34,13 @@ import org.onosproject.store.cluster.messaging.MessageSubject;
 import org.onosproject.store.service.StorageException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Applications;
-import org.slotwise.apps.Choice;
-import org.slotwise.apps.Host;
-import org.slotwise.apps.Hosted;
+import org.slotwise.apps.Change;
+import org.slotwise.apps.HostedSystems;
+import org.slotwise.apps.NetworkDocument;
+import org.slotwise.apps.SystemHost;
+import org.slotwise.apps.SystemKinds;
+import org.slotwise.apps.SystemPart;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.control.AppState;
 import org.slotwise.control.Backoff;
 import org.slotwise.control.Command;
@@ -50,6 +52,7 @@ import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.OnosSwitches;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.ControllerService.UnavailableException;
+import org.slotwise.rest.json.InvalidJsonException;
 
 /**
  * This node's part in a cluster where one node, the leader, runs the controller. The others hand it the packets of the
@@ -71,7 +74,7 @@ final class ClusterMember {
     private final ScheduledExecutorService thread;
     private final IntSupplier lastRetryMs;
     private final KeptChoices choices;
-    private final Applications applications;
+    private final SystemKinds kinds;
     private final NetworkConfigs networks;
     private final Publisher publisher;
     private final NetworkConfigListener configListener = new ConfigurationChange();
@@ -100,10 +103,10 @@ final class ClusterMember {
     private final AtomicBoolean publishes = new AtomicBoolean();
 
     ClusterMember(ClusterServices services, ApplicationId app, FlowRuleSwitches switches, ScheduledExecutorService thread,
-            IntSupplier lastRetryMs, Publisher publisher, Applications applications) {
+            IntSupplier lastRetryMs, Publisher publisher, SystemKinds kinds) {
         this.services = services;
-        this.applications = applications;
-        this.networks = new NetworkConfigs(services.configuration, app, applications);
+        this.kinds = kinds;
+        this.networks = new NetworkConfigs(services.configuration, app, kinds);
         this.publisher = publisher;
         this.app = app;
         this.switches = switches;
@@ -202,41 +205,38 @@ final class ClusterMember {
      * {@link NoSuchApplicationException} if it runs no such application. Waits for the cluster.
      */
     <V> V view(String id, Class<V> type, long timeoutMs) {
-        return asked(now -> type.cast(now.runner.view(now.apps.find(id).app(), timeoutMs)));
+        return asked(now -> type.cast(now.runner.view(now.systems.app(id), timeoutMs)));
     }
 
     /** Names of the applications that this node runs; throws {@link UnavailableException} if it runs none. */
     List<String> apps() {
-        return current().apps.names();
+        return current().systems.names();
     }
 
     /** Their resources, which find the application again that has the name when they are asked; throws as {@link #apps} does. */
-    List<AppResources> resources(IntSupplier timeoutMs) {
-        Host host = new Host() {
-            /** The same name is the same kind, which shows the same. */
+    List<SystemResources<?>> resources(IntSupplier timeoutMs) {
+        SystemHost host = new SystemHost() {
             @Override
-            @SuppressWarnings("unchecked")
-            public <V> V view(Hosted<V> app) {
-                return asked(now -> now.runner.view(((Hosted<V>) now.apps.find(app.id())).app(), timeoutMs.getAsInt()));
-            }
-
-            /** All nodes share a choice. */
-            @Override
-            public boolean takes(Hosted<?> app, String what) {
-                return app.part().isShared(what);
+            public <V> V view(SystemPart<V> system) {
+                return asked(now -> now.runner.view(now.systems.app(system), timeoutMs.getAsInt()));
             }
 
             @Override
-            public void order(Hosted<?> app, Event.Order order) {
-                ClusterMember.this.order(app.id(), order, timeoutMs.getAsInt());
+            public boolean isCluster() {
+                return true;
             }
 
             @Override
-            public <V> void choose(Hosted<V> app, Choice<V> choice) {
-                keepAndOrder(app.id(), choice, timeoutMs.getAsInt());
+            public void order(SystemPart<?> system, Event.Order order) {
+                ClusterMember.this.order(system.id(), order, timeoutMs.getAsInt());
+            }
+
+            @Override
+            public <V> void change(SystemPart<V> system, Change<V> change) {
+                storeAndOrder(system.id(), change, timeoutMs.getAsInt());
             }
         };
-        return current().apps.resources(host);
+        return current().systems.resources(host);
     }
 
     /** What is asked of the controller that runs here. */
@@ -262,17 +262,17 @@ final class ClusterMember {
     }
 
     /** Chooses for this leader and those after it. */
-    private void keepAndOrder(String id, Choice<?> choice, long timeoutMs) {
+    private void storeAndOrder(String id, Change<?> change, long timeoutMs) {
         asked(now -> {
-            keep(choice, choices.of(id));
-            now.runner.order(now.apps.find(id).id(), choice.order(), timeoutMs);
+            store(change, choices.of(id));
+            now.runner.order(now.systems.app(id).id(), change.order(), timeoutMs);
             return null;
         });
     }
 
-    private static void keep(Choice<?> choice, AppState state) {
+    private static void store(Change<?> change, AppState state) {
         try {
-            choice.keep(state);
+            change.store(state);
         } catch (IOException | StorageException e) {
             throw new UnavailableException("the setting cannot be stored", e);
         }
@@ -281,7 +281,7 @@ final class ClusterMember {
     /** Gives an application an order, which nobody keeps; throws as {@link #view} does. */
     void order(String id, Event.Order order, long timeoutMs) {
         asked(now -> {
-            now.runner.order(now.apps.find(id).id(), order, timeoutMs);
+            now.runner.order(now.systems.app(id).id(), order, timeoutMs);
             return null;
         });
     }
@@ -326,7 +326,7 @@ final class ClusterMember {
         long term = ownTerm();
         Optional<JsonNode> configured = networks.document();
         boolean goesOn = running != null && running.term.isOpen() && term == running.term.number();
-        if (goesOn && configured.equals(Optional.of(running.apps.configuration()))) {
+        if (goesOn && configured.equals(Optional.of(running.configuration))) {
             return;
         }
         if (!goesOn) {
@@ -337,10 +337,18 @@ final class ClusterMember {
             showNothing(term);
             return;
         }
-        // Applications that do not go together leave alone what runs.
-        HostedApps apps = new HostedApps(configured.get(), applications, choices::of);
+        // Systems that do not go together leave alone what runs.
+        HostedSystems systems = systems(configured.get());
         stopController();
-        startController(apps, term);
+        startController(configured.get(), systems, term);
+    }
+
+    private HostedSystems systems(JsonNode configuration) {
+        try {
+            return new HostedSystems(NetworkDocument.decode("", configuration, kinds), choices::of);
+        } catch (InvalidJsonException e) {
+            throw new IllegalStateException("incompatible applications: " + e.getMessage(), e);
+        }
     }
 
     /** Links and hosts are shown by the node that leads, and are those of all. */
@@ -365,31 +373,31 @@ final class ClusterMember {
                 .filter(leader -> isLocal(leader.nodeId())).map(Leader::term).orElse(NO_TERM);
     }
 
-    private void startController(HostedApps apps, long term) {
+    private void startController(JsonNode configuration, HostedSystems systems, long term) {
         takeOver(term);
-        Term begun = new Term(term, terms, commits.begin(term, apps.commits()), this::reconsiderLater);
+        Term begun = new Term(term, terms, commits.begin(term, systems.commits()), this::reconsiderLater);
         // Now that no leader before keeps another one.
-        Map<String, List<Event.Order>> chosen = apps.chosen(choices::of);
+        Map<String, List<Event.Order>> chosen = systems.stored(choices::of);
         OnosSwitches fenced = switches.under(begun);
-        ControllerRunner runner = new ControllerRunner(apps.host(), fenced, thread,
+        ControllerRunner runner = new ControllerRunner(systems.host(), fenced, thread,
                 System::nanoTime, lastRetryMs.getAsInt(), new RunnerEvents());
-        running = new Running(runner, apps, fenced, begun);
-        LOG.info("controller started: {} with {} switches, term {}", apps.names(), apps.host().topology().nodes().size(), term);
+        running = new Running(runner, configuration, systems, fenced, begun);
+        LOG.info("controller started: {} with {} switches, term {}", systems.names(), systems.host().topology().nodes().size(), term);
         chosen.forEach((id, orders) -> orders.forEach(order -> runner.submit(id, order)));
         runner.start();
-        publisher.publish(apps.host().topology());
+        publisher.publish(systems.host().topology());
         tell(SlotwiseEvent.Type.STARTED, running);
     }
 
     /** ONOS shows no link of a switch that it does not know yet, or has forgotten. */
     private void publishAgain() {
         if (running != null && running.term.isOpen()) {
-            publisher.publish(running.apps.host().topology());
+            publisher.publish(running.systems.host().topology());
         }
     }
 
     private void tell(SlotwiseEvent.Type type, Running of) {
-        of.apps.names().forEach(name -> publisher.post(new SlotwiseEvent(type, name, "term " + of.term.number())));
+        of.systems.names().forEach(name -> publisher.post(new SlotwiseEvent(type, name, "term " + of.term.number())));
     }
 
     /**

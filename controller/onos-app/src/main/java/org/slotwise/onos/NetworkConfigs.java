@@ -17,13 +17,13 @@ import org.onosproject.net.config.ConfigFactory;
 import org.onosproject.net.config.NetworkConfigEvent;
 import org.onosproject.net.config.NetworkConfigRegistry;
 import org.onosproject.net.config.basics.SubjectFactories;
-import org.slotwise.apps.Applications;
+import org.slotwise.apps.SystemKinds;
 
 /** The keys of ONOS's network configuration that are this app's, put together: {@code network}, or those of the applications. */
 final class NetworkConfigs {
     private final NetworkConfigRegistry registry;
     private final ApplicationId app;
-    private final Applications applications;
+    private final SystemKinds applications;
     private final List<ConfigFactory<ApplicationId, ? extends SlotwiseConfig>> factories = new ArrayList<>();
     /** By the name of each application. */
     private final Map<String, Class<? extends SlotwiseConfig>> keys = new LinkedHashMap<>();
@@ -45,7 +45,7 @@ final class NetworkConfigs {
         }
     }
 
-    NetworkConfigs(NetworkConfigRegistry registry, ApplicationId app, Applications applications) {
+    NetworkConfigs(NetworkConfigRegistry registry, ApplicationId app, SystemKinds applications) {
         this.registry = registry;
         this.app = app;
         this.applications = applications;

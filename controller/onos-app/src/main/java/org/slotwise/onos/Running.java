@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.onos;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import org.slotwise.apps.HostedSystems;
 import org.slotwise.onos.flow.OnosSwitches;
 
-/** Applications, and the term that this node rules in. */
+/** Systems of one configuration, and the term that this node rules in. */
 final class Running {
     final ControllerRunner runner;
-    final HostedApps apps;
+    final JsonNode configuration;
+    final HostedSystems systems;
     final Term term;
     private final OnosSwitches switches;
 
-    Running(ControllerRunner runner, HostedApps apps, OnosSwitches switches, Term term) {
+    Running(ControllerRunner runner, JsonNode configuration, HostedSystems systems, OnosSwitches switches, Term term) {
         this.runner = runner;
-        this.apps = apps;
+        this.configuration = configuration;
+        this.systems = systems;
         this.switches = switches;
         this.term = term;
     }

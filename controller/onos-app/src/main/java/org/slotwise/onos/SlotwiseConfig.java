@@ -9,8 +9,8 @@ import java.util.function.Supplier;
 import org.onosproject.core.ApplicationId;
 import org.onosproject.net.config.Config;
 import org.onosproject.net.config.InvalidFieldException;
-import org.slotwise.apps.Applications;
 import org.slotwise.apps.NetworkDocument;
+import org.slotwise.apps.SystemKinds;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.systems.Systems;
 
@@ -27,7 +27,7 @@ public class SlotwiseConfig extends Config<ApplicationId> {
     static final List<Supplier<? extends SlotwiseConfig>> OF_APPLICATIONS = List.of(
             First::new, Second::new, Third::new, Fourth::new, Fifth::new, Sixth::new, Seventh::new, Eighth::new);
 
-    private Applications applications = Systems.all();
+    private SystemKinds applications = Systems.all();
 
     /** Configuration of the first application. */
     public static final class First extends SlotwiseConfig {
@@ -62,7 +62,7 @@ public class SlotwiseConfig extends Config<ApplicationId> {
     }
 
     /** Of these applications, if not of those that come with the controller. */
-    SlotwiseConfig of(Applications known) {
+    SlotwiseConfig of(SystemKinds known) {
         this.applications = known;
         return this;
     }

@@ -49,7 +49,7 @@ import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.apps.AppResources;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.control.topology.Topology;
 import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.api.SlotwiseListener;
@@ -260,7 +260,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
     }
 
     @Override
-    public List<AppResources> apps() {
+    public List<SystemResources<?>> apps() {
         return member.resources(() -> answerTimeoutMs);
     }
 
@@ -302,7 +302,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
 
     @Override
     public String change(String app, String resource, String json) {
-        AppResources.Change change = asked(() -> named(find(app).changes(), app, resource));
+        SystemResources.Changer change = asked(() -> named(find(app).changes(), app, resource));
         try {
             JsonNode body = JsonFields.parse(json.getBytes(StandardCharsets.UTF_8));
             return change.apply(body).toString();
@@ -313,7 +313,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
         }
     }
 
-    private AppResources find(String app) {
+    private SystemResources<?> find(String app) {
         return apps().stream().filter(known -> known.id().equals(app)).findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("unknown application '" + app + "'"));
     }

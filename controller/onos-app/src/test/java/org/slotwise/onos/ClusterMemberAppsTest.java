@@ -17,9 +17,9 @@ import org.junit.jupiter.api.Test;
 import org.onosproject.net.DeviceId;
 import org.onosproject.net.config.ConfigFactory;
 import org.onosproject.net.config.InvalidFieldException;
-import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Applications;
-import org.slotwise.apps.toy.ToyApplication;
+import org.slotwise.apps.SystemKinds;
+import org.slotwise.apps.SystemResources;
+import org.slotwise.apps.toy.ToySystem;
 import org.slotwise.control.ManualThread;
 import org.slotwise.control.tables.Update;
 import org.slotwise.onos.api.SlotwiseEvent;
@@ -47,10 +47,10 @@ class ClusterMemberAppsTest {
         return member(Systems.all());
     }
 
-    private ClusterMember member(Applications applications) {
+    private ClusterMember member(SystemKinds kinds) {
         FlowRuleSwitches switches = new FlowRuleSwitches(onos.devices, onos.flowRules, onos.packets, onos.programs,
                 (device, program, rules) -> List.of(), onos.meters, onos.otherMaster, FakeOnos.APP, Runnable::run, Runnable::run);
-        return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000, onos.publisher, applications);
+        return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000, onos.publisher, kinds);
     }
 
     private static JsonNode part(String app) throws IOException {
@@ -220,7 +220,7 @@ class ClusterMemberAppsTest {
         assertEquals(before, sessions(member));
     }
 
-    private static AppResources lambda(ClusterMember member) {
+    private static SystemResources<?> lambda(ClusterMember member) {
         return member.resources(() -> TIMEOUT_MS).get(0);
     }
 
@@ -309,21 +309,21 @@ class ClusterMemberAppsTest {
         ClusterMember member = member();
         member.join();
         onos.configuration.set(new ObjectMapper().readTree(Path.of("../../schema/examples/network-star4-twin.json").toFile()));
-        AppResources star = member.resources(() -> TIMEOUT_MS).get(0);
+        SystemResources<?> star = member.resources(() -> TIMEOUT_MS).get(0);
         assertEquals(Set.of("scheduler"), star.changes().keySet());
         assertTrue(star.reads().containsKey("shutdown"));
     }
 
-    /** What {@code ToyApplicationTest} shows of the standalone controller, by the same door. */
+    /** What {@code ToySystemTest} shows of the standalone controller, by the same door. */
     @Test
     void anApplicationThatOnlyTheListNamesRunsInOnosToo() throws Exception {
-        ClusterMember member = member(Systems.all().and(new ToyApplication()));
+        ClusterMember member = member(Systems.all().and(new ToySystem()));
         member.join();
         ObjectNode part = new ObjectMapper().createObjectNode().put("device_id", 5001).put("level", 3);
         onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
         onos.configuration.set(new SlotwiseConfig.Sixth(), part);
         assertEquals(List.of("routes", "toy"), member.apps());
-        AppResources toy = member.resources(() -> TIMEOUT_MS).get(1);
+        SystemResources<?> toy = member.resources(() -> TIMEOUT_MS).get(1);
         assertEquals("{\"level\":7}", toy.changes().get("level").apply(part.deepCopy().removeAll().put("level", 7)).toString());
         assertEquals("{\"level\":7}", toy.reads().get("level").get().toString());
         assertEquals("OTHER toy: the level is 7 now", onos.events.stream().filter(event -> event.type() == SlotwiseEvent.Type.OTHER)
@@ -334,8 +334,8 @@ class ClusterMemberAppsTest {
     /** ONOS asks each configuration whether it is valid before anybody is told of it. */
     @Test
     void whatAnApplicationRefusesIsRefusedByOnosAtItsPlace() throws Exception {
-        Applications applications = Systems.all().and(new ToyApplication());
-        NetworkConfigs configs = new NetworkConfigs(onos.configuration, FakeOnos.APP, applications);
+        SystemKinds kinds = Systems.all().and(new ToySystem());
+        NetworkConfigs configs = new NetworkConfigs(onos.configuration, FakeOnos.APP, kinds);
         assertEquals(List.of("network", "star", "routes", "ring", "ops", "lambda", "toy"),
                 configs.factories().stream().map(ConfigFactory::configKey).collect(Collectors.toList()));
         SlotwiseConfig config = configs.factories().get(6).createConfig();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.apps;
 
-/** Addition to an application, from its section of a host's configuration, with what it holds open. */
+/** Addition to a system, from its section of a host's configuration, with what it holds open. */
 public interface Extension extends AutoCloseable {
-    /** Returns the application with the addition. */
-    Application<?> application();
+    /** Returns the system with the addition. */
+    SystemKind<?> kind();
 
     /** Starts what the first use would wait for. */
     void prepare();

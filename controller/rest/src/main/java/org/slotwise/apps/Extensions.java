@@ -9,19 +9,19 @@ import java.util.Optional;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 
-/** Applications with what their sections of a host's configuration add to them. */
+/** Kinds of systems with what their sections of a host's configuration add to them. */
 public final class Extensions implements AutoCloseable {
     private final List<Extension> all = new ArrayList<>();
-    private Applications applications;
+    private SystemKinds kinds;
 
-    private Extensions(Applications applications) {
-        this.applications = applications;
+    private Extensions(SystemKinds kinds) {
+        this.kinds = kinds;
     }
 
     /** Returns the keys of all sections. */
-    public static List<String> sections(Applications known) {
+    public static List<String> sections(SystemKinds known) {
         List<String> sections = new ArrayList<>();
-        known.all().values().forEach(application -> application.section().ifPresent(sections::add));
+        known.all().values().forEach(system -> system.section().ifPresent(sections::add));
         return sections;
     }
 
@@ -30,12 +30,12 @@ public final class Extensions implements AutoCloseable {
      *
      * @param isVirtualTime whether time stands still while an extension works
      */
-    public static Extensions read(JsonFields configuration, Applications known, boolean isVirtualTime)
+    public static Extensions read(JsonFields configuration, SystemKinds known, boolean isVirtualTime)
             throws IOException, InvalidJsonException {
         Extensions read = new Extensions(known);
         try {
-            for (Application<?> application : known.all().values()) {
-                read.add(configuration, application, isVirtualTime);
+            for (SystemKind<?> system : known.all().values()) {
+                read.add(configuration, system, isVirtualTime);
             }
             return read;
         } catch (IOException | InvalidJsonException | RuntimeException | Error e) {
@@ -44,20 +44,20 @@ public final class Extensions implements AutoCloseable {
         }
     }
 
-    private void add(JsonFields configuration, Application<?> application, boolean isVirtualTime)
+    private void add(JsonFields configuration, SystemKind<?> system, boolean isVirtualTime)
             throws IOException, InvalidJsonException {
-        Optional<JsonNode> section = application.section().flatMap(configuration::optional);
+        Optional<JsonNode> section = system.section().flatMap(configuration::optional);
         if (section.isPresent()) {
-            String place = configuration.place(application.section().orElseThrow());
-            Extension extension = application.extend(place, section.get(), isVirtualTime);
+            String place = configuration.place(system.section().orElseThrow());
+            Extension extension = system.extend(place, section.get(), isVirtualTime);
             all.add(extension);
-            applications = applications.with(extension.application());
+            kinds = kinds.with(extension.kind());
         }
     }
 
-    /** Returns the applications, with their extensions. */
-    public Applications applications() {
-        return applications;
+    /** Returns the kinds, with their extensions. */
+    public SystemKinds kinds() {
+        return kinds;
     }
 
     /** Starts what the first use would wait for. */

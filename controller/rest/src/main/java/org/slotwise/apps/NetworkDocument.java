@@ -14,40 +14,40 @@ import org.slotwise.rest.json.JsonFields;
 
 /**
  * What a controller runs, in the form of {@code schema/network.schema.json}: {@code {"apps": {"star": ..., "routes": ..., ...}}}, or
- * the part of the one application that may stand alone ({@link Application#mayBeWholeDocument}).
+ * the part of the one system that may stand alone ({@link SystemKind#mayBeWholeDocument}).
  */
 public final class NetworkDocument {
     private static final String APPS = "apps";
 
-    private final Map<String, AppPart<?>> parts;
+    private final Map<String, SystemPart<?>> parts;
     private final List<Node> nodes;
 
-    /** Throws {@link InvalidJsonException} if the applications cannot run side by side. */
-    private NetworkDocument(String place, Map<String, AppPart<?>> parts) throws InvalidJsonException {
+    /** Throws {@link InvalidJsonException} if the systems cannot run side by side. */
+    private NetworkDocument(String place, Map<String, SystemPart<?>> parts) throws InvalidJsonException {
         this.parts = parts;
         try {
-            // Applications that have one switch both want different programs on it.
-            this.nodes = Topology.union(parts.values().stream().map(AppPart::topology).collect(Collectors.toList())).nodes();
+            // Systems that have one switch both want different programs on it.
+            this.nodes = Topology.union(parts.values().stream().map(SystemPart::topology).collect(Collectors.toList())).nodes();
         } catch (IllegalArgumentException e) {
             throw new InvalidJsonException(place, e.getMessage());
         }
     }
 
     /** Reads and checks all of it; {@code where} is its place in a larger document, or empty. */
-    public static NetworkDocument decode(String where, JsonNode value, Applications applications) throws InvalidJsonException {
+    public static NetworkDocument decode(String where, JsonNode value, SystemKinds kinds) throws InvalidJsonException {
         JsonFields document = JsonFields.open(where, value);
-        Optional<Application<?>> alone = applications.all().values().stream().filter(Application::mayBeWholeDocument).findFirst();
+        Optional<SystemKind<?>> alone = kinds.all().values().stream().filter(SystemKind::mayBeWholeDocument).findFirst();
         if (document.optional(APPS).isEmpty() && alone.isPresent()) {
             return new NetworkDocument(where, Map.of(alone.get().id(), alone.get().read(where, value)));
         }
         JsonFields.of(where, value, APPS);
         String place = document.place(APPS);
-        JsonFields apps = JsonFields.of(place, document.required(APPS), applications.all().keySet().toArray(new String[0]));
-        Map<String, AppPart<?>> parts = new LinkedHashMap<>();
-        for (Application<?> application : applications.all().values()) {
-            Optional<JsonNode> part = apps.optional(application.id());
+        JsonFields apps = JsonFields.of(place, document.required(APPS), kinds.all().keySet().toArray(new String[0]));
+        Map<String, SystemPart<?>> parts = new LinkedHashMap<>();
+        for (SystemKind<?> system : kinds.all().values()) {
+            Optional<JsonNode> part = apps.optional(system.id());
             if (part.isPresent()) {
-                parts.put(application.id(), application.read(apps.place(application.id()), part.get()));
+                parts.put(system.id(), system.read(apps.place(system.id()), part.get()));
             }
         }
         if (parts.isEmpty()) {
@@ -61,8 +61,8 @@ public final class NetworkDocument {
         return nodes;
     }
 
-    /** The part of each application that there is, by its name, in the order of the applications. */
-    public Map<String, AppPart<?>> parts() {
+    /** The part of each system that there is, by its name, in the order of their kinds. */
+    public Map<String, SystemPart<?>> parts() {
         return parts;
     }
 }

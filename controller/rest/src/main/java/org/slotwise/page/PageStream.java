@@ -12,7 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.slotwise.apps.AppPage;
-import org.slotwise.apps.AppResources;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.rest.ControllerService;
 
 /**
@@ -81,12 +81,12 @@ public final class PageStream {
 
     private void sample() {
         // A controller that is gone is told at once, not when the last answer is old.
-        List<AppResources> apps = service.apps();
+        List<SystemResources<?>> apps = service.apps();
         long beganMs = clockMs.getAsLong();
         if (beganMs < dueMs) {
             return;
         }
-        List<AppPage> pages = apps.stream().map(AppResources::page).flatMap(page -> page.stream()).collect(Collectors.toList());
+        List<AppPage> pages = apps.stream().map(SystemResources::page).flatMap(page -> page.stream()).collect(Collectors.toList());
         String now = PageMessages.hello(pages).toString();
         if (begin(now, beganMs)) {
             said = Map.of();

@@ -16,24 +16,24 @@ import javax.ws.rs.core.Context;
 import javax.ws.rs.core.HttpHeaders;
 import javax.ws.rs.core.MediaType;
 import javax.ws.rs.core.Response;
-import org.slotwise.apps.AppResources;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 
 /** One resource of an application. Its class has the methods that this resource allows, and no other: JAX-RS lists them in {@code Allow}. */
 @Produces(MediaType.APPLICATION_JSON)
 public class AppResource {
-    private final AppResources app;
+    private final SystemResources<?> app;
     private final String name;
 
-    private AppResource(AppResources app, String name) {
+    private AppResource(SystemResources<?> app, String name) {
         this.app = app;
         this.name = name;
     }
 
     /** Returns a resource by name; throws {@link ProblemException} 404 if the application has none of that name. */
-    public static AppResource of(AppResources app, String name) {
-        AppResources.Change change = app.changes().get(name);
+    public static AppResource of(SystemResources<?> app, String name) {
+        SystemResources.Changer change = app.changes().get(name);
         if (change != null) {
             return new Changeable(app, name, change);
         }
@@ -64,9 +64,9 @@ public class AppResource {
         private static final int MAX_BODY_BYTES = 16 * 1024;
         private static final String NO_CODING = "identity";
 
-        private final AppResources.Change change;
+        private final SystemResources.Changer change;
 
-        private Changeable(AppResources app, String name, AppResources.Change change) {
+        private Changeable(SystemResources<?> app, String name, SystemResources.Changer change) {
             super(app, name);
             this.change = change;
         }

@@ -12,7 +12,7 @@ import javax.ws.rs.Path;
 import javax.ws.rs.PathParam;
 import javax.ws.rs.Produces;
 import javax.ws.rs.core.MediaType;
-import org.slotwise.apps.AppResources;
+import org.slotwise.apps.SystemResources;
 
 /** The applications that the controller runs, and the resources of each. */
 @Path("slotwise/v1")
@@ -41,7 +41,7 @@ public final class AppsResource {
         return describe(find(id));
     }
 
-    private static ObjectNode describe(AppResources app) {
+    private static ObjectNode describe(SystemResources<?> app) {
         ObjectNode node = JsonNodeFactory.instance.objectNode().put("id", app.id()).put("description", app.description());
         ArrayNode resources = node.putArray("resources");
         app.reads().keySet().forEach(name -> resources.addObject()
@@ -49,10 +49,10 @@ public final class AppsResource {
         return node;
     }
 
-    private AppResources find(String id) {
-        List<AppResources> apps = service.apps();
+    private SystemResources<?> find(String id) {
+        List<SystemResources<?>> apps = service.apps();
         return apps.stream().filter(app -> app.id().equals(id)).findFirst().orElseThrow(() -> new ProblemException(404,
-                "unknown application; expected one of " + apps.stream().map(AppResources::id).collect(Collectors.joining(", "))));
+                "unknown application; expected one of " + apps.stream().map(SystemResources::id).collect(Collectors.joining(", "))));
     }
 
     /** One of its resources. */

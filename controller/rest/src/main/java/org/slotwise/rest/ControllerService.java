@@ -2,15 +2,15 @@
 package org.slotwise.rest;
 
 import java.util.List;
-import org.slotwise.apps.AppResources;
+import org.slotwise.apps.SystemResources;
 
 /** What the resources need of whoever runs the controller; may be called from any thread. */
 public interface ControllerService {
     /** The resources of each application that runs; throws {@link UnavailableException} if the controller does not run here. */
-    List<AppResources> apps();
+    List<SystemResources<?>> apps();
 
     /** Those of one application; throws {@link NoSuchApplicationException} if the network has none of that name. */
-    default AppResources app(String id) {
+    default SystemResources<?> app(String id) {
         return apps().stream().filter(app -> app.id().equals(id)).findFirst()
                 .orElseThrow(() -> new NoSuchApplicationException("no application " + id + " in this network; see GET /slotwise/v1/apps"));
     }

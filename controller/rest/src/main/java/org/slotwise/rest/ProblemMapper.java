@@ -12,7 +12,7 @@ import javax.ws.rs.ext.ExceptionMapper;
 import javax.ws.rs.ext.Provider;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.apps.AppResources;
+import org.slotwise.apps.SystemResources;
 
 /** Answers every error with a problem document (RFC 9457); a defect is logged, not shown. */
 @Provider
@@ -38,7 +38,7 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
         if (error instanceof ControllerService.NoSuchApplicationException) {
             return answer(Response.status(404), 404, error.getMessage());
         }
-        if (error instanceof AppResources.NotHereException) {
+        if (error instanceof SystemResources.NotHereException) {
             return answer(Response.status(409), 409, error.getMessage());
         }
         if (error instanceof ControllerService.NotKeptException) {

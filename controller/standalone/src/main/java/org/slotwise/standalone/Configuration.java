@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import org.slotwise.apps.Applications;
 import org.slotwise.apps.Extensions;
 import org.slotwise.apps.NetworkDocument;
+import org.slotwise.apps.SystemKinds;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Node;
 import org.slotwise.p4runtime.ChannelSecurity;
@@ -53,7 +53,7 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
     }
 
     /** Reads the file; {@code known} are the applications that there may be. */
-    static Configuration read(Path file, Applications known) throws IOException, InvalidJsonException {
+    static Configuration read(Path file, SystemKinds known) throws IOException, InvalidJsonException {
         List<String> keys = new ArrayList<>(List.of("p4runtime", "rest", "store", "clock", "log", "pipelines"));
         keys.addAll(Extensions.sections(known));
         keys.add("network");
@@ -63,7 +63,7 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
         Clock clock = clock(fields.text("clock"));
         Extensions extensions = Extensions.read(fields, known, clock == Clock.LOCKSTEP);
         try {
-            Applications applications = extensions.applications();
+            SystemKinds applications = extensions.kinds();
             NetworkDocument network = NetworkDocument.decode("network", fields.required("network"), applications);
             List<Node> nodes = network.nodes();
             return new Configuration(
@@ -78,7 +78,7 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
     }
 
     /** Of each kind of switch that there is. */
-    private static Map<String, Pipeline> programs(JsonNode value, Applications applications, List<Node> nodes)
+    private static Map<String, Pipeline> programs(JsonNode value, SystemKinds applications, List<Node> nodes)
             throws IOException, InvalidJsonException {
         JsonFields pipelines = JsonFields.of("pipelines", value, applications.programs().toArray(new String[0]));
         Map<String, Pipeline> programs = new TreeMap<>();

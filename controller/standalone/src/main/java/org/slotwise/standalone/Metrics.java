@@ -13,8 +13,8 @@ import io.prometheus.metrics.model.snapshots.SummarySnapshot;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Metric;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.rest.ControllerService;
 
 /** What applications count and measure as Prometheus metrics, read when they are asked for. */
@@ -32,7 +32,7 @@ final class Metrics implements MultiCollector {
         List<MetricSnapshot> metrics = new ArrayList<>();
         metrics.add(snapshot(Metric.counter(
                 "packets_unclaimed", "Packet-ins handled by no application.", service.unclaimedPackets())));
-        for (AppResources app : service.apps()) {
+        for (SystemResources<?> app : service.apps()) {
             app.metrics().forEach(metric -> metrics.add(snapshot(metric)));
         }
         return new MetricSnapshots(metrics);

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.time.Clock;
 import java.time.Instant;
 import java.util.ArrayDeque;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
@@ -15,11 +16,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Choice;
-import org.slotwise.apps.Host;
-import org.slotwise.apps.Hosted;
-import org.slotwise.control.AppHost;
+import org.slotwise.apps.Change;
+import org.slotwise.apps.HostedSystems;
+import org.slotwise.apps.SystemHost;
+import org.slotwise.apps.SystemPart;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
@@ -31,7 +32,7 @@ import org.slotwise.p4runtime.WallClockDriver;
 import org.slotwise.rest.ControllerService;
 
 /** The controller with its store, its P4Runtime driver and its REST server. */
-final class StandaloneController implements ControllerService, Host, AutoCloseable {
+final class StandaloneController implements ControllerService, SystemHost, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(StandaloneController.class);
     private static final long ANSWER_TIMEOUT_MS = 2000;
 
@@ -40,8 +41,7 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
     private final Deque<AutoCloseable> parts = new ArrayDeque<>();
     private final Store store;
     private final AuditLog audit;
-    private final List<Hosted<?>> apps;
-    private final AppHost host;
+    private final HostedSystems systems;
     private final Driver driver;
     private final RestServer rest;
 
@@ -52,8 +52,7 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
             this.store = opened(Store.open(configuration.store()));
             long electionId = store.nextElectionId(Instant.now());
             this.audit = opened(new AuditLog(configuration.store(), Clock.systemUTC(), AuditLog.MAX_BYTES));
-            this.apps = Hosted.all(configuration.network(), store::state);
-            this.host = Hosted.sideBySide(apps);
+            this.systems = new HostedSystems(configuration.network(), store::state);
             this.driver = opened(driver(electionId));
             this.rest = opened(RestServer.start(configuration.rest(), this, audit));
         } catch (IOException | RuntimeException | Error e) {
@@ -68,7 +67,7 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
     }
 
     private Driver driver(long electionId) {
-        Driver.Setup setup = new Driver.Setup(host, configuration.programs(), configuration.p4runtime(),
+        Driver.Setup setup = new Driver.Setup(systems.host(), configuration.programs(), configuration.p4runtime(),
                 configuration.p4runtimeSecurity(), electionId, Patience.DEFAULT, this::onNotice);
         return switch (configuration.clock()) {
             case WALL -> new WallClockDriver(setup);
@@ -82,8 +81,8 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
         try {
             controller.sayWhatItWaitsFor();
             configuration.extensions().prepare();
-            controller.apps.forEach(app -> app.part().practise(controller.store.state(app.id())));
-            controller.apps.forEach(app -> app.part().kept(controller.store.state(app.id())).forEach(choice -> controller.order(app, choice)));
+            controller.parts().forEach(part -> part.practise(controller.store.state(part.id())));
+            controller.systems.stored(controller.store::state).forEach((id, orders) -> orders.forEach(order -> controller.driver.submit(id, order)));
             controller.driver.start();
             return controller;
         } catch (RuntimeException | Error e) {
@@ -111,7 +110,11 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
     /** Adds what applications have to say when all switches are configured, and where the live page is. */
     void describe(ObjectNode ready) {
         rest.pageUrl().ifPresent(url -> ready.put("page", url));
-        apps.forEach(app -> app.part().describe(store.state(app.id()), ready));
+        parts().forEach(part -> part.describe(store.state(part.id()), ready));
+    }
+
+    private Collection<SystemPart<?>> parts() {
+        return configuration.network().parts().values();
     }
 
     /** Completes when all switches are configured. */
@@ -125,23 +128,23 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
     }
 
     @Override
-    public List<AppResources> apps() {
-        return apps.stream().<AppResources>map(app -> app.resources(this)).toList();
+    public List<SystemResources<?>> apps() {
+        return systems.resources(this);
     }
 
     @Override
     public long unclaimedPackets() {
-        return ask(host::unclaimedPackets);
+        return ask(systems.host()::unclaimedPackets);
     }
 
     @Override
-    public <V> V view(Hosted<V> app) {
-        return ask(app.app()::view);
+    public <V> V view(SystemPart<V> system) {
+        return ask(systems.app(system)::view);
     }
 
     @Override
-    public void order(Hosted<?> app, Event.Order order) {
-        driver.submit(app.id(), order);
+    public void order(SystemPart<?> system, Event.Order order) {
+        driver.submit(system.id(), order);
     }
 
     private <V> V ask(Callable<V> question) {
@@ -156,18 +159,18 @@ final class StandaloneController implements ControllerService, Host, AutoCloseab
     }
 
     @Override
-    public synchronized <V> void choose(Hosted<V> app, Choice<V> choice) {
-        ObjectNode audited = choice.audited(view(app));
+    public synchronized <V> void change(SystemPart<V> system, Change<V> change) {
+        ObjectNode audited = change.audited(view(system));
         try {
-            choice.keep(store.state(app.id()));
+            change.store(store.state(system.id()));
         } catch (IOException e) {
-            throw notKept(choice.title(), e);
+            throw notKept(change.title(), e);
         }
-        order(app, choice.order());
+        order(system, change.order());
         ObjectNode changed = Main.event("changed");
-        changed.set(choice.what(), choice.told());
+        changed.set(change.event(), change.told());
         Main.tell(changed);
-        audit.choice(choice.what(), audited);
+        audit.choice(change.event(), audited);
     }
 
     private static NotKeptException notKept(String what, IOException cause) {

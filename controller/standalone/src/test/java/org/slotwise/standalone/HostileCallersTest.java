@@ -23,14 +23,14 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.slotwise.apps.AppResources;
+import org.slotwise.apps.OneSystem;
+import org.slotwise.apps.ResourceTable;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.rest.ProblemTitle;
 
 /** Callers that send half of a request, or a wrong one, or are sent by a web page of someone else. */
@@ -239,21 +239,8 @@ class HostileCallersTest {
     }
 
     /** A resource whose answer is larger than what the two kernels keep of it for a caller who does not read. */
-    private record Large(String id, String text) implements AppResources {
-        @Override
-        public String description() {
-            return "Has a lot to say.";
-        }
-
-        @Override
-        public Map<String, Supplier<JsonNode>> reads() {
-            return Map.of("text", () -> TextNode.valueOf(text));
-        }
-
-        @Override
-        public Map<String, Change> changes() {
-            return Map.of();
-        }
+    private static SystemResources<?> large(String text) {
+        return OneSystem.of(new ResourceTable<>("large", "Has a lot to say.").read("text", view -> TextNode.valueOf(text)));
     }
 
     private String firstLine(Socket socket) throws IOException {
@@ -277,7 +264,7 @@ class HostileCallersTest {
     @Test
     void answersThatNobodyTakesAreBoundedInMemory() throws Exception {
         String text = "x".repeat(12 << 20);
-        List<AppResources> apps = List.of(served.controller().apps().get(0), new Large("large", text));
+        List<SystemResources<?>> apps = List.of(served.controller().apps().get(0), large(text));
         served.serve(ServedController.manyRequests(), () -> apps, PATIENT);
         assertEquals("HTTP/1.1 200 OK", askForLarge());
         assertEquals("HTTP/1.1 200 OK", askForLarge());

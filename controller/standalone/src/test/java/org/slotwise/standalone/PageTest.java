@@ -31,7 +31,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.slotwise.apps.AppPage;
-import org.slotwise.apps.AppResources;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.page.PageOnly;
 import org.slotwise.rest.json.InvalidJsonException;
 
@@ -273,7 +273,7 @@ class PageTest {
 
     @Test
     void readersThatDoNotTakeTheStreamAreBoundedAndKeepNobodyElseOut() throws Exception {
-        List<AppResources> apps = List.of(served.controller().apps().get(0), new PageOnly(PageTest::large));
+        List<SystemResources<?>> apps = List.of(served.controller().apps().get(0), PageOnly.of(PageTest::large));
         served.serve(settings(), () -> apps, ServedController.PATIENT);
         String ask = "GET " + STREAM + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + TOKEN + "\r\n\r\n";
         assertEquals("HTTP/1.1 200 OK", firstLine(send(ask)));

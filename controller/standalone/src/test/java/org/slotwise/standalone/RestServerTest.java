@@ -27,8 +27,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Function;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import javax.ws.rs.Path;
 import org.junit.jupiter.api.AfterEach;
@@ -39,7 +37,9 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slotwise.apps.AppResources;
+import org.slotwise.apps.OneSystem;
+import org.slotwise.apps.ResourceTable;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.ProblemTitle;
 import org.slotwise.rest.SlotwiseApplication;
@@ -229,31 +229,15 @@ class RestServerTest {
     }
 
     /** Says what it was asked for. */
-    private record Named(String id) implements AppResources {
-        @Override
-        public String description() {
-            return "A list of what has names.";
-        }
-
-        @Override
-        public Map<String, Supplier<JsonNode>> reads() {
-            return Map.of("all", () -> TextNode.valueOf("all"), "none", () -> TextNode.valueOf("none"));
-        }
-
-        @Override
-        public Map<String, Function<String, JsonNode>> parts() {
-            return Map.of("all", name -> TextNode.valueOf("only " + name));
-        }
-
-        @Override
-        public Map<String, Change> changes() {
-            return Map.of();
-        }
+    private static SystemResources<?> named() {
+        return OneSystem.of(new ResourceTable<>("named", "A list of what has names.")
+                .read("all", view -> TextNode.valueOf("all")).part("all", (view, name) -> TextNode.valueOf("only " + name))
+                .read("none", view -> TextNode.valueOf("none")));
     }
 
     @Test
     void whatHasANameIsReadAlone() throws Exception {
-        List<AppResources> apps = List.of(new Named("named"));
+        List<SystemResources<?>> apps = List.of(named());
         served.serve(ServedController.manyRequests(), () -> apps, Connections.Limits.DEFAULT);
         assertEquals("all", get("apps/named/all").textValue());
         assertEquals("only a b", get("apps/named/all?name=a%20b").textValue());

@@ -4,9 +4,10 @@ package org.slotwise.standalone;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Choice;
-import org.slotwise.apps.Running;
+import org.slotwise.apps.Change;
+import org.slotwise.apps.SystemHost;
+import org.slotwise.apps.SystemPart;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
@@ -17,13 +18,15 @@ import org.slotwise.systems.star.app.RequestMessage;
 import org.slotwise.systems.star.app.Snapshot;
 import org.slotwise.systems.star.model.Edge;
 import org.slotwise.systems.star.model.Network;
-import org.slotwise.systems.star.rest.StarResources;
+import org.slotwise.systems.star.rest.StarPart;
+import org.slotwise.systems.star.rest.StarParts;
 import org.slotwise.systems.star.schedule.Kinds;
 import org.slotwise.wire.WireConstants;
 
 /** A controller in the middle of its work, with switches that obey at once, behind the service of the resources. */
-final class RunningController implements ControllerService, Running<Snapshot> {
+final class RunningController implements ControllerService, SystemHost {
     private final NetworkController controller;
+    private final StarPart part;
     private final Map<DeviceId, Long> versions = new HashMap<>();
     private RuntimeException failure;
 
@@ -34,6 +37,7 @@ final class RunningController implements ControllerService, Running<Snapshot> {
 
     /** Runs until a schedule for demand from edge 1 to edge 2, in each star, is in force. */
     RunningController(Network network) {
+        part = StarParts.of(network, Networks.scheduler(Kinds.FAIR));
         controller = NetworkController.of(network, Networks.scheduler(Kinds.FAIR), () -> 0);
         network.devices().forEach(device -> deliver(new Event.DeviceReady(device, List.of())));
         for (int frame = 1; frame <= 8; frame++) {
@@ -74,16 +78,11 @@ final class RunningController implements ControllerService, Running<Snapshot> {
     }
 
     @Override
-    public List<AppResources> apps() {
-        return List.of(new StarResources(this, Networks.scheduler(Kinds.FAIR)));
+    public List<SystemResources<?>> apps() {
+        return List.of(new SystemResources<>(part, this));
     }
 
-    Snapshot snapshot() {
-        return view();
-    }
-
-    @Override
-    public synchronized Snapshot view() {
+    synchronized Snapshot snapshot() {
         if (failure != null) {
             throw failure;
         }
@@ -91,12 +90,18 @@ final class RunningController implements ControllerService, Running<Snapshot> {
     }
 
     @Override
-    public synchronized void order(Event.Order order) {
+    @SuppressWarnings("unchecked")
+    public <V> V view(SystemPart<V> system) {
+        return (V) snapshot();
+    }
+
+    @Override
+    public synchronized void order(SystemPart<?> system, Event.Order order) {
         deliver(order);
     }
 
     @Override
-    public void choose(Choice<Snapshot> choice) {
-        order(choice.order());
+    public <V> void change(SystemPart<V> system, Change<V> change) {
+        order(system, change.order());
     }
 }

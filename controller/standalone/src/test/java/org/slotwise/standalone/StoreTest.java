@@ -22,12 +22,15 @@ import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.slotwise.systems.star.app.Networks;
 import org.slotwise.systems.star.app.SchedulerChosen;
-import org.slotwise.systems.star.rest.KeptStar;
+import org.slotwise.systems.star.model.Network;
+import org.slotwise.systems.star.rest.StarParts;
 import org.slotwise.systems.star.schedule.Kinds;
 import org.slotwise.systems.star.schedule.SchedulerKind;
 
 class StoreTest {
+    private static final Network STAR = Networks.star(4, 20);
     private static final SchedulerChosen FAIR = Networks.scheduler(Kinds.FAIR);
+    private static final SchedulerChosen ISLIP = Networks.scheduler(Kinds.ISLIP);
     private static final SchedulerChosen ROTATION = Networks.scheduler(Kinds.ROTATION);
 
     @TempDir
@@ -48,11 +51,11 @@ class StoreTest {
     }
 
     private static void keep(Store store, SchedulerChosen chosen, SchedulerChosen configured) throws IOException {
-        KeptStar.choice(chosen, configured).keep(store.state("star"));
+        StarParts.store(store.state("star"), STAR, chosen, configured);
     }
 
     private static Optional<SchedulerKind> chosen(Store store, SchedulerChosen configured) {
-        return KeptStar.scheduler(store.state("star"), configured).map(SchedulerChosen::kind);
+        return StarParts.stored(store.state("star"), STAR, configured).map(SchedulerChosen::kind);
     }
 
     @Test
@@ -72,12 +75,12 @@ class StoreTest {
             long id = store.nextElectionId(Instant.EPOCH);
             keep(store, ROTATION, FAIR);
             store.state("app").keep("one", "1");
-            store.state("star").keepOnly(Map.of("shut_down_0", "true"));
+            store.state("star").keepOnly(Map.of("shutdown_0", "true"));
             assertEquals(Map.of("one", "1"), store.state("app").all());
             assertEquals(id + 1, store.nextElectionId(Instant.EPOCH));
         }
         String text = Files.readString(directory.resolve(Store.FILE));
-        assertTrue(text.contains("\"star.shut_down_0\":\"true\"") && !text.contains("scheduler"), text);
+        assertTrue(text.contains("\"star.shutdown_0\":\"true\"") && !text.contains("scheduler"), text);
     }
 
     @Test
@@ -93,7 +96,7 @@ class StoreTest {
     void storeThatWasCutOrChangedAnywhereIsRefusedAndNotReplaced() throws IOException {
         try (Store store = Store.open(directory)) {
             keep(store, ROTATION, FAIR);
-            store.state("star").keep("shut_down_1", "true");
+            store.state("star").keep("shutdown_1", "true");
         }
         Path file = directory.resolve(Store.FILE);
         byte[] whole = Files.readAllBytes(file);
@@ -107,7 +110,7 @@ class StoreTest {
         checkRefused(file, new byte[(1 << 20) + 1]);
         Files.write(file, whole);
         try (Store store = Store.open(directory)) {
-            assertTrue(store.state("star").all().containsKey("shut_down_1"));
+            assertTrue(store.state("star").all().containsKey("shutdown_1"));
             assertEquals(Optional.of(Kinds.ROTATION), chosen(store, FAIR));
         }
     }
@@ -128,12 +131,12 @@ class StoreTest {
             Files.createDirectory(directory.resolve("controller.store.next"));
             for (IOException refusal : new IOException[] {
                     assertThrows(IOException.class, () -> keep(store, FAIR, FAIR)),
-                    assertThrows(IOException.class, () -> store.state("star").keep("shut_down_0", "true")),
+                    assertThrows(IOException.class, () -> store.state("star").keep("shutdown_0", "true")),
                     assertThrows(IOException.class, () -> store.nextElectionId(Instant.EPOCH))}) {
                 assertTrue(refusal.getMessage().contains(directory.toString()), refusal.getMessage());
             }
             assertEquals(Optional.of(Kinds.ROTATION), chosen(store, FAIR));
-            assertFalse(store.state("star").all().containsKey("shut_down_0"));
+            assertFalse(store.state("star").all().containsKey("shutdown_0"));
             assertArrayEquals(before, Files.readAllBytes(directory.resolve(Store.FILE)));
         }
     }
@@ -212,10 +215,10 @@ class StoreTest {
         Files.writeString(directory.resolve("controller.store.next"), "slotwise-store 1 sha");
         try (Store store = Store.open(directory)) {
             assertEquals(Optional.of(Kinds.ROTATION), chosen(store, FAIR));
-            keep(store, FAIR, FAIR);
+            keep(store, ISLIP, FAIR);
         }
         try (Store store = Store.open(directory)) {
-            assertEquals(Optional.of(Kinds.FAIR), chosen(store, FAIR));
+            assertEquals(Optional.of(Kinds.ISLIP), chosen(store, FAIR));
         }
     }
 }

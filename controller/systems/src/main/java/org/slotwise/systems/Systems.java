@@ -2,14 +2,14 @@
 package org.slotwise.systems;
 
 import java.util.List;
-import org.slotwise.apps.Applications;
+import org.slotwise.apps.SystemKinds;
 import org.slotwise.rest.ControllerService;
-import org.slotwise.systems.lambda.rest.LambdaApplication;
-import org.slotwise.systems.ops.rest.OpsApplication;
-import org.slotwise.systems.ring.rest.RingApplication;
-import org.slotwise.systems.routes.rest.RoutesApplication;
-import org.slotwise.systems.star.rest.StarApplication;
+import org.slotwise.systems.lambda.rest.LambdaSystem;
+import org.slotwise.systems.ops.rest.OpsSystem;
+import org.slotwise.systems.ring.rest.RingSystem;
+import org.slotwise.systems.routes.rest.RoutesSystem;
 import org.slotwise.systems.star.rest.StarPaths;
+import org.slotwise.systems.star.rest.StarSystem;
 
 /** The one list of systems that come with the controller. */
 public final class Systems {
@@ -17,13 +17,13 @@ public final class Systems {
     }
 
     /** Returns all systems. A new one is added at the end: ONOS identifies their configurations by position. */
-    public static Applications all() {
-        return new Applications(List.of(
-                new StarApplication(),
-                new RoutesApplication(),
-                new RingApplication(),
-                new OpsApplication(),
-                new LambdaApplication()));
+    public static SystemKinds all() {
+        return new SystemKinds(List.of(
+                new StarSystem(),
+                new RoutesSystem(),
+                new RingSystem(),
+                new OpsSystem(),
+                new LambdaSystem()));
     }
 
     /** Returns JAX-RS resources of systems outside {@code apps/}. */

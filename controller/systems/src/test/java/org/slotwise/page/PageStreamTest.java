@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slotwise.apps.AppPage;
-import org.slotwise.apps.AppResources;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.rest.ControllerService;
@@ -299,7 +299,7 @@ class PageStreamTest {
 
     @Test
     void whatIsKeptAndWhatIsSaidAtOnceIsBounded() throws Exception {
-        AppResources large = new PageOnly(() -> large(PageMessages.MOST_THINGS + 10));
+        SystemResources<?> large = PageOnly.of(() -> large(PageMessages.MOST_THINGS + 10));
         PageStream stream = stream(() -> List.of(large));
         JsonNode first = ask(stream, "").at("/messages/1");
         assertEquals(PageMessages.MOST_THINGS, first.at("/tables/0/names").size());

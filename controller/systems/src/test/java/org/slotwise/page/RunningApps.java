@@ -8,13 +8,12 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
-import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Choice;
-import org.slotwise.apps.Host;
-import org.slotwise.apps.Hosted;
+import org.slotwise.apps.Change;
+import org.slotwise.apps.HostedSystems;
 import org.slotwise.apps.NetworkDocument;
-import org.slotwise.control.AppHost;
+import org.slotwise.apps.SystemHost;
+import org.slotwise.apps.SystemPart;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.control.AppState;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
@@ -31,27 +30,11 @@ import org.slotwise.systems.star.rest.StarPart;
 import org.slotwise.wire.WireConstants;
 
 /** All applications of a network, with switches that obey at once, behind the service of the resources, for any thread. Nothing is kept. */
-public final class RunningApps implements ControllerService, Host {
+public final class RunningApps implements ControllerService, SystemHost {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Path EXAMPLES = Path.of("../../schema/examples");
-    private static final AppState NOTHING = new AppState() {
-        @Override
-        public Map<String, String> all() {
-            return Map.of();
-        }
-
-        @Override
-        public void keep(String key, String value) {
-        }
-
-        @Override
-        public void keepOnly(Map<String, String> texts) {
-        }
-    };
-
     private final NetworkDocument network;
-    private final List<Hosted<?>> apps;
-    private final AppHost host;
+    private final HostedSystems systems;
     private final Map<DeviceId, Long> versions = new HashMap<>();
     private long nowNs;
     private RuntimeException failure;
@@ -59,9 +42,7 @@ public final class RunningApps implements ControllerService, Host {
 
     RunningApps(JsonNode document) throws InvalidJsonException {
         network = NetworkDocument.decode("", document, Systems.all());
-        apps = Hosted.all(network, id -> NOTHING);
-        host = Hosted.sideBySide(apps);
-        apps.forEach(app -> app.part().kept(NOTHING).forEach(order -> order(app, order)));
+        systems = new HostedSystems(network, id -> AppState.none());
     }
 
     /** A network of {@code schema/examples}. */
@@ -99,7 +80,7 @@ public final class RunningApps implements ControllerService, Host {
     }
 
     synchronized void deliver(Event event) {
-        obey(host.onEvent(nowNs, event));
+        obey(systems.host().onEvent(nowNs, event));
     }
 
     private void obey(List<Command> commands) {
@@ -133,27 +114,27 @@ public final class RunningApps implements ControllerService, Host {
     }
 
     @Override
-    public synchronized List<AppResources> apps() {
+    public synchronized List<SystemResources<?>> apps() {
         if (failure != null) {
             throw failure;
         }
-        return apps.stream().map(app -> app.resources(this)).collect(Collectors.toList());
+        return systems.resources(this);
     }
 
     @Override
-    public synchronized <V> V view(Hosted<V> app) {
+    public synchronized <V> V view(SystemPart<V> system) {
         asked++;
-        return app.app().view();
+        return systems.app(system).view();
     }
 
     @Override
-    public synchronized void order(Hosted<?> app, Event.Order order) {
-        obey(host.onOrder(nowNs, app.id(), order));
+    public synchronized void order(SystemPart<?> system, Event.Order order) {
+        obey(systems.host().onOrder(nowNs, system.id(), order));
     }
 
     @Override
-    public <V> void choose(Hosted<V> app, Choice<V> choice) {
-        order(app, choice.order());
+    public <V> void change(SystemPart<V> system, Change<V> change) {
+        order(system, change.order());
     }
 
     void at(long laterNs) {

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
-import org.slotwise.apps.AppResources;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.page.RunningApps;
 import org.slotwise.systems.Systems;
 
@@ -29,7 +29,7 @@ class OpenApiTest {
         Set<String> apps = new TreeSet<>();
         Set<String> resources = new TreeSet<>();
         for (String network : NETWORKS) {
-            for (AppResources app : RunningApps.of(network).apps()) {
+            for (SystemResources<?> app : RunningApps.of(network).apps()) {
                 apps.add(app.id());
                 resources.addAll(app.reads().keySet());
             }

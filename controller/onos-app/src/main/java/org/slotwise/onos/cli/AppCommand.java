@@ -11,12 +11,12 @@ import org.apache.karaf.shell.api.action.Argument;
 import org.apache.karaf.shell.api.action.Command;
 import org.apache.karaf.shell.api.action.lifecycle.Service;
 import org.onosproject.cli.AbstractShellCommand;
-import org.slotwise.apps.AppResources;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 
-/** Applications of the network and their resources: one of these is shown as text, or as REST has it, or changed. */
+/** SystemKinds of the network and their resources: one of these is shown as text, or as REST has it, or changed. */
 @Service
 @Command(scope = "onos", name = "slotwise-app", description = "List the applications of the network, or show or change a resource of one")
 public final class AppCommand extends AbstractShellCommand {
@@ -31,7 +31,7 @@ public final class AppCommand extends AbstractShellCommand {
 
     @Override
     protected void doExecute() {
-        Collection<AppResources> apps = get(ControllerService.class).apps();
+        Collection<SystemResources<?>> apps = get(ControllerService.class).apps();
         try {
             if (application == null) {
                 lines(apps).forEach(line -> print("%s", line));
@@ -45,7 +45,7 @@ public final class AppCommand extends AbstractShellCommand {
         }
     }
 
-    private void show(AppResources app) throws InvalidJsonException {
+    private void show(SystemResources<?> app) throws InvalidJsonException {
         Supplier<List<String>> text = app.texts().get(resource);
         if (json != null) {
             print("%s", change(app, resource, json));
@@ -56,28 +56,28 @@ public final class AppCommand extends AbstractShellCommand {
         }
     }
 
-    static List<String> lines(Collection<AppResources> apps) {
+    static List<String> lines(Collection<SystemResources<?>> apps) {
         return apps.stream().map(AppCommand::line).collect(Collectors.toList());
     }
 
-    private static String line(AppResources app) {
+    private static String line(SystemResources<?> app) {
         return String.format("%s: %s Resources: %s; changeable: %s", app.id(), app.description(),
                 String.join(", ", app.reads().keySet()), app.changes().keySet().stream().sorted().collect(Collectors.joining(", ")));
     }
 
-    static AppResources named(Collection<AppResources> apps, String id) throws InvalidJsonException {
+    static SystemResources<?> named(Collection<SystemResources<?>> apps, String id) throws InvalidJsonException {
         return apps.stream().filter(app -> app.id().equals(id)).findFirst().orElseThrow(() -> new InvalidJsonException("application",
-                "unknown application '" + id + "'; expected one of " + apps.stream().map(AppResources::id).collect(Collectors.joining(", "))));
+                "unknown application '" + id + "'; expected one of " + apps.stream().map(SystemResources::id).collect(Collectors.joining(", "))));
     }
 
-    static JsonNode read(AppResources app, String name) throws InvalidJsonException {
+    static JsonNode read(SystemResources<?> app, String name) throws InvalidJsonException {
         if (!app.reads().containsKey(name)) {
             throw new InvalidJsonException("resource", "unknown resource '" + name + "'; expected one of " + String.join(", ", app.reads().keySet()));
         }
         return app.reads().get(name).get();
     }
 
-    static JsonNode change(AppResources app, String name, String body) throws InvalidJsonException {
+    static JsonNode change(SystemResources<?> app, String name, String body) throws InvalidJsonException {
         if (!app.changes().containsKey(name)) {
             throw new InvalidJsonException("resource", "read-only resource '" + name + "'; expected one of " + String.join(", ", app.changes().keySet()));
         }

@@ -22,17 +22,17 @@ import org.glassfish.jersey.server.ResourceConfig;
 import org.junit.jupiter.api.Test;
 import org.onlab.osgi.ServiceDirectory;
 import org.onlab.osgi.ServiceNotFoundException;
-import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Choice;
-import org.slotwise.apps.Running;
+import org.slotwise.apps.Change;
+import org.slotwise.apps.SystemHost;
+import org.slotwise.apps.SystemPart;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.control.Event;
 import org.slotwise.onos.RemoteLeader;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.systems.star.app.Networks;
 import org.slotwise.systems.star.app.SchedulerChosen;
-import org.slotwise.systems.star.app.Snapshot;
 import org.slotwise.systems.star.app.StarController;
-import org.slotwise.systems.star.rest.StarResources;
+import org.slotwise.systems.star.rest.StarParts;
 import org.slotwise.systems.star.schedule.Kinds;
 
 /** The resources as ONOS's servlet container calls them, on the versions of Jersey and Jackson that ONOS has. */
@@ -56,26 +56,26 @@ class OnosWebApplicationTest {
         }
     }
 
-    private final class FixedController implements ControllerService, Running<Snapshot> {
+    private final class FixedController implements ControllerService, SystemHost {
         @Override
-        public List<AppResources> apps() {
-            return List.of(new StarResources(this, Networks.scheduler(Kinds.FAIR)));
+        public List<SystemResources<?>> apps() {
+            return List.of(new SystemResources<>(StarParts.of(Networks.star(4, 20), Networks.scheduler(Kinds.FAIR)), this));
         }
 
         @Override
-        public Snapshot view() {
-            return new StarController(Networks.star(4, 20), Networks.scheduler(Kinds.FAIR), () -> 0)
-                    .snapshot();
+        @SuppressWarnings("unchecked")
+        public <V> V view(SystemPart<V> system) {
+            return (V) new StarController(Networks.star(4, 20), Networks.scheduler(Kinds.FAIR), () -> 0).snapshot();
         }
 
         @Override
-        public void order(Event.Order order) {
+        public void order(SystemPart<?> system, Event.Order order) {
             throw new AssertionError("nobody orders anything that is not kept");
         }
 
         @Override
-        public void choose(Choice<Snapshot> choice) {
-            choices.add((SchedulerChosen) choice.order());
+        public <V> void change(SystemPart<V> system, Change<V> change) {
+            choices.add((SchedulerChosen) change.order());
         }
     }
 

@@ -13,6 +13,7 @@ import java.util.stream.IntStream;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
+import org.slotwise.rest.json.Shape;
 import org.slotwise.systems.lambda.app.Demand;
 import org.slotwise.systems.lambda.app.Grants;
 import org.slotwise.systems.lambda.app.LambdaApp;
@@ -134,6 +135,12 @@ public final class LambdaCodec {
         return fields.parsed(SESSION, SessionLeft::new);
     }
 
+    /** Returns the fields of a session that is there until it leaves; a lease is only shown. */
+    static Shape<Demand> shape(LambdaWeb web) {
+        return Shape.of(fields -> demand("", web, fields), (demand, node) -> write(web, demand, node),
+                SESSION, SOURCE, SINK, WANTED, WEIGHT, BYTES, DEADLINE);
+    }
+
     /** Reads what a session wants that is there until it leaves; {@code where} is its place in a larger document, or empty. */
     static Demand demand(String where, LambdaWeb web, JsonNode value) throws InvalidJsonException {
         return demand(where, web, JsonFields.of(where, value, SESSION, SOURCE, SINK, WANTED, WEIGHT, BYTES, DEADLINE));
@@ -171,8 +178,8 @@ public final class LambdaCodec {
     }
 
     /** Writes what a session wants. */
-    static ObjectNode demand(LambdaWeb web, Demand demand) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode().put(SESSION, demand.session())
+    private static ObjectNode write(LambdaWeb web, Demand demand, ObjectNode node) {
+        node.put(SESSION, demand.session())
                 .put(SOURCE, web.nodes().get(demand.source()).name()).put(SINK, web.nodes().get(demand.sink()).name());
         demand.wantedBps().ifPresent(wanted -> node.put(WANTED, wanted));
         node.put(WEIGHT, demand.weight());
@@ -220,7 +227,8 @@ public final class LambdaCodec {
 
     /** One of them: what it wants, what it has, and the full link because of which that is less; null: it has all that it wants. */
     static ObjectNode session(LambdaView view, int place) {
-        return demand(view.web(), view.grants().demands().get(place)).put("granted_bps", (long) (view.grants().grantedBps(place) + Grants.TOLERANCE_BPS))
+        return write(view.web(), view.grants().demands().get(place), JsonNodeFactory.instance.objectNode())
+                .put("granted_bps", (long) (view.grants().grantedBps(place) + Grants.TOLERANCE_BPS))
                 .put("limited_by", view.grants().limitedBy(place).orElse(null));
     }
 

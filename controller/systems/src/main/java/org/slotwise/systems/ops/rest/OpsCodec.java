@@ -10,24 +10,20 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.slotwise.apps.AccessHosts;
-import org.slotwise.control.LightTold;
+import org.slotwise.apps.Ports;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.control.topology.TimestampUnit;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.rest.json.PortCodec;
 import org.slotwise.systems.ops.app.LabelView;
-import org.slotwise.systems.ops.app.TargetChosen;
-import org.slotwise.systems.ops.app.WeightChosen;
 import org.slotwise.systems.ops.model.OpsEdge;
 import org.slotwise.systems.ops.model.OpsLink;
 import org.slotwise.systems.ops.model.OpsNetwork;
 import org.slotwise.systems.ops.model.OpsProbes;
 import org.slotwise.systems.ops.model.OpsSettings;
 import org.slotwise.systems.ops.model.OpsSwitch;
-import org.slotwise.systems.shared.model.TrafficClass;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.WireConstants;
 
@@ -36,7 +32,6 @@ public final class OpsCodec {
     private static final String UNIT = "timestamp_unit";
     private static final String FIBRES = "fibres";
     private static final List<String> OF_PROBES = List.of("probe_rate_bps", "period_ns", "alpha", "beta", "gamma");
-    private static final int LAST_PORT = WireConstants.PORT_OPTICAL_BASE + WireConstants.MAX_FIBRES - 1;
 
     private final String where;
     private final Map<String, Integer> switchNumbers = new HashMap<>();
@@ -66,7 +61,7 @@ public final class OpsCodec {
         for (JsonNode each : OpsTrafficCodec.elements(fields, "switches", 0, OpsNetwork.MAX_NODES)) {
             JsonFields one = JsonFields.of(fields.place("switches[" + switches.size() + "]"), each, "name", "device_id");
             switchNumbers.putIfAbsent(one.name("name"), switches.size());
-            switches.add(new OpsSwitch(one.name("name"), device(one)));
+            switches.add(new OpsSwitch(one.name("name"), Ports.DEVICE.read(one)));
         }
         List<OpsEdge> edges = new ArrayList<>();
         List<JsonNode> described = OpsTrafficCodec.elements(fields, "edges", OpsNetwork.MIN_EDGES, OpsNetwork.MAX_NODES);
@@ -116,7 +111,7 @@ public final class OpsCodec {
         JsonFields fields = JsonFields.of(place, value, "name", "device_id", "number", "mac", "switch", "fibre", "delay_ns", FIBRES, "agents",
                 "flow_queues", "hosts");
         String name = fields.name("name");
-        DeviceId device = device(fields);
+        DeviceId device = Ports.DEVICE.read(fields);
         int number = (int) fields.integer("number", 0, OpsNetwork.MAX_NODES - 1);
         MacAddress mac = fields.parsed("mac", MacAddress::parse);
         OpsEdge edge;
@@ -176,10 +171,6 @@ public final class OpsCodec {
         return fields.integer("delay_ns", Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
     }
 
-    private static DeviceId device(JsonFields fields) throws InvalidJsonException {
-        return DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX));
-    }
-
     // ---- what it shows ----
 
     private static long ready(LabelView view, Iterable<DeviceId> devices) {
@@ -224,91 +215,5 @@ public final class OpsCodec {
             });
         }
         return node;
-    }
-
-    /** What part of edges' outputs classes have. */
-    public static ObjectNode weights(LabelView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode classes = node.putArray("weights");
-        view.weights().forEach((number, weight) -> classes.add(weight(number, weight)));
-        return node;
-    }
-
-    /** Writes one. */
-    public static ObjectNode weight(int trafficClass, double weight) {
-        return JsonNodeFactory.instance.objectNode().put("class", trafficClass).put("weight", weight);
-    }
-
-    /** Reads and checks another weight of a class. */
-    public static WeightChosen weight(LabelView view, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of("", value, "class", "weight");
-        int trafficClass = (int) fields.integer("class", 0, TrafficClass.MAX_CLASS);
-        if (!view.weights().containsKey(trafficClass)) {
-            throw new InvalidJsonException("class", view.weights().isEmpty()
-                    ? "class weights require 'ingress: {discipline: fair, trains: 4}' and 'aggregation' in the scenario"
-                    : "unknown class " + trafficClass);
-        }
-        return new WeightChosen(trafficClass, fields.number("weight", TrafficClass.MIN_WEIGHT, TrafficClass.MAX_WEIGHT));
-    }
-
-    /** What agents aim at. */
-    public static ObjectNode targets(LabelView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode outputs = node.putArray("targets");
-        view.nodes().forEach((device, shown) -> shown.targets().forEach((port, target) -> outputs.add(target(device, port, target))));
-        return node;
-    }
-
-    /** Writes one. */
-    public static ObjectNode target(DeviceId device, int port, double target) {
-        return JsonNodeFactory.instance.objectNode().put("device_id", device.value()).put("port", port).put("target", target);
-    }
-
-    /** Reads and checks another target of an output with an agent. */
-    public static TargetChosen target(LabelView view, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of("", value, "device_id", "port", "target");
-        DeviceId device = device(fields);
-        int port = port(fields);
-        LabelView.NodeView shown = view.nodes().get(device);
-        if (shown == null) {
-            throw new InvalidJsonException("device_id", "unknown switch " + device);
-        }
-        if (!shown.targets().containsKey(port)) {
-            throw new InvalidJsonException("port", "no XCP agent at port " + port + " of device " + device + "; " + agents(view, shown));
-        }
-        return new TargetChosen(device, port, fields.partAboveZero("target"));
-    }
-
-    /** Where there are agents. */
-    private static String agents(LabelView view, LabelView.NodeView shown) {
-        if (view.nodes().values().stream().allMatch(node -> node.targets().isEmpty())) {
-            return "agents require 'probes' without 'share'";
-        }
-        return shown.targets().isEmpty() ? "the device is an edge" : "expected one of " + shown.targets().keySet();
-    }
-
-    private static int port(JsonFields fields) throws InvalidJsonException {
-        return (int) fields.integer("port", WireConstants.PORT_OPTICAL_BASE, LAST_PORT);
-    }
-
-    /** The ports that fibres are at, and whether they have light as far as anybody has told. */
-    public static ObjectNode ports(LabelView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode ports = node.putArray("ports");
-        view.nodes().forEach((device, shown) -> view.network().opticalPorts(device)
-                .forEach(port -> ports.add(PortCodec.port(device, port, !shown.darkPorts().contains(port)))));
-        return node;
-    }
-
-    /** Reads and checks what somebody says of a port's light. */
-    public static LightTold light(LabelView view, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of("", value, "device_id", "port", "up");
-        DeviceId device = device(fields);
-        int port = port(fields);
-        if (!view.network().opticalPorts(device).contains(port)) {
-            throw new InvalidJsonException(view.nodes().containsKey(device) ? "port" : "device_id",
-                    "no fibre at port " + port + " of switch or edge " + device);
-        }
-        return new LightTold(device, port, fields.flag("up"));
     }
 }

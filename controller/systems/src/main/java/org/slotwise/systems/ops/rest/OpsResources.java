@@ -1,105 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.systems.ops.rest;
 
-import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.function.Function;
-import java.util.function.Supplier;
-import org.slotwise.apps.AppPage;
-import org.slotwise.apps.AppResources;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.slotwise.apps.Metric;
-import org.slotwise.apps.Running;
-import org.slotwise.control.LightTold;
-import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.rest.json.PortCodec;
+import org.slotwise.apps.Ports;
+import org.slotwise.apps.ResourceTable;
+import org.slotwise.apps.SystemSetting;
+import org.slotwise.control.topology.SwitchPort;
+import org.slotwise.rest.json.Shape;
 import org.slotwise.systems.ops.app.LabelApp;
 import org.slotwise.systems.ops.app.LabelView;
 import org.slotwise.systems.ops.app.TargetChosen;
 import org.slotwise.systems.ops.app.WeightChosen;
+import org.slotwise.systems.ops.model.OpsNetwork;
+import org.slotwise.systems.shared.model.TrafficClass;
+import org.slotwise.wire.WireConstants;
 
 /** Optical packet switches and their edges, where labels go, and what can be changed while they run. */
-public final class OpsResources implements AppResources {
-    private static final String TARGETS = "targets";
-    private static final String WEIGHTS = "weights";
-    private static final String PORTS = "ports";
+final class OpsResources {
+    private static final Shape<SwitchPort> PORT =
+            Ports.at(WireConstants.PORT_OPTICAL_BASE, WireConstants.PORT_OPTICAL_BASE + WireConstants.MAX_FIBRES - 1);
+    private static final Shape<Double> TARGET =
+            Shape.of(fields -> fields.partAboveZero("target"), (target, node) -> node.put("target", target), "target");
+    private static final Shape<Integer> CLASS = Shape.integer("class", 0, TrafficClass.MAX_CLASS);
+    private static final Shape<Double> WEIGHT = Shape.number("weight", TrafficClass.MIN_WEIGHT, TrafficClass.MAX_WEIGHT);
 
-    private final Running<LabelView> running;
-    private final Map<String, Supplier<JsonNode>> reads = new LinkedHashMap<>();
-
-    /** Takes the application. */
-    public OpsResources(Running<LabelView> running) {
-        this.running = running;
-        show("status", OpsCodec::status);
-        show("nodes", OpsCodec::nodes);
-        show("routes", OpsCodec::routes);
-        show(TARGETS, OpsCodec::targets);
-        show(WEIGHTS, OpsCodec::weights);
-        show(PORTS, OpsCodec::ports);
+    private OpsResources() {
     }
 
-    private void show(String name, Function<LabelView, JsonNode> shown) {
-        reads.put(name, () -> shown.apply(running.view()));
+    static ResourceTable<LabelView> of(OpsNetwork network) {
+        return new ResourceTable<LabelView>(LabelApp.ID,
+                "Optical packet switches: ranked next hops of labels, target utilization of outputs, weights of classes, port status.")
+                .read("status", OpsCodec::status)
+                .read("nodes", OpsCodec::nodes)
+                .read("routes", OpsCodec::routes)
+                .setting("targets", "targets", SystemSetting.each("target", "the target utilization", PORT, TARGET, configured(network),
+                        OpsResources::targets, (at, target) -> new TargetChosen(at.device(), at.port(), target))
+                        .unavailable("agents require 'probes' without 'share'").unknown(at -> noAgent(network, at)))
+                .setting("weights", "weights", SystemSetting.each("weight", "the weight", CLASS, WEIGHT, weights(network),
+                        LabelView::weights, WeightChosen::new)
+                        .unavailable("class weights require 'ingress: {discipline: fair, trains: 4}' and 'aggregation' in the scenario")
+                        .unknown(number -> "unknown class " + number))
+                .setting("ports", "ports", Ports.light(PORT, ports(network), OpsResources::isDark)
+                        .unknown(at -> "no fibre at port " + at.port() + " of switch or edge " + at.device()))
+                .page(OpsPage::of)
+                .metrics(OpsResources::metrics);
     }
 
-    @Override
-    public String id() {
-        return LabelApp.ID;
+    private static Map<SwitchPort, Double> configured(OpsNetwork network) {
+        Map<SwitchPort, Double> targets = new LinkedHashMap<>();
+        if (network.settings().hasAgents()) {
+            network.switchDevices().forEach(device -> network.dataPorts(network.switchNumber(device).orElseThrow())
+                    .forEach(port -> targets.put(new SwitchPort(device, port), network.settings().target())));
+        }
+        return targets;
     }
 
-    @Override
-    public String description() {
-        return "Optical packet switches: ranked next hops of labels, target utilization of outputs, weights of classes, port status.";
+    private static Map<SwitchPort, Double> targets(LabelView view) {
+        Map<SwitchPort, Double> targets = new LinkedHashMap<>();
+        view.nodes().forEach((device, node) -> node.targets().forEach((port, target) -> targets.put(new SwitchPort(device, port), target)));
+        return targets;
     }
 
-    @Override
-    public Map<String, Supplier<JsonNode>> reads() {
-        return reads;
+    private static String noAgent(OpsNetwork network, SwitchPort at) {
+        if (network.edgeNumber(at.device()).isPresent()) {
+            return "no XCP agent at " + at + "; the device is an edge";
+        }
+        return network.switchNumber(at.device()).map(number -> "no XCP agent at " + at + "; expected one of " + network.dataPorts(number))
+                .orElse("unknown switch " + at.device());
     }
 
-    @Override
-    public Map<String, Change> changes() {
-        return Map.of(TARGETS, this::target, WEIGHTS, this::weight, PORTS, this::light);
+    private static Map<Integer, Double> weights(OpsNetwork network) {
+        return network.settings().traffic().isFair() ? network.settings().traffic().classes().values().stream()
+                .collect(Collectors.toMap(TrafficClass::number, TrafficClass::weight, (one, other) -> other, TreeMap::new)) : Map.of();
     }
 
-    @Override
-    public Optional<AppPage> page() {
-        return Optional.of(OpsPage.of(running.view()));
+    private static List<SwitchPort> ports(OpsNetwork network) {
+        List<SwitchPort> ports = new ArrayList<>();
+        network.topology().nodes().forEach(node -> network.opticalPorts(node.device()).forEach(port -> ports.add(new SwitchPort(node.device(), port))));
+        return ports;
     }
 
-    @Override
-    public List<Metric> metrics() {
-        LabelView view = running.view();
+    private static boolean isDark(LabelView view, SwitchPort port) {
+        return view.nodes().get(port.device()).darkPorts().contains(port.port());
+    }
+
+    private static List<Metric> metrics(LabelView view) {
         return List.of(
                 Metric.counter("ops_reroutes", "Label routes changed by fibres going down or up.", view.reroutes()),
                 Metric.counter("ops_write_failures", "Write batches rejected by a switch or an edge.", view.writeFailures()),
                 Metric.gauge("ops_nodes", "Optical packet switches and edges.", view.nodes().size()),
-                Metric.gauge("ops_nodes_ready", "Optical packet switches and edges connected.", view.nodes().values().stream().filter(LabelView.NodeView::isReady).count()),
+                Metric.gauge("ops_nodes_ready", "Optical packet switches and edges connected.",
+                        view.nodes().values().stream().filter(LabelView.NodeView::isReady).count()),
                 Metric.gauge("ops_nodes_settled", "Optical packet switches and edges in sync (all table entries acknowledged).",
                         view.nodes().values().stream().filter(LabelView.NodeView::isSettled).count()),
                 Metric.gauge("ops_dark_ports", "Optical ports down.",
                         view.nodes().values().stream().mapToLong(node -> node.darkPorts().size()).sum()));
-    }
-
-    private JsonNode target(JsonNode body) throws InvalidJsonException {
-        LabelView view = running.view();
-        TargetChosen choice = OpsCodec.target(view, body);
-        running.choose(new KeptTarget(view.network(), choice));
-        return OpsCodec.target(choice.device(), choice.port(), choice.target());
-    }
-
-    private JsonNode weight(JsonNode body) throws InvalidJsonException {
-        LabelView view = running.view();
-        WeightChosen choice = OpsCodec.weight(view, body);
-        running.choose(new KeptWeight(view.network(), choice));
-        return OpsCodec.weight(choice.trafficClass(), choice.weight());
-    }
-
-    private JsonNode light(JsonNode body) throws InvalidJsonException {
-        LightTold told = OpsCodec.light(running.view(), body);
-        running.order(told);
-        return PortCodec.port(told.device(), told.port(), told.isUp());
     }
 }

@@ -11,31 +11,38 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.slotwise.apps.AccessHosts;
-import org.slotwise.control.LightTold;
-import org.slotwise.control.topology.DeviceId;
+import org.slotwise.apps.Ports;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.rest.json.PortCodec;
-import org.slotwise.systems.ring.app.RingChoice;
+import org.slotwise.rest.json.Shape;
 import org.slotwise.systems.ring.app.RingView;
 import org.slotwise.systems.ring.app.Span;
 import org.slotwise.systems.ring.model.RingLink;
 import org.slotwise.systems.ring.model.RingNetwork;
 import org.slotwise.systems.ring.model.RingTiming;
 import org.slotwise.systems.ring.model.Station;
-import org.slotwise.systems.ring.model.StationSettings;
 import org.slotwise.systems.ring.model.TrafficRule;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.RingClass;
 import org.slotwise.wire.RingMode;
-import org.slotwise.wire.WireConstants;
 
 /** A packet ring in the form of {@code schema/network.schema.json}, and the views of what its application shows. */
 public final class RingCodec {
     private static final String CLASSES = "classes";
     private static final String WATCH = "watch_intervals";
+    /** Weight of a station. */
+    static final Shape<Integer> WEIGHT = Shape.integer("weight", Limits.MIN_RING_WEIGHT, Limits.MAX_RING_WEIGHT);
+    /** Distribution of fair rates. */
+    static final Shape<RingMode> MODE = Shape.text("mode", text -> named(RingMode.values(), null, text), RingCodec::name);
+    /** Classes of a station's traffic. */
+    static final Shape<List<TrafficRule>> RULES = Shape.of(RingCodec::rules, (rules, node) -> {
+        ArrayNode classes = node.putArray(CLASSES);
+        rules.forEach(rule -> classes.addObject().put("port", rule.port()).put("dscp", rule.dscp())
+                .put("class", name(rule.trafficClass())).put("rate_bps", rule.rateBps()));
+    }, CLASSES);
+
     private final String where;
 
     private RingCodec(String where) {
@@ -59,7 +66,7 @@ public final class RingCodec {
         for (JsonNode station : fields.array("stations")) {
             stations.add(station(fields.place("stations[" + stations.size() + "]"), station));
         }
-        return new RingNetwork(fields.name("name"), mode(fields), fields.part("threshold"), fields.part("relief"), timing(fields),
+        return new RingNetwork(fields.name("name"), MODE.read(fields), fields.part("threshold"), fields.part("relief"), timing(fields),
                 // Of too few or too many the ring says so first: links are about those that there may be.
                 stations, isRing(stations) ? links(fields, stations) : List.of());
     }
@@ -95,16 +102,8 @@ public final class RingCodec {
     private static Station station(String place, JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(place, value, "name", "device_id", "mac", "weight", "hosts", CLASSES);
         List<TrafficRule> rules = fields.optional(CLASSES).isPresent() ? rules(fields) : List.of();
-        return new Station(fields.name("name"), device(fields), fields.parsed("mac", MacAddress::parse), weight(fields),
+        return new Station(fields.name("name"), Ports.DEVICE.read(fields), fields.parsed("mac", MacAddress::parse), WEIGHT.read(fields),
                 AccessHosts.read(fields), rules);
-    }
-
-    private static DeviceId device(JsonFields fields) throws InvalidJsonException {
-        return DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX));
-    }
-
-    private static int weight(JsonFields fields) throws InvalidJsonException {
-        return (int) fields.integer("weight", Limits.MIN_RING_WEIGHT, Limits.MAX_RING_WEIGHT);
     }
 
     private static List<TrafficRule> rules(JsonFields parent) throws InvalidJsonException {
@@ -116,10 +115,6 @@ public final class RingCodec {
                     fields.integer("rate_bps", Limits.MIN_CLASS_RATE_BPS, Limits.MAX_CLASS_RATE_BPS)));
         }
         return rules;
-    }
-
-    private static RingMode mode(JsonFields fields) throws InvalidJsonException {
-        return fields.parsed("mode", text -> named(RingMode.values(), null, text));
     }
 
     /** The one with a name as documents have it; throws IllegalArgumentException with those that there are, but for one. */
@@ -219,119 +214,5 @@ public final class RingCodec {
             });
         }
         return node;
-    }
-
-    /** Weights of the stations. */
-    public static ObjectNode weights(RingView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode weights = node.putArray("weights");
-        for (int number = 0; number < view.stations().size(); number++) {
-            weights.add(weight(view.network().stations().get(number).device(), view.stations().get(number).settings().weight()));
-        }
-        return node;
-    }
-
-    /** Classes of the stations. */
-    public static ObjectNode classes(RingView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode stations = node.putArray("stations");
-        for (int number = 0; number < view.stations().size(); number++) {
-            stations.add(classes(view.network().stations().get(number).device(), view.stations().get(number).settings().rules()));
-        }
-        return node;
-    }
-
-    /** How fairness is told. */
-    public static ObjectNode mode(RingView view) {
-        return mode(view.mode());
-    }
-
-    /** The ports that links of the ring are at, and whether they have light as far as anybody has told. */
-    public static ObjectNode ports(RingView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode ports = node.putArray("ports");
-        for (int number = 0; number < view.stations().size(); number++) {
-            for (int port : view.network().ringPorts(number)) {
-                ports.add(PortCodec.port(view.network().stations().get(number).device(), port,
-                        !view.stations().get(number).darkPorts().contains(port)));
-            }
-        }
-        return node;
-    }
-
-    // ---- what is chosen ----
-
-    private static ObjectNode weight(DeviceId device, int weight) {
-        return JsonNodeFactory.instance.objectNode().put("device_id", device.value()).put("weight", weight);
-    }
-
-    private static ObjectNode classes(DeviceId device, List<TrafficRule> rules) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode().put("device_id", device.value());
-        ArrayNode classes = node.putArray(CLASSES);
-        rules.forEach(rule -> classes.addObject().put("port", rule.port()).put("dscp", rule.dscp())
-                .put("class", name(rule.trafficClass())).put("rate_bps", rule.rateBps()));
-        return node;
-    }
-
-    private static ObjectNode mode(RingMode mode) {
-        return JsonNodeFactory.instance.objectNode().put("mode", name(mode));
-    }
-
-    /** Writes a choice as it is read. */
-    public static ObjectNode encode(RingChoice choice) {
-        if (choice instanceof RingChoice.Mode) {
-            return mode(((RingChoice.Mode) choice).mode());
-        } else if (choice instanceof RingChoice.Weight) {
-            return weight(((RingChoice.Weight) choice).device(), ((RingChoice.Weight) choice).weight());
-        }
-        return classes(((RingChoice.Classes) choice).device(), ((RingChoice.Classes) choice).rules());
-    }
-
-    /** What holds now of that which a choice is about, in the same form. */
-    public static ObjectNode current(RingView view, RingChoice choice) {
-        if (choice instanceof RingChoice.Mode) {
-            return mode(view.mode());
-        }
-        DeviceId device = choice instanceof RingChoice.Weight ? ((RingChoice.Weight) choice).device() : ((RingChoice.Classes) choice).device();
-        StationSettings settings = view.stations().get(view.network().number(device).orElseThrow()).settings();
-        return choice instanceof RingChoice.Weight ? weight(device, settings.weight()) : classes(device, settings.rules());
-    }
-
-    /** Reads another mode. */
-    public static RingChoice modeChoice(JsonNode value) throws InvalidJsonException {
-        return new RingChoice.Mode(mode(JsonFields.of("", value, "mode")));
-    }
-
-    /** Reads another weight of a station. */
-    public static RingChoice weightChoice(RingNetwork network, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of("", value, "device_id", "weight");
-        return new RingChoice.Weight(known(network, fields).device(), weight(fields));
-    }
-
-    /** Reads and checks other classes of a station. */
-    public static RingChoice classesChoice(RingNetwork network, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of("", value, "device_id", CLASSES);
-        try {
-            return new RingChoice.Classes(known(network, fields), rules(fields));
-        } catch (InvalidNetworkException e) {
-            throw new InvalidJsonException("", e.getMessage());
-        }
-    }
-
-    /** Reads and checks what somebody says of a port's light. */
-    public static LightTold light(RingNetwork network, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of("", value, "device_id", "port", "up");
-        Station station = known(network, fields);
-        int port = (int) fields.integer("port", WireConstants.PORT_RING_EAST, WireConstants.PORT_RING_WEST);
-        if (!network.ringPorts(network.number(station.device()).orElseThrow()).contains(port)) {
-            throw new InvalidJsonException("port", "no ring link at port " + port + " of device " + station.device());
-        }
-        return new LightTold(station.device(), port, fields.flag("up"));
-    }
-
-    private static Station known(RingNetwork network, JsonFields fields) throws InvalidJsonException {
-        DeviceId device = device(fields);
-        return network.stations().get(network.number(device).orElseThrow(
-                () -> new InvalidJsonException(fields.place("device_id"), "unknown station " + device)));
     }
 }

@@ -1,86 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.systems.ring.rest;
 
-import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Function;
-import java.util.function.Supplier;
-import org.slotwise.apps.AppPage;
-import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Metric;
-import org.slotwise.apps.Running;
-import org.slotwise.control.LightTold;
-import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.rest.json.PortCodec;
+import org.slotwise.apps.Ports;
+import org.slotwise.apps.ResourceTable;
+import org.slotwise.apps.SystemSetting;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.SwitchPort;
+import org.slotwise.rest.json.Shape;
 import org.slotwise.systems.ring.app.FairnessApp;
 import org.slotwise.systems.ring.app.RingChoice;
 import org.slotwise.systems.ring.app.RingView;
 import org.slotwise.systems.ring.model.RingNetwork;
+import org.slotwise.systems.ring.model.Station;
+import org.slotwise.systems.ring.model.StationSettings;
+import org.slotwise.wire.RingMode;
+import org.slotwise.wire.WireConstants;
 
-/** The stations of a packet ring, its ways and congested spans, and what can be changed while it runs. */
-public final class RingResources implements AppResources {
-    private final Running<RingView> running;
-    private final Map<String, Supplier<JsonNode>> reads = new LinkedHashMap<>();
-    private final Map<String, Change> changes = new LinkedHashMap<>();
+/** Stations of a packet ring, its ways and congested spans, and what can be changed while it runs. */
+final class RingResources {
+    private static final Shape<SwitchPort> PORT = Ports.at(WireConstants.PORT_RING_EAST, WireConstants.PORT_RING_WEST);
+    /** The name that all settings of a ring have in notices and in the audit log. */
+    private static final String EVENT = "ring";
+    private static final String TITLE = "the ring setting";
 
-    /** Takes the application. */
-    public RingResources(Running<RingView> running) {
-        this.running = running;
-        show("status", RingCodec::status);
-        show("stations", RingCodec::stations);
-        show("ways", RingCodec::ways);
-        show("spans", RingCodec::spans);
-        show("mode", RingCodec::mode);
-        changes.put("mode", body -> chosen((network, value) -> RingCodec.modeChoice(value), body));
-        show("weights", RingCodec::weights);
-        changes.put("weights", body -> chosen(RingCodec::weightChoice, body));
-        show("classes", RingCodec::classes);
-        changes.put("classes", body -> chosen(RingCodec::classesChoice, body));
-        show("ports", RingCodec::ports);
-        changes.put("ports", this::light);
+    private RingResources() {
     }
 
-    private void show(String name, Function<RingView, JsonNode> shown) {
-        reads.put(name, () -> shown.apply(running.view()));
+    static ResourceTable<RingView> of(RingNetwork network) {
+        return new ResourceTable<RingView>(FairnessApp.ID, "Packet ring: stations, paths, congestion domains, weights and classes.")
+                .read("status", RingCodec::status).text("status", RingTexts::status)
+                .read("stations", RingCodec::stations).text("stations", RingTexts::stations)
+                .read("ways", RingCodec::ways)
+                .read("spans", RingCodec::spans).text("spans", RingTexts::spans)
+                .setting("mode", mode(network))
+                .setting("weights", "weights", each(network, "weight", RingCodec.WEIGHT, Station::weight, StationSettings::weight,
+                        (station, weight) -> new RingChoice.Weight(station.device(), weight)))
+                .setting("classes", "stations", each(network, "classes", RingCodec.RULES, Station::rules, StationSettings::rules,
+                        RingChoice.Classes::new))
+                .setting("ports", "ports", Ports.light(PORT, ports(network), RingResources::isDark)
+                        .unknown(at -> "no ring link at " + at))
+                .page(RingPage::of)
+                .metrics(RingResources::metrics);
     }
 
-    @Override
-    public String id() {
-        return FairnessApp.ID;
+    private static SystemSetting<RingView, String, RingMode> mode(RingNetwork network) {
+        return SystemSetting.one("mode", TITLE, RingCodec.MODE, network.mode(), RingView::mode, RingChoice.Mode::new).event(EVENT);
     }
 
-    @Override
-    public String description() {
-        return "Packet ring: stations, paths, congestion domains, weights and classes.";
+    /** Returns a setting of each station. */
+    private static <T> SystemSetting<RingView, DeviceId, T> each(RingNetwork network, String name, Shape<T> shape, Function<Station, T> configured,
+            Function<StationSettings, T> now, BiFunction<Station, T, RingChoice> order) {
+        Map<DeviceId, T> before = new LinkedHashMap<>();
+        network.stations().forEach(station -> before.put(station.device(), configured.apply(station)));
+        return SystemSetting.<RingView, DeviceId, T>each(name, TITLE, Ports.DEVICE, shape, before, view -> {
+            Map<DeviceId, T> values = new LinkedHashMap<>();
+            for (int number = 0; number < view.stations().size(); number++) {
+                values.put(network.stations().get(number).device(), now.apply(view.stations().get(number).settings()));
+            }
+            return values;
+        }, (device, value) -> order.apply(network.stations().get(network.number(device).orElseThrow()), value))
+                .event(EVENT).unknown(device -> "unknown station " + device);
     }
 
-    @Override
-    public Map<String, Supplier<JsonNode>> reads() {
-        return reads;
+    private static List<SwitchPort> ports(RingNetwork network) {
+        List<SwitchPort> ports = new ArrayList<>();
+        for (int number = 0; number < network.stations().size(); number++) {
+            DeviceId device = network.stations().get(number).device();
+            network.ringPorts(number).forEach(port -> ports.add(new SwitchPort(device, port)));
+        }
+        return ports;
     }
 
-    @Override
-    public Map<String, Supplier<List<String>>> texts() {
-        return Map.of("status", () -> RingTexts.status(running.view()), "stations", () -> RingTexts.stations(running.view()),
-                "spans", () -> RingTexts.spans(running.view()));
+    private static boolean isDark(RingView view, SwitchPort port) {
+        return view.stations().get(view.network().number(port.device()).orElseThrow()).darkPorts().contains(port.port());
     }
 
-    @Override
-    public Map<String, Change> changes() {
-        return changes;
-    }
-
-    @Override
-    public Optional<AppPage> page() {
-        return Optional.of(RingPage.of(running.view()));
-    }
-
-    @Override
-    public List<Metric> metrics() {
-        RingView view = running.view();
+    private static List<Metric> metrics(RingView view) {
         RingView.Counts counts = view.counts();
         return List.of(
                 Metric.counter("ring_reroutes", "Ring paths changed by links going down or up.", counts.reroutes()),
@@ -96,18 +98,5 @@ public final class RingResources implements AppResources {
                 Metric.gauge("ring_dark_ports", "Ring ports down.",
                         view.stations().stream().mapToLong(station -> station.darkPorts().size()).sum()),
                 Metric.gauge("ring_spans", "Congestion domains: links reported as congested or recovering.", view.spans().size()));
-    }
-
-    private JsonNode chosen(KeptRingChoice.Reader choice, JsonNode body) throws InvalidJsonException {
-        RingNetwork network = running.view().network();
-        RingChoice chosen = choice.read(network, body);
-        running.choose(new KeptRingChoice(network, chosen));
-        return RingCodec.encode(chosen);
-    }
-
-    private JsonNode light(JsonNode body) throws InvalidJsonException {
-        LightTold told = RingCodec.light(running.view().network(), body);
-        running.order(told);
-        return PortCodec.port(told.device(), told.port(), told.isUp());
     }
 }

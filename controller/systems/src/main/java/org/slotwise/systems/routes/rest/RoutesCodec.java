@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.JsonSerializable;
 import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.jsontype.TypeSerializer;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
@@ -16,7 +15,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import org.slotwise.control.LightTold;
+import org.slotwise.apps.Ports;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
@@ -24,8 +23,6 @@ import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.rest.json.PortCodec;
-import org.slotwise.systems.routes.app.CapacityChosen;
 import org.slotwise.systems.routes.app.RoutesView;
 import org.slotwise.systems.routes.model.Prefix;
 import org.slotwise.systems.routes.model.Route;
@@ -70,11 +67,7 @@ public final class RoutesCodec {
         for (JsonNode port : fields.array("ports")) {
             ports.add(port(fields.place("ports[" + ports.size() + "]"), port));
         }
-        return new Router(fields.name("name"), device(fields), fields.parsed("mac", MacAddress::parse), ports);
-    }
-
-    private static DeviceId device(JsonFields fields) throws InvalidJsonException {
-        return DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX));
+        return new Router(fields.name("name"), Ports.DEVICE.read(fields), fields.parsed("mac", MacAddress::parse), ports);
     }
 
     private static RouterPort port(String place, JsonNode value) throws InvalidJsonException {
@@ -108,7 +101,7 @@ public final class RoutesCodec {
                 beyond.add(one.parsed("ip", Ipv4Address::ofHost));
             }
         }
-        return new RouterPort.Peer(device(fields), (int) fields.integer("port", 1, MAX_PORT),
+        return new RouterPort.Peer(Ports.DEVICE.read(fields), (int) fields.integer("port", 1, MAX_PORT),
                 fields.parsed("mac", MacAddress::parse), beyond);
     }
 
@@ -151,7 +144,7 @@ public final class RoutesCodec {
         for (JsonNode route : parent.array("routes")) {
             JsonFields fields = JsonFields.of(
                     parent.place("routes[" + routes.size() + "]"), route, "device_id", "prefix", "port");
-            routes.add(new Routing.Static(device(fields), fields.parsed("prefix", Prefix::parse), number(fields)));
+            routes.add(new Routing.Static(Ports.DEVICE.read(fields), fields.parsed("prefix", Prefix::parse), number(fields)));
         }
         return routes;
     }
@@ -211,53 +204,5 @@ public final class RoutesCodec {
         }
         json.writeEndArray();
         json.writeEndObject();
-    }
-
-    /** Outputs that XCP controls. */
-    public static ObjectNode capacities(RoutesView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode outputs = node.putArray("outputs");
-        view.routers().forEach((device, router) ->
-                router.xcpBps().forEach((port, bps) -> outputs.add(capacity(device, port, bps))));
-        return node;
-    }
-
-    /** Reads and checks another capacity of an output that XCP controls. */
-    public static CapacityChosen capacity(RoutesView view, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of("", value, "device_id", "port", "xcp_bps");
-        DeviceId device = device(fields);
-        int port = number(fields);
-        RoutesView.RouterView router = view.routers().get(device);
-        if (router == null || !router.xcpBps().containsKey(port)) {
-            throw new InvalidJsonException(router == null ? "device_id" : "port",
-                    "no XCP-controlled port " + port + " of router " + device);
-        }
-        return new CapacityChosen(device, port, fields.integer("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS));
-    }
-
-    /** Writes one. */
-    public static ObjectNode capacity(DeviceId device, int port, long bps) {
-        return JsonNodeFactory.instance.objectNode().put("device_id", device.value()).put("port", port).put("xcp_bps", bps);
-    }
-
-    /** All ports, and whether they have light as far as anybody has told. */
-    public static ObjectNode ports(RoutesView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode ports = node.putArray("ports");
-        view.routers().forEach((device, router) -> view.network().routers().get(device).ports()
-                .forEach(port -> ports.add(PortCodec.port(device, port.number(), !router.darkPorts().contains(port.number())))));
-        return node;
-    }
-
-    /** Reads and checks what somebody says of a port's light. */
-    public static LightTold light(RoutesView view, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of("", value, "device_id", "port", "up");
-        DeviceId device = device(fields);
-        int port = number(fields);
-        Router router = view.network().routers().get(device);
-        if (router == null || router.port(port).isEmpty()) {
-            throw new InvalidJsonException(router == null ? "device_id" : "port", "unknown port " + port + " of router " + device);
-        }
-        return new LightTold(device, port, fields.flag("up"));
     }
 }

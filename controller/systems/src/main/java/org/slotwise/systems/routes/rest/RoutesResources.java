@@ -1,68 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.systems.routes.rest;
 
-import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.function.Supplier;
-import org.slotwise.apps.AppPage;
-import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Metric;
-import org.slotwise.apps.Running;
-import org.slotwise.control.LightTold;
-import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.rest.json.PortCodec;
+import org.slotwise.apps.Ports;
+import org.slotwise.apps.ResourceTable;
+import org.slotwise.apps.SystemSetting;
+import org.slotwise.control.topology.SwitchPort;
+import org.slotwise.rest.json.Shape;
 import org.slotwise.systems.routes.app.CapacityChosen;
 import org.slotwise.systems.routes.app.RoutesApp;
 import org.slotwise.systems.routes.app.RoutesView;
+import org.slotwise.systems.routes.model.RoutedNetwork;
+import org.slotwise.wire.Limits;
 
-/** What routers have, the capacities that XCP reckons with, and which ports have light. */
-final class RoutesResources implements AppResources {
-    private static final String CAPACITIES = "capacities";
-    private static final String PORTS = "ports";
+/** Routes of routers, the capacities that XCP reckons with, and which ports have light. */
+final class RoutesResources {
+    private static final Shape<SwitchPort> PORT = Ports.at(Limits.MIN_ROUTER_PORT, Limits.MAX_ROUTER_PORT);
+    private static final Shape<Long> CAPACITY = Shape.integer("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
 
-    private final Running<RoutesView> running;
-    private final Map<String, Supplier<JsonNode>> reads = new LinkedHashMap<>();
-
-    RoutesResources(Running<RoutesView> running) {
-        this.running = running;
-        reads.put("status", () -> RoutesCodec.status(running.view()));
-        reads.put("routes", () -> RoutesCodec.routes(running.view()));
-        reads.put(CAPACITIES, () -> RoutesCodec.capacities(running.view()));
-        reads.put(PORTS, () -> RoutesCodec.ports(running.view()));
+    private RoutesResources() {
     }
 
-    @Override
-    public String id() {
-        return RoutesApp.ID;
+    static ResourceTable<RoutesView> of(RoutedNetwork network) {
+        return new ResourceTable<RoutesView>(RoutesApp.ID, "Routers: static routes or shortest paths, XCP capacities, port status.")
+                .read("status", RoutesCodec::status)
+                .read("routes", RoutesCodec::routes)
+                .setting("capacities", "outputs", SystemSetting.each("capacity", "the XCP capacity", PORT, CAPACITY, configured(network),
+                        RoutesResources::capacities, (at, bps) -> new CapacityChosen(at.device(), at.port(), bps))
+                        .unknown(at -> "no XCP-controlled port " + at.port() + " of router " + at.device()))
+                .setting("ports", "ports", Ports.light(PORT, ports(network), RoutesResources::isDark)
+                        .unknown(at -> "unknown port " + at.port() + " of router " + at.device()))
+                .page(RoutesPage::of)
+                .metrics(RoutesResources::metrics);
     }
 
-    @Override
-    public String description() {
-        return "Routers: static routes or shortest paths, XCP capacities, port status.";
+    private static Map<SwitchPort, Long> configured(RoutedNetwork network) {
+        Map<SwitchPort, Long> configured = new LinkedHashMap<>();
+        network.routers().values().forEach(router -> router.ports().forEach(port ->
+                port.xcpBps().ifPresent(bps -> configured.put(new SwitchPort(router.device(), port.number()), bps))));
+        return configured;
     }
 
-    @Override
-    public Map<String, Supplier<JsonNode>> reads() {
-        return reads;
+    private static Map<SwitchPort, Long> capacities(RoutesView view) {
+        Map<SwitchPort, Long> capacities = new LinkedHashMap<>();
+        view.routers().forEach((device, router) -> router.xcpBps().forEach((port, bps) -> capacities.put(new SwitchPort(device, port), bps)));
+        return capacities;
     }
 
-    @Override
-    public Map<String, Change> changes() {
-        return Map.of(CAPACITIES, this::change, PORTS, this::light);
+    private static List<SwitchPort> ports(RoutedNetwork network) {
+        List<SwitchPort> ports = new ArrayList<>();
+        network.routers().values().forEach(router -> router.ports().forEach(port -> ports.add(new SwitchPort(router.device(), port.number()))));
+        return ports;
     }
 
-    @Override
-    public Optional<AppPage> page() {
-        return Optional.of(RoutesPage.of(running.view()));
+    private static boolean isDark(RoutesView view, SwitchPort port) {
+        return view.routers().get(port.device()).darkPorts().contains(port.port());
     }
 
-    @Override
-    public List<Metric> metrics() {
-        RoutesView view = running.view();
+    private static List<Metric> metrics(RoutesView view) {
         Collection<RoutesView.RouterView> routers = view.routers().values();
         return List.of(
                 Metric.counter("routes_reroutes", "Routes changed by links going down or up.", view.reroutes()),
@@ -74,18 +74,5 @@ final class RoutesResources implements AppResources {
                         routers.stream().filter(RoutesView.RouterView::isSettled).count()),
                 Metric.gauge("routes_dark_ports", "Router ports down.",
                         routers.stream().mapToLong(router -> router.darkPorts().size()).sum()));
-    }
-
-    private JsonNode change(JsonNode body) throws InvalidJsonException {
-        RoutesView view = running.view();
-        CapacityChosen choice = RoutesCodec.capacity(view, body);
-        running.choose(new KeptCapacity(view.network(), choice));
-        return RoutesCodec.capacity(choice.device(), choice.port(), choice.bps());
-    }
-
-    private JsonNode light(JsonNode body) throws InvalidJsonException {
-        LightTold told = RoutesCodec.light(running.view(), body);
-        running.order(told);
-        return PortCodec.port(told.device(), told.port(), told.isUp());
     }
 }

@@ -26,4 +26,14 @@ public final class SchedulerChosen extends Event.Order {
     public Map<String, String> settings() {
         return settings;
     }
+
+    @Override
+    public boolean equals(Object o) {
+        return o instanceof SchedulerChosen && ((SchedulerChosen) o).kind == kind && ((SchedulerChosen) o).settings.equals(settings);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(kind, settings);
+    }
 }

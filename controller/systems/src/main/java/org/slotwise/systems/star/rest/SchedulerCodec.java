@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
+import org.slotwise.rest.json.Shape;
 import org.slotwise.systems.star.app.SchedulerChosen;
 import org.slotwise.systems.star.app.Snapshot;
 import org.slotwise.systems.star.schedule.InvalidSettingsException;
@@ -27,7 +28,23 @@ public final class SchedulerCodec {
     /** Reads and checks a choice among {@code schedulers}; settings that are missing get their defaults. */
     public static SchedulerChosen decode(String where, JsonNode value, Schedulers schedulers)
             throws InvalidJsonException, InvalidSettingsException {
-        JsonFields fields = JsonFields.of(where, value, "name", "settings");
+        return decode(JsonFields.of(where, value, "name", "settings"), schedulers);
+    }
+
+    /** Returns the fields of a choice among {@code schedulers}, for so many edges. */
+    static Shape<SchedulerChosen> shape(Schedulers schedulers, int edges) {
+        return Shape.of(fields -> {
+            try {
+                SchedulerChosen chosen = decode(fields, schedulers);
+                chosen.kind().checkEdges(chosen.settings(), edges);
+                return chosen;
+            } catch (InvalidSettingsException e) {
+                throw new InvalidJsonException("", e.getMessage());
+            }
+        }, (chosen, node) -> write(chosen.kind(), chosen.settings(), node), "name", "settings");
+    }
+
+    private static SchedulerChosen decode(JsonFields fields, Schedulers schedulers) throws InvalidJsonException, InvalidSettingsException {
         SchedulerKind kind = schedulers.named(fields.text("name"));
         Map<String, String> settings = new TreeMap<>();
         Optional<JsonNode> given = fields.optional("settings");
@@ -49,7 +66,11 @@ public final class SchedulerCodec {
 
     /** Writes a choice; whole numbers as numbers. */
     public static ObjectNode encode(SchedulerKind kind, Map<String, String> settings) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode().put("name", kind.title());
+        return write(kind, settings, JsonNodeFactory.instance.objectNode());
+    }
+
+    private static ObjectNode write(SchedulerKind kind, Map<String, String> settings, ObjectNode node) {
+        node.put("name", kind.title());
         ObjectNode values = node.putObject("settings");
         for (Setting setting : kind.settings()) {
             String value = settings.get(setting.name());

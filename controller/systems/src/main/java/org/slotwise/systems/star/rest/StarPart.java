@@ -3,19 +3,16 @@ package org.slotwise.systems.star.rest;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.slotwise.apps.AppPart;
-import org.slotwise.apps.AppResources;
+import java.util.stream.Collectors;
 import org.slotwise.apps.CommitProtocol;
-import org.slotwise.apps.Running;
+import org.slotwise.apps.SystemPart;
+import org.slotwise.apps.SystemSetting;
 import org.slotwise.control.App;
 import org.slotwise.control.AppState;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
-import org.slotwise.control.topology.Topology;
-import org.slotwise.systems.star.app.MasterShutdown;
 import org.slotwise.systems.star.app.ScheduleInForce;
 import org.slotwise.systems.star.app.SchedulerChosen;
 import org.slotwise.systems.star.app.Snapshot;
@@ -24,16 +21,23 @@ import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.model.StarTopology;
 
 /** A star, or several, and the scheduler to begin with. */
-public final class StarPart implements AppPart<Snapshot> {
+public final class StarPart extends SystemPart<Snapshot> {
     private final Network network;
-    private final SchedulerChosen scheduler;
+    private final SchedulerChosen configured;
+    private final SystemSetting<Snapshot, String, SchedulerChosen> setting;
     /** The scheduler that the application began with. */
     private volatile SchedulerChosen first;
 
-    StarPart(Network network, SchedulerChosen scheduler) {
+    StarPart(Network network, SchedulerChosen configured) {
+        this(network, configured, StarResources.scheduler(network, configured));
+    }
+
+    private StarPart(Network network, SchedulerChosen configured, SystemSetting<Snapshot, String, SchedulerChosen> setting) {
+        super(StarTopology.of(network), () -> StarApp.of(network, configured, System::nanoTime), StarResources.of(network, setting));
         this.network = network;
-        this.scheduler = scheduler;
-        this.first = scheduler;
+        this.configured = configured;
+        this.setting = setting;
+        this.first = configured;
     }
 
     /** The network. */
@@ -42,39 +46,20 @@ public final class StarPart implements AppPart<Snapshot> {
     }
 
     /** Returns the scheduler that was chosen at run time; the configured one if none was or the configuration has changed since. */
-    private SchedulerChosen scheduler(AppState kept) {
-        return KeptStar.scheduler(kept, scheduler).orElse(scheduler);
+    private SchedulerChosen scheduler(AppState stored) {
+        return setting.stored(stored).orElse(configured);
     }
 
     @Override
-    public Topology topology() {
-        return StarTopology.of(network);
-    }
-
-    @Override
-    public App<Snapshot> make(AppState kept) {
-        first = scheduler(kept);
+    public App<Snapshot> make(AppState stored) {
+        first = scheduler(stored);
         return StarApp.of(network, first, System::nanoTime);
     }
 
+    /** Without the scheduler that the application began with; another controller may have stored one since it was made. */
     @Override
-    public AppResources resources(Running<Snapshot> running) {
-        return new StarResources(running, scheduler);
-    }
-
-    @Override
-    public List<Event.Order> kept(AppState kept) {
-        List<Event.Order> orders = new ArrayList<>();
-        SchedulerChosen now = scheduler(kept);
-        // Another controller may have kept one since this one's application was made.
-        if (!KeptStar.encode(now).equals(KeptStar.encode(first))) {
-            orders.add(now);
-        }
-        if (network.canShutDown()) {
-            network.cores().stream().filter(core -> KeptStar.isShutDown(kept, core.id()))
-                    .forEach(core -> orders.add(new MasterShutdown(core.id(), true)));
-        }
-        return orders;
+    public List<Event.Order> stored(AppState state) {
+        return super.stored(state).stream().filter(order -> !first.equals(order)).collect(Collectors.toList());
     }
 
     @Override
@@ -82,24 +67,18 @@ public final class StarPart implements AppPart<Snapshot> {
         return Optional.of(new StarCommits(network));
     }
 
-    /** A master is enabled and disabled at one controller. */
-    @Override
-    public boolean isShared(String what) {
-        return !what.equals(StarResources.SHUTDOWN);
-    }
-
     /** With what is chosen, which need not be what is configured. */
     @Override
-    public void practise(AppState kept) {
-        SchedulerChosen choice = scheduler(kept);
+    public void practise(AppState stored) {
+        SchedulerChosen choice = scheduler(stored);
         if (!choice.kind().runsElsewhere()) {
             WarmUp.run(network, choice);
         }
     }
 
     @Override
-    public void describe(AppState kept, ObjectNode ready) {
-        SchedulerChosen choice = scheduler(kept);
+    public void describe(AppState stored, ObjectNode ready) {
+        SchedulerChosen choice = scheduler(stored);
         ready.set("scheduler", SchedulerCodec.encode(choice.kind(), choice.settings()));
     }
 

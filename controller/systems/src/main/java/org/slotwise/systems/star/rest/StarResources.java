@@ -1,112 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.systems.star.rest;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Function;
-import java.util.function.Supplier;
-import org.slotwise.apps.AppPage;
-import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Metric;
-import org.slotwise.apps.Running;
-import org.slotwise.rest.json.InvalidJsonException;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import org.slotwise.apps.ResourceTable;
+import org.slotwise.apps.SystemSetting;
+import org.slotwise.rest.json.Shape;
 import org.slotwise.systems.star.app.MasterShutdown;
 import org.slotwise.systems.star.app.SchedulerChosen;
 import org.slotwise.systems.star.app.Snapshot;
 import org.slotwise.systems.star.app.StarApp;
+import org.slotwise.systems.star.model.Core;
+import org.slotwise.systems.star.model.CoreId;
 import org.slotwise.systems.star.model.Network;
-import org.slotwise.systems.star.schedule.InvalidSettingsException;
+import org.slotwise.wire.WireConstants;
 
-/** The star's state, the choice of its scheduler, and which masters are shut down. */
-public final class StarResources implements AppResources {
+/** State of stars, the scheduler that is chosen, and which masters are shut down. */
+final class StarResources {
     /** The scheduler in use. */
-    public static final String SCHEDULER = "scheduler";
+    static final String SCHEDULER = "scheduler";
     /** Masters that are shut down. */
-    public static final String SHUTDOWN = "shutdown";
+    static final String SHUTDOWN = "shutdown";
 
-    private final Running<Snapshot> running;
-    private final SchedulerChosen configured;
-    private final Map<String, Supplier<JsonNode>> reads = new LinkedHashMap<>();
-
-    /** Takes the application, and the scheduler that is configured, in whose place another one can be chosen. */
-    public StarResources(Running<Snapshot> running, SchedulerChosen configured) {
-        this.running = running;
-        this.configured = configured;
-        show("status", SnapshotCodec::status);
-        show("topology", SnapshotCodec::topology);
-        show("nodes", SnapshotCodec::nodes);
-        show("members", SnapshotCodec::members);
-        show("demand", SnapshotCodec::demand);
-        show("schedule", SnapshotCodec::schedule);
-        show("statistics", SnapshotCodec::statistics);
-        show(SCHEDULER, SchedulerCodec::encodeWithAlternatives);
-        show(SHUTDOWN, ShutdownCodec::encode);
+    private StarResources() {
     }
 
-    private void show(String name, Function<Snapshot, JsonNode> codec) {
-        reads.put(name, () -> codec.apply(running.view()));
+    /** Returns the resources of a network whose configuration has this scheduler. */
+    static ResourceTable<Snapshot> of(Network network, SystemSetting<Snapshot, String, SchedulerChosen> scheduler) {
+        return new ResourceTable<Snapshot>(StarApp.ID, "Slotted stars: requests of edges, schedules of cores.")
+                .read("status", SnapshotCodec::status).text("status", StarTexts::status)
+                .read("topology", SnapshotCodec::topology)
+                .read("nodes", SnapshotCodec::nodes)
+                .read("members", SnapshotCodec::members)
+                .read("demand", SnapshotCodec::demand)
+                .read("schedule", SnapshotCodec::schedule).text("schedule", StarTexts::schedule)
+                .read("statistics", SnapshotCodec::statistics)
+                .setting(SCHEDULER, scheduler).text(SCHEDULER, StarTexts::scheduler).read(SCHEDULER, SchedulerCodec::encodeWithAlternatives)
+                .setting(SHUTDOWN, "masters", shutdown(network))
+                .page(StarPage::of)
+                .metrics(StarMetrics::of);
     }
 
-    @Override
-    public String id() {
-        return StarApp.ID;
+    /** Returns the setting of the scheduler, which holds from the next frame that is scheduled. */
+    static SystemSetting<Snapshot, String, SchedulerChosen> scheduler(Network network, SchedulerChosen configured) {
+        return SystemSetting.one(SCHEDULER, "the scheduler", SchedulerCodec.shape(configured.kind().catalogue(), network.edges().size()), configured,
+                view -> new SchedulerChosen(view.scheduler(), view.schedulerSettings()), chosen -> chosen);
     }
 
-    @Override
-    public String description() {
-        return "Slotted stars: requests of edges, schedules of cores.";
+    /** Returns the setting of masters, each of which is enabled and disabled at one controller. */
+    private static SystemSetting<Snapshot, CoreId, Boolean> shutdown(Network network) {
+        Shape<CoreId> core = Shape.<CoreId>of(fields -> CoreId.of((int) fields.integer("core", 0, WireConstants.MAX_CORES - 1)),
+                (id, node) -> {
+                    node.put("core", id.value());
+                    core(network, id).ifPresent(known -> node.put("master", known.master().value()));
+                }, "core");
+        return SystemSetting.<Snapshot, CoreId, Boolean>each(SHUTDOWN, "the master's state", core, Shape.flag("shut_down"),
+                network.canShutDown() ? masters(network, id -> false) : Map.of(),
+                view -> masters(network, id -> view.states().stream().anyMatch(star -> star.network().core().id().equals(id) && star.isShutDown())),
+                MasterShutdown::new)
+                .unavailable("disabling a master requires dynamic membership or several cores; this network has static membership and one core")
+                .unknown(id -> "unknown core " + id + "; expected one of "
+                        + network.cores().stream().map(each -> each.id().toString()).collect(Collectors.joining(", ")))
+                .local();
     }
 
-    @Override
-    public Map<String, Supplier<JsonNode>> reads() {
-        return reads;
+    private static Map<CoreId, Boolean> masters(Network network, Predicate<CoreId> isDown) {
+        Map<CoreId, Boolean> masters = new LinkedHashMap<>();
+        network.cores().forEach(core -> masters.put(core.id(), isDown.test(core.id())));
+        return masters;
     }
 
-    @Override
-    public Map<String, Supplier<List<String>>> texts() {
-        return Map.of("status", () -> StarTexts.status(running.view()), "schedule", () -> StarTexts.schedule(running.view()),
-                SCHEDULER, () -> StarTexts.scheduler(running.view()));
-    }
-
-    @Override
-    public Map<String, Change> changes() {
-        return running.takes(SHUTDOWN) ? Map.of(SCHEDULER, this::choose, SHUTDOWN, this::shutDown) : Map.of(SCHEDULER, this::choose);
-    }
-
-    @Override
-    public Optional<AppPage> page() {
-        return Optional.of(StarPage.of(running.view()));
-    }
-
-    @Override
-    public List<Metric> metrics() {
-        return StarMetrics.of(running.view());
-    }
-
-    private JsonNode choose(JsonNode body) throws InvalidJsonException {
-        Snapshot snapshot = running.view();
-        SchedulerChosen choice;
-        try {
-            choice = SchedulerCodec.decode("", body, snapshot.scheduler().catalogue());
-            choice.kind().checkEdges(choice.settings(), snapshot.network().edges().size());
-        } catch (InvalidSettingsException e) {
-            throw new InvalidJsonException("", e.getMessage());
-        }
-        running.choose(KeptStar.choice(choice, configured));
-        return SchedulerCodec.encode(choice.kind(), choice.settings());
-    }
-
-    private JsonNode shutDown(JsonNode body) throws InvalidJsonException {
-        Network network = running.view().network();
-        MasterShutdown shutdown = ShutdownCodec.decode(network, body);
-        if (!network.canShutDown()) {
-            throw new NotHereException("disabling a master requires dynamic membership or several cores;"
-                    + " this network has static membership and one core");
-        }
-        running.choose(KeptStar.choice(shutdown));
-        return ShutdownCodec.encode(network, shutdown.core(), shutdown.isDown());
+    private static Optional<Core> core(Network network, CoreId id) {
+        return network.cores().stream().filter(core -> core.id().equals(id)).findFirst();
     }
 }

@@ -21,13 +21,9 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
-import org.slotwise.apps.AppPart;
-import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Choice;
-import org.slotwise.apps.Running;
-import org.slotwise.control.App;
-import org.slotwise.control.AppState;
-import org.slotwise.control.Event;
+import org.slotwise.apps.OneSystem;
+import org.slotwise.apps.SystemPart;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.systems.lambda.app.Demand;
 import org.slotwise.systems.lambda.app.LambdaView;
@@ -39,23 +35,7 @@ class LambdaCodecTest {
 
     private final JsonSchema schema = JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012).getSchema(read("network.schema.json"));
     private final Map<String, String> kept = new HashMap<>();
-    private int renewals;
-    private final AppState state = new AppState() {
-        @Override
-        public Map<String, String> all() {
-            return Map.copyOf(kept);
-        }
-
-        @Override
-        public void keep(String key, String value) {
-            kept.put(key, value);
-        }
-
-        @Override
-        public void keepOnly(Map<String, String> texts) {
-            kept.keySet().retainAll(texts.keySet());
-        }
-    };
+    private OneSystem<LambdaView> host;
 
     LambdaCodecTest() throws IOException {
     }
@@ -120,7 +100,7 @@ class LambdaCodecTest {
     }
 
     private static String initial(JsonNode part) {
-        return assertThrows(InvalidJsonException.class, () -> new LambdaApplication().read("apps.lambda", part)).getMessage();
+        return assertThrows(InvalidJsonException.class, () -> new LambdaSystem().read("apps.lambda", part)).getMessage();
     }
 
     private void refused(String reason, ObjectNode part, String place, Consumer<ObjectNode> wrong) {
@@ -129,41 +109,18 @@ class LambdaCodecTest {
         assertEquals(reason, assertThrows(InvalidJsonException.class, () -> LambdaCodec.decode("", part)).getMessage());
     }
 
-    private AppResources resources(AppPart<LambdaView> part) {
-        App<LambdaView> app = part.make(state);
-        part.kept(state).forEach(order -> app.onEvent(0, order));
-        return part.resources(new Running<>() {
-            @Override
-            public LambdaView view() {
-                return app.view();
-            }
-
-            @Override
-            public void order(Event.Order order) {
-                renewals++;
-                app.onEvent(0, order);
-            }
-
-            @Override
-            public void choose(Choice<LambdaView> choice) {
-                choice.audited(app.view());
-                try {
-                    choice.keep(state);
-                } catch (IOException e) {
-                    throw new AssertionError(e);
-                }
-                app.onEvent(0, choice.order());
-            }
-        });
+    private SystemResources<LambdaView> resources(SystemPart<LambdaView> part) {
+        host = new OneSystem<>(part, kept);
+        return host.resources();
     }
 
-    private static String put(AppResources lambda, String body) throws Exception {
+    private static String put(SystemResources<?> lambda, String body) throws Exception {
         return lambda.changes().get("sessions").apply(JSON.readTree(body.replace('\'', '"'))).toString().replace('"', '\'');
     }
 
     @Test
     void sessionsJoinChangeAndLeaveAndAreKept() throws Exception {
-        AppResources lambda = resources(new LambdaApplication().read("", empty()));
+        SystemResources<?> lambda = resources(new LambdaSystem().read("", empty()));
         assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':1000000000,'limited_by':'ucsd-0 up'}",
                 put(lambda, "{'session':'a','source':'ucsd-0','sink':'uva-0'}"));
         assertEquals("{'session':'b','source':'ucsd-1','sink':'uva-0','wanted_bps':300000000,'weight':2.0,'bytes':1000000,'deadline_ms':1000,"
@@ -181,33 +138,33 @@ class LambdaCodecTest {
         assertEquals("{\"slots\":[]}", lambda.reads().get("slots").get().toString());
         assertEquals(2, kept.size());
         // Another controller with the same store; then one whose network has no ucsd-1.
-        AppResources next = resources(new LambdaApplication().read("", empty()));
+        SystemResources<?> next = resources(new LambdaSystem().read("", empty()));
         assertEquals(lambda.reads().get("sessions").get(), next.reads().get("sessions").get());
         assertEquals("{'session':'b','leave':true}", put(next, "{'session':'b','leave':true}"));
         assertEquals(List.of("session_a"), List.copyOf(kept.keySet()));
         ObjectNode without = empty();
         ((ArrayNode) without.get("nodes")).remove(0);
-        assertEquals("{\"sessions\":[]}", resources(new LambdaApplication().read("", without)).reads().get("sessions").get().toString());
+        assertEquals("{\"sessions\":[]}", resources(new LambdaSystem().read("", without)).reads().get("sessions").get().toString());
         assertEquals(0, kept.size());
         assertEquals(3, lambda.metrics().size());
     }
 
     @Test
     void sessionsWithALeaseAreNotKeptAndRenewedWithoutAWord() throws Exception {
-        AppResources lambda = resources(new LambdaApplication().read("", empty()));
+        SystemResources<?> lambda = resources(new LambdaSystem().read("", empty()));
         put(lambda, "{'session':'a','source':'ucsd-0','sink':'uva-0'}");
         assertEquals(1, kept.size());
         String leased = "{'session':'a','source':'ucsd-0','sink':'uva-0','lease_ms':5000}";
         assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'lease_ms':5000,'granted_bps':1000000000,'limited_by':'ucsd-0 up'}",
                 put(lambda, leased));
         assertEquals(0, kept.size());
-        assertEquals(0, renewals);
+        assertEquals(0, host.unstored());
         put(lambda, leased);
-        assertEquals(1, renewals);
+        assertEquals(1, host.unstored());
         put(lambda, leased.replace("5000", "6000"));
         put(lambda, "{'session':'a','leave':true}");
         put(lambda, leased);
-        assertEquals(1, renewals);
+        assertEquals(1, host.unstored());
         put(lambda, "{'session':'a','source':'ucsd-0','sink':'uva-0'}");
         assertEquals(1, kept.size());
         for (String wrong : List.of("999", "86400001", "null", "1.5", "'x'", "-5")) {
@@ -221,7 +178,7 @@ class LambdaCodecTest {
 
     @Test
     void aStarShowsSlots() throws Exception {
-        AppResources lambda = resources(new LambdaApplication().read("", star()));
+        SystemResources<?> lambda = resources(new LambdaSystem().read("", star()));
         put(lambda, "{'session':'a','source':'e0','sink':'e1','wanted_bps':5000000}");
         put(lambda, "{'session':'b','source':'e0','sink':'e2'}");
         assertEquals("{'slots':[{'source':'e0','sink':'e1','a_frame':5},{'source':'e0','sink':'e2','a_frame':11}]}",
@@ -230,7 +187,7 @@ class LambdaCodecTest {
 
     @Test
     void whatMakesNoSenseChangesNothing() throws Exception {
-        AppResources lambda = resources(new LambdaApplication().read("", empty()));
+        SystemResources<?> lambda = resources(new LambdaSystem().read("", empty()));
         for (String wrong : List.of("{}", "[]", "{'session':'a'}", "{'session':'a','source':'nobody','sink':'uva-0'}", "{'session':'a','source':'uva-0','sink':'uva-0'}",
                 "{'session':'a b','source':'ucsd-0','sink':'uva-0'}", "{'session':'a','source':'ucsd-0','sink':'uva-0','wanted_bps':0}",
                 "{'session':'a','source':'ucsd-0','sink':'uva-0','weight':0}", "{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1e400}",
@@ -240,7 +197,7 @@ class LambdaCodecTest {
             assertThrows(InvalidJsonException.class, () -> put(lambda, wrong), wrong);
         }
         for (String wrong : List.of("{'session':'a','leave':true}", "{'session':'a','source':'ucsd-0','sink':'uva-0','bytes':1000000000,'deadline_ms':1}")) {
-            assertThrows(AppResources.NotHereException.class, () -> put(lambda, wrong), wrong);
+            assertThrows(SystemResources.NotHereException.class, () -> put(lambda, wrong), wrong);
         }
         assertEquals(Map.of(), kept);
         assertEquals("{\"sessions\":[]}", lambda.reads().get("sessions").get().toString());

@@ -14,21 +14,18 @@ import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
-import org.slotwise.apps.AppResources;
-import org.slotwise.apps.Choice;
 import org.slotwise.apps.NetworkDocument;
-import org.slotwise.apps.Running;
-import org.slotwise.control.Event;
+import org.slotwise.apps.OneSystem;
+import org.slotwise.apps.SystemResources;
 import org.slotwise.control.topology.TimestampUnit;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.systems.Systems;
-import org.slotwise.systems.ops.app.LabelApp;
 import org.slotwise.systems.ops.app.LabelView;
 import org.slotwise.systems.ops.model.OpsEdge;
 import org.slotwise.systems.ops.model.OpsNetwork;
@@ -206,16 +203,15 @@ class OpsCodecTest {
 
     @Test
     void resourcesShowWhatThereIsAndChangesAreChecked() throws Exception {
-        LabelApp app = new LabelApp(OpsCodec.decode("", example()));
-        List<Choice<LabelView>> chosen = new ArrayList<>();
-        AppResources ops = new OpsResources(running(app, chosen));
+        OneSystem<LabelView> host = new OneSystem<>(new OpsSystem().read("", example()), new TreeMap<>());
+        SystemResources<LabelView> ops = host.resources();
         assertEquals("{\"configured\":false,\"name\":\"triangle\",\"switches\":3,\"switches_ready\":0,\"edges\":3,\"edges_ready\":0,\"links\":3,"
                 + "\"reroutes\":0,\"write_failures\":0}", ops.reads().get("status").get().toString());
         assertTrue(ops.reads().get("routes").get().toString().startsWith("{\"switches\":[{\"name\":\"s0\",\"device_id\":4001,\"routes\":["
                 + "{\"edge\":0,\"fibres\":[2]},{\"edge\":1,\"fibres\":[0,1]},{\"edge\":2,\"fibres\":[1,0]}]}"));
         JsonNode target = JSON.readTree("{\"device_id\":4001,\"port\":257,\"target\":0.5}");
         assertEquals(target, JSON.readTree(ops.changes().get("targets").apply(target).toString()));
-        assertEquals("{\"device_id\":4001,\"port\":257,\"before\":0.5,\"after\":0.5}", chosen.get(0).audited(app.view()).toString());
+        assertEquals("{\"device_id\":4001,\"port\":257,\"before\":0.9,\"after\":0.5}", host.audited().get(0).toString());
         assertTrue(ops.reads().get("targets").get().toString().contains("{\"device_id\":4001,\"port\":257,\"target\":0.5},"
                 + "{\"device_id\":4001,\"port\":260,\"target\":0.9}"));
         String dark = "{\"device_id\":5001,\"port\":258,\"up\":false}";
@@ -243,51 +239,30 @@ class OpsCodecTest {
         assertEquals("tgt: unknown field; did you mean 'target'?",
                 assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(misspelt)).getMessage());
         JsonNode ofEdge = JSON.readTree("{\"device_id\":5001,\"port\":256,\"target\":0.5}");
-        assertEquals("port: no XCP agent at port 256 of device 5001; the device is an edge",
+        assertEquals("device_id: no XCP agent at port 256 of device 5001; the device is an edge",
                 assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(ofEdge)).getMessage());
-        assertEquals(1, chosen.size());
+        assertEquals(1, host.audited().size());
     }
 
     @Test
     void weightsAreThoseOfClassesThatShareOutputs() throws Exception {
-        LabelApp app = new LabelApp(OpsCodec.decode("", trains()));
-        List<Choice<LabelView>> chosen = new ArrayList<>();
-        AppResources ops = new OpsResources(running(app, chosen));
+        OneSystem<LabelView> host = new OneSystem<>(new OpsSystem().read("", trains()), new TreeMap<>());
+        SystemResources<LabelView> ops = host.resources();
         assertEquals("{\"weights\":[{\"class\":0,\"weight\":2.0},{\"class\":1,\"weight\":3.0},{\"class\":2,\"weight\":0.5}]}",
                 ops.reads().get("weights").get().toString());
         JsonNode weight = JSON.readTree("{\"class\":1,\"weight\":4.0}");
         assertEquals(weight, JSON.readTree(ops.changes().get("weights").apply(weight).toString()));
-        assertEquals("{\"class\":1,\"before\":4.0,\"after\":4.0}", chosen.get(0).audited(app.view()).toString());
-        assertEquals(4.0, app.view().weights().get(1));
+        assertEquals("{\"class\":1,\"before\":3.0,\"after\":4.0}", host.audited().get(0).toString());
+        assertEquals(4.0, host.app().view().weights().get(1));
         for (String wrong : List.of("{\"class\":3,\"weight\":1}", "{\"class\":8,\"weight\":1}", "{\"class\":1,\"weight\":0}",
                 "{\"class\":1,\"weight\":1001}", "{\"class\":1}", "{\"class\":1,\"weight\":1,\"edge\":0}")) {
             JsonNode body = JSON.readTree(wrong);
             assertThrows(InvalidJsonException.class, () -> ops.changes().get("weights").apply(body), wrong);
         }
-        AppResources plain = new OpsResources(running(new LabelApp(OpsCodec.decode("", example())), chosen));
-        assertEquals("class: class weights require 'ingress: {discipline: fair, trains: 4}' and 'aggregation' in the scenario",
-                assertThrows(InvalidJsonException.class, () -> plain.changes().get("weights").apply(weight)).getMessage());
+        SystemResources<LabelView> plain = OneSystem.of(new OpsSystem().read("", example()));
+        assertEquals("class weights require 'ingress: {discipline: fair, trains: 4}' and 'aggregation' in the scenario",
+                assertThrows(SystemResources.NotHereException.class, () -> plain.changes().get("weights").apply(weight)).getMessage());
         assertEquals("{\"weights\":[]}", plain.reads().get("weights").get().toString());
-        assertEquals(1, chosen.size());
-    }
-
-    private static Running<LabelView> running(LabelApp app, List<Choice<LabelView>> chosen) {
-        return new Running<>() {
-            @Override
-            public LabelView view() {
-                return app.view();
-            }
-
-            @Override
-            public void order(Event.Order order) {
-                app.onEvent(0, order);
-            }
-
-            @Override
-            public void choose(Choice<LabelView> choice) {
-                chosen.add(choice);
-                app.onEvent(0, choice.order());
-            }
-        };
+        assertEquals(1, host.audited().size());
     }
 }

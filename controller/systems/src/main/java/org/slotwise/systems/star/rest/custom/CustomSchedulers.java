@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 import org.slotwise.apps.Extension;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.systems.star.rest.StarApplication;
+import org.slotwise.systems.star.rest.StarSystem;
 import org.slotwise.systems.star.schedule.Reasons;
 import org.slotwise.systems.star.schedule.SchedulerProvider;
 import org.slotwise.systems.star.schedule.Schedulers;
@@ -166,8 +166,8 @@ public final class CustomSchedulers implements Extension {
     }
 
     @Override
-    public StarApplication application() {
-        return new StarApplication(all);
+    public StarSystem kind() {
+        return new StarSystem(all);
     }
 
     /** Starts the programs. One that does not begin is no reason not to go on: whoever chooses it keeps the schedule that there is. */

@@ -22,13 +22,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.slotwise.apps.toy.ToyApplication;
+import org.slotwise.apps.toy.ToySystem;
 import org.slotwise.p4runtime.FakeP4Runtime;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.systems.Systems;
 
 /** An application that only the list of applications names has all that others have. */
-class ToyApplicationTest {
+class ToySystemTest {
     private static final long TIMEOUT_S = 20;
     private static final long DEVICE = 5001;
     private static final Path PROGRAMS = Path.of("../../p4src/p4c-out").toAbsolutePath().normalize();
@@ -58,7 +58,7 @@ class ToyApplicationTest {
         node.putObject("network").putObject("apps").putObject("toy").put("device_id", DEVICE).put("level", level);
         Path file = directory.resolve("controller.json");
         JSON.writeValue(file.toFile(), node);
-        return Configuration.read(file, Systems.all().and(new ToyApplication()));
+        return Configuration.read(file, Systems.all().and(new ToySystem()));
     }
 
     private static String call(StandaloneController controller, String resource, String body) throws IOException, InterruptedException {

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
-import org.slotwise.apps.Application;
+import org.slotwise.apps.SystemKind;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.systems.star.app.SchedulerChosen;
@@ -18,16 +18,16 @@ import org.slotwise.systems.star.schedule.InvalidSettingsException;
 import org.slotwise.systems.star.schedule.Schedulers;
 
 /** Slotted stars. */
-public final class StarApplication implements Application<Snapshot> {
+public final class StarSystem implements SystemKind<Snapshot> {
     private final Schedulers schedulers;
 
     /** Takes the schedulers that come with the controller. */
-    public StarApplication() {
+    public StarSystem() {
         this(Schedulers.ours());
     }
 
     /** Takes all schedulers that can be chosen. */
-    public StarApplication(Schedulers schedulers) {
+    public StarSystem(Schedulers schedulers) {
         this.schedulers = schedulers;
     }
 

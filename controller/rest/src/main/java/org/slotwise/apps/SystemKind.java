@@ -8,21 +8,21 @@ import java.util.Optional;
 import org.slotwise.rest.json.InvalidJsonException;
 
 /**
- * A kind of application, and the only door by which one comes into a controller: {@code Systems} lists all. Whatever a
- * host does for an application, it does by this and by what {@link #read} gives, so that no host names one.
+ * A kind of system, and the only door by which one comes into a controller: {@code Systems} lists all. Whatever a
+ * host does for a system, it does by this and by what {@link #read} gives, so that no host names one.
  *
  * @param <V> what it shows of itself, immutable
  */
-public interface Application<V> {
+public interface SystemKind<V> {
     /** Its name, as in {@link org.slotwise.control.App#id}: its key in the network's document, and its place in REST. */
     String id();
 
-    /** Returns true if a document without {@code apps} is read as this application's part. */
+    /** Returns true if a document without {@code apps} is read as this system's part. */
     default boolean mayBeWholeDocument() {
         return false;
     }
 
-    /** Names of the P4 programs that its switches run; several applications may name one. */
+    /** Names of the P4 programs that its switches run; several systems may name one. */
     List<String> programs();
 
     /** Returns the key of its section of a host's configuration; empty if it has none. */
@@ -45,5 +45,5 @@ public interface Application<V> {
      *
      * @param where the place of {@code value} in the whole document, or empty
      */
-    AppPart<V> read(String where, JsonNode value) throws InvalidJsonException;
+    SystemPart<V> read(String where, JsonNode value) throws InvalidJsonException;
 }

@@ -7,13 +7,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** The applications that a controller knows, in the order in which they are shown, and in which a packet is offered to them. */
-public final class Applications {
-    private final Map<String, Application<?>> all = new LinkedHashMap<>();
+/** Kinds of systems that a controller knows, in the order in which they are shown, and in which a packet is offered to them. */
+public final class SystemKinds {
+    private final Map<String, SystemKind<?>> all = new LinkedHashMap<>();
 
     /** Takes kinds with different names, in order; throws IllegalArgumentException if two have one name. */
-    public Applications(List<Application<?>> all) {
-        for (Application<?> one : all) {
+    public SystemKinds(List<SystemKind<?>> all) {
+        for (SystemKind<?> one : all) {
             if (this.all.put(one.id(), one) != null) {
                 throw new IllegalArgumentException("duplicate application '" + one.id() + "'");
             }
@@ -21,21 +21,21 @@ public final class Applications {
     }
 
     /** With one more. */
-    public Applications and(Application<?> another) {
-        List<Application<?>> more = new ArrayList<>(all.values());
+    public SystemKinds and(SystemKind<?> another) {
+        List<SystemKind<?>> more = new ArrayList<>(all.values());
         more.add(another);
-        return new Applications(more);
+        return new SystemKinds(more);
     }
 
-    /** Returns these applications, one of them replaced by another of its name. */
-    public Applications with(Application<?> replacement) {
-        List<Application<?>> others = new ArrayList<>();
+    /** Returns these kinds, one of them replaced by another of its name. */
+    public SystemKinds with(SystemKind<?> replacement) {
+        List<SystemKind<?>> others = new ArrayList<>();
         all.values().forEach(one -> others.add(one.id().equals(replacement.id()) ? replacement : one));
-        return new Applications(others);
+        return new SystemKinds(others);
     }
 
     /** By name, in order. */
-    public Map<String, Application<?>> all() {
+    public Map<String, SystemKind<?>> all() {
         return all;
     }
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.apps;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slotwise.control.AppState;
+import org.slotwise.control.Event;
+import org.slotwise.rest.json.InvalidJsonException;
+
+/**
+ * Resources of a system, a row each: what can be read, and what can be changed. Everything that REST, metrics, the live page and the store need
+ * of a system is declared here.
+ *
+ * @param <V> what the system shows of itself
+ */
+public final class ResourceTable<V> {
+    private static final Logger LOG = LoggerFactory.getLogger(ResourceTable.class);
+
+    private final String id;
+    private final String description;
+    private final Map<String, Function<V, JsonNode>> reads = new LinkedHashMap<>();
+    private final Map<String, BiFunction<V, String, JsonNode>> parts = new LinkedHashMap<>();
+    private final Map<String, Function<V, List<String>>> texts = new LinkedHashMap<>();
+    private final Map<String, Changer<V>> changes = new TreeMap<>();
+    private final Map<String, Changer<V>> localChanges = new TreeMap<>();
+    private final List<StoredValues> stored = new ArrayList<>();
+    private Function<V, List<Metric>> metrics = view -> List.of();
+    private Function<V, Optional<AppPage>> page = view -> Optional.empty();
+
+    /** Changes a resource. */
+    public interface Changer<V> {
+        /** Takes the system and the body, and returns what holds now; throws for a body that makes no sense. */
+        JsonNode change(SystemResources<V> system, JsonNode body) throws InvalidJsonException;
+    }
+
+    /** Takes the system's name and one sentence. */
+    public ResourceTable(String id, String description) {
+        this.id = id;
+        this.description = description;
+    }
+
+    /** Adds a resource that can be read. */
+    public ResourceTable<V> read(String name, Function<V, JsonNode> shown) {
+        reads.put(name, shown);
+        return this;
+    }
+
+    /** Gives a resource that lists what has names a form with one of them, at most one. */
+    public ResourceTable<V> part(String name, BiFunction<V, String, JsonNode> shown) {
+        parts.put(name, shown);
+        return this;
+    }
+
+    /** Gives a resource a form for a terminal, a line each. */
+    public ResourceTable<V> text(String name, Function<V, List<String>> lines) {
+        texts.put(name, lines);
+        return this;
+    }
+
+    /** Lets a resource be changed. */
+    public ResourceTable<V> change(String name, Changer<V> changer) {
+        changes.put(name, changer);
+        return this;
+    }
+
+    /** Adds values that are stored over restarts, where a changer of its own makes them. */
+    public ResourceTable<V> stored(NamedSetting<V, ?> setting) {
+        stored.add(setting);
+        return this;
+    }
+
+    /** Adds a setting with one value. */
+    public ResourceTable<V> setting(String name, SystemSetting<V, ?, ?> setting) {
+        return setting(name, name, setting);
+    }
+
+    /** Adds a setting, which lists its values under {@code list}. */
+    public ResourceTable<V> setting(String name, String list, SystemSetting<V, ?, ?> setting) {
+        stored.add(setting);
+        (setting.isShared() ? changes : localChanges).put(name, (system, body) -> system.apply(setting.read(body)));
+        return read(name, view -> setting.show(view, list));
+    }
+
+    /** Adds what is counted and measured of it. */
+    public ResourceTable<V> metrics(Function<V, List<Metric>> measured) {
+        this.metrics = measured;
+        return this;
+    }
+
+    /** Adds what it shows on the live page. */
+    public ResourceTable<V> page(Function<V, AppPage> shown) {
+        this.page = shown.andThen(Optional::of);
+        return this;
+    }
+
+    /** Returns the orders that apply stored values, in the order of settings, of those that still hold; the others are discarded. */
+    List<Event.Order> stored(AppState state) {
+        Map<String, String> all = state.all();
+        Map<String, Event.Order> orders = new LinkedHashMap<>();
+        stored.forEach(setting -> orders.putAll(setting.orders(all)));
+        Map<String, String> holding = new TreeMap<>(all);
+        holding.keySet().retainAll(orders.keySet());
+        if (holding.size() < all.size()) {
+            LOG.warn("discarded {} stored settings: target missing or reconfigured", all.size() - holding.size());
+            try {
+                state.keepOnly(holding);
+            } catch (IOException e) {
+                LOG.warn("could not discard stored settings, retrying at the next start: {}", e.getMessage());
+            }
+        }
+        return new ArrayList<>(orders.values());
+    }
+
+    String id() {
+        return id;
+    }
+
+    String description() {
+        return description;
+    }
+
+    Map<String, Function<V, JsonNode>> reads() {
+        return reads;
+    }
+
+    Map<String, BiFunction<V, String, JsonNode>> parts() {
+        return parts;
+    }
+
+    Map<String, Function<V, List<String>>> texts() {
+        return texts;
+    }
+
+    /** Returns what can be changed, of which a cluster of controllers has less. */
+    Map<String, Changer<V>> changes(boolean isCluster) {
+        Map<String, Changer<V>> all = new TreeMap<>(changes);
+        if (!isCluster) {
+            all.putAll(localChanges);
+        }
+        return all;
+    }
+
+    List<Metric> metrics(V view) {
+        return metrics.apply(view);
+    }
+
+    Optional<AppPage> page(V view) {
+        return page.apply(view);
+    }
+}
