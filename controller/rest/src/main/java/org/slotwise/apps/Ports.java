@@ -27,7 +27,7 @@ public final class Ports {
     /** Returns, by port, whether links have light as far as anybody has told, and lets people tell it of switches that cannot themselves. */
     public static <V> SystemSetting<V, SwitchPort, Boolean> light(Shape<SwitchPort> shape, Collection<SwitchPort> ports,
             BiPredicate<V, SwitchPort> isDark) {
-        return SystemSetting.<V, SwitchPort, Boolean>each("port", "the port's state", shape, Shape.flag("up"), valued(ports, port -> true),
+        return SystemSetting.<V, SwitchPort, Boolean>each("port", "the status of a port", shape, Shape.flag("up"), valued(ports, port -> true),
                 view -> valued(ports, port -> !isDark.test(view, port)), (port, up) -> new LightTold(port.device(), port.port(), up)).unstored();
     }
 

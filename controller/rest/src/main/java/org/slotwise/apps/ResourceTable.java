@@ -33,6 +33,9 @@ public final class ResourceTable<V> {
     private final Map<String, Function<V, List<String>>> texts = new LinkedHashMap<>();
     private final Map<String, Changer<V>> changes = new TreeMap<>();
     private final Map<String, Changer<V>> localChanges = new TreeMap<>();
+    private final Map<String, SystemSetting<V, ?, ?>> settings = new LinkedHashMap<>();
+    private final Map<String, Items<V>> items = new LinkedHashMap<>();
+    private final Map<String, String> lists = new LinkedHashMap<>();
     private final List<StoredValues> stored = new ArrayList<>();
     private Function<V, List<Metric>> metrics = view -> List.of();
     private Function<V, Optional<AppPage>> page = view -> Optional.empty();
@@ -73,6 +76,12 @@ public final class ResourceTable<V> {
         return this;
     }
 
+    /** Adds a resource for each of what a resource lists, below it. */
+    public ResourceTable<V> items(String name, Items<V> below) {
+        items.put(name, below);
+        return this;
+    }
+
     /** Adds values that are stored over restarts, where a changer of its own makes them. */
     public ResourceTable<V> stored(NamedSetting<V, ?> setting) {
         stored.add(setting);
@@ -87,6 +96,11 @@ public final class ResourceTable<V> {
     /** Adds a setting, which lists its values under {@code list}. */
     public ResourceTable<V> setting(String name, String list, SystemSetting<V, ?, ?> setting) {
         stored.add(setting);
+        settings.put(name, setting);
+        lists.put(name, list);
+        if (!setting.isOne()) {
+            items.put(name, setting);
+        }
         (setting.isShared() ? changes : localChanges).put(name, (system, body) -> system.apply(setting.read(body)));
         return read(name, view -> setting.show(view, list));
     }
@@ -127,6 +141,21 @@ public final class ResourceTable<V> {
 
     String description() {
         return description;
+    }
+
+    /** Returns settings by name of the resource. */
+    Map<String, SystemSetting<V, ?, ?>> settings() {
+        return settings;
+    }
+
+    /** Returns resources below others, by the name of these. */
+    Map<String, Items<V>> items() {
+        return items;
+    }
+
+    /** Returns the key of the list of a setting's values. */
+    String list(String name) {
+        return lists.get(name);
     }
 
     Map<String, Function<V, JsonNode>> reads() {

@@ -2,6 +2,11 @@
 package org.slotwise.apps;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.LongNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.node.TextNode;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,6 +14,7 @@ import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.slotwise.control.Event;
 import org.slotwise.rest.json.InvalidJsonException;
 
@@ -19,6 +25,8 @@ import org.slotwise.rest.json.InvalidJsonException;
  * @param <V> what the system shows of itself
  */
 public final class SystemResources<V> {
+    private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,17}");
+
     private final SystemPart<V> part;
     private final ResourceTable<V> table;
     private final SystemHost host;
@@ -27,6 +35,21 @@ public final class SystemResources<V> {
     public interface Changer {
         /** Takes the body, and returns what holds now; throws for a body that makes no sense, or {@link NotHereException}. */
         JsonNode apply(JsonNode body) throws InvalidJsonException;
+    }
+
+    /** One resource below one that lists such. */
+    public interface Item {
+        /** Returns what holds; empty if there is nothing. */
+        Optional<JsonNode> read();
+
+        /** Changes it, and returns what holds now; empty if the network has no place for it. */
+        Optional<JsonNode> put(JsonNode body) throws InvalidJsonException;
+
+        /** Returns whether it can go. */
+        boolean canDelete();
+
+        /** Removes it; returns false if there was nothing. */
+        boolean delete();
     }
 
     /** Refusal of what makes sense, but not for this network. */
@@ -97,6 +120,48 @@ public final class SystemResources<V> {
     /** Resources that can be changed on this host, by name; each can be read, too. */
     public Map<String, Changer> changes() {
         return bound(table.changes(host.isCluster()), changer -> body -> changer.change(this, body));
+    }
+
+    /** Returns whether a resource can be changed, though not on this host, now or later. */
+    public boolean isFixed(String resource) {
+        return table.changes(false).containsKey(resource) && !table.changes(host.isCluster()).containsKey(resource);
+    }
+
+    /** Returns what is below a resource at a place; empty if nothing ever is. */
+    public Optional<Item> item(String resource, List<String> path) {
+        Items<V> below = table.items().get(resource);
+        if (below == null || below.place().size() != path.size()) {
+            return Optional.empty();
+        }
+        ObjectNode place = JsonNodeFactory.instance.objectNode();
+        Iterator<String> segments = path.iterator();
+        below.place().keySet().forEach(field -> place.set(field, segment(segments.next())));
+        return Optional.of(new Item() {
+            @Override
+            public Optional<JsonNode> read() {
+                return below.read(view(), place);
+            }
+
+            @Override
+            public Optional<JsonNode> put(JsonNode body) throws InvalidJsonException {
+                return below.put(SystemResources.this, place, body);
+            }
+
+            @Override
+            public boolean canDelete() {
+                return below.canDelete();
+            }
+
+            @Override
+            public boolean delete() {
+                return below.delete(SystemResources.this, place);
+            }
+        });
+    }
+
+    /** A whole number, or text. */
+    private static JsonNode segment(String text) {
+        return NUMBER.matcher(text).matches() ? LongNode.valueOf(Long.parseLong(text)) : TextNode.valueOf(text);
     }
 
     private static <A, B> Map<String, B> bound(Map<String, A> declared, Function<A, B> bind) {

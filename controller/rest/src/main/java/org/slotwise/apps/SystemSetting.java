@@ -32,7 +32,7 @@ import org.slotwise.rest.json.Shape;
  * @param <P> a place that has a value
  * @param <T> a value
  */
-public final class SystemSetting<V, P, T> implements StoredValues {
+public final class SystemSetting<V, P, T> implements StoredValues, Items<V> {
     private static final Logger LOG = LoggerFactory.getLogger(SystemSetting.class);
     private static final String OF = " of ";
     private static final String HERE = "";
@@ -118,6 +118,25 @@ public final class SystemSetting<V, P, T> implements StoredValues {
         return isShared;
     }
 
+    String title() {
+        return title;
+    }
+
+    /** Returns the schema of one value with its place, as it is sent or as it is shown. */
+    ObjectNode schema(boolean shown) {
+        return Shape.schema(shown, place, value).put("description", Character.toUpperCase(title.charAt(0)) + title.substring(1));
+    }
+
+    /** Returns the schema of a value without its place, as it is sent. */
+    ObjectNode valueSchema() {
+        return Shape.schema(false, value).put("description", Character.toUpperCase(title.charAt(0)) + title.substring(1));
+    }
+
+    /** Returns whether it has one value, without a place. */
+    boolean isOne() {
+        return place.names().isEmpty();
+    }
+
     /** Writes all of it: the one value, or the values by place as a list under {@code list}. */
     JsonNode show(V view, String list) {
         if (place.names().isEmpty()) {
@@ -133,6 +152,36 @@ public final class SystemSetting<V, P, T> implements StoredValues {
         return value.write(one.getValue(), place.write(one.getKey()));
     }
 
+    @Override
+    public Map<String, ObjectNode> place() {
+        return place.fields();
+    }
+
+    @Override
+    public Optional<JsonNode> read(V view, ObjectNode at) {
+        return at(at).flatMap(known -> Optional.ofNullable(now.apply(view).get(known)).map(one -> write(Map.entry(known, one))));
+    }
+
+    @Override
+    public Optional<JsonNode> put(SystemResources<V> system, ObjectNode at, JsonNode body) throws InvalidJsonException {
+        Optional<P> known = at(at);
+        if (known.isEmpty()) {
+            return Optional.empty();
+        }
+        if (configured.isEmpty()) {
+            throw new SystemResources.NotHereException(unavailable);
+        }
+        return configured.containsKey(known.get()) ? Optional.of(system.apply(read(known.get(), Shape.open(body, value)))) : Optional.empty();
+    }
+
+    private Optional<P> at(ObjectNode at) {
+        try {
+            return Optional.of(place.read(Shape.open(at, place)));
+        } catch (InvalidJsonException e) {
+            return Optional.empty();
+        }
+    }
+
     /** Reads and checks another value at one place. */
     Change<V> read(JsonNode body) throws InvalidJsonException {
         JsonFields fields = Shape.open(body, place, value);
@@ -143,6 +192,10 @@ public final class SystemSetting<V, P, T> implements StoredValues {
         if (!configured.containsKey(at)) {
             throw new InvalidJsonException(wrongField(at), unknown.apply(at));
         }
+        return read(at, fields);
+    }
+
+    private Change<V> read(P at, JsonFields fields) throws InvalidJsonException {
         T chosen = value.read(fields);
         try {
             return change(at, chosen);

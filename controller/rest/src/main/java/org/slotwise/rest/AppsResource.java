@@ -12,6 +12,7 @@ import javax.ws.rs.Path;
 import javax.ws.rs.PathParam;
 import javax.ws.rs.Produces;
 import javax.ws.rs.core.MediaType;
+import javax.ws.rs.core.PathSegment;
 import org.slotwise.apps.SystemResources;
 
 /** The applications that the controller runs, and the resources of each. */
@@ -59,5 +60,11 @@ public final class AppsResource {
     @Path("apps/{id}/{resource}")
     public AppResource resource(@PathParam("id") String id, @PathParam("resource") String resource) {
         return AppResource.of(find(id), resource);
+    }
+
+    /** One of what such a resource lists. */
+    @Path("apps/{id}/{resource}/{place: .+}")
+    public ItemResource item(@PathParam("id") String id, @PathParam("resource") String resource, @PathParam("place") List<PathSegment> place) {
+        return ItemResource.of(find(id), resource, place);
     }
 }

@@ -44,6 +44,7 @@ import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.ProblemTitle;
 import org.slotwise.rest.SlotwiseApplication;
 import org.slotwise.systems.Systems;
+import org.slotwise.systems.lambda.rest.LambdaSystem;
 import org.slotwise.systems.star.app.Networks;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.schedule.Schedulers;
@@ -99,9 +100,8 @@ class RestServerTest {
     @Test
     void everyPathOfTheDocumentAnswersAsDescribed() throws Exception {
         JsonNode document = get("openapi.json");
-        for (Map.Entry<String, JsonNode> path : document.get("paths").properties()) {
-            String example = path.getKey().replace("{id}", "star").replace("{resource}", "status");
-            HttpResponse<String> response = send("GET", example, null, null);
+        for (Map.Entry<String, JsonNode> path : ofStar(document)) {
+            HttpResponse<String> response = send("GET", example(path.getKey()), null, null);
             JsonNode described = path.getValue().at("/get/responses/200/content");
             String type = described.fieldNames().next();
             assertEquals(200, response.statusCode(), path::getKey);
@@ -110,6 +110,14 @@ class RestServerTest {
                 checkSchema(document, described.get(type).get("schema"), response.body());
             }
         }
+    }
+
+    private static List<Map.Entry<String, JsonNode>> ofStar(JsonNode document) {
+        return document.get("paths").properties().stream().filter(path -> !path.getKey().matches(BASE + "apps/(routes|ring|ops|lambda)/.*")).toList();
+    }
+
+    private static String example(String path) {
+        return path.replace("{id}", "star").replace("{core}", "0");
     }
 
     @Test
@@ -156,16 +164,18 @@ class RestServerTest {
             }
         }
         Set<String> described = new TreeSet<>();
-        get("openapi.json").get("paths").fieldNames().forEachRemaining(described::add);
+        get("openapi.json").get("paths").fieldNames().forEachRemaining(path -> described.add(path
+                .replaceFirst("/apps/[a-z]+/[a-z]+/.+", "/apps/{id}/{resource}/{place: .+}").replaceFirst("/apps/[a-z]+/[a-z]+$", "/apps/{id}/{resource}")));
         assertEquals(described, resources);
     }
 
     @Test
     void everyResourceAllowsTheMethodsOfTheDocumentAndNoOthers() throws Exception {
-        for (Map.Entry<String, JsonNode> path : get("openapi.json").get("paths").properties()) {
+        for (Map.Entry<String, JsonNode> path : ofStar(get("openapi.json"))) {
             Set<String> methods = new TreeSet<>(Set.of("HEAD", "OPTIONS"));
             path.getValue().fieldNames().forEachRemaining(verb -> methods.add(verb.toUpperCase(Locale.ROOT)));
-            checkMethods(path.getKey().replace("{id}", "star").replace("{resource}", "scheduler"), methods);
+            methods.remove("PARAMETERS");
+            checkMethods(example(path.getKey()), methods);
         }
         checkMethods(BASE + "apps/star/shutdown", Set.of("GET", "HEAD", "OPTIONS", "PUT"));
         checkMethods(BASE + "apps/star/status", Set.of("GET", "HEAD", "OPTIONS"));
@@ -233,6 +243,40 @@ class RestServerTest {
         return OneSystem.of(new ResourceTable<>("named", "A list of what has names.")
                 .read("all", view -> TextNode.valueOf("all")).part("all", (view, name) -> TextNode.valueOf("only " + name))
                 .read("none", view -> TextNode.valueOf("none")));
+    }
+
+    @Test
+    void eachPlaceHasAPathOfItsOwn() throws Exception {
+        serveTwins();
+        String master = BASE + "apps/star/shutdown/1";
+        JsonNode down = JSON.readTree("{\"core\":1,\"master\":1,\"shut_down\":true}");
+        assertEquals(down, JSON.readTree(send("PUT", master, "application/json", "{\"shut_down\":true}").body()));
+        assertEquals(down, get("apps/star/shutdown/1"));
+        checkProblem(422, "core: unknown field", send("PUT", master, "application/json", "{\"core\":1,\"shut_down\":true}"));
+        checkProblem(400, "not JSON", send("PUT", master, "application/json", "{"));
+        checkProblem(415, "application/json", send("PUT", master, "text/plain", "{}"));
+        for (String nowhere : List.of("shutdown/7", "shutdown/x", "shutdown/1/1", "shutdown/01", "scheduler/1", "nothing/1")) {
+            checkProblem(404, "nothing at this place", send("GET", BASE + "apps/star/" + nowhere, null, null));
+            checkProblem(404, "nothing at this place", send("PUT", BASE + "apps/star/" + nowhere, "application/json", "{\"shut_down\":true}"));
+        }
+    }
+
+    @Test
+    void whatCanGoIsDeleted() throws Exception {
+        JsonNode network = JSON.readTree(java.nio.file.Path.of("../../schema/examples/network-lambda.json").toFile()).at("/apps/lambda");
+        List<SystemResources<?>> apps = List.of(OneSystem.of(new LambdaSystem().read("", network)));
+        served.serve(ServedController.manyRequests(), () -> apps, Connections.Limits.DEFAULT);
+        String session = BASE + "apps/lambda/sessions/7";
+        checkProblem(404, "nothing", send("DELETE", session, null, null));
+        assertEquals(200, send("PUT", session, "application/json", "{\"source\":\"ucsd-0\",\"sink\":\"uva-0\",\"lease_ms\":5000}").statusCode());
+        assertEquals("7", get("apps/lambda/sessions/7").get("session").textValue());
+        HttpResponse<String> gone = send("DELETE", session, null, null);
+        assertEquals("204 ", gone.statusCode() + " " + gone.body());
+        checkProblem(404, "nothing", send("GET", session, null, null));
+        checkProblem(422, "invalid session name", send("PUT", BASE + "apps/lambda/sessions/a.b", "application/json",
+                "{\"source\":\"ucsd-0\",\"sink\":\"uva-0\"}"));
+        checkProblem(405, "DELETE", send("POST", session, "application/json", "{}"));
+        checkProblem(405, "HEAD", send("DELETE", BASE + "apps/lambda/sessions", null, null));
     }
 
     @Test

@@ -46,7 +46,7 @@ public final class RunningApps implements ControllerService, SystemHost {
     }
 
     /** A network of {@code schema/examples}. */
-    static JsonNode example(String file) throws IOException {
+    public static JsonNode example(String file) throws IOException {
         return JSON.readTree(EXAMPLES.resolve(file).toFile());
     }
 

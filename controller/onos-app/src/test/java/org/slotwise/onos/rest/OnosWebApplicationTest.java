@@ -69,6 +69,11 @@ class OnosWebApplicationTest {
         }
 
         @Override
+        public boolean isCluster() {
+            return true;
+        }
+
+        @Override
         public void order(SystemPart<?> system, Event.Order order) {
             throw new AssertionError("nobody orders anything that is not kept");
         }
@@ -117,6 +122,13 @@ class OnosWebApplicationTest {
         assertTrue(refused.contains("best"), refused);
         call(400, "PUT", "v1/scheduler", "{");
         assertEquals(1, choices.size());
+    }
+
+    @Test
+    void whatOneControllerOfSeveralCannotDoIsNotImplemented() throws Exception {
+        call(501, "PUT", "v1/apps/star/shutdown", "{\"core\": 0, \"shut_down\": true}");
+        call(501, "PUT", "v1/apps/star/shutdown/0", "{\"shut_down\": true}");
+        assertTrue(call(200, "GET", "v1/apps/star", "").contains("{\"name\":\"shutdown\",\"can_change\":false}"));
     }
 
     @Test

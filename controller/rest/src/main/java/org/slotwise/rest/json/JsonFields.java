@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -143,6 +144,24 @@ public final class JsonFields {
         }
     }
 
+    /** A text that must be there and name one of these values. */
+    public <E extends Enum<E>> E choice(String name, E[] values) throws InvalidJsonException {
+        String text = text(name);
+        List<String> names = new ArrayList<>();
+        for (E value : values) {
+            if (spelled(value).equals(text)) {
+                return value;
+            }
+            names.add(spelled(value));
+        }
+        throw new InvalidJsonException(place(name), "expected one of " + String.join(", ", names) + ", got '" + text + "'");
+    }
+
+    /** A value's name as documents have it: lower case, with hyphens. */
+    public static String spelled(Enum<?> value) {
+        return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
     /** An integer {@code low .. high} that must be there. */
     public long integer(String name, long low, long high) throws InvalidJsonException {
         JsonNode value = required(name);
@@ -210,7 +229,7 @@ public final class JsonFields {
     }
 
     private static String kindOf(JsonNode value) {
-        return "a value of type " + value.getNodeType().name().toLowerCase(java.util.Locale.ROOT);
+        return "a value of type " + value.getNodeType().name().toLowerCase(Locale.ROOT);
     }
 
     /** What may have been meant: the nearest, and of what is as near what begins alike. */

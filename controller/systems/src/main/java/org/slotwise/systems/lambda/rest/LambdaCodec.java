@@ -40,7 +40,8 @@ public final class LambdaCodec {
     private static final String SESSIONS = "sessions";
     private static final String UP = "up_bps";
     private static final String DOWN = "down_bps";
-    private static final String SESSION = "session";
+    /** Name of a session. */
+    static final String SESSION = "session";
     private static final String SOURCE = "source";
     private static final String SINK = "sink";
     private static final String WANTED = "wanted_bps";
@@ -151,6 +152,12 @@ public final class LambdaCodec {
         JsonFields fields = JsonFields.of("", value, SESSION, SOURCE, SINK, WANTED, WEIGHT, BYTES, DEADLINE, LEASE);
         Demand demand = demand("", web, fields);
         return fields.optional(LEASE).isPresent() ? demand.leased(fields.integer(LEASE, Demand.MIN_LEASE_MS, Demand.MAX_LEASE_MS)) : demand;
+    }
+
+    /** Reads what the session of a name wants, whose name is not in the value. */
+    static Demand asked(LambdaWeb web, String session, JsonNode value) throws InvalidJsonException {
+        JsonFields.of("", value, SOURCE, SINK, WANTED, WEIGHT, BYTES, DEADLINE, LEASE);
+        return asked(web, ((ObjectNode) value).deepCopy().put(SESSION, session));
     }
 
     private static Demand demand(String where, LambdaWeb web, JsonFields fields) throws InvalidJsonException {

@@ -2,14 +2,18 @@
 package org.slotwise.systems.lambda.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import org.slotwise.apps.Items;
 import org.slotwise.apps.Metric;
 import org.slotwise.apps.NamedSetting;
 import org.slotwise.apps.ResourceTable;
 import org.slotwise.apps.SystemResources;
 import org.slotwise.apps.SystemResources.NotHereException;
 import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.Shape;
 import org.slotwise.systems.lambda.app.Demand;
 import org.slotwise.systems.lambda.app.LambdaApp;
 import org.slotwise.systems.lambda.app.LambdaView;
@@ -34,7 +38,7 @@ final class LambdaResources {
         return new ResourceTable<LambdaView>(LambdaApp.ID,
                 "Lambda networks: sessions with max-min fair rates over all links, as pacing rates or slots of a star.")
                 .read("status", LambdaCodec::status)
-                .read(SESSIONS, LambdaCodec::sessions).part(SESSIONS, LambdaCodec::sessions).change(SESSIONS, this::session).stored(setting)
+                .read(SESSIONS, LambdaCodec::sessions).part(SESSIONS, LambdaCodec::sessions).change(SESSIONS, this::session).items(SESSIONS, new Sessions()).stored(setting)
                 .read("links", LambdaCodec::links)
                 .read("slots", LambdaCodec::slots)
                 .page(LambdaPage::of)
@@ -44,16 +48,22 @@ final class LambdaResources {
                         Metric.counter("lambda_sessions_refused", "Sessions rejected after they were stored.", view.refused())));
     }
 
-    /** A session with a lease is not stored: whoever asked for it asks again. */
+    /** A session joins, changes or leaves. */
     private JsonNode session(SystemResources<LambdaView> lambda, JsonNode body) throws InvalidJsonException {
+        if (LambdaCodec.leaves(body)) {
+            SessionLeft left = LambdaCodec.left(body);
+            if (!leave(lambda, left)) {
+                throw new NotHereException("unknown session '" + left.session() + "'");
+            }
+            return LambdaCodec.left(left.session());
+        }
+        return ask(lambda, LambdaCodec.asked(web, body));
+    }
+
+    /** A session with a lease is not stored: whoever asked for it asks again. */
+    private JsonNode ask(SystemResources<LambdaView> lambda, Demand demand) {
         synchronized (changing) {
             LambdaView view = lambda.view();
-            if (LambdaCodec.leaves(body)) {
-                SessionLeft left = LambdaCodec.left(body);
-                place(view, left.session());
-                return lambda.apply(setting.removal(left.session(), left, LambdaCodec.left(left.session())));
-            }
-            Demand demand = LambdaCodec.asked(web, body);
             LambdaApp.lacking(view, demand).ifPresent(reason -> {
                 throw new NotHereException(reason);
             });
@@ -63,7 +73,50 @@ final class LambdaResources {
                 lambda.apply(setting.change(demand, demand.leaseMs().isEmpty()));
             }
             LambdaView after = lambda.view();
-            return LambdaCodec.session(after, place(after, demand.session()));
+            return LambdaCodec.session(after, LambdaCodec.place(after.grants(), demand.session())
+                    .orElseThrow(() -> new NotHereException("session '" + demand.session() + "' left at once")));
+        }
+    }
+
+    private boolean leave(SystemResources<LambdaView> lambda, SessionLeft left) {
+        synchronized (changing) {
+            boolean isThere = demand(lambda.view(), left.session()).isPresent();
+            if (isThere) {
+                lambda.apply(setting.removal(left.session(), left, LambdaCodec.left(left.session())));
+            }
+            return isThere;
+        }
+    }
+
+    /** Each session by its name. */
+    private final class Sessions implements Items<LambdaView> {
+        @Override
+        public Map<String, ObjectNode> place() {
+            return Map.of(LambdaCodec.SESSION, Shape.reference("SessionName"));
+        }
+
+        @Override
+        public Optional<JsonNode> read(LambdaView view, ObjectNode place) {
+            return LambdaCodec.place(view.grants(), name(place)).map(each -> LambdaCodec.session(view, each));
+        }
+
+        @Override
+        public Optional<JsonNode> put(SystemResources<LambdaView> lambda, ObjectNode place, JsonNode body) throws InvalidJsonException {
+            return Optional.of(ask(lambda, LambdaCodec.asked(web, name(place), body)));
+        }
+
+        @Override
+        public boolean canDelete() {
+            return true;
+        }
+
+        @Override
+        public boolean delete(SystemResources<LambdaView> lambda, ObjectNode place) {
+            return demand(lambda.view(), name(place)).isPresent() && leave(lambda, new SessionLeft(name(place)));
+        }
+
+        private String name(ObjectNode place) {
+            return place.get(LambdaCodec.SESSION).asText();
         }
     }
 
@@ -74,10 +127,5 @@ final class LambdaResources {
     /** Whether all is as it was, but for a lease that begins anew: nothing to store, nor to audit. */
     private static boolean isRenewed(LambdaView view, Demand demand) {
         return demand.leaseMs().isPresent() && demand(view, demand.session()).filter(demand::equals).isPresent();
-    }
-
-    private static int place(LambdaView view, String session) {
-        return LambdaCodec.place(view.grants(), session)
-                .orElseThrow(() -> new NotHereException("unknown session '" + session + "'"));
     }
 }

@@ -25,8 +25,7 @@ import org.slotwise.wire.WireConstants;
 final class OpsResources {
     private static final Shape<SwitchPort> PORT =
             Ports.at(WireConstants.PORT_OPTICAL_BASE, WireConstants.PORT_OPTICAL_BASE + WireConstants.MAX_FIBRES - 1);
-    private static final Shape<Double> TARGET =
-            Shape.of(fields -> fields.partAboveZero("target"), (target, node) -> node.put("target", target), "target");
+    private static final Shape<Double> TARGET = Shape.partAboveZero("target");
     private static final Shape<Integer> CLASS = Shape.integer("class", 0, TrafficClass.MAX_CLASS);
     private static final Shape<Double> WEIGHT = Shape.number("weight", TrafficClass.MIN_WEIGHT, TrafficClass.MAX_WEIGHT);
 
@@ -39,10 +38,10 @@ final class OpsResources {
                 .read("status", OpsCodec::status)
                 .read("nodes", OpsCodec::nodes)
                 .read("routes", OpsCodec::routes)
-                .setting("targets", "targets", SystemSetting.each("target", "the target utilization", PORT, TARGET, configured(network),
+                .setting("targets", "targets", SystemSetting.each("target", "the target utilization of an output", PORT, TARGET, configured(network),
                         OpsResources::targets, (at, target) -> new TargetChosen(at.device(), at.port(), target))
                         .unavailable("agents require 'probes' without 'share'").unknown(at -> noAgent(network, at)))
-                .setting("weights", "weights", SystemSetting.each("weight", "the weight", CLASS, WEIGHT, weights(network),
+                .setting("weights", "weights", SystemSetting.each("weight", "the weight of a class", CLASS, WEIGHT, weights(network),
                         LabelView::weights, WeightChosen::new)
                         .unavailable("class weights require 'ingress: {discipline: fair, trains: 4}' and 'aggregation' in the scenario")
                         .unknown(number -> "unknown class " + number))

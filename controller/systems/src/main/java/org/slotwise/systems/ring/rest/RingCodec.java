@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -31,17 +32,20 @@ import org.slotwise.wire.RingMode;
 /** A packet ring in the form of {@code schema/network.schema.json}, and the views of what its application shows. */
 public final class RingCodec {
     private static final String CLASSES = "classes";
+    /** Classes that a host may ask for. */
+    private static final RingClass[] HOST_CLASSES =
+            Arrays.stream(RingClass.values()).filter(one -> one != RingClass.EXCESS).toArray(RingClass[]::new);
     private static final String WATCH = "watch_intervals";
     /** Weight of a station. */
     static final Shape<Integer> WEIGHT = Shape.integer("weight", Limits.MIN_RING_WEIGHT, Limits.MAX_RING_WEIGHT);
     /** Distribution of fair rates. */
-    static final Shape<RingMode> MODE = Shape.text("mode", text -> named(RingMode.values(), null, text), RingCodec::name);
+    static final Shape<RingMode> MODE = Shape.choice("mode", RingMode.values());
     /** Classes of a station's traffic. */
     static final Shape<List<TrafficRule>> RULES = Shape.of(RingCodec::rules, (rules, node) -> {
         ArrayNode classes = node.putArray(CLASSES);
         rules.forEach(rule -> classes.addObject().put("port", rule.port()).put("dscp", rule.dscp())
-                .put("class", name(rule.trafficClass())).put("rate_bps", rule.rateBps()));
-    }, CLASSES);
+                .put("class", JsonFields.spelled(rule.trafficClass())).put("rate_bps", rule.rateBps()));
+    }, CLASSES).field(CLASSES, Shape.reference("RingRules"));
 
     private final String where;
 
@@ -111,28 +115,10 @@ public final class RingCodec {
         for (JsonNode rule : parent.array(CLASSES)) {
             JsonFields fields = JsonFields.of(parent.place(CLASSES + "[" + rules.size() + "]"), rule, "port", "dscp", "class", "rate_bps");
             rules.add(new TrafficRule(AccessHosts.port(fields), (int) fields.integer("dscp", 0, TrafficRule.MAX_DSCP),
-                    fields.parsed("class", text -> named(RingClass.values(), RingClass.EXCESS, text)),
+                    fields.choice("class", HOST_CLASSES),
                     fields.integer("rate_bps", Limits.MIN_CLASS_RATE_BPS, Limits.MAX_CLASS_RATE_BPS)));
         }
         return rules;
-    }
-
-    /** The one with a name as documents have it; throws IllegalArgumentException with those that there are, but for one. */
-    private static <E extends Enum<E>> E named(E[] values, E unknown, String text) {
-        List<String> names = new ArrayList<>();
-        for (E value : values) {
-            if (value != unknown) {
-                if (name(value).equals(text)) {
-                    return value;
-                }
-                names.add(name(value));
-            }
-        }
-        throw new IllegalArgumentException("expected one of " + String.join(", ", names) + ", got '" + text + "'");
-    }
-
-    private static String name(Enum<?> value) {
-        return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     private static List<RingLink> links(JsonFields parent, List<Station> stations) throws InvalidJsonException {
@@ -160,7 +146,7 @@ public final class RingCodec {
     /** What the application is at. */
     public static ObjectNode status(RingView view) {
         ObjectNode node = JsonNodeFactory.instance.objectNode().put("configured", view.isConfigured())
-                .put("name", view.network().name()).put("mode", name(view.mode())).put("stations", view.stations().size())
+                .put("name", view.network().name()).put("mode", JsonFields.spelled(view.mode())).put("stations", view.stations().size())
                 .put("stations_ready", view.stations().stream().filter(RingView.StationView::isReady).count())
                 .put("links", view.network().links().size()).put("reroutes", view.counts().reroutes())
                 .put("write_failures", view.counts().writeFailures()).put("reports", view.counts().reports())
@@ -204,7 +190,7 @@ public final class RingCodec {
         ArrayNode spans = node.putArray("spans");
         for (Span span : view.spans()) {
             ObjectNode one = spans.addObject().put("head", span.head()).put("ringlet", span.ringlet())
-                    .put("phase", name(span.phase())).put("reach", span.reach());
+                    .put("phase", JsonFields.spelled(span.phase())).put("reach", span.reach());
             span.advertisedBps().ifPresent(bps -> one.put("advertised_bps", bps));
             one.put("link_bps", span.linkBps()).put("added_bps", span.addedBps()).put("hol_delay_ns", span.holDelayNs());
             ArrayNode sources = one.putArray("sources");

@@ -28,7 +28,6 @@ final class RingResources {
     private static final Shape<SwitchPort> PORT = Ports.at(WireConstants.PORT_RING_EAST, WireConstants.PORT_RING_WEST);
     /** The name that all settings of a ring have in notices and in the audit log. */
     private static final String EVENT = "ring";
-    private static final String TITLE = "the ring setting";
 
     private RingResources() {
     }
@@ -40,9 +39,9 @@ final class RingResources {
                 .read("ways", RingCodec::ways)
                 .read("spans", RingCodec::spans).text("spans", RingTexts::spans)
                 .setting("mode", mode(network))
-                .setting("weights", "weights", each(network, "weight", RingCodec.WEIGHT, Station::weight, StationSettings::weight,
+                .setting("weights", "weights", each(network, "weight", "the weight of a station", RingCodec.WEIGHT, Station::weight, StationSettings::weight,
                         (station, weight) -> new RingChoice.Weight(station.device(), weight)))
-                .setting("classes", "stations", each(network, "classes", RingCodec.RULES, Station::rules, StationSettings::rules,
+                .setting("classes", "stations", each(network, "classes", "the classes of a station", RingCodec.RULES, Station::rules, StationSettings::rules,
                         RingChoice.Classes::new))
                 .setting("ports", "ports", Ports.light(PORT, ports(network), RingResources::isDark)
                         .unknown(at -> "no ring link at " + at))
@@ -51,15 +50,15 @@ final class RingResources {
     }
 
     private static SystemSetting<RingView, String, RingMode> mode(RingNetwork network) {
-        return SystemSetting.one("mode", TITLE, RingCodec.MODE, network.mode(), RingView::mode, RingChoice.Mode::new).event(EVENT);
+        return SystemSetting.one("mode", "the fairness mode", RingCodec.MODE, network.mode(), RingView::mode, RingChoice.Mode::new).event(EVENT);
     }
 
     /** Returns a setting of each station. */
-    private static <T> SystemSetting<RingView, DeviceId, T> each(RingNetwork network, String name, Shape<T> shape, Function<Station, T> configured,
-            Function<StationSettings, T> now, BiFunction<Station, T, RingChoice> order) {
+    private static <T> SystemSetting<RingView, DeviceId, T> each(RingNetwork network, String name, String title, Shape<T> shape,
+            Function<Station, T> configured, Function<StationSettings, T> now, BiFunction<Station, T, RingChoice> order) {
         Map<DeviceId, T> before = new LinkedHashMap<>();
         network.stations().forEach(station -> before.put(station.device(), configured.apply(station)));
-        return SystemSetting.<RingView, DeviceId, T>each(name, TITLE, Ports.DEVICE, shape, before, view -> {
+        return SystemSetting.<RingView, DeviceId, T>each(name, title, Ports.DEVICE, shape, before, view -> {
             Map<DeviceId, T> values = new LinkedHashMap<>();
             for (int number = 0; number < view.stations().size(); number++) {
                 values.put(network.stations().get(number).device(), now.apply(view.stations().get(number).settings()));

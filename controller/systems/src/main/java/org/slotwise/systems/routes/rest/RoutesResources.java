@@ -30,7 +30,7 @@ final class RoutesResources {
         return new ResourceTable<RoutesView>(RoutesApp.ID, "Routers: static routes or shortest paths, XCP capacities, port status.")
                 .read("status", RoutesCodec::status)
                 .read("routes", RoutesCodec::routes)
-                .setting("capacities", "outputs", SystemSetting.each("capacity", "the XCP capacity", PORT, CAPACITY, configured(network),
+                .setting("capacities", "outputs", SystemSetting.each("capacity", "the XCP capacity of an output", PORT, CAPACITY, configured(network),
                         RoutesResources::capacities, (at, bps) -> new CapacityChosen(at.device(), at.port(), bps))
                         .unknown(at -> "no XCP-controlled port " + at.port() + " of router " + at.device()))
                 .setting("ports", "ports", Ports.light(PORT, ports(network), RoutesResources::isDark)

@@ -41,7 +41,8 @@ public final class SchedulerCodec {
             } catch (InvalidSettingsException e) {
                 throw new InvalidJsonException("", e.getMessage());
             }
-        }, (chosen, node) -> write(chosen.kind(), chosen.settings(), node), "name", "settings");
+        }, (chosen, node) -> write(chosen.kind(), chosen.settings(), node), "name", "settings")
+                .field("name", Shape.reference("SchedulerName")).field("settings", Shape.reference("SchedulerSettings")).optional("settings");
     }
 
     private static SchedulerChosen decode(JsonFields fields, Schedulers schedulers) throws InvalidJsonException, InvalidSettingsException {

@@ -25,6 +25,8 @@ final class StarResources {
     /** Masters that are shut down. */
     static final String SHUTDOWN = "shutdown";
 
+    private static final Shape<Integer> CORE = Shape.integer("core", 0, WireConstants.MAX_CORES - 1);
+
     private StarResources() {
     }
 
@@ -52,12 +54,10 @@ final class StarResources {
 
     /** Returns the setting of masters, each of which is enabled and disabled at one controller. */
     private static SystemSetting<Snapshot, CoreId, Boolean> shutdown(Network network) {
-        Shape<CoreId> core = Shape.<CoreId>of(fields -> CoreId.of((int) fields.integer("core", 0, WireConstants.MAX_CORES - 1)),
-                (id, node) -> {
-                    node.put("core", id.value());
-                    core(network, id).ifPresent(known -> node.put("master", known.master().value()));
-                }, "core");
-        return SystemSetting.<Snapshot, CoreId, Boolean>each(SHUTDOWN, "the master's state", core, Shape.flag("shut_down"),
+        Shape<CoreId> core = Shape.<CoreId>of(fields -> CoreId.of(CORE.read(fields)), (id, node) ->
+                core(network, id).ifPresent(known -> CORE.write(id.value(), node).put("master", known.master().value())), "core")
+                .field("core", Shape.reference("CoreId")).shown("master", Shape.reference("EdgeId"));
+        return SystemSetting.<Snapshot, CoreId, Boolean>each(SHUTDOWN, "the state of a master", core, Shape.flag("shut_down"),
                 network.canShutDown() ? masters(network, id -> false) : Map.of(),
                 view -> masters(network, id -> view.states().stream().anyMatch(star -> star.network().core().id().equals(id) && star.isShutDown())),
                 MasterShutdown::new)
