@@ -45,7 +45,7 @@ public final class HostedSystems {
     }
 
     /**
-     * The application of a system, which may have been read anew since: the same name is the same kind. Throws
+     * The application of a system, whose part may have been read again since: the same name is the same kind. Throws
      * {@link NoSuchApplicationException} if none has its name.
      */
     @SuppressWarnings("unchecked")

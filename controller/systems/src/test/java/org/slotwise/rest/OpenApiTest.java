@@ -33,7 +33,7 @@ class OpenApiTest {
     private static final Path HAND_WRITTEN = Path.of("../rest/src/main/openapi/base.yaml");
     private static final Path ASSEMBLED = Path.of("../rest/src/main/resources/openapi.yaml");
     private static final String HEADER = "# SPDX-License-Identifier: Apache-2.0\n"
-            + "# Assembled by OpenApiTest; write it anew by: mvn test -pl systems -am -Dtest=OpenApiTest -Dopenapi.write"
+            + "# Assembled by OpenApiTest; to write it: mvn test -pl systems -am -Dtest=OpenApiTest -Dopenapi.write"
             + " -Dsurefire.failIfNoSpecifiedTests=false\n";
     private static final List<String> NETWORKS =
             List.of("network-star4.json", "network-routers.json", "network-ring.json", "network-ops.json", "network-lambda.json");
