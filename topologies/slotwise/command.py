@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 from collections import deque
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import NamedTuple
 
@@ -98,6 +100,14 @@ def check(file: str, *options: str) -> Ended:
     for line in done.stderr.decode(errors="replace").splitlines():
         said.append(line)
     return Ended(done.returncode, list(said.lines))
+
+
+def plain(file: str) -> tuple[Ended, str]:
+    """Runs `slotwise check FILE` for the plain form of a scenario, JSON. Raises home.CommandNotFound."""
+    with TemporaryDirectory() as directory:
+        written = Path(directory, "plain.json")
+        ended = check(file, "--plain", str(written))
+        return ended, written.read_text() if ended.status == 0 else ""
 
 
 class _Kept:

@@ -3,7 +3,6 @@
 
 import copy
 import json
-import re
 import sys
 from contextlib import suppress
 from inspect import signature
@@ -20,8 +19,6 @@ from slotwise.rundir import RunDirectory
 from slotwise.scenario import Problem, ScenarioError
 
 HERE = str(Path(__file__).resolve().parent)
-# As the engine says what is wrong with a scenario: one line a problem, after a line with the file's name.
-PROBLEM = re.compile(r"(?:line [0-9]+: )?(/\S*): (.+)")
 
 
 class RunFailed(SlotwiseError):
@@ -227,8 +224,8 @@ class Document:
         """Raises ScenarioError if the engine rejected the scenario for a reason outside the schema."""
         with suppress(ValueError):
             after = said[said.index(f"slotwise: {self.source}:") + 1 :]
-            found = filter(None, map(PROBLEM.fullmatch, after))
-            problems = [Problem("" if match[1] == "/" else match[1], match[2]) for match in found]
+            found = filter(None, map(scenario.PROBLEM.fullmatch, after))
+            problems = [Problem("" if match[2] == "/" else match[2], match[3]) for match in found]
             if problems:
                 raise self._located(problems)
 

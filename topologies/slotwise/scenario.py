@@ -19,7 +19,7 @@ import jsonschema
 import yaml
 from jsonschema.protocols import Validator
 
-from slotwise import home, limits
+from slotwise import command, home, limits
 from slotwise.errors import SlotwiseError
 
 MAX_FILE_BYTES = limits.FILE_BYTES[1]
@@ -193,8 +193,13 @@ def fibre_names(scenario: dict) -> list[str]:
     )
 
 
+PROBLEM = re.compile(r"(?:(line [0-9]+): )?(/\S*): (.+)")
+"""Problem in the engine's output, on a line after one with the file's name."""
+
+
 def load(path: str | Path) -> dict:
-    """Reads and checks a scenario file. Raises ScenarioError with every problem, or OSError."""
+    """Reads and checks a scenario file. Returns its plain form: quantities with units (`200 Mbit/s`), which only the engine's command reads,
+    become integers. Raises ScenarioError with every problem, or OSError."""
     source = str(path)
     with open(path, "rb") as file:
         text = file.read(MAX_FILE_BYTES + 1)
@@ -207,10 +212,33 @@ def load(path: str | Path) -> dict:
     try:
         return check(document, source)
     except ScenarioError as error:
+        if _has_quantities(document):
+            with suppress(home.CommandNotFound):
+                return _plain(path)
         lines = dict(_lines(yaml.compose(text, _Loader)))
         raise ScenarioError(
             source, [problem._replace(place=_place(problem.pointer, lines)) for problem in error.problems]
         ) from None
+
+
+QUANTITY = re.compile(r"[-+]?[0-9][0-9.]* *[a-zA-Z].*")
+
+
+def _has_quantities(value: Any) -> bool:
+    """True if some text in a document begins as a number with a unit does."""
+    if isinstance(value, dict | list):
+        return any(map(_has_quantities, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and QUANTITY.fullmatch(value) is not None
+
+
+def _plain(path: str | Path) -> dict:
+    """Plain form of a scenario file, from the engine's command. Raises ScenarioError, or home.CommandNotFound."""
+    ended, plain = command.plain(str(path))
+    if ended.status == 0:
+        return check(json.loads(plain), str(path))
+    found = list(filter(None, map(PROBLEM.fullmatch, ended.said)))
+    problems = [Problem("" if match[2] == "/" else match[2], match[3], match[1] or "") for match in found]
+    raise ScenarioError(str(path), problems or [Problem("", ended.reason)])
 
 
 def check(document: Any, source: str = "scenario") -> dict:

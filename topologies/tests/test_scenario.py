@@ -203,6 +203,28 @@ def test_every_problem_of_a_file_has_the_line_of_its_key_or_of_what_lacks_it(tmp
     assert f"'x' is not of type 'integer' (line {duration})" in str(refusal.value)
 
 
+def test_quantities_with_units_become_integers(tmp_path):
+    file = tmp_path / "scenario.yaml"
+    star4 = home.root() / "topologies" / "star4.yaml"
+    text = star4.read_text().replace("slot_ns: 250000", "slot: 250 us").replace("bytes: 50000000", "bytes: 50 MB")
+    file.write_text(text.replace("rate_bps: 200000000, delay_ns: 25000", "rate: 200 Mbit/s, length: 5 km"))
+    assert scenario.load(file) == scenario.load(star4)
+
+
+def test_a_problem_of_a_file_with_units_is_that_of_the_engine(tmp_path, monkeypatch):
+    file = tmp_path / "scenario.yaml"
+    text = (home.root() / "topologies" / "star4.yaml").read_text()
+    file.write_text(text.replace("slot_ns: 250000", "slot: 250 Mbit/s"))
+    with pytest.raises(ScenarioError) as refusal:
+        scenario.load(file)
+    [problem] = refusal.value.problems
+    assert (problem.pointer, problem.place) == ("/frame/slot", "line 7")
+    assert problem.reason.startswith("found '250 Mbit/s': unknown unit 'Mbit/s'; expected a time from 1 us to 1 s")
+    monkeypatch.setenv("SLOTWISE_COMMAND", str(tmp_path / "nowhere"))
+    with pytest.raises(ScenarioError, match="/frame/slot: unknown key 'slot'"):
+        scenario.load(file)
+
+
 def test_builders_make_overlaid_stars_and_shared_ports():
     twin = builders.star(edges=5, masters=[0, 2], ports=[0, 1, 2, 3, 3])
     twin["phases"] = [{"name": "silence", "duration_ms": 1, "traffic": []}]

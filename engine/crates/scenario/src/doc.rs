@@ -4,10 +4,13 @@
 //! A plain scalar gets its type from its text when a reader asks for one, by the core schema of YAML 1.2: `yes`, `012`, `1:30` and
 //! `1_000` are text. `0b` and a sign before `0x` stay from files of before; the Python package reads them, too.
 
+mod plain;
 mod read;
 mod tabs;
 
+pub(crate) use self::plain::Edit;
 use crate::problem::Problem;
+use crate::spelling::spellings;
 
 /// Node of a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,43 +95,47 @@ impl Doc {
         self.as_list().is_some()
     }
 
+    pub(crate) fn is_scalar(&self) -> bool {
+        matches!(self.node, Node::Scalar { .. })
+    }
+
     pub(crate) fn as_str(&self) -> Option<&str> {
-        match self.scalar()? {
+        match self.scalar_value()? {
             Scalar::Text(text) => Some(text),
             _ => None,
         }
     }
 
     pub(crate) fn as_bool(&self) -> Option<bool> {
-        match self.scalar()? {
+        match self.scalar_value()? {
             Scalar::Bool(flag) => Some(flag),
             _ => None,
         }
     }
 
     pub(crate) fn as_u64(&self) -> Option<u64> {
-        match self.scalar()? {
+        match self.scalar_value()? {
             Scalar::Integer(number) => number.try_into().ok(),
             _ => None,
         }
     }
 
     pub(crate) fn as_i64(&self) -> Option<i64> {
-        match self.scalar()? {
+        match self.scalar_value()? {
             Scalar::Integer(number) => number.try_into().ok(),
             _ => None,
         }
     }
 
     pub(crate) fn as_f64(&self) -> Option<f64> {
-        match self.scalar()? {
+        match self.scalar_value()? {
             Scalar::Integer(number) => Some(number as f64),
             Scalar::Float(number) => Some(number),
             _ => None,
         }
     }
 
-    fn scalar(&self) -> Option<Scalar<'_>> {
+    fn scalar_value(&self) -> Option<Scalar<'_>> {
         match &self.node {
             Node::Scalar { text, is_plain: true } => Some(plain(text)),
             Node::Scalar { text, is_plain: false } => Some(Scalar::Text(text)),
@@ -144,7 +151,7 @@ impl Doc {
             Node::Mapping(_) => "a mapping".to_owned(),
             Node::Scalar { text, .. } => {
                 let length = text.chars().count();
-                match self.scalar() {
+                match self.scalar_value() {
                     Some(Scalar::Null) => "nothing".to_owned(),
                     Some(Scalar::Text(_)) if length > SHOWN => format!("a string of {length} characters"),
                     Some(Scalar::Text(_)) => format!("'{}'", text.escape_debug()),
@@ -202,10 +209,11 @@ impl Mapping {
         self.0.iter().map(|(key, value)| (key, value))
     }
 
-    /// Key and value by the key's text, of any type.
+    /// Key and value by the key's text, of any type, or by another spelling of it.
     fn entry(&self, text: &str) -> Option<(&Doc, &Doc)> {
-        let is_meant = |key: &Doc| matches!(&key.node, Node::Scalar { text: known, .. } if known == text);
-        self.iter().find(|(key, _)| is_meant(key))
+        let has = |text: &str, key: &Doc| matches!(&key.node, Node::Scalar { text: known, .. } if known == text);
+        let by = |text: &str| self.iter().find(|(key, _)| has(text, key));
+        by(text).or_else(|| spellings(text).find_map(|spelling| by(spelling.key)))
     }
 }
 

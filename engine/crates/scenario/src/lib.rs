@@ -29,6 +29,7 @@ mod ring;
 mod routed;
 mod scheduler;
 mod sources;
+mod spelling;
 mod stars;
 mod timing;
 

@@ -39,7 +39,18 @@ impl Scenario {
     /// [`ScenarioError::Invalid`] names everything that is wrong with the shape or, when the shape is right,
     /// everything that does not fit together.
     pub fn parse(yaml: &[u8]) -> Result<Scenario, ScenarioError> {
-        read_checked(yaml, scenario, check::cross_check)
+        let (scenario, _) = read_checked(yaml, scenario, check::cross_check)?;
+        Ok(scenario)
+    }
+
+    /// Reads a scenario file and checks all of it. Returns its plain form as JSON: the file with each key in one spelling, that with its
+    /// unit as a suffix. It is the same scenario.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`].
+    pub fn plain(yaml: &[u8]) -> Result<String, ScenarioError> {
+        let (_, plain) = read_checked(yaml, scenario, check::cross_check)?;
+        Ok(plain.to_json())
     }
 
     /// What of it may be and is hardly meant; with its lines in `yaml`, if it was read from there.
@@ -51,23 +62,25 @@ impl Scenario {
     }
 }
 
-/// What a file says, its shape read by `shape`; `check` sees it only if the shape is right.
+/// What a file says, its shape read by `shape`, and the tree of its plain form; `check` sees it only if the shape is right.
 pub(crate) fn read_checked<T>(
     yaml: &[u8],
     shape: impl Fn(&mut Reader, &Doc) -> T,
     check: impl Fn(&T, &mut Reader),
-) -> Result<T, ScenarioError> {
-    let value = Doc::read(yaml)?;
+) -> Result<(T, Doc), ScenarioError> {
+    let mut value = Doc::read(yaml)?;
     let mut reader = Reader::default();
     let scenario = shape(&mut reader, &value);
     if reader.problems.is_empty() {
         check(&scenario, &mut reader);
     }
-    if reader.problems.is_empty() {
-        Ok(scenario)
-    } else {
-        Err(ScenarioError::Invalid(reader.problems))
+    if !reader.problems.is_empty() {
+        return Err(ScenarioError::Invalid(reader.problems));
     }
+    for edit in reader.edits {
+        value.edit(edit);
+    }
+    Ok((scenario, value))
 }
 
 /// What a file has nodes of, and what else it may say.

@@ -5,8 +5,9 @@ use std::ops::RangeInclusive;
 
 use slotwise_units::{Bytes, Duration, Rate};
 
-use crate::doc::{Doc, Mapping};
+use crate::doc::{Doc, Edit, Mapping};
 use crate::problem::Problem;
+use crate::spelling::{Spelling, is_spelling, own_spelling, spellings};
 
 /// A mapping whose keys are all known.
 pub(crate) struct Fields<'v> {
@@ -21,10 +22,25 @@ impl<'v> Fields<'v> {
         Fields { map, pointer }
     }
 
+    /// The value of `key` in either spelling, and the spelling if it is a quantity.
+    fn get<'k>(&self, key: &'k str) -> Option<(&'v Doc, Option<Spelling<'k>>)> {
+        let map = self.map?;
+        if let Some(value) = map.get(key) {
+            return Some((value, own_spelling(key, value)));
+        }
+        let mut others = spellings(key);
+        others.find_map(|spelling| Some((quantity(map, spelling.key)?, Some(spelling))))
+    }
+
     /// JSON pointer to `key` of this mapping.
     pub(crate) fn pointer(&self, key: &str) -> String {
         format!("{}/{key}", self.pointer)
     }
+}
+
+/// What stands under `key` if it can be a quantity, or a list of them: a mapping is another key of the same name.
+fn quantity<'v>(map: &'v Mapping, key: &str) -> Option<&'v Doc> {
+    map.get(key).filter(|value| !value.is_mapping())
 }
 
 /// Collects problems. A value that is wrong is replaced by one within bounds, so that reading goes on; the
@@ -32,6 +48,8 @@ impl<'v> Fields<'v> {
 #[derive(Default)]
 pub(crate) struct Reader {
     pub(crate) problems: Vec<Problem>,
+    /// What the file has in another spelling than its plain form.
+    pub(crate) edits: Vec<Edit>,
 }
 
 impl Reader {
@@ -52,7 +70,7 @@ impl Reader {
         };
         for key in map.keys() {
             match key.as_str() {
-                Some(name) if known.contains(&name) => {}
+                Some(name) if known.iter().any(|key| is_spelling(name, key)) => {}
                 Some(name) => {
                     let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
                     self.report(place, format!("unknown key '{name}'"), nearest(name, known));
@@ -64,6 +82,19 @@ impl Reader {
                 ),
             }
         }
+        for key in known {
+            let others = spellings(key).map(|spelling| spelling.key);
+            let mut given = others.filter(|other| quantity(map, other).is_some());
+            let first = if map.get(key).is_some() {
+                Some(*key)
+            } else {
+                given.next()
+            };
+            if let (Some(first), Some(second)) = (first, given.next()) {
+                let place = format!("{pointer}/{second}");
+                self.report(place, format!("'{second}' given with '{first}'"), "one of the two");
+            }
+        }
         Fields {
             map: Some(map),
             pointer,
@@ -72,34 +103,119 @@ impl Reader {
 
     /// The value of `key`, if it is there.
     pub(crate) fn optional<'v>(&self, fields: &Fields<'v>, key: &str) -> Option<&'v Doc> {
-        fields.map?.get(key)
+        fields.get(key).map(|(value, _)| value)
     }
 
     /// The value of `key`, which must be there.
     pub(crate) fn required<'v>(&mut self, fields: &Fields<'v>, key: &str) -> Option<&'v Doc> {
-        let value = fields.map?.get(key);
-        if value.is_none() {
+        self.required_spelt(fields, key).map(|(value, _)| value)
+    }
+
+    fn required_spelt<'v, 'k>(&mut self, fields: &Fields<'v>, key: &'k str) -> Option<(&'v Doc, Option<Spelling<'k>>)> {
+        fields.map?;
+        let found = fields.get(key);
+        if found.is_none() {
             self.report(
                 fields.pointer.clone(),
                 format!("missing required key '{key}'"),
                 format!("'{key}: VALUE'"),
             );
         }
-        value
+        found
     }
 
     /// An integer within `range`.
     pub(crate) fn integer(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> u64 {
-        match self.required(fields, key) {
-            Some(value) => self.integer_value(value, fields.pointer(key), range),
+        match self.required_spelt(fields, key) {
+            Some(found) => self.integer_found(fields, key, found, range),
             None => *range.start(),
         }
     }
 
     /// An integer within `range` if `key` is there.
     pub(crate) fn optional_integer(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
-        let value = self.optional(fields, key)?;
-        Some(self.integer_value(value, fields.pointer(key), range))
+        let found = fields.get(key)?;
+        Some(self.integer_found(fields, key, found, range))
+    }
+
+    fn integer_found(
+        &mut self,
+        fields: &Fields,
+        key: &str,
+        (value, spelling): (&Doc, Option<Spelling>),
+        range: RangeInclusive<u64>,
+    ) -> u64 {
+        match spelling {
+            None => self.integer_value(value, fields.pointer(key), range),
+            Some(spelling) => {
+                let bounds = i128::from(*range.start())..=i128::from(*range.end());
+                let place = fields.pointer(spelling.key);
+                let found = self.quantity_value(value, place, key, spelling, bounds);
+                let number = found
+                    .and_then(|number| number.try_into().ok())
+                    .unwrap_or(*range.start());
+                self.note(fields, key, spelling, Doc::scalar(number.to_string(), value.line()));
+                number
+            }
+        }
+    }
+
+    /// Notes what stands under `key` in the plain form.
+    fn note(&mut self, fields: &Fields, key: &str, spelling: Spelling, value: Doc) {
+        self.edits.push(Edit {
+            mapping: fields.pointer.clone(),
+            written: spelling.key.to_owned(),
+            key: key.to_owned(),
+            value,
+        });
+    }
+
+    /// A quantity as an integer within `range`, of the unit of `key`.
+    fn quantity_value(
+        &mut self,
+        value: &Doc,
+        place: String,
+        key: &str,
+        spelling: Spelling,
+        range: RangeInclusive<i128>,
+    ) -> Option<i64> {
+        let reason = match spelling.integer(value) {
+            Ok(number) if range.contains(&number.into()) => return Some(number),
+            Ok(_) => format!("found {}", value.describe()),
+            Err(reason) => reason,
+        };
+        self.report(place, reason, spelling.expected(key, *range.start(), *range.end()));
+        None
+    }
+
+    /// Integers within `range`, as many as `length`.
+    pub(crate) fn integers(
+        &mut self,
+        fields: &Fields,
+        key: &str,
+        length: usize,
+        range: &RangeInclusive<u64>,
+    ) -> Vec<u64> {
+        let spelling = fields.get(key).and_then(|(_, spelling)| spelling);
+        let elements = self.list(fields, key, length..=length);
+        let read = |(value, place): (&Doc, String)| match spelling {
+            None => self.integer_value(value, place, range.clone()),
+            Some(spelling) => {
+                let bounds = i128::from(*range.start())..=i128::from(*range.end());
+                let found = self.quantity_value(value, place, key, spelling, bounds);
+                found
+                    .and_then(|number| number.try_into().ok())
+                    .unwrap_or(*range.start())
+            }
+        };
+        let numbers: Vec<u64> = elements.into_iter().map(read).collect();
+        if let Some((value, Some(spelling))) = fields.get(key) {
+            let plain = numbers
+                .iter()
+                .map(|number| Doc::scalar(number.to_string(), value.line()));
+            self.note(fields, key, spelling, Doc::list(plain.collect(), value.line()));
+        }
+        numbers
     }
 
     /// A time within `range`, ns.
@@ -150,9 +266,16 @@ impl Reader {
 
     /// An integer within `range`, which may be below 0.
     pub(crate) fn signed(&mut self, fields: &Fields, key: &str, range: RangeInclusive<i64>) -> i64 {
-        let Some(value) = self.required(fields, key) else {
+        let Some((value, spelling)) = self.required_spelt(fields, key) else {
             return *range.start();
         };
+        if let Some(spelling) = spelling {
+            let bounds = i128::from(*range.start())..=i128::from(*range.end());
+            let found = self.quantity_value(value, fields.pointer(spelling.key), key, spelling, bounds);
+            let number = found.unwrap_or(*range.start());
+            self.note(fields, key, spelling, Doc::scalar(number.to_string(), value.line()));
+            return number;
+        }
         match value.as_i64() {
             Some(number) if range.contains(&number) => number,
             _ => {
@@ -183,13 +306,30 @@ impl Reader {
 
     /// A number within `range` if `key` is there.
     pub(crate) fn optional_bounded(&mut self, fields: &Fields, key: &str, range: RangeInclusive<f64>) -> Option<f64> {
-        let value = self.optional(fields, key)?;
-        let found = value.as_f64().filter(|number| range.contains(number));
-        if found.is_none() {
-            let expected = format!("a number from {} to {}", range.start(), range.end());
-            self.report(fields.pointer(key), format!("found {}", value.describe()), expected);
-        }
-        found
+        let (value, spelling) = fields.get(key)?;
+        let found = match spelling {
+            None => value.as_f64().ok_or_else(|| format!("found {}", value.describe())),
+            Some(spelling) => spelling.number(value),
+        };
+        let reason = match found {
+            Ok(number) if range.contains(&number) => {
+                if let Some(spelling) = spelling {
+                    self.note(fields, key, spelling, Doc::scalar(format!("{number:?}"), value.line()));
+                }
+                return Some(number);
+            }
+            Ok(_) => format!("found {}", value.describe()),
+            Err(reason) => reason,
+        };
+        let (place, expected) = match spelling {
+            None => (key, format!("a number from {} to {}", range.start(), range.end())),
+            Some(spelling) => (
+                spelling.key,
+                spelling.expected(key, *range.start() as i128, *range.end() as i128),
+            ),
+        };
+        self.report(fields.pointer(place), reason, expected);
+        None
     }
 
     /// `true` or `false` if `key` is there.
@@ -328,13 +468,18 @@ impl Reader {
 /// What `name` may have been meant to be: of keys that are alike the nearest one, or all, if most of it would have to be another.
 fn nearest(name: &str, known: &[&str]) -> String {
     let distance = |candidate: &&str| strsim::damerau_levenshtein(name, candidate);
+    let letters = name.chars().count();
     let best = known.iter().min_by_key(|candidate| distance(candidate));
+    // Without the suffix a key is short, and many words are near to it.
+    let mut others = known.iter().flat_map(|key| spellings(key).map(|spelling| spelling.key));
+    let best = match best {
+        Some(best) if 2 * distance(best) <= letters => Some(*best),
+        _ => others.find(|other| 3 * distance(other) <= letters),
+    };
     match best {
-        Some(best) if 2 * distance(best) <= name.chars().count() => {
-            format!("'{best}' (closest of: {})", known.join(", "))
-        }
-        Some(_) => format!("one of {}", known.join(", ")),
-        None => "no key".to_owned(),
+        Some(best) => format!("'{best}' (closest of: {})", known.join(", ")),
+        None if known.is_empty() => "no key".to_owned(),
+        None => format!("one of {}", known.join(", ")),
     }
 }
 

@@ -23,6 +23,7 @@ use slotwise_cli::notes::{note, printable, say};
 use slotwise_control::home::Home;
 use slotwise_observe::outputs;
 use slotwise_run::{emulate, machine, netcfg, python, run, scenarios, simulate, view};
+use slotwise_scenario::Scenario;
 use slotwise_switch::switch::{CommandLine, Manner};
 use slotwise_switch::{card, linecard, portcard, stf, switch};
 use slotwise_transfer::{gtp, xfer};
@@ -65,6 +66,12 @@ enum Command {
         /// For `emulate --external-controller` with ONOS (docs/onos.md).
         #[arg(long, value_name = "FILE")]
         netcfg: Option<PathBuf>,
+        /// Write the scenario in its plain form (JSON) to FILE
+        ///
+        /// The same scenario for programs: each key in one spelling, with its unit as a suffix. The format is
+        /// schema/scenario.schema.json.
+        #[arg(long, value_name = "FILE")]
+        plain: Option<PathBuf>,
         /// P4 target that runs the switches
         #[arg(long, value_enum, default_value_t = emulate::Target::Engine)]
         target: emulate::Target,
@@ -165,9 +172,14 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             scenario,
             network,
             netcfg,
+            plain,
             target,
         } => {
             let (loaded, text) = run::load_text(&scenario.path)?;
+            if let Some(file) = plain {
+                let plain = Scenario::plain(&text).map_err(|error| error.to_string())?;
+                outputs::write_json(file, &serde_json::from_str::<serde_json::Value>(&plain)?)?;
+            }
             for found in loaded.scenario.notes(&text) {
                 say!("warning: {}", printable(&found.to_string()));
             }

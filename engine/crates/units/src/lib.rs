@@ -11,13 +11,17 @@
 //! let arrives = Instant::ZERO + rate.time(Bytes::new(1250)) + Duration::from_us(50);
 //! assert_eq!(arrives, Instant::from_ns(60_000));
 //! ```
+//!
+//! [`Dimension`] reads and prints them as people write them.
 
 mod fine;
 mod quantity;
 mod rate;
 mod time;
+mod written;
 
 pub use fine::FineInstant;
 pub use quantity::Bytes;
 pub use rate::Rate;
 pub use time::{Duration, Instant};
+pub use written::{Dimension, NotAQuantity};

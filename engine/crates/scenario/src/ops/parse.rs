@@ -204,18 +204,13 @@ fn loss(r: &mut Reader, parent: &Fields) -> [f64; 2] {
 }
 
 fn delay_process(r: &mut Reader, parent: &Fields) -> Option<DelayProcess> {
-    let value = r.optional(parent, "delay")?;
+    // A quantity under this key is the propagation delay.
+    let value = r.optional(parent, "delay").filter(|value| !value.is_scalar())?;
     let place = parent.pointer("delay");
     let fields = r.fields(value, place.clone(), &["hold_ms", "mean_ms", "deviation_ms"]);
     let mut hold = [Duration::from_ms(1); 2];
-    for (held, (value, pointer)) in hold.iter_mut().zip(r.list(&fields, "hold_ms", 2..=2)) {
-        match value.as_u64() {
-            Some(ms) if HOLD_MS.contains(&ms) => *held = Duration::from_ms(ms),
-            _ => {
-                let expected = format!("an integer from {} to {}", HOLD_MS.start(), HOLD_MS.end());
-                r.report(pointer, "invalid time", expected);
-            }
-        }
+    for (held, ms) in hold.iter_mut().zip(r.integers(&fields, "hold_ms", 2, &HOLD_MS)) {
+        *held = Duration::from_ms(ms);
     }
     if hold[0] > hold[1] {
         r.report(fields.pointer("hold_ms"), "empty range", "[shortest, longest]");
