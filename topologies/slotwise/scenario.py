@@ -198,8 +198,8 @@ PROBLEM = re.compile(r"(?:(line [0-9]+): )?(/\S*): (.+)")
 
 
 def load(path: str | Path) -> dict:
-    """Reads and checks a scenario file. Returns its plain form: quantities with units (`200 Mbit/s`), which only the engine's command reads,
-    become integers. Raises ScenarioError with every problem, or OSError."""
+    """Reads and checks a scenario file. Returns its plain form: what only the engine's command reads (quantities with units, ranges, defaults)
+    is as the schema has it. Raises ScenarioError with every problem, or OSError."""
     source = str(path)
     with open(path, "rb") as file:
         text = file.read(MAX_FILE_BYTES + 1)
@@ -212,23 +212,12 @@ def load(path: str | Path) -> dict:
     try:
         return check(document, source)
     except ScenarioError as error:
-        if _has_quantities(document):
-            with suppress(home.CommandNotFound):
-                return _plain(path)
+        with suppress(home.CommandNotFound):
+            return _plain(path)
         lines = dict(_lines(yaml.compose(text, _Loader)))
         raise ScenarioError(
             source, [problem._replace(place=_place(problem.pointer, lines)) for problem in error.problems]
         ) from None
-
-
-QUANTITY = re.compile(r"[-+]?[0-9][0-9.]* *[a-zA-Z].*")
-
-
-def _has_quantities(value: Any) -> bool:
-    """True if some text in a document begins as a number with a unit does."""
-    if isinstance(value, dict | list):
-        return any(map(_has_quantities, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, str) and QUANTITY.fullmatch(value) is not None
 
 
 def _plain(path: str | Path) -> dict:

@@ -16,7 +16,7 @@ pub use p4runtime::p4runtime;
 use crate::programs::{PROGRAMS, Sink, pipeline, program};
 use slotwise_p4::{Pipeline, Program};
 use slotwise_p4runtime::parse_p4info;
-use slotwise_scenario::Scenario;
+use slotwise_scenario::{MAX_FILE_BYTES, Scenario};
 use slotwise_stf::{Runner, Schema};
 use slotwise_units::Instant;
 use std::sync::Arc;
@@ -91,9 +91,15 @@ pub fn packets(data: &[u8]) {
     }
 }
 
-/// A scenario file.
+/// A scenario file. Its plain form is the same scenario.
 pub fn scenario(data: &[u8]) {
-    if let Err(error) = Scenario::parse(data) {
-        drop(error.to_string());
+    match Scenario::parse(data) {
+        Err(error) => drop(error.to_string()),
+        Ok(scenario) => {
+            let plain = Scenario::plain(data, &scenario.name).expect("the file is right");
+            if plain.len() <= MAX_FILE_BYTES {
+                assert_eq!(Scenario::parse(plain.as_bytes()).as_ref(), Ok(&scenario), "{plain}");
+            }
+        }
     }
 }

@@ -24,7 +24,7 @@ use slotwise_observe::unfinished::unfinished;
 use slotwise_observe::{sessions, shares, trains};
 use slotwise_scenario::{Device, Endpoint, Scenario, TrafficKind};
 
-pub use arguments::{RunArgs, check_free, load_text, port};
+pub use arguments::{RunArgs, check_free, load_text, name_of, port};
 
 use slotwise_control::choices::Choices;
 use slotwise_control::processes::Earlier;

@@ -4,6 +4,7 @@
 //! A plain scalar gets its type from its text when a reader asks for one, by the core schema of YAML 1.2: `yes`, `012`, `1:30` and
 //! `1_000` are text. `0b` and a sign before `0x` stay from files of before; the Python package reads them, too.
 
+mod change;
 mod plain;
 mod read;
 mod tabs;
@@ -165,7 +166,7 @@ impl Doc {
     /// Fills in the line of each problem: that of the key or element that its pointer names, or of the nearest node around it (for a key
     /// that is missing); the outermost one begins at the first key.
     pub(crate) fn locate(&self, problems: &mut [Problem]) {
-        for problem in problems {
+        for problem in problems.iter_mut().filter(|problem| problem.line.is_none()) {
             problem.line = self.line_of(&problem.pointer);
         }
     }

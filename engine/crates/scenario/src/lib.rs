@@ -2,7 +2,7 @@
 //! Scenario files: the model, its checks, and the facts that follow from it.
 //!
 //! ```text
-//! YAML bytes -> Scenario::parse -> tree (text and lines) -> shape (keys, types, bounds) -> cross checks -> Scenario
+//! YAML bytes -> Scenario::parse -> tree (text and lines) -> repetition, defaults -> shape (keys, types, bounds) -> cross checks
 //! ```
 //!
 //! `schema/scenario.schema.json` describes the same shape for other languages; files in `schema/examples` are
@@ -11,6 +11,7 @@
 mod address;
 mod check;
 mod clocks;
+mod defaults;
 mod doc;
 mod faults;
 mod flows;
@@ -24,6 +25,7 @@ mod own_scheduler;
 mod parse;
 mod problem;
 mod reader;
+mod repeat;
 mod reserved;
 mod ring;
 mod routed;

@@ -23,7 +23,7 @@ use crate::problem::{Problem, ScenarioError, locate};
 use crate::reader::{Fields, Reader};
 use crate::routed::{self, GROUPS, Metric, Routed};
 use crate::scheduler::SchedulerChoice;
-use crate::{check, ops, own_scheduler, scheduler, sources};
+use crate::{check, defaults, ops, own_scheduler, repeat, scheduler, sources};
 
 /// Bytes of a file.
 pub(crate) const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
@@ -39,17 +39,25 @@ impl Scenario {
     /// [`ScenarioError::Invalid`] names everything that is wrong with the shape or, when the shape is right,
     /// everything that does not fit together.
     pub fn parse(yaml: &[u8]) -> Result<Scenario, ScenarioError> {
-        let (scenario, _) = read_checked(yaml, scenario, check::cross_check)?;
-        Ok(scenario)
+        Scenario::parse_named(yaml, defaults::NAME)
     }
 
-    /// Reads a scenario file and checks all of it. Returns its plain form as JSON: the file with each key in one spelling, that with its
-    /// unit as a suffix. It is the same scenario.
+    /// As [`Scenario::parse`], with the name of a scenario whose file has none: usually that of the file.
     ///
     /// # Errors
     /// As [`Scenario::parse`].
-    pub fn plain(yaml: &[u8]) -> Result<String, ScenarioError> {
-        let (_, plain) = read_checked(yaml, scenario, check::cross_check)?;
+    pub fn parse_named(yaml: &[u8], name: &str) -> Result<Scenario, ScenarioError> {
+        let (scenario, _) = read_checked(tree(yaml, name)?, scenario, check::cross_check)?;
+        Ok(scenario)
+    }
+
+    /// As [`Scenario::parse_named`]. Returns the plain form as JSON: the file with each key in one spelling, that with its unit as a suffix,
+    /// with an entry for each that it stands for, and with defaults. It is the same scenario.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`].
+    pub fn plain(yaml: &[u8], name: &str) -> Result<String, ScenarioError> {
+        let (_, plain) = read_checked(tree(yaml, name)?, scenario, check::cross_check)?;
         Ok(plain.to_json())
     }
 
@@ -62,13 +70,24 @@ impl Scenario {
     }
 }
 
+/// The tree of a file, with an entry for each that one stands for, and with defaults.
+pub(crate) fn tree(yaml: &[u8], name: &str) -> Result<Doc, ScenarioError> {
+    let mut doc = Doc::read(yaml)?;
+    let mut reader = Reader::default();
+    defaults::expand(&mut doc);
+    repeat::unfold(&mut doc, &mut reader, |doc| defaults::complete(doc, name));
+    match reader.problems {
+        problems if problems.is_empty() => Ok(doc),
+        problems => Err(ScenarioError::Invalid(problems)),
+    }
+}
+
 /// What a file says, its shape read by `shape`, and the tree of its plain form; `check` sees it only if the shape is right.
 pub(crate) fn read_checked<T>(
-    yaml: &[u8],
+    mut value: Doc,
     shape: impl Fn(&mut Reader, &Doc) -> T,
     check: impl Fn(&T, &mut Reader),
 ) -> Result<(T, Doc), ScenarioError> {
-    let mut value = Doc::read(yaml)?;
     let mut reader = Reader::default();
     let scenario = shape(&mut reader, &value);
     if reader.problems.is_empty() {
@@ -114,7 +133,7 @@ const FLOWS: &str = "flows";
 const ROUTER_KEYS: &[&str] = &["routers", "links"];
 
 impl Parts {
-    fn of(value: &Doc) -> Parts {
+    pub(crate) fn of(value: &Doc) -> Parts {
         let has = |keys: &[&str]| keys.iter().any(|key| value.get(key).is_some());
         let own = SECTIONS.iter().copied().find(|section| has(&[section.key]));
         let routers = has(ROUTER_KEYS);

@@ -3,7 +3,8 @@
 
 use std::fmt;
 
-use crate::doc::Doc;
+use crate::defaults;
+use crate::parse::tree;
 
 /// One thing that is wrong: where, why, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,10 +99,10 @@ impl ScenarioError {
     }
 }
 
-/// Fills in the line of each problem in `yaml`, the text that was read, if there is any problem.
+/// Fills in the line of each problem in `yaml`, the text that was read, if there is any problem without one.
 pub(crate) fn locate(yaml: &[u8], problems: &mut [Problem]) {
-    if !problems.is_empty()
-        && let Ok(doc) = Doc::read(yaml)
+    if problems.iter().any(|problem| problem.line.is_none())
+        && let Ok(doc) = tree(yaml, defaults::NAME)
     {
         doc.locate(problems);
     }

@@ -355,11 +355,6 @@ impl Reader {
 
     /// As [`Reader::name`], of an element of a list.
     pub(crate) fn name_value(&mut self, value: &Doc, pointer: String) -> String {
-        let is_name = |text: &str| {
-            (1..=64).contains(&text.len())
-                && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-                && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
-        };
         match value.as_str() {
             Some(text) if is_name(text) => text.to_owned(),
             _ => {
@@ -463,6 +458,13 @@ impl Reader {
             .map(|(i, element)| (element, format!("{pointer}/{i}")))
             .collect()
     }
+}
+
+/// Whether a text may be a name.
+pub(crate) fn is_name(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
 }
 
 /// What `name` may have been meant to be: of keys that are alike the nearest one, or all, if most of it would have to be another.

@@ -74,7 +74,7 @@ impl Scenario {
             choice(r, &fields, "scheduler", &self.schedulers)
         };
         let fits = |choice: &SchedulerChoice, r: &mut Reader| weights(&self, choice, "/scheduler", r);
-        (self.controller.scheduler, _) = read_checked(text.as_bytes(), shape, fits)?;
+        (self.controller.scheduler, _) = read_checked(Doc::read(text.as_bytes())?, shape, fits)?;
         Ok(self)
     }
 }

@@ -180,13 +180,14 @@ fn a_problem_of_the_whole_has_the_line_of_the_spelling() {
 
 #[test]
 fn the_plain_form_is_the_same_scenario_with_suffixes() {
-    let plain =
-        |text: &str| -> serde_json::Value { serde_json::from_str(&Scenario::plain(text.as_bytes()).unwrap()).unwrap() };
+    let plain = |text: &str| -> serde_json::Value {
+        serde_json::from_str(&Scenario::plain(text.as_bytes(), "mine").unwrap()).unwrap()
+    };
     for text in [STAR4, TWO_LINKS, EVERY_KEY] {
         let as_written: serde_json::Value = serde_yaml_ng::from_str(text).unwrap();
         assert_eq!(plain(text), as_written);
         let (with_units, _) = with_units(text);
-        let again = Scenario::plain(with_units.as_bytes()).unwrap();
+        let again = Scenario::plain(with_units.as_bytes(), "mine").unwrap();
         assert_eq!(parsed(&again), parsed(text));
         assert_eq!(
             plain(&with_units).to_string().matches("_ns").count(),

@@ -177,7 +177,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         } => {
             let (loaded, text) = run::load_text(&scenario.path)?;
             if let Some(file) = plain {
-                let plain = Scenario::plain(&text).map_err(|error| error.to_string())?;
+                let plain = Scenario::plain(&text, run::name_of(&scenario.path)).map_err(|error| error.to_string())?;
                 outputs::write_json(file, &serde_json::from_str::<serde_json::Value>(&plain)?)?;
             }
             for found in loaded.scenario.notes(&text) {

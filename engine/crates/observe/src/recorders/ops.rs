@@ -340,8 +340,8 @@ mod tests {
     fn there_is_a_row_an_output_and_a_switch_a_period() {
         let text = String::from_utf8_lossy(include_bytes!("../../../../../topologies/nsfnet.yaml"));
         let text = text.replace(
-            "ram_bytes: 9000",
-            "ram_bytes: 9000\n  wavelengths: 2\n  probes: {rate_bps: 100000000, period_ns: 50000000}",
+            "ram: 9 KB",
+            "ram: 9 KB\n  wavelengths: 2\n  probes: {rate_bps: 100000000, period_ns: 50000000}",
         );
         let scenario = Scenario::parse(text.as_bytes()).unwrap();
         let ops = scenario.ops.as_ref().unwrap();

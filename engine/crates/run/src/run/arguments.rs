@@ -2,6 +2,7 @@
 //! What `emulate` and `simulate` are asked for, and what they leave.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -114,7 +115,8 @@ pub fn load_text(path: &Path) -> Result<(Network, Vec<u8>), RunError> {
         .read_to_end(&mut text)
         .map_err(|error| at(&error))?;
     let invalid = |error: ScenarioError| format!("{}:\n{}", path.display(), error.located(&text));
-    let mut network = Network::parse(&text).map_err(invalid)?;
+    let scenario = Scenario::parse_named(&text, name_of(path)).map_err(invalid)?;
+    let mut network = Network { scenario };
     let directory = std::path::absolute(path)?;
     for own in &mut network.scenario.schedulers {
         own.resolve(directory.parent().unwrap_or(Path::new("/")));
@@ -123,6 +125,11 @@ pub fn load_text(path: &Path) -> Result<(Network, Vec<u8>), RunError> {
         missing if missing.is_empty() => Ok((network, text)),
         missing => Err(invalid(ScenarioError::Invalid(missing)).into()),
     }
+}
+
+/// Name of a scenario whose file has none: that of the file.
+pub fn name_of(path: &Path) -> &str {
+    path.file_stem().and_then(OsStr::to_str).unwrap_or_default()
 }
 
 /// Reads the port of a server on loopback.

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Changes of a tree before it is read: parts that a file has in a short form, or leaves out.
+
+use super::{Doc, Mapping, Node};
+
+impl Doc {
+    /// A scalar that is text, whatever it looks like.
+    pub(crate) fn text(text: &str, line: u64) -> Doc {
+        let text = text.to_owned();
+        let node = Node::Scalar { text, is_plain: false };
+        Doc { node, line }
+    }
+
+    /// An empty mapping.
+    pub(crate) fn mapping(line: u64) -> Doc {
+        let node = Node::Mapping(Mapping(Vec::new()));
+        Doc { node, line }
+    }
+
+    /// The text of a scalar as it was written, of any type.
+    pub(crate) fn as_written(&self) -> Option<&str> {
+        match &self.node {
+            Node::Scalar { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Characters and nodes.
+    pub(crate) fn size(&self) -> usize {
+        1 + match &self.node {
+            Node::Scalar { text, .. } => text.len(),
+            Node::List(elements) => elements.iter().map(Doc::size).sum(),
+            Node::Mapping(mapping) => mapping.iter().map(|(key, value)| key.size() + value.size()).sum(),
+        }
+    }
+
+    pub(crate) fn as_list_mut(&mut self) -> Option<&mut [Doc]> {
+        match &mut self.node {
+            Node::List(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// Value of `key` if this is a mapping that has it.
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Doc> {
+        let mut entries = self.entries_mut()?.iter_mut();
+        entries.find_map(|(known, value)| (known.as_str() == Some(key)).then_some(value))
+    }
+
+    /// Value under the last of these keys, each within the one before.
+    pub(crate) fn at_mut(&mut self, path: &[&str]) -> Option<&mut Doc> {
+        path.iter().try_fold(self, |doc, key| doc.get_mut(key))
+    }
+
+    /// Puts a value under a key of a mapping, in place of another one.
+    pub(crate) fn set(&mut self, key: &str, value: Doc) {
+        if let Some(known) = self.get_mut(key) {
+            *known = value;
+        } else if let Some(entries) = self.entries_mut() {
+            entries.push((Doc::text(key, value.line), value));
+        }
+    }
+
+    /// Removes keys of a mapping.
+    pub(crate) fn remove(&mut self, is_meant: impl Fn(&str) -> bool) {
+        if let Some(entries) = self.entries_mut() {
+            entries.retain(|(key, _)| !key.as_str().is_some_and(&is_meant));
+        }
+    }
+
+    /// Moves keys of a mapping into another one.
+    pub(crate) fn take_into(&mut self, other: &mut Doc, is_meant: impl Fn(&str) -> bool) {
+        if let (Some(entries), Some(others)) = (self.entries_mut(), other.entries_mut()) {
+            others.extend(entries.extract_if(.., |(key, _)| key.as_str().is_some_and(&is_meant)));
+        }
+    }
+
+    /// Gives a key of a mapping another name.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        let entries = self.entries_mut().into_iter().flatten();
+        for (key, _) in entries.filter(|(key, _)| key.as_str() == Some(from)) {
+            *key = Doc::text(to, key.line);
+        }
+    }
+
+    fn entries_mut(&mut self) -> Option<&mut Vec<(Doc, Doc)>> {
+        match &mut self.node {
+            Node::Mapping(Mapping(entries)) => Some(entries),
+            _ => None,
+        }
+    }
+}
