@@ -61,12 +61,6 @@ impl Links {
         first
     }
 
-    /// True if there is a queue before a port.
-    #[inline]
-    pub fn has(&self, port: Port) -> bool {
-        self.ports.get(usize::from(port)).is_some_and(Option::is_some)
-    }
-
     fn link(&mut self, port: Port) -> Option<&mut Link> {
         self.ports.get_mut(usize::from(port))?.as_mut()
     }

@@ -128,9 +128,6 @@ impl Fabric {
 
     /// A packet leaves a switch by a port of its card.
     pub(crate) fn own_card_sends(&mut self, (node, port): (usize, Port), frame: Frame, origin: Origin) {
-        if self.nodes[node].links.has(port) {
-            return self.enqueue_at_link((node, port), frame, origin);
-        }
         let born_ns = origin.born_ns();
         let packet = Packet { frame, born_ns };
         self.call_card(node, |card, now, out| card.sends(now, port, packet, origin, out));

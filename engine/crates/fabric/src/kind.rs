@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds of networks, and what the rest of the fabric knows of each: how it is built, and what its nodes, cards and lanes do of
+//! Kinds of networks, and what the rest of the fabric knows of each: how it is built, and what its nodes and lanes do of
 //! their own. All that is of one kind stands in one folder; it is named here once.
 
 use std::ops::{Deref, DerefMut};
