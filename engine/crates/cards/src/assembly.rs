@@ -59,7 +59,7 @@ impl Assembly {
         }
     }
 
-    /// The same with a timer of its own.
+    /// The same with another timer.
     #[must_use]
     pub fn with_timer(mut self, timer: TimerId) -> Assembly {
         self.number = timer;

@@ -90,7 +90,7 @@ mod tests {
         DrawnDelay::new(process, generator(7, Stream::LaneDelay, number))
     }
 
-    /// Mean and standard deviation of what is drawn in so many ms, ms, with how often it changed.
+    /// Mean and standard deviation of the draws of so many ms, in ms, and the number of changes.
     fn drawn(mean_ms: f64, length_ms: u64) -> (f64, f64, u64) {
         let mut delay = delay(mean_ms, 0);
         let (mut draws, mut last) = (Vec::new(), Duration::ZERO);

@@ -54,7 +54,7 @@ pub struct Macroflows {
 }
 
 impl Macroflows {
-    /// Those of some queues, each at first with `rate` (over 0). They tick every `period`, each at a time of its own: `place` of
+    /// Those of some queues, each at first with `rate` (over 0). They tick every `period`, each at a different time: `place` of
     /// `places` is that of the edge among all.
     pub fn new(
         queues: impl IntoIterator<Item = u16>,

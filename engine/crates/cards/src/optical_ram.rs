@@ -266,7 +266,7 @@ impl OpticalRam {
         Some((tick, state))
     }
 
-    /// An interval of the output's agent ends, in which so much came for the output, what was dropped among it.
+    /// An interval of the output's agent ends, in which so many bytes came for the output, dropped ones included.
     pub fn interval_ends(&mut self, now: Instant, arrived: Bytes) {
         let began = std::mem::replace(&mut self.interval, now);
         let length_ns = now.saturating_since(began).ns();

@@ -69,7 +69,7 @@ impl Arrivals {
         self.packets.held()
     }
 
-    /// Gives back what waits.
+    /// Gives back all waiting packets.
     pub(super) fn take_all(&mut self) -> Vec<Packet> {
         self.packets.take_all().into_iter().map(|(_, packet)| packet).collect()
     }

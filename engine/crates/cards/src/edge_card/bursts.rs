@@ -19,7 +19,7 @@ use crate::train_queue::Labelled;
 use crate::wavelength::{counted, lose};
 use crate::{DropCause, Port};
 
-/// Bursts that are lost before a dark output, one after P4 has been told of the other.
+/// Bursts lost before a dark output, each after P4's report of the one before.
 #[derive(Debug)]
 pub struct Losing {
     pub(super) port: Port,
@@ -37,7 +37,7 @@ pub struct IngressLimit {
     pub by_class: bool,
 }
 
-/// Bursts and what they share.
+/// Bursts, their shared memory and macroflows.
 pub(super) struct Bursts {
     pub(super) assembly: Assembly,
     /// Set if P4 counts the bursts before outputs.
@@ -125,7 +125,7 @@ impl EdgeCard {
         self.release_due(now, out);
     }
 
-    /// Sends the bursts of macroflows whose time has come to their outputs, one after P4 has been told of the other.
+    /// Sends the due bursts of macroflows to their outputs. A loss is reported to P4 before the next burst.
     pub(super) fn release_due(&mut self, now: Instant, out: &mut Actions) {
         while let Some(held) = self
             .bursts
@@ -209,7 +209,7 @@ impl EdgeCard {
         Some((class, tag))
     }
 
-    /// The burst that left has left: the next one begins, and P4 is told.
+    /// A burst has left: the next one begins, and P4 gets a report.
     pub(super) fn has_left(&mut self, now: Instant, port: Port, program: Program, out: &mut Actions) {
         let ended = match self.outputs.get(port).map(|output| &mut output.before) {
             Some(Before::Bursts(queue)) => queue.end(now),
@@ -222,7 +222,7 @@ impl EdgeCard {
         }
     }
 
-    /// Tells P4, if it counts bursts, that there is one less before an output. True if it does.
+    /// Reports to P4, if it counts bursts, one less before an output. True if it does.
     fn tell_sent(&mut self, port: Port, begins: Option<(u8, u64)>, then: CardThen, out: &mut Actions) -> bool {
         let counts = self.bursts.as_ref().is_some_and(|bursts| bursts.limit.is_some());
         if counts {
@@ -231,7 +231,7 @@ impl EdgeCard {
         counts
     }
 
-    /// A burst is lost before an output. What it had of the memory has been let go. True if P4 is told.
+    /// Loses a burst before an output. Its share of the memory is free already. True if P4 gets a report.
     fn lose_burst(
         &mut self,
         port: Port,
@@ -260,7 +260,7 @@ impl EdgeCard {
         }
     }
 
-    /// Loses the bursts that wait before a dark output, then what has not begun to leave.
+    /// Loses the bursts that wait before a dark output, then all frames that have not begun to leave.
     pub(super) fn lose_waiting(&mut self, mut losing: Box<Losing>, out: &mut Actions) {
         let port = losing.port;
         while let Some(Labelled { train, class, tag }) = losing.lost.next() {
@@ -318,7 +318,7 @@ impl EdgeCard {
         }
     }
 
-    /// Sets the timers to what is due next.
+    /// Sets the timers to the next due times.
     pub(super) fn set_timers(&mut self, now: Instant, out: &mut Actions) {
         let Some(bursts) = &mut self.bursts else { return };
         bursts.assembly.set_timer(now, out);

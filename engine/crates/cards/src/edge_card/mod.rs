@@ -241,8 +241,8 @@ impl EdgeCard {
 }
 
 impl Card for EdgeCard {
-    /// Takes a packet: with a label it is a burst, without it joins one. What the controller sends is none, whatever it
-    /// looks like; a switch outside may answer so late that it is not known any more what it has made of what.
+    /// Takes a packet. One with a label is a burst, one without a label joins a burst. A packet of the controller is neither;
+    /// a late answer of a switch outside cannot be told from one.
     fn sends(&mut self, now: Instant, port: Port, packet: Packet, from: Origin, out: &mut Actions) {
         let is_of_controller = matches!(from, Origin::Local) && !self.is_outside;
         let in_light = message::read(&packet.frame).filter(|_| !is_of_controller);

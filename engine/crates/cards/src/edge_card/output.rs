@@ -31,7 +31,7 @@ pub struct Direct {
 }
 
 impl Direct {
-    /// A fibre whose delay is more than that of propagation by what is drawn for it.
+    /// A fibre with an optional random delay beyond that of propagation.
     pub fn new(delay: Option<DrawnDelay>) -> Direct {
         let busy_until = Instant::ZERO;
         Direct { delay, busy_until }
@@ -112,7 +112,7 @@ impl Output {
         let wavelength = self.wavelength;
         let end = now + wavelength.duration(Bytes::new(burst.bytes));
         let whole = self.direct.as_mut().map(|direct| {
-            // What comes out may overlap, where delays differ; what enters may not.
+            // Bursts may overlap at the far end, where delays differ, but not here.
             if direct.meets(now, end) {
                 let broken = Broken::WavelengthCollision;
                 out.push(Action::Broken {

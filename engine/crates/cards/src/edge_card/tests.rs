@@ -266,7 +266,7 @@ fn packets_leave_a_queue_as_bursts() {
 }
 
 #[test]
-fn what_is_no_burst_of_the_edge_is_lost() {
+fn other_packets_than_bursts_of_the_edge_are_lost() {
     let of_another = || {
         let label = Label {
             src_edge: EDGE + 1,
@@ -360,7 +360,8 @@ fn one_burst_leaves_and_the_others_wait() {
             Action::Seen(_),
             Action::Broken {
                 port: PORT,
-                broken: Broken::IngressLimit
+                broken: Broken::IngressLimit,
+                ..
             }
         ]
     ));
@@ -417,7 +418,7 @@ fn a_burst_without_room_is_lost_and_p4_is_told() {
     assert_eq!(sent(&question(out).0).flags, 0, "another one leaves");
     let mut card = with(memory(false, None), None);
     let out = sends(&mut card, us(0), burst(1, 5000));
-    assert_eq!(names(&out), ["formed", "lost", "drop"], "nobody counts");
+    assert_eq!(names(&out), ["formed", "lost", "drop"], "P4 counts no bursts");
 }
 
 #[test]
@@ -572,7 +573,7 @@ fn two_bursts_at_once_on_a_fibre_are_seen() {
         assert_eq!(out.list.len(), expected, "{:?}", out.list);
         if expected == 3 {
             let broken = Broken::WavelengthCollision;
-            assert!(matches!(out.list[0], Action::Broken { port: PORT, broken: found } if found == broken));
+            assert!(matches!(out.list[0], Action::Broken { port: PORT, broken: found, .. } if found == broken));
         }
     }
 }

@@ -26,7 +26,7 @@ fn us(us: u64) -> Instant {
 
 fn card() -> StationCard {
     let mut card = StationCard::new(STATION);
-    assert_eq!(card.add_link(0, SETTINGS, LANE, DELAY), 0);
+    assert_eq!(card.add_link(0, SETTINGS, LANE, DELAY), PORT_RING_EAST);
     card
 }
 

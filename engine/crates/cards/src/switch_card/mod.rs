@@ -45,7 +45,7 @@ pub struct SwitchCard {
     looked_at: Option<Label>,
 }
 
-/// True if a switch has changed of a label what it may.
+/// True if a switch has changed no more of a label than allowed.
 fn is_well_kept(came: &Label, out: &Label, converts: bool) -> bool {
     let same = Label {
         wavelength: came.wavelength,
@@ -89,7 +89,7 @@ impl SwitchCard {
         first
     }
 
-    /// The switch is outside from now on: it answers later, and reckons by another time.
+    /// The switch is outside from now on: it answers later, and its clock is another one.
     pub fn set_outside(&mut self) {
         self.is_outside = true;
     }
@@ -143,7 +143,7 @@ impl Output {
 }
 
 impl Card for SwitchCard {
-    /// Takes a frame of a burst. What the controller or a card sends is no burst.
+    /// Takes a frame of a burst. Packets of the controller or of a card are no bursts.
     fn sends(&mut self, now: Instant, port: Port, packet: Packet, from: Origin, out: &mut Actions) {
         let SwitchCard {
             converts,
@@ -181,7 +181,7 @@ impl Card for SwitchCard {
                 packet: None,
             });
         }
-        // A program outside reckons by another time.
+        // A program outside has another clock.
         let is_full = is_outside && !output.ram.has_room(arrived);
         if output.is_dark || is_full {
             output.ram.lose();

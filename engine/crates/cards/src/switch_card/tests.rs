@@ -136,7 +136,8 @@ fn bursts_cut_through_or_wait_in_the_ram() {
             third[0],
             Action::Broken {
                 port: PORT,
-                broken: Broken::Ram
+                broken: Broken::Ram,
+                ..
             }
         );
         assert!(broken && arrival(&third[1]) == us(2050 + 100 + tail_us));
@@ -160,7 +161,7 @@ fn frames_behind_a_label_follow_it() {
 }
 
 #[test]
-fn what_is_no_burst_is_lost() {
+fn other_packets_than_bursts_are_lost() {
     let mut card = card(false);
     for (port, packet, from, cause) in [
         (PORT + 1, frame(None, 60), light(us(0), 256), DropCause::NoSuchPort),
@@ -242,7 +243,7 @@ fn labels_are_compared_with_what_came() {
     card.looks_at(Some(label(1)));
     let out = cuts_through(&mut card, us(2000), 256);
     let broken = Broken::Label;
-    assert!(matches!(out[0], Action::Broken { port: PORT, broken: found } if found == broken) && out.len() == 2);
+    assert!(matches!(out[0], Action::Broken { port: PORT, broken: found, .. } if found == broken) && out.len() == 2);
     card.looks_at(None);
     assert_eq!(cuts_through(&mut card, us(4000), 256).len(), 1);
 }

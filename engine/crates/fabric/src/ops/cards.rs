@@ -38,7 +38,7 @@ impl FibreEnd {
     }
 }
 
-/// A wavelength for data, one way.
+/// A wavelength for data in one direction.
 #[derive(Clone, Copy)]
 pub(super) struct Output {
     pub(super) from: FibreEnd,
@@ -116,7 +116,7 @@ impl Fabric {
         }
     }
 
-    /// Tells the card of a switch what the agent of an output has counted in the interval that ends, before P4 begins the next one.
+    /// Gives the card of a switch the agent's count of the interval that ends, before P4 begins the next one.
     fn agents_interval_ends(&mut self, node: usize, port: Port) {
         let now = Instant::from_ns(self.now_ns);
         let node = &mut self.nodes[node];
@@ -174,7 +174,7 @@ impl Fabric {
         last.or_else(|| self.ops.entrances[entrance].under_way())
     }
 
-    /// What waits in the card of a node is gone, and what was under way to it.
+    /// Loses all that waits in the card of a node, and all that was under way to it.
     pub(super) fn reset_ops_node(&mut self, device: Device) {
         self.restart_card(device);
         self.ops_go_on(Step::Reset { device });
@@ -189,7 +189,7 @@ impl Fabric {
         }
     }
 
-    /// The program of an edge numbers trains anew.
+    /// The program of an edge starts its numbers of trains again.
     pub(super) fn renumber(&mut self, edge: u16) {
         self.ops.watch.restarts(edge);
         let program = self.ops.watch.program(edge);

@@ -220,7 +220,7 @@ impl Fabric {
         self.reset_ops_node(device);
     }
 
-    /// A switch has a program whose counters begin. Of one that it took the place of nobody knows any more what it had counted.
+    /// A switch has a program whose counters begin. The counts of a program that it replaces are unknown.
     pub(super) fn ops_switch_starts(&mut self, device: Device) {
         let meter = &mut self.ops.switches[usize::from(device.number())];
         if !std::mem::take(&mut meter.is_stopped) {
