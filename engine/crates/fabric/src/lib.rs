@@ -37,8 +37,6 @@ mod routed;
 mod slots;
 mod span;
 mod standstill;
-#[cfg(test)]
-mod testing;
 mod traffic;
 
 pub use api::{
