@@ -230,7 +230,10 @@ mod tests {
         for at_ns in [10, 20] {
             choices.heard(at_ns, &json!({"event": "changed", "scheduler": islip}));
         }
-        choices.heard(30, &json!({"event": "changed", "shutdown": {"core": 1, "master": 1, "shut_down": true}}));
+        choices.heard(
+            30,
+            &json!({"event": "changed", "shutdown": {"core": 1, "master": 1, "shut_down": true}}),
+        );
         choices.heard(40, &json!({"event": "ready", "scheduler": islip}));
         choices.heard(50, &json!({"event": "changed"}));
         assert_eq!(choices.first, Some(fair));
