@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Controllers of runs: their process, what they are told and say, and networks in lock step with one.
+//! Controllers of runs: their process, their REST resources, changes of the scenario, and networks in lock step with one.
 
-// They panic when nobody takes what they print; `slotwise_cli::notes` does not.
+// They panic when the output is closed; `slotwise_cli::notes` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod calls;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Changes of what a run's controller does, as the controller says them.
+//! Changes of a run's controller: schedulers, capacities, masters.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Observation of networks: what a run measures as columns, and what it says: report, stream, terminal, events.
+//! Observation of networks: measurements as columns; report, stream, terminal and events of a run.
 //!
 //! A run's columns depend on its scenario, its seed, the P4 programs and the controller only.
 
-// They panic when nobody takes what they print; `slotwise_cli::notes` does not.
+// They panic when the output is closed; `slotwise_cli::notes` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod changes;

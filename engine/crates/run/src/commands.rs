@@ -53,7 +53,7 @@ enum Line {
 /// A change of a fibre, as somebody asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FibreCommand {
-    /// Its name, as it was called.
+    /// Its name in the command.
     pub name: String,
     /// The fibre, both ways.
     pub fibre: Fibre,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs of a network: in virtual time (`slotwise simulate`), and live with Linux hosts (`slotwise emulate`).
 
-// They panic when nobody takes what they print; `slotwise_cli::notes` does not.
+// They panic when the output is closed; `slotwise_cli::notes` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod attach;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Round trips through tunnels to hosts on other machines, as they were measured while slots were.
+//! Round trips through tunnels to hosts on other machines, measured during a run.
 
 use std::net::Ipv4Addr;
 
