@@ -27,7 +27,7 @@ pub enum Taking {
     /// Under their names into the directory, if they are no longer than that.
     Files {
         /// Longest file.
-        max_bytes: u64,
+        max_bytes: Bytes,
     },
 }
 
@@ -59,7 +59,7 @@ struct Entry {
     name: String,
     peer: String,
     content: Content,
-    bytes: u64,
+    bytes: Bytes,
     /// Bytes that were here before.
     resumed: u64,
     began: Instant,
@@ -131,7 +131,7 @@ impl Desk {
             name: name.into(),
             peer: peer.into(),
             content,
-            bytes: 0,
+            bytes: Bytes::ZERO,
             resumed: 0,
             began: now,
             ended: None,
@@ -146,7 +146,13 @@ impl Desk {
     }
 
     /// This end sends a file, which is hashed.
-    pub fn sends(&mut self, now: Instant, id: TransferId, (name, peer): (&str, &str), (bytes, digest): (u64, Digest)) {
+    pub fn sends(
+        &mut self,
+        now: Instant,
+        id: TransferId,
+        (name, peer): (&str, &str),
+        (bytes, digest): (Bytes, Digest),
+    ) {
         let entry = Desk::entry(Role::Send, (name, peer), now, Content::Sending(digest));
         self.entries.insert(id, Entry { bytes, ..entry });
     }
@@ -176,7 +182,7 @@ impl Desk {
                 bytes,
                 digest,
             } => {
-                if let Err(reason) = self.on_offered(now, node, id, (&name, bytes.get(), digest)) {
+                if let Err(reason) = self.on_offered(now, node, id, (&name, bytes, digest)) {
                     self.refuse(now, node, id, reason);
                 }
             }
@@ -246,7 +252,7 @@ impl Desk {
         now: Instant,
         node: &mut FileNode,
         id: TransferId,
-        (name, bytes, digest): (&str, u64, Digest),
+        (name, bytes, digest): (&str, Bytes, Digest),
     ) -> Result<(), Reason> {
         let is_asked = self.entries.contains_key(&id);
         let peer = Desk::peer(node, id);
@@ -301,7 +307,7 @@ impl Desk {
                     entry.content = Content::Sending(digest);
                     entry.began = now;
                     // Of one that the node has forgotten meanwhile it says the end.
-                    let _ = node.offer(id, (Bytes::new(entry.bytes), digest), DiskSource(file));
+                    let _ = node.offer(id, (entry.bytes, digest), DiskSource(file));
                 }
                 (Content::Hashing(_), Err(_)) => self.refuse(now, node, id, Reason::Storage),
                 (Content::Comparing(part), result) => {
@@ -334,11 +340,11 @@ impl Desk {
     }
 
     /// What came or went so far: its name, bytes that are done, bytes in all.
-    pub fn progress<'a>(&'a self, node: &'a FileNode) -> impl Iterator<Item = (&'a str, u64, u64)> {
+    pub fn progress<'a>(&'a self, node: &'a FileNode) -> impl Iterator<Item = (&'a str, Bytes, Bytes)> {
         self.entries.iter().map(|(id, entry)| {
             let stats = node.transfer_stats(*id);
-            let source = stats.source.map_or(0, |source| source.bytes.get());
-            let done = entry.resumed + stats.sink.map_or(source, |sink| sink.received.get());
+            let source = stats.source.map_or(Bytes::ZERO, |source| source.bytes);
+            let done = Bytes::new(entry.resumed) + stats.sink.map_or(source, |sink| sink.received);
             (entry.name.as_str(), done, entry.bytes)
         })
     }
@@ -367,7 +373,7 @@ impl Desk {
             name: entry.name,
             peer: entry.peer,
             bytes: entry.bytes,
-            resumed_bytes: entry.resumed,
+            resumed_bytes: Bytes::new(entry.resumed),
             duration: entry.ended.unwrap_or(now).saturating_since(entry.began),
             digest,
             stats,
@@ -476,13 +482,13 @@ mod tests {
         fn offer(bytes: u64) -> impl Fn(&mut FileNode, Instant, u32) {
             let file = tempfile::tempfile().unwrap();
             file.set_len(bytes).unwrap();
+            let bytes = Bytes::new(bytes);
             let mut hashing = crate::xfer::Hashing::default();
             while !hashing.advance(&file, bytes).unwrap() {}
             let (file, digest) = (Arc::new(file), hashing.digest());
             move |node, now, channel| {
                 let content = DiskSource(Arc::clone(&file));
-                node.put(now, (channel, "file"), (Bytes::new(bytes), digest), content)
-                    .unwrap();
+                node.put(now, (channel, "file"), (bytes, digest), content).unwrap();
             }
         }
 
@@ -506,7 +512,9 @@ mod tests {
 
     #[test]
     fn a_file_that_has_its_name_is_reported_before_the_other_end_knows_of_it() {
-        let mut world = World::new(Taking::Files { max_bytes: 1 });
+        let mut world = World::new(Taking::Files {
+            max_bytes: Bytes::new(1),
+        });
         let offer = World::offer(0);
         while !world.is_at(|content| matches!(content, Content::Comparing(_))) {
             world.step(&offer);
@@ -541,7 +549,9 @@ mod tests {
                 "receive",
             ),
             (
-                Taking::Files { max_bytes: 9 },
+                Taking::Files {
+                    max_bytes: Bytes::new(9),
+                },
                 Box::new(World::offer(10)),
                 "file exceeds the size limit of the receiver (--max-bytes)",
                 "receive",
@@ -584,7 +594,9 @@ mod tests {
             (|world| world.desk.stop(world.now, &mut world.node), "stopped here", &[]),
         ];
         for (cut, reason, said) in cases {
-            let mut world = World::new(Taking::Files { max_bytes: 1 << 40 });
+            let mut world = World::new(Taking::Files {
+                max_bytes: Bytes::new(1 << 40),
+            });
             let offer = World::offer(10_000_000);
             let has_some = |world: &World| {
                 let ids = world.desk.entries.keys();

@@ -33,9 +33,9 @@ impl DiskSink {
         self.error.as_ref()
     }
 
-    /// Of the first `bytes` that it was given, so many are in the file, from the beginning on.
-    pub fn written(&self, bytes: u64) -> u64 {
-        self.written_to.min(bytes)
+    /// Of what it was given up to `end`, so many bytes are in the file, from the beginning on.
+    pub fn written(&self, end: u64) -> u64 {
+        self.written_to.min(end)
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use slotwise_gtp::MAX_CHANNELS;
 use slotwise_netio::{Batch, Sent, UdpPort, WallClock};
-use slotwise_units::{Duration, Instant};
+use slotwise_units::{Bytes, Duration, Instant};
 
 use super::GtpError;
 use super::desk::{Desk, FileNode, News};
@@ -81,7 +81,7 @@ impl Drive {
         stop: &Stop,
         mut on_news: impl FnMut(&mut Drive, News) -> Option<T>,
     ) -> Result<T, GtpError> {
-        let mut shown = (self.now(), 0);
+        let mut shown = (self.now(), Bytes::ZERO);
         loop {
             if let Some(rate) = self.granted.as_mut().and_then(Granted::changed) {
                 self.node.set_capacity(rate)?;
@@ -208,16 +208,14 @@ impl Drive {
     }
 
     /// How far transfers are, and since when: time and bytes.
-    fn show(&self, (then, before): (Instant, u64), now: Instant) -> (Instant, u64) {
-        let (done, all, count) = self
-            .desk
-            .progress(&self.node)
-            .fold((0, 0, 0), |(done, all, count), (_, so_far, bytes)| {
-                (done + so_far, all + bytes, count + 1)
-            });
+    fn show(&self, (then, before): (Instant, Bytes), now: Instant) -> (Instant, Bytes) {
+        let (done, all, count) = self.desk.progress(&self.node).fold(
+            (Bytes::ZERO, Bytes::ZERO, 0),
+            |(done, all, count), (_, so_far, bytes)| (done + so_far, all + bytes, count + 1),
+        );
         if self.shows && count > 0 {
-            let mbps = done.saturating_sub(before) as f64 * 8e3 / (now - then).ns() as f64;
-            note!("slotwise gtp: {done} of {all} bytes in {count} files, {mbps:.0} Mb/s");
+            let mbps = done.saturating_sub(before).get() as f64 * 8e3 / (now - then).ns() as f64;
+            note!("slotwise gtp: {} of {all} in {count} files, {mbps:.0} Mb/s", done.get());
         }
         (now, done)
     }

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 
 use slotwise_gtp::{Digest, TransferId};
+use slotwise_units::Bytes;
 
 use crate::xfer::Hashing;
 
@@ -17,7 +18,7 @@ struct Job {
     id: TransferId,
     /// Of whoever wants it hashed: who goes on without it must not keep others waiting.
     file: Weak<File>,
-    bytes: u64,
+    bytes: Bytes,
 }
 
 /// Hashes what it is given, in that order.
@@ -60,7 +61,7 @@ impl Hasher {
     }
 
     /// Hashes the first `bytes` of a file, unless it is let go of before.
-    pub fn add(&self, id: TransferId, file: &Arc<File>, bytes: u64) {
+    pub fn add(&self, id: TransferId, file: &Arc<File>, bytes: Bytes) {
         let file = Arc::downgrade(file);
         let job = Job { id, file, bytes };
         assert!(
@@ -99,8 +100,8 @@ mod tests {
         };
         // It would take an hour.
         let (long, short) = (file(1 << 42), file(1));
-        hasher.add(id(1), &long, 1 << 42);
-        hasher.add(id(2), &short, 1);
+        hasher.add(id(1), &long, Bytes::new(1 << 42));
+        hasher.add(id(2), &short, Bytes::new(1));
         drop(long);
         let mut done = Vec::new();
         while done.len() < 2 {

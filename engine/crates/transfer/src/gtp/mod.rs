@@ -409,7 +409,7 @@ fn serve(args: &ServeArgs) -> Result<(), RunError> {
     let directory = Directory::open(&args.directory).map_err(file_error(&args.directory))?;
     let taking = match args.take {
         true => Taking::Files {
-            max_bytes: args.max_bytes,
+            max_bytes: Bytes::new(args.max_bytes),
         },
         false => Taking::Nothing,
     };
@@ -543,9 +543,7 @@ fn send(args: &SendArgs) -> Result<bool, RunError> {
     let report = exchange(&args.common, (peer, &stop), &mut drive, |drive, channel| {
         let now = drive.now();
         let source = DiskSource(Arc::clone(&file));
-        let id = drive
-            .node
-            .put(now, (channel, name), (Bytes::new(bytes), digest), source)?;
+        let id = drive.node.put(now, (channel, name), (bytes, digest), source)?;
         drive.desk.sends(now, id, (name, &peer.to_string()), (bytes, digest));
         Ok(())
     })?;
@@ -553,9 +551,9 @@ fn send(args: &SendArgs) -> Result<bool, RunError> {
 }
 
 /// Opens a file and reads it once: length and SHA-256.
-fn read(path: &Path, stop: &Stop) -> Result<(File, u64, Digest), GtpError> {
+fn read(path: &Path, stop: &Stop) -> Result<(File, Bytes, Digest), GtpError> {
     let file = open_regular(path)?;
-    let bytes = file.metadata().map_err(file_error(path))?.len();
+    let bytes = Bytes::new(file.metadata().map_err(file_error(path))?.len());
     let mut hashing = Hashing::default();
     while !hashing.advance(&file, bytes).map_err(file_error(path))? {
         if stop.is_requested() {

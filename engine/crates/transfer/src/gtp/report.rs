@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use slotwise_gtp::{Digest, Ended, TransferStats, Verdict};
-use slotwise_units::Duration;
+use slotwise_units::{Bytes, Duration};
 
 /// End of a transfer, as far as this end knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub struct Counts {
     pub name: String,
     pub peer: String,
     /// Of the whole file.
-    pub bytes: u64,
-    pub resumed_bytes: u64,
+    pub bytes: Bytes,
+    pub resumed_bytes: Bytes,
     /// From the offer to the last byte, or to where it ended before.
     pub duration: Duration,
     pub digest: Option<Digest>,
@@ -125,8 +125,8 @@ impl Report {
             error,
             file: counts.name.clone(),
             peer: counts.peer.clone(),
-            bytes: counts.bytes,
-            resumed_bytes: counts.resumed_bytes,
+            bytes: counts.bytes.get(),
+            resumed_bytes: counts.resumed_bytes.get(),
             seconds: counts.duration.seconds(),
             goodput_bps: u64::try_from(goodput).unwrap_or(u64::MAX),
             sha256: counts.digest.map(|digest| digest.to_string()),
@@ -151,7 +151,6 @@ impl Report {
 mod tests {
     use slotwise_gtp::Reason;
     use slotwise_transport::gtp::{SinkStats, SourceStats};
-    use slotwise_units::Bytes;
 
     use super::*;
 
@@ -160,8 +159,8 @@ mod tests {
             role: Role::Receive,
             name: "f".into(),
             peer: "10.0.0.1:5254".into(),
-            bytes: 100_000_000_000,
-            resumed_bytes,
+            bytes: Bytes::new(100_000_000_000),
+            resumed_bytes: Bytes::new(resumed_bytes),
             duration: Duration::from_s(2),
             digest: None,
             stats,
@@ -176,8 +175,8 @@ mod tests {
                 role,
                 name: "empty".into(),
                 peer: "10.0.0.1:5254".into(),
-                bytes: 0,
-                resumed_bytes: 0,
+                bytes: Bytes::ZERO,
+                resumed_bytes: Bytes::ZERO,
                 duration: Duration::ZERO,
                 digest: None,
                 stats: TransferStats::default(),

@@ -17,6 +17,7 @@ use nix::unistd::{UnlinkatFlags, fsync, geteuid, linkat, unlinkat};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use slotwise_gtp::{Digest, Reason};
+use slotwise_units::Bytes;
 
 use super::disk::DiskSink;
 
@@ -103,7 +104,7 @@ impl Directory {
     ///
     /// # Errors
     /// [`Reason::Missing`] for what is no regular file beneath, or may not be read; [`Reason::Busy`] when too many are open.
-    pub fn read(&self, name: &str) -> Result<(File, u64), Reason> {
+    pub fn read(&self, name: &str) -> Result<(File, Bytes), Reason> {
         split(name.as_ref()).ok_or(Reason::Missing)?;
         let file = self.beneath(Path::new(name), OFlag::O_RDONLY, Mode::empty());
         let file = file.map_err(not_read)?;
@@ -111,7 +112,7 @@ impl Directory {
         if !metadata.is_file() {
             return Err(Reason::Missing);
         }
-        Ok((file, metadata.len()))
+        Ok((file, Bytes::new(metadata.len())))
     }
 
     /// Makes room for a file, or goes on with what came of it before. What cannot be received leaves nothing behind.
@@ -119,7 +120,8 @@ impl Directory {
     /// # Errors
     /// [`Reason::Forbidden`] for names that are not beneath, [`Reason::Exists`] for those that are taken, [`Reason::UnderWay`] for a file that is
     /// being received already, [`Reason::Storage`] for what the system does not do, and for parts that are not this user's alone.
-    pub fn receive(&self, name: &OsStr, bytes: u64, digest: Digest) -> Result<Part, Reason> {
+    pub fn receive(&self, name: &OsStr, bytes: Bytes, digest: Digest) -> Result<Part, Reason> {
+        let bytes = bytes.get();
         let (parent, name) = split(name).ok_or(Reason::Forbidden)?;
         let parent = self.beneath(&parent, OFlag::O_RDONLY | OFlag::O_DIRECTORY, Mode::empty());
         let directory = Directory {
@@ -310,8 +312,8 @@ impl Part {
     }
 
     /// Of the whole file.
-    pub fn bytes(&self) -> u64 {
-        self.state.bytes
+    pub fn bytes(&self) -> Bytes {
+        Bytes::new(self.state.bytes)
     }
 
     /// Whether this is the SHA-256 that it should have.
@@ -385,7 +387,7 @@ mod tests {
         symlink("..", inside.join("up")).unwrap();
         let directory = Directory::open(&inside).unwrap();
         for name in ["deep/file", "link"] {
-            assert_eq!(directory.read(name).unwrap().1, 7, "{name}");
+            assert_eq!(directory.read(name).unwrap().1, Bytes::new(7), "{name}");
         }
         let secret = root.path().join("secret");
         for name in [
@@ -406,19 +408,22 @@ mod tests {
             "nul\0",
         ] {
             assert_eq!(directory.read(name).unwrap_err(), Reason::Missing, "{name:?}");
-            assert!(directory.receive(name.as_ref(), 1, digest()).is_err(), "{name:?}");
+            assert!(
+                directory.receive(name.as_ref(), Bytes::new(1), digest()).is_err(),
+                "{name:?}"
+            );
         }
         assert_eq!(directory.read("none").unwrap_err(), Reason::Missing);
         assert_eq!(
-            directory.receive("up/new".as_ref(), 1, digest()).err(),
+            directory.receive("up/new".as_ref(), Bytes::new(1), digest()).err(),
             Some(Reason::Forbidden)
         );
         assert_eq!(
-            directory.receive("none/new".as_ref(), 1, digest()).err(),
+            directory.receive("none/new".as_ref(), Bytes::new(1), digest()).err(),
             Some(Reason::Forbidden)
         );
         assert_eq!(
-            directory.receive("link".as_ref(), 1, digest()).err(),
+            directory.receive("link".as_ref(), Bytes::new(1), digest()).err(),
             Some(Reason::Exists)
         );
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 2);
@@ -428,10 +433,10 @@ mod tests {
     fn a_part_goes_on_where_it_was_if_it_is_of_the_same_file() {
         let root = tempfile::tempdir().unwrap();
         let directory = Directory::open(root.path()).unwrap();
-        let mut part = directory.receive("f".as_ref(), 10, digest()).unwrap();
+        let mut part = directory.receive("f".as_ref(), Bytes::new(10), digest()).unwrap();
         assert_eq!(part.here(), 0);
         assert_eq!(
-            directory.receive("f".as_ref(), 10, digest()).err(),
+            directory.receive("f".as_ref(), Bytes::new(10), digest()).err(),
             Some(Reason::UnderWay)
         );
         let mut sink = part.sink();
@@ -439,7 +444,7 @@ mod tests {
         sink.write(7, b"7");
         part.save(5).unwrap();
         drop((part, sink));
-        let part = directory.receive("f".as_ref(), 10, digest()).unwrap();
+        let part = directory.receive("f".as_ref(), Bytes::new(10), digest()).unwrap();
         assert_eq!(part.here(), 5);
         assert_eq!(part.file().metadata().unwrap().len(), 5);
         let mut sink = part.sink();
@@ -458,7 +463,7 @@ mod tests {
     fn what_was_a_part_when_it_was_opened_and_is_a_file_now_stays_as_it_is() {
         let root = tempfile::tempdir().unwrap();
         let directory = Directory::open(root.path()).unwrap();
-        let part = directory.receive("f".as_ref(), 1, digest()).unwrap();
+        let part = directory.receive("f".as_ref(), Bytes::new(1), digest()).unwrap();
         part.sink().write(0, b"1");
         let opened = || directory.open_beside(".f.gtp-part".as_ref()).unwrap();
         // Another process opens the part, waits, and then this one is done with it.
@@ -466,7 +471,7 @@ mod tests {
         part.keep().unwrap();
         assert_eq!(directory.lock(late, "f".as_ref()).err(), Some(Reason::Exists));
         std::fs::remove_file(root.path().join("f")).unwrap();
-        let part = directory.receive("f".as_ref(), 1, digest()).unwrap();
+        let part = directory.receive("f".as_ref(), Bytes::new(1), digest()).unwrap();
         let late = opened();
         part.discard();
         assert_eq!(directory.lock(late, "f".as_ref()).err(), Some(Reason::UnderWay));
@@ -474,7 +479,7 @@ mod tests {
         std::fs::write(root.path().join("other"), "other").unwrap();
         std::fs::hard_link(root.path().join("other"), root.path().join(".f.gtp-part")).unwrap();
         assert_eq!(
-            directory.receive("f".as_ref(), 1, digest()).err(),
+            directory.receive("f".as_ref(), Bytes::new(1), digest()).err(),
             Some(Reason::Storage)
         );
         assert_eq!(std::fs::read(root.path().join("other")).unwrap(), b"other");
@@ -484,11 +489,11 @@ mod tests {
     fn a_file_is_whole_only_if_what_was_compared_has_its_name() {
         let root = tempfile::tempdir().unwrap();
         let directory = Directory::open(root.path()).unwrap();
-        let first = directory.receive("f".as_ref(), 1, digest()).unwrap();
+        let first = directory.receive("f".as_ref(), Bytes::new(1), digest()).unwrap();
         first.sink().write(0, b"1");
         // Somebody tidies up, and sends another file.
         std::fs::remove_file(root.path().join(".f.gtp-part")).unwrap();
-        let second = directory.receive("f".as_ref(), 2, Digest([8; 32])).unwrap();
+        let second = directory.receive("f".as_ref(), Bytes::new(2), Digest([8; 32])).unwrap();
         second.sink().write(0, b"2");
         assert_eq!(first.keep().unwrap_err().kind(), io::ErrorKind::NotFound);
         assert!(!root.path().join("f").exists(), "the other one is not there yet");
@@ -497,7 +502,7 @@ mod tests {
         assert_eq!(std::fs::read(root.path().join("f")).unwrap(), b"22");
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 1);
         // The same where there are no hard links.
-        let part = directory.receive("g".as_ref(), 1, digest()).unwrap();
+        let part = directory.receive("g".as_ref(), Bytes::new(1), digest()).unwrap();
         let names = [".g.gtp-part", "g"].map(OsStr::new);
         assert_eq!(
             directory.rename_without_links(&part.file, names[0], "f".as_ref()),
@@ -518,16 +523,24 @@ mod tests {
     fn what_another_transfer_has_there_stays_when_a_part_is_forgotten() {
         let root = tempfile::tempdir().unwrap();
         let directory = Directory::open(root.path()).unwrap();
-        let first = directory.receive("f".as_ref(), 10, digest()).unwrap();
+        let first = directory.receive("f".as_ref(), Bytes::new(10), digest()).unwrap();
         for suffix in [PART, STATE] {
             std::fs::remove_file(root.path().join(format!(".f{suffix}"))).unwrap();
         }
-        let mut second = directory.receive("f".as_ref(), 10, Digest([8; 32])).unwrap();
+        let mut second = directory
+            .receive("f".as_ref(), Bytes::new(10), Digest([8; 32]))
+            .unwrap();
         second.sink().write(0, b"01234");
         second.save(5).unwrap();
         first.discard();
         drop(second);
-        assert_eq!(directory.receive("f".as_ref(), 10, Digest([8; 32])).unwrap().here(), 5);
+        assert_eq!(
+            directory
+                .receive("f".as_ref(), Bytes::new(10), Digest([8; 32]))
+                .unwrap()
+                .here(),
+            5
+        );
     }
 
     #[test]
@@ -538,7 +551,7 @@ mod tests {
         std::fs::write(&victim, "precious").unwrap();
         let refused = || {
             assert_eq!(
-                directory.receive("f".as_ref(), 1, digest()).err(),
+                directory.receive("f".as_ref(), Bytes::new(1), digest()).err(),
                 Some(Reason::Storage)
             );
             assert!(!root.path().join(".f.gtp-part").exists());
@@ -559,7 +572,7 @@ mod tests {
             // Only root may give files away.
             if std::os::unix::fs::chown(&path, Some(1), None).is_ok() {
                 assert_eq!(
-                    directory.receive(name.as_ref(), 1, digest()).err(),
+                    directory.receive(name.as_ref(), Bytes::new(1), digest()).err(),
                     Some(Reason::Storage)
                 );
             }
@@ -573,12 +586,12 @@ mod tests {
         let directory = Directory::open(root.path()).unwrap();
         for length in [243, 244, 245, 246, 254, 255] {
             let (name, other) = ("x".repeat(length), "y".repeat(length));
-            let mut part = directory.receive(name.as_ref(), 2, digest()).unwrap();
-            let beside = directory.receive(other.as_ref(), 2, digest()).unwrap();
+            let mut part = directory.receive(name.as_ref(), Bytes::new(2), digest()).unwrap();
+            let beside = directory.receive(other.as_ref(), Bytes::new(2), digest()).unwrap();
             part.sink().write(0, b"1");
             part.save(1).unwrap();
             drop(part);
-            let part = directory.receive(name.as_ref(), 2, digest()).unwrap();
+            let part = directory.receive(name.as_ref(), Bytes::new(2), digest()).unwrap();
             assert_eq!(part.here(), 1, "{length}");
             part.keep().unwrap();
             beside.discard();
@@ -586,7 +599,9 @@ mod tests {
         }
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 6);
         assert_eq!(
-            directory.receive("x".repeat(256).as_ref(), 1, digest()).err(),
+            directory
+                .receive("x".repeat(256).as_ref(), Bytes::new(1), digest())
+                .err(),
             Some(Reason::Forbidden)
         );
         assert_eq!(beside("f".as_ref(), PART), ".f.gtp-part");
@@ -598,7 +613,7 @@ mod tests {
         let directory = Directory::open(root.path()).unwrap();
         let long = "x".repeat(300);
         assert_eq!(
-            directory.receive(long.as_ref(), 1, digest()).err(),
+            directory.receive(long.as_ref(), Bytes::new(1), digest()).err(),
             Some(Reason::Forbidden)
         );
         assert_eq!(not_read(Errno::EMFILE), Reason::Busy);
@@ -614,7 +629,7 @@ mod tests {
     fn a_part_of_another_file_or_with_a_broken_state_begins_anew() {
         let root = tempfile::tempdir().unwrap();
         let directory = Directory::open(root.path()).unwrap();
-        let begin = |bytes, digest| directory.receive("f".as_ref(), bytes, digest).unwrap();
+        let begin = |bytes, digest| directory.receive("f".as_ref(), Bytes::new(bytes), digest).unwrap();
         let half = || {
             let mut part = begin(10, digest());
             part.sink().write(0, b"01234");
@@ -638,7 +653,7 @@ mod tests {
     fn a_name_that_is_taken_meanwhile_stays_as_it_is() {
         let root = tempfile::tempdir().unwrap();
         let directory = Directory::open(root.path()).unwrap();
-        let part = directory.receive("f".as_ref(), 1, digest()).unwrap();
+        let part = directory.receive("f".as_ref(), Bytes::new(1), digest()).unwrap();
         std::fs::write(root.path().join("f"), "other").unwrap();
         assert_eq!(part.keep().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(std::fs::read(root.path().join("f")).unwrap(), b"other");

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 use slotwise_transport::content::{Sink, Source};
+use slotwise_units::Bytes;
 use tempfile::NamedTempFile;
 
 use super::message::{Answer, Digest, Offer};
@@ -19,7 +20,7 @@ const OFFER_BYTES: u64 = Offer::SIZE as u64;
 #[derive(Default)]
 pub struct Hashing {
     sha: Sha256,
-    bytes: u64,
+    bytes: Bytes,
 }
 
 impl Hashing {
@@ -27,18 +28,18 @@ impl Hashing {
     ///
     /// # Errors
     /// When the file cannot be read or is shorter.
-    pub fn advance(&mut self, file: &File, end: u64) -> io::Result<bool> {
+    pub fn advance(&mut self, file: &File, end: Bytes) -> io::Result<bool> {
         const CHUNKS_A_CALL: usize = 64;
         let mut chunk = vec![0; CHUNK_BYTES];
         for _ in 0..CHUNKS_A_CALL {
             let left = end.saturating_sub(self.bytes);
-            if left == 0 {
+            if left.is_zero() {
                 return Ok(true);
             }
-            let length = left.min(CHUNK_BYTES as u64) as usize;
-            file.read_exact_at(&mut chunk[..length], self.bytes)?;
+            let length = left.min(Bytes::of(CHUNK_BYTES)).get() as usize;
+            file.read_exact_at(&mut chunk[..length], self.bytes.get())?;
             self.sha.update(&chunk[..length]);
-            self.bytes += length as u64;
+            self.bytes += Bytes::of(length);
         }
         Ok(self.bytes >= end)
     }
@@ -89,7 +90,7 @@ impl Source for FileSource {
 pub struct FileSink {
     offer: [u8; Offer::SIZE],
     /// Longest file that is written.
-    limit_bytes: u64,
+    limit_bytes: Bytes,
     /// None once it has its name: all has come then.
     file: Option<NamedTempFile>,
     hashing: Hashing,
@@ -99,7 +100,7 @@ pub struct FileSink {
 impl FileSink {
     /// # Errors
     /// When no file can be made in `directory`.
-    pub fn create(directory: &Path, limit_bytes: u64) -> io::Result<FileSink> {
+    pub fn create(directory: &Path, limit_bytes: Bytes) -> io::Result<FileSink> {
         // As any file that is made; the user's mask takes away from it.
         let permissions = Permissions::from_mode(0o666);
         let mut builder = tempfile::Builder::new();
@@ -125,14 +126,14 @@ impl FileSink {
     ///
     /// # Errors
     /// When bytes could not be written or cannot be read again.
-    pub fn advance(&mut self, stream_bytes: u64) -> io::Result<bool> {
+    pub fn advance(&mut self, stream_bytes: Bytes) -> io::Result<bool> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
         match &self.file {
             Some(file) => self
                 .hashing
-                .advance(file.as_file(), stream_bytes.saturating_sub(OFFER_BYTES)),
+                .advance(file.as_file(), stream_bytes.saturating_sub(Bytes::of(Offer::SIZE))),
             None => Ok(true),
         }
     }
@@ -164,7 +165,7 @@ impl Sink for FileSink {
         }
         // What is beyond is noticed by the length of the stream.
         let at = offset.saturating_sub(OFFER_BYTES);
-        let room = self.limit_bytes.saturating_sub(at).min(body.len() as u64) as usize;
+        let room = self.limit_bytes.get().saturating_sub(at).min(body.len() as u64) as usize;
         if let Some(file) = &self.file
             && let Err(error) = file.as_file().write_all_at(&body[..room], at)
         {
@@ -196,7 +197,7 @@ mod tests {
         Offer {
             id: [7; 16],
             answer_port: 1,
-            bytes: 10,
+            bytes: Bytes::new(10),
             digest: Digest([0; 32]),
         }
     }
@@ -233,13 +234,13 @@ mod tests {
     #[test]
     fn a_sink_takes_pieces_in_any_order_and_hashes_what_is_there() {
         let directory = tempfile::tempdir().unwrap();
-        let mut sink = FileSink::create(directory.path(), 10).unwrap();
+        let mut sink = FileSink::create(directory.path(), Bytes::new(10)).unwrap();
         sink.write(OFFER_BYTES + 4, b"456789");
         sink.write(OFFER_BYTES - 2, b"yz0123");
         sink.write(0, &[b'x'; 62]);
         assert_eq!(&sink.offer()[60..], b"xxyz");
-        sink.advance(OFFER_BYTES + 3).unwrap();
-        sink.advance(OFFER_BYTES + 10).unwrap();
+        sink.advance(Bytes::new(OFFER_BYTES + 3)).unwrap();
+        sink.advance(Bytes::new(OFFER_BYTES + 10)).unwrap();
         // printf 0123456789 | sha256sum
         let expected = "84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882";
         assert_eq!(sink.digest().to_string(), expected);
@@ -251,7 +252,7 @@ mod tests {
     #[test]
     fn nothing_is_written_beyond_the_limit_and_nothing_is_left() {
         let directory = tempfile::tempdir().unwrap();
-        let mut sink = FileSink::create(directory.path(), 4).unwrap();
+        let mut sink = FileSink::create(directory.path(), Bytes::new(4)).unwrap();
         sink.write(OFFER_BYTES + 2, b"abcdef");
         sink.write(OFFER_BYTES + (1 << 50), b"far");
         assert_eq!(sink.file.as_ref().unwrap().as_file().metadata().unwrap().len(), 4);
@@ -265,7 +266,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("taken");
         std::fs::write(&path, "old").unwrap();
-        let mut sink = FileSink::create(directory.path(), 4).unwrap();
+        let mut sink = FileSink::create(directory.path(), Bytes::new(4)).unwrap();
         assert_eq!(sink.keep(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);

@@ -3,6 +3,7 @@
 //! its own. Layouts are in docs/transports.md, "xfer". Numbers are big-endian.
 
 pub use slotwise_gtp::Digest;
+use slotwise_units::Bytes;
 
 const OFFER_MAGIC: [u8; 4] = *b"SWXO";
 const ANSWER_MAGIC: [u8; 4] = *b"SWXA";
@@ -28,7 +29,7 @@ pub struct Offer {
     /// The sender's port for the answer.
     pub answer_port: u16,
     /// Length of the file.
-    pub bytes: u64,
+    pub bytes: Bytes,
     pub digest: Digest,
 }
 
@@ -41,7 +42,7 @@ impl Offer {
         out[4] = VERSION;
         out[6..8].copy_from_slice(&self.answer_port.to_be_bytes());
         out[8..24].copy_from_slice(&self.id);
-        out[24..32].copy_from_slice(&self.bytes.to_be_bytes());
+        out[24..32].copy_from_slice(&self.bytes.get().to_be_bytes());
         out[32..].copy_from_slice(&self.digest.0);
         out
     }
@@ -63,7 +64,7 @@ impl Offer {
         Ok(Offer {
             id: part(bytes, 8),
             answer_port,
-            bytes: u64::from_be_bytes(part(bytes, 24)),
+            bytes: Bytes::new(u64::from_be_bytes(part(bytes, 24))),
             digest: Digest(part(bytes, 32)),
         })
     }
@@ -157,7 +158,7 @@ mod tests {
         Offer {
             id: *b"0123456789abcdef",
             answer_port: 50_001,
-            bytes: 1 << 40,
+            bytes: Bytes::new(1 << 40),
             digest: Digest(std::array::from_fn(|k| k as u8)),
         }
     }

@@ -178,7 +178,7 @@ fn receive(args: &ReceiveArgs) -> Result<Outcome, RunError> {
     let config = ReceiveConfig {
         local,
         path: args.file.clone(),
-        max_bytes: args.max_bytes,
+        max_bytes: Bytes::new(args.max_bytes),
     };
     let mut side = ReceiveSide::new(config, Box::new(draw_u32))?;
     note!("slotwise xfer: listening at {local}");
@@ -204,7 +204,7 @@ impl CommonArgs {
 }
 
 /// Opens a file and reads it once: length and SHA-256.
-fn read(path: &Path, stop: &Stop) -> Result<(File, u64, Digest), XferError> {
+fn read(path: &Path, stop: &Stop) -> Result<(File, Bytes, Digest), XferError> {
     let failed = |source| XferError::File {
         path: path.to_owned(),
         source,
@@ -214,7 +214,7 @@ fn read(path: &Path, stop: &Stop) -> Result<(File, u64, Digest), XferError> {
         return Err(XferError::NotAFile(path.to_owned()));
     }
     let file = File::open(path).map_err(failed)?;
-    let bytes = file.metadata().map_err(failed)?.len();
+    let bytes = Bytes::new(file.metadata().map_err(failed)?.len());
     let mut hashing = Hashing::default();
     while !hashing.advance(&file, bytes).map_err(failed)? {
         if stop.is_requested() {

@@ -29,7 +29,7 @@ pub struct ReceiveConfig {
     pub local: SocketAddrV4,
     /// Name of the file; its directory must exist.
     pub path: PathBuf,
-    pub max_bytes: u64,
+    pub max_bytes: Bytes,
 }
 
 /// Takes one file from whoever first makes an offer.
@@ -172,8 +172,8 @@ impl ReceiveSide {
         let path = self.config.path.clone();
         let has_ended = self.finished.is_some();
         let receiver = self.receiver();
-        let stream_bytes = receiver.stats().in_order.get();
-        let expected_bytes = offer.bytes.saturating_add(Offer::SIZE as u64);
+        let stream_bytes = receiver.stats().in_order;
+        let expected_bytes = offer.bytes.saturating_add(Bytes::of(Offer::SIZE));
         let sink = receiver.sink_mut();
         match sink.advance(stream_bytes.min(expected_bytes)) {
             Err(source) => return self.not_written(source).map(|()| true),

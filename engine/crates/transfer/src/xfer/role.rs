@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use slotwise_transport::content::{Sink, Source};
 use slotwise_transport::{AbortReason, ConfigError, Endpoint, Event, Receiver, RtoConfig, Sender, Stack};
-use slotwise_units::{Duration, Instant};
+use slotwise_units::{Bytes, Duration, Instant};
 
 use super::message::MessageError;
 
@@ -41,8 +41,8 @@ pub enum XferError {
     NotAFile(PathBuf),
     #[error("{0}: file exists already")]
     Exists(PathBuf),
-    #[error("file too large; expected at most {max_bytes} bytes (--max-bytes), got {bytes}")]
-    TooLong { bytes: u64, max_bytes: u64 },
+    #[error("file too large; expected at most {max_bytes} (--max-bytes), got {}", .bytes.get())]
+    TooLong { bytes: Bytes, max_bytes: Bytes },
     #[error("content mismatch: {0}")]
     Differs(String),
     #[error("rejected by the receiver: {0}")]

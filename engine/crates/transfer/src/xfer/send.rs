@@ -62,7 +62,7 @@ impl SendSide {
             rto: RTO,
             ..ReceiverConfig::new(local(offer.answer_port))
         };
-        let stream = Bytes::new(offer.bytes.saturating_add(Offer::SIZE as u64));
+        let stream = offer.bytes.saturating_add(Bytes::of(Offer::SIZE));
         let sender = Sender::new(sender, Some(stream), source)?;
         let receiver = Receiver::new(receiver, AnswerSink([0; Answer::SIZE]))?;
         let (data, answer) = (key(config.port), key(offer.answer_port));

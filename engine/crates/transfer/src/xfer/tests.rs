@@ -41,7 +41,7 @@ fn content(bytes: usize) -> Vec<u8> {
 
 fn offer(path: &Path) -> Offer {
     let file = File::open(path).unwrap();
-    let bytes = file.metadata().unwrap().len();
+    let bytes = Bytes::new(file.metadata().unwrap().len());
     let mut hashing = Hashing::default();
     while !hashing.advance(&file, bytes).unwrap() {}
     Offer {
@@ -74,7 +74,7 @@ impl Transfer {
         let receive = ReceiveConfig {
             local: config.peer,
             path: directory.path().join("stored"),
-            max_bytes,
+            max_bytes: Bytes::new(max_bytes),
         };
         Transfer {
             send: SendSide::new(&config, offer, source).unwrap(),
@@ -220,9 +220,9 @@ fn a_file_that_is_too_long_is_refused_before_it_comes() {
     assert!(matches!(
         ends.receive,
         Some(Err(XferError::TooLong {
-            bytes: 20_000_000,
-            max_bytes: 19_999_999
-        }))
+            bytes,
+            max_bytes
+        })) if (bytes, max_bytes) == (Bytes::new(20_000_000), Bytes::new(19_999_999))
     ));
     assert!(transfer.send.stats().sent < Bytes::new(10_000_000));
 }
@@ -230,8 +230,8 @@ fn a_file_that_is_too_long_is_refused_before_it_comes() {
 #[test]
 fn a_stream_of_another_length_than_offered_fails() {
     for change in [
-        |offer: &mut Offer| offer.bytes -= 1,
-        |offer: &mut Offer| offer.bytes += 1,
+        |offer: &mut Offer| offer.bytes -= Bytes::new(1),
+        |offer: &mut Offer| offer.bytes += Bytes::new(1),
     ] {
         let mut transfer = Transfer::new(5000, 1 << 20, |_| {});
         transfer.lie(change);
@@ -244,7 +244,7 @@ fn a_stream_of_another_length_than_offered_fails() {
 #[test]
 fn a_stream_that_goes_on_too_long_is_cut_off() {
     let mut transfer = Transfer::new(20_000_000, 1 << 30, |_| {});
-    transfer.lie(|offer| offer.bytes = 1000);
+    transfer.lie(|offer| offer.bytes = Bytes::new(1000));
     let ends = transfer.run(all, 100_000 * MS);
     assert!(matches!(ends.receive, Some(Err(XferError::Differs(_)))));
     assert!(transfer.send.stats().sent < Bytes::new(10_000_000));
@@ -253,7 +253,7 @@ fn a_stream_that_goes_on_too_long_is_cut_off() {
 #[test]
 fn the_largest_length_that_can_be_offered_is_a_length() {
     let mut transfer = Transfer::new(5000, u64::MAX, |_| {});
-    transfer.lie(|offer| offer.bytes = u64::MAX);
+    transfer.lie(|offer| offer.bytes = Bytes::MAX);
     let ends = transfer.run(all, 100_000 * MS);
     assert!(matches!(ends.receive, Some(Err(XferError::Differs(_)))));
 }
