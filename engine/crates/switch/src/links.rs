@@ -5,15 +5,15 @@ use std::fs::File;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::Duration;
 
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 use nix::sched::{CloneFlags, setns};
 use slotwise_netio::{CpuPlan, Opened, Opener, Renewal};
+use slotwise_units::{Duration, Instant};
 
 /// How often the links are looked at.
-const PERIOD_NS: u64 = 250_000_000;
+const PERIOD: Duration = Duration::from_ms(250);
 
 /// The interface of a port, which may be deleted, and another one made in its place.
 pub struct Interface {
@@ -108,7 +108,7 @@ impl LinkWatch {
                 return;
             }
             let mut links = Links::new(interfaces.iter().map(|interface| interface.name.clone()).collect());
-            let period = Duration::from_nanos(PERIOD_NS);
+            let period = std::time::Duration::from_nanos(PERIOD.ns());
             // Nobody listens to what is sent only while the run is being stopped.
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(period) {
                 for (place, interface) in interfaces.iter_mut().enumerate() {
@@ -138,7 +138,7 @@ impl LinkWatch {
 pub struct Links {
     names: Vec<String>,
     are_up: Vec<bool>,
-    next_ns: u64,
+    next: Instant,
 }
 
 impl Links {
@@ -147,21 +147,21 @@ impl Links {
         Links {
             are_up: vec![true; names.len()],
             names,
-            next_ns: 0,
+            next: Instant::ZERO,
         }
     }
 
     /// When to look again; never, if there is nothing to look at.
-    pub fn deadline_ns(&self) -> Option<u64> {
-        (!self.names.is_empty()).then_some(self.next_ns)
+    pub fn deadline(&self) -> Option<Instant> {
+        (!self.names.is_empty()).then_some(self.next)
     }
 
     /// Looks, if it is time. Gives the places of the interfaces whose links came or went, and whether they are up.
-    pub fn changes(&mut self, now_ns: u64) -> Vec<(usize, bool)> {
-        if self.names.is_empty() || now_ns < self.next_ns {
+    pub fn changes(&mut self, now: Instant) -> Vec<(usize, bool)> {
+        if self.names.is_empty() || now < self.next {
             return Vec::new();
         }
-        self.next_ns = now_ns + PERIOD_NS;
+        self.next = now + PERIOD;
         self.look()
     }
 
@@ -199,8 +199,8 @@ mod tests {
     #[test]
     fn an_interface_that_is_not_there_goes_down_once() {
         let mut links = Links::new(vec!["no-such-if".to_owned()]);
-        assert_eq!(links.changes(0), [(0, false)]);
-        assert_eq!(links.changes(PERIOD_NS), []);
-        assert_eq!(links.deadline_ns(), Some(2 * PERIOD_NS));
+        assert_eq!(links.changes(Instant::ZERO), [(0, false)]);
+        assert_eq!(links.changes(Instant::ZERO + PERIOD), []);
+        assert_eq!(links.deadline(), Some(Instant::ZERO + 2 * PERIOD));
     }
 }

@@ -73,7 +73,7 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
         TsResolution::NanoSecond
     };
     let capture = pcap
-        .map(|directory| Capture::create(&directory, &interfaces, resolution, clock.now().ns()))
+        .map(|directory| Capture::create(&directory, &interfaces, resolution, clock.now()))
         .transpose()?;
     let waker = ports.waker();
     let stop = Stop::listen(ports.waker())?;
@@ -157,25 +157,25 @@ struct Switch {
 
 impl Switch {
     fn serve(mut self, stop: &Stop) -> Result<(), RunError> {
-        let mut due_ns = None;
+        let mut due = None;
         while !stop.is_requested() {
-            self.poll(due_ns)?;
+            self.poll(due)?;
             orders::execute(&mut self.device, &mut self.surroundings, self.ports.senders());
             self.watch_links();
-            let leaves_ns = self.device.empty_queues(&mut self.surroundings, self.ports.senders());
+            let leaves = self.device.empty_queues(&mut self.surroundings, self.ports.senders());
             self.ports.flush();
-            let now_ns = self.device.clock.now().ns();
+            let now = self.device.clock.now();
             let Surroundings { hub, device_id, .. } = &self.surroundings;
             let pipeline = self.device.pipeline();
-            let tick = pipeline.and_then(|pipeline| hub.tick(*device_id, Instant::from_ns(now_ns), pipeline));
-            due_ns = [leaves_ns, tick.map(Instant::ns)].into_iter().flatten().min();
+            let tick = pipeline.and_then(|pipeline| hub.tick(*device_id, now, pipeline));
+            due = [leaves, tick].into_iter().flatten().min();
         }
         self.report_losses();
         Ok(())
     }
 
-    /// Waits for packets, commands, room or `due_ns`, and runs the packets.
-    fn poll(&mut self, due_ns: Option<u64>) -> Result<(), RunError> {
+    /// Waits for packets, commands, room or `due`, and runs the packets.
+    fn poll(&mut self, due: Option<Instant>) -> Result<(), RunError> {
         let Switch {
             device,
             surroundings,
@@ -184,12 +184,12 @@ impl Switch {
             links,
             ..
         } = self;
-        let now_ns = device.clock.now().ns();
-        let due_ns = [due_ns, links.deadline_ns()].into_iter().flatten().min();
-        let timeout = due_ns.map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)));
+        let now = device.clock.now();
+        let due = [due, links.deadline()].into_iter().flatten().min();
+        let timeout = due.map(|due| Duration::from_nanos(due.saturating_since(now).ns()));
         ports.poll_and_send(timeout, &mut |senders, place, frame| {
             let port = numbers[place];
-            surroundings.record((place, port), Direction::In, device.clock.now().ns(), frame);
+            surroundings.record((place, port), Direction::In, device.clock.now(), frame);
             orders::run_packet(device, port, frame, surroundings, senders);
         })?;
         Ok(())
@@ -197,11 +197,11 @@ impl Switch {
 
     fn watch_links(&mut self) {
         let Surroundings { hub, device_id, .. } = &self.surroundings;
-        let now_ns = self.device.clock.now().ns();
-        if self.links.deadline_ns().is_none_or(|deadline_ns| now_ns < deadline_ns) {
+        let now = self.device.clock.now();
+        if self.links.deadline().is_none_or(|deadline| now < deadline) {
             return;
         }
-        for (place, is_up) in self.links.changes(now_ns) {
+        for (place, is_up) in self.links.changes(now) {
             hub.port_status(*device_id, self.numbers[place], is_up);
         }
         for (place, interface) in self.interfaces.iter_mut().enumerate() {

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use slotwise_netio::MAX_FRAME_BYTES;
+use slotwise_units::Instant;
 
 use super::options::Interface;
 use slotwise_cli::RunError;
@@ -40,12 +41,12 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Makes the files; `now_ns` is the switch's time.
+    /// Makes the files; `now` is the switch's time.
     pub fn create(
         directory: &Path,
         interfaces: &[Interface],
         resolution: TsResolution,
-        now_ns: u64,
+        now: Instant,
     ) -> Result<Capture, RunError> {
         fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
         let open = |interface: &Interface, direction: &str| {
@@ -67,18 +68,18 @@ impl Capture {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH)?;
         Ok(Capture {
             writers: writers.collect::<Result<_, String>>()?,
-            start: unix.saturating_sub(Duration::from_nanos(now_ns)),
+            start: unix.saturating_sub(Duration::from_nanos(now.ns())),
         })
     }
 
     /// Adds a frame of the interface at `place`. A file that cannot be written, on a full disk for example, ends with
     /// its last whole frame and a note; the switch and the other files go on.
-    pub fn record(&mut self, place: usize, direction: Direction, now_ns: u64, frame: &[u8]) {
+    pub fn record(&mut self, place: usize, direction: Direction, now: Instant, frame: &[u8]) {
         let slot = &mut self.writers[place][usize::from(direction == Direction::Out)];
         let Some(writer) = slot else {
             return;
         };
-        let at = self.start + Duration::from_nanos(now_ns);
+        let at = self.start + Duration::from_nanos(now.ns());
         let written = writer
             .pcap
             .write_packet(&PcapPacket::new(at, frame.len() as u32, frame));

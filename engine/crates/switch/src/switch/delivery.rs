@@ -26,9 +26,9 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// Captures and logs a frame of the interface at `place`, which is behind `port`.
-    pub fn record(&mut self, (place, port): (usize, Port), direction: Direction, now_ns: u64, frame: &[u8]) {
+    pub fn record(&mut self, (place, port): (usize, Port), direction: Direction, now: Instant, frame: &[u8]) {
         if let Some(capture) = &mut self.capture {
-            capture.record(place, direction, now_ns, frame);
+            capture.record(place, direction, now, frame);
         }
         let what = match direction {
             Direction::In => "in by",
@@ -42,7 +42,7 @@ impl Surroundings {
 pub struct Delivery<'a> {
     pub surroundings: &'a mut Surroundings,
     pub senders: &'a mut Senders,
-    pub now_ns: u64,
+    pub now: Instant,
 }
 
 impl Output for Delivery<'_> {
@@ -53,16 +53,14 @@ impl Output for Delivery<'_> {
             let _ = around.hub.packet_in(around.device_id, frame);
         } else if let Some(&place) = around.places.get(&port) {
             self.senders.send(place, frame);
-            around.record((place, port), Direction::Out, self.now_ns, frame);
+            around.record((place, port), Direction::Out, self.now, frame);
         }
         // Else no cable is in that port.
     }
 
     fn digest(&mut self, name: &str, fields: &[Bits]) {
         let around = &mut *self.surroundings;
-        around
-            .hub
-            .digest(around.device_id, name, fields, Instant::from_ns(self.now_ns));
+        around.hub.digest(around.device_id, name, fields, self.now);
     }
 
     fn log(&mut self, message: &str) {

@@ -80,26 +80,26 @@ impl Device {
 
     /// Runs a packet. Without a program, every packet is dropped.
     pub fn process(&mut self, port: Port, frame: &[u8], around: &mut Surroundings, senders: &mut Senders) {
-        let now_ns = self.clock.now().ns();
+        let now = self.clock.now();
         let Some(pipeline) = &mut self.pipeline else {
             // The packet's own line.
-            around.logs.write(now_ns, None);
+            around.logs.write(now, None);
             return;
         };
         let mut delivery = Delivery {
             surroundings: around,
             senders,
-            now_ns,
+            now,
         };
         if self.queues.is_none() {
-            pipeline.process(Instant::from_ns(now_ns), port, frame, &mut delivery);
-            self.log(now_ns, around);
+            pipeline.process(now, port, frame, &mut delivery);
+            self.log(now, around);
             return;
         }
-        pipeline.process_ingress(Instant::from_ns(now_ns), port, frame, &mut delivery, &mut self.made);
+        pipeline.process_ingress(now, port, frame, &mut delivery, &mut self.made);
         self.take_made();
-        self.log(now_ns, around);
-        self.fill_queues(now_ns, around, senders);
+        self.log(now, around);
+        self.fill_queues(now, around, senders);
     }
 
     /// Puts what the pipeline made behind what is on its way to the queues.
@@ -118,7 +118,7 @@ impl Device {
     /// Puts what left ingress into queues, and empties them where they need not wait: a burst of copies meets no queue
     /// that is full of them only. Returns how many there were. What egress makes of them is for the next time, and what
     /// is left when the turn is over.
-    fn fill_queues(&mut self, now_ns: u64, around: &mut Surroundings, senders: &mut Senders) -> usize {
+    fn fill_queues(&mut self, now: Instant, around: &mut Surroundings, senders: &mut Senders) -> usize {
         let mut count = 0;
         for _ in 0..self.leaving_ingress.len() {
             if self.is_turn_over() {
@@ -128,7 +128,7 @@ impl Device {
                 break;
             };
             let (port, bytes) = (packet.port(), packet.bytes());
-            if !queues.push(port, packet.priority(), now_ns, packet) {
+            if !queues.push(port, packet.priority(), now, packet) {
                 self.waiting_bytes -= bytes;
             }
             self.empty_queue(port, around, senders);
@@ -145,19 +145,19 @@ impl Device {
         if is_stalled(port, around, senders) {
             return false;
         }
-        let now_ns = self.clock.now().ns();
-        let Some(leaving) = queues.pop(port, now_ns) else {
+        let now = self.clock.now();
+        let Some(leaving) = queues.pop(port, now) else {
             return false;
         };
         let Leaving {
             item,
             priority,
-            enqueued_ns,
+            enqueued,
             enqueue_depth,
             dequeue_depth,
         } = leaving;
         let waited = Waited {
-            enqueued: Instant::from_ns(enqueued_ns),
+            enqueued,
             enqueue_depth: enqueue_depth as u64,
             dequeue_depth: dequeue_depth as u64,
             queue_id: u64::from(priority),
@@ -165,17 +165,17 @@ impl Device {
         let mut delivery = Delivery {
             surroundings: around,
             senders,
-            now_ns,
+            now,
         };
         self.waiting_bytes -= item.bytes();
-        pipeline.process_egress(Instant::from_ns(now_ns), item, waited, &mut delivery, &mut self.made);
+        pipeline.process_egress(now, item, waited, &mut delivery, &mut self.made);
         self.take_made();
-        self.log(now_ns, around);
+        self.log(now, around);
         true
     }
 
     /// Takes packets out of their queues that may leave by now, and says when to come again, if not after a stall.
-    pub fn empty_queues(&mut self, around: &mut Surroundings, senders: &mut Senders) -> Option<u64> {
+    pub fn empty_queues(&mut self, around: &mut Surroundings, senders: &mut Senders) -> Option<Instant> {
         while !self.is_turn_over() {
             // First what waits already, so that what goes round does not hold it up.
             let mut ports: Vec<Port> = self.queues.as_ref()?.waiting().map(|(port, _)| port).collect();
@@ -189,19 +189,19 @@ impl Device {
                 self.last_served = port;
                 taken += usize::from(self.empty_queue(port, around, senders));
             }
-            taken += self.fill_queues(self.clock.now().ns(), around, senders);
+            taken += self.fill_queues(self.clock.now(), around, senders);
             if taken == 0 {
                 break;
             }
         }
-        let at_once = (!self.leaving_ingress.is_empty()).then_some(0);
+        let at_once = (!self.leaving_ingress.is_empty()).then_some(Instant::ZERO);
         let waiting = self.queues.as_ref()?.waiting();
         let due = waiting.filter(|(port, _)| !is_stalled(*port, around, senders));
-        due.map(|(_, leaves_ns)| leaves_ns).chain(at_once).min()
+        due.map(|(_, leaves)| leaves).chain(at_once).min()
     }
 
-    fn log(&mut self, now_ns: u64, around: &mut Surroundings) {
-        around.logs.write(now_ns, self.pipeline.as_mut());
+    fn log(&mut self, now: Instant, around: &mut Surroundings) {
+        around.logs.write(now, self.pipeline.as_mut());
         let is_wanted = around.logs.takes_traces();
         if self.is_tracing && !is_wanted {
             self.is_tracing = false;

@@ -7,9 +7,12 @@ use std::io::{self, BufWriter, Stdout, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use slotwise_p4::{Pipeline, Port};
+use slotwise_units::Instant;
 
 use super::bmv2_options::{Bmv2Options, LogLevel};
 use slotwise_cli::notes::note;
+
+const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Where logs go, and what.
 #[derive(Default)]
@@ -91,7 +94,7 @@ impl Logs {
 
     /// Writes what the last packet did, one event a line, after the time in seconds. A log that cannot be written, on a
     /// full disk for example, ends with a note; the switch goes on.
-    pub fn write(&mut self, now_ns: u64, pipeline: Option<&mut Pipeline>) {
+    pub fn write(&mut self, now: Instant, pipeline: Option<&mut Pipeline>) {
         if self.logs.is_empty() {
             return;
         }
@@ -102,7 +105,7 @@ impl Logs {
             let events = events.filter(|_| log.level <= LogLevel::Debug);
             let messages = messages.iter().map(|message| message as &dyn Display);
             let messages = messages.filter(|_| log.level <= LogLevel::Info);
-            let written = log.sink.write(now_ns, &mut events.chain(messages));
+            let written = log.sink.write(now, &mut events.chain(messages));
             if let Err(error) = &written {
                 note!(
                     "slotwise switch: {}: {error}; log stopped, the switch continues",
@@ -115,8 +118,8 @@ impl Logs {
 }
 
 impl Sink {
-    fn write(&mut self, now_ns: u64, lines: &mut dyn Iterator<Item = &dyn Display>) -> io::Result<()> {
-        let (seconds, nanoseconds) = (now_ns / 1_000_000_000, now_ns % 1_000_000_000);
+    fn write(&mut self, now: Instant, lines: &mut dyn Iterator<Item = &dyn Display>) -> io::Result<()> {
+        let (seconds, nanoseconds) = (now.ns() / NS_PER_SECOND, now.ns() % NS_PER_SECOND);
         let writer: &mut dyn Write = match self {
             Sink::Console(console) => console,
             Sink::File(file) => file,
@@ -218,7 +221,7 @@ mod tests {
         logs.add_trace(&good).unwrap();
         for message in ["first", "second"] {
             logs.message(message);
-            logs.write(1_500_000_000, None);
+            logs.write(Instant::from_ns(1_500_000_000), None);
         }
         let wanted = "1.500000000 log_msg: first\n1.500000000 log_msg: second\n";
         assert_eq!(fs::read_to_string(good).unwrap(), wanted);

@@ -4,7 +4,6 @@
 use slotwise_netio::Senders;
 use slotwise_p4::Port;
 use slotwise_p4runtime::{DeviceAccess, DeviceCommand, Work};
-use slotwise_units::Instant;
 
 use super::delivery::Surroundings;
 use super::device::Device;
@@ -15,9 +14,9 @@ pub fn execute(device: &mut Device, around: &mut Surroundings, senders: &mut Sen
     while let Some(DeviceCommand { work, .. }) = around.hub.try_recv() {
         match work {
             Work::Call(call) => {
-                let now_ns = device.clock.now().ns();
+                let now = device.clock.now();
                 if let Some(pipeline) = device.pipeline() {
-                    pipeline.advance_time(Instant::from_ns(now_ns));
+                    pipeline.advance_time(now);
                 }
                 call.run(device);
             }
@@ -199,7 +198,7 @@ mod tests {
             assert!(now.1 - work <= WORK_A_TURN + MAX_WORK, "{what}: {}", now.1 - work);
             (passes, work) = now;
         };
-        let mut due_ns = None;
+        let mut due = None;
         while !controller.is_finished() {
             execute(&mut device, &mut around, ports.senders());
             for _ in 0..burst {
@@ -207,14 +206,17 @@ mod tests {
                 check(&mut device, "a packet");
                 assert!(!device.is_turn_over());
             }
-            due_ns = device.empty_queues(&mut around, ports.senders());
+            due = device.empty_queues(&mut around, ports.senders());
             check(&mut device, "queues");
         }
         controller.join().unwrap();
         let groups = device.pipeline().map(|pipeline| pipeline.multicast_groups().count());
         assert_eq!(groups, Some(1));
         // What is recirculated goes on where it waits.
-        assert_eq!(due_ns == Some(0), has_queues && first_byte == 4);
+        assert_eq!(
+            due == Some(slotwise_units::Instant::ZERO),
+            has_queues && first_byte == 4
+        );
     }
 
     #[test]

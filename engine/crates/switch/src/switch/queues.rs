@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::str::FromStr;
 
 use slotwise_p4::Port;
+use slotwise_units::{Duration, Instant};
 
 use super::options::{LAST_PORT, parse_port};
 
@@ -130,11 +131,11 @@ impl QueuePlan {
     fn queues<T>(&self, port: Port) -> Vec<Queue<T>> {
         let queue = |priority| Queue {
             depth: Self::value(&self.depths, port, priority, DEFAULT_DEPTH) as usize,
-            gap_ns: match Self::value(&self.rates, port, priority, 0) {
-                0 => 0,
-                rate => 1_000_000_000 / rate,
+            gap: match Self::value(&self.rates, port, priority, 0) {
+                0 => Duration::ZERO,
+                rate => Duration::from_s(1) / rate,
             },
-            last_ns: None,
+            last: None,
             waiting: VecDeque::new(),
         };
         (0..self.priorities).map(queue).collect()
@@ -146,15 +147,15 @@ struct Queue<T> {
     /// Packets.
     depth: usize,
     /// Between two packets, by its rate.
-    gap_ns: u64,
+    gap: Duration,
     /// When the last one that was queued may leave.
-    last_ns: Option<u64>,
+    last: Option<Instant>,
     waiting: VecDeque<Waiting<T>>,
 }
 
 struct Waiting<T> {
-    leaves_ns: u64,
-    enqueued_ns: u64,
+    leaves: Instant,
+    enqueued: Instant,
     depth: usize,
     item: T,
 }
@@ -164,7 +165,7 @@ struct Waiting<T> {
 pub struct Leaving<T> {
     pub item: T,
     pub priority: u16,
-    pub enqueued_ns: u64,
+    pub enqueued: Instant,
     /// Packets in the queue when it came, without it.
     pub enqueue_depth: usize,
     /// Packets in the queue that it leaves behind.
@@ -188,7 +189,7 @@ impl<T> Queues<T> {
     }
 
     /// Queues a packet. Where the queue is full, or there is none of this port or priority, it is dropped: false.
-    pub fn push(&mut self, port: Port, priority: u64, now_ns: u64, item: T) -> bool {
+    pub fn push(&mut self, port: Port, priority: u64, now: Instant, item: T) -> bool {
         if port > LAST_PORT {
             self.dropped += 1;
             return false;
@@ -199,13 +200,11 @@ impl<T> Queues<T> {
             self.dropped += 1;
             return false;
         };
-        let leaves_ns = queue
-            .last_ns
-            .map_or(now_ns, |last_ns| now_ns.max(last_ns + queue.gap_ns));
-        queue.last_ns = Some(leaves_ns);
+        let leaves = queue.last.map_or(now, |last| now.max(last + queue.gap));
+        queue.last = Some(leaves);
         queue.waiting.push_back(Waiting {
-            leaves_ns,
-            enqueued_ns: now_ns,
+            leaves,
+            enqueued: now,
             depth: queue.waiting.len(),
             item,
         });
@@ -213,15 +212,15 @@ impl<T> Queues<T> {
     }
 
     /// Takes the next packet for a port that may leave by now: the oldest of the highest priority that has one.
-    pub fn pop(&mut self, port: Port, now_ns: u64) -> Option<Leaving<T>> {
+    pub fn pop(&mut self, port: Port, now: Instant) -> Option<Leaving<T>> {
         let queues = self.ports.get_mut(&port)?;
         for (priority, queue) in queues.iter_mut().enumerate().rev() {
-            let is_ready = queue.waiting.front().is_some_and(|waiting| waiting.leaves_ns <= now_ns);
+            let is_ready = queue.waiting.front().is_some_and(|waiting| waiting.leaves <= now);
             if is_ready && let Some(waiting) = queue.waiting.pop_front() {
                 return Some(Leaving {
                     item: waiting.item,
                     priority: priority as u16,
-                    enqueued_ns: waiting.enqueued_ns,
+                    enqueued: waiting.enqueued,
                     enqueue_depth: waiting.depth,
                     dequeue_depth: queue.waiting.len(),
                 });
@@ -231,10 +230,10 @@ impl<T> Queues<T> {
     }
 
     /// Ports for which packets wait, and when the first of them may leave.
-    pub fn waiting(&self) -> impl Iterator<Item = (Port, u64)> {
+    pub fn waiting(&self) -> impl Iterator<Item = (Port, Instant)> {
         self.ports.iter().filter_map(|(port, queues)| {
             let heads = queues.iter().filter_map(|queue| queue.waiting.front());
-            Some((*port, heads.map(|waiting| waiting.leaves_ns).min()?))
+            Some((*port, heads.map(|waiting| waiting.leaves).min()?))
         })
     }
 
@@ -258,7 +257,11 @@ impl<T> Queues<T> {
 mod tests {
     use super::*;
 
-    const SECOND_NS: u64 = 1_000_000_000;
+    const SECOND: Instant = Instant::from_ns(1_000_000_000);
+
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
 
     fn queues(priorities: u16, depths: &[&str], rates: &[&str]) -> Queues<char> {
         let settings = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
@@ -270,39 +273,37 @@ mod tests {
         Queues::new(options.plan().unwrap().unwrap())
     }
 
-    fn items(queues: &mut Queues<char>, port: Port, now_ns: u64) -> String {
-        std::iter::from_fn(|| queues.pop(port, now_ns))
-            .map(|it| it.item)
-            .collect()
+    fn items(queues: &mut Queues<char>, port: Port, now: Instant) -> String {
+        std::iter::from_fn(|| queues.pop(port, now)).map(|it| it.item).collect()
     }
 
     #[test]
     fn depths_are_counted_as_bmv2_counts_them() {
         let mut queues = queues(1, &["2"], &[]);
         for (now_ns, item) in [(10, 'a'), (20, 'b'), (30, 'c')] {
-            queues.push(1, 0, now_ns, item);
+            queues.push(1, 0, at(now_ns), item);
         }
         assert_eq!(queues.dropped(), 1, "the queue holds two");
         let leaving = |item, enqueued_ns, enqueue_depth, dequeue_depth| Leaving {
             item,
             priority: 0,
-            enqueued_ns,
+            enqueued: at(enqueued_ns),
             enqueue_depth,
             dequeue_depth,
         };
-        assert_eq!(queues.pop(1, 40), Some(leaving('a', 10, 0, 1)));
-        assert_eq!(queues.pop(1, 40), Some(leaving('b', 20, 1, 0)));
-        assert_eq!((queues.pop(1, 40), queues.pop(2, 40)), (None, None));
+        assert_eq!(queues.pop(1, at(40)), Some(leaving('a', 10, 0, 1)));
+        assert_eq!(queues.pop(1, at(40)), Some(leaving('b', 20, 1, 0)));
+        assert_eq!((queues.pop(1, at(40)), queues.pop(2, at(40))), (None, None));
     }
 
     #[test]
     fn the_highest_priority_goes_first_and_one_that_is_not_there_is_dropped() {
         let mut queues = queues(2, &[], &[]);
         for (priority, item) in [(0, 'a'), (1, 'b'), (0, 'c'), (1, 'd'), (2, 'e'), (u64::MAX, 'f')] {
-            queues.push(3, priority, 0, item);
+            queues.push(3, priority, at(0), item);
         }
-        queues.push(512, 0, 0, 'g');
-        assert_eq!(items(&mut queues, 3, 0), "bdac");
+        queues.push(512, 0, at(0), 'g');
+        assert_eq!(items(&mut queues, 3, at(0)), "bdac");
         assert_eq!(queues.dropped(), 3);
     }
 
@@ -310,16 +311,16 @@ mod tests {
     fn a_rate_spaces_packets_and_leaves_the_others_alone() {
         let mut queues = queues(2, &[], &["1/1=10"]);
         for item in ['a', 'b', 'c'] {
-            queues.push(1, 1, SECOND_NS, item);
+            queues.push(1, 1, SECOND, item);
         }
-        queues.push(1, 0, SECOND_NS, 'd');
-        queues.push(2, 1, SECOND_NS, 'e');
-        assert_eq!(items(&mut queues, 1, SECOND_NS), "ad");
-        let next = SECOND_NS + SECOND_NS / 10;
-        assert_eq!(queues.waiting().collect::<Vec<_>>(), [(1, next), (2, SECOND_NS)]);
-        assert_eq!(items(&mut queues, 1, next - 1), "");
+        queues.push(1, 0, SECOND, 'd');
+        queues.push(2, 1, SECOND, 'e');
+        assert_eq!(items(&mut queues, 1, SECOND), "ad");
+        let next = SECOND + Duration::from_ms(100);
+        assert_eq!(queues.waiting().collect::<Vec<_>>(), [(1, next), (2, SECOND)]);
+        assert_eq!(items(&mut queues, 1, next - Duration::from_ns(1)), "");
         assert_eq!(items(&mut queues, 1, next), "b");
-        assert_eq!(items(&mut queues, 1, 5 * SECOND_NS), "c");
+        assert_eq!(items(&mut queues, 1, at(5_000_000_000)), "c");
     }
 
     #[test]
