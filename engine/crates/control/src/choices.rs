@@ -8,11 +8,10 @@ use slotwise_fabric::Fabric;
 use slotwise_observe::changes::{By, Changed, ControllerChange};
 use slotwise_p4::Port;
 use slotwise_scenario::{Changed as Change, Scenario, SchedulerChoice};
+use slotwise_units::{Duration, Instant, Rate};
 
 use crate::controller::ControllerError;
 use crate::rest::Rest;
-
-const NS_PER_MS: u64 = 1_000_000;
 
 /// What the scenario wants.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +21,7 @@ enum Order {
     Capacity {
         device_id: u64,
         port: Port,
-        xcp_bps: u64,
+        xcp: Rate,
     },
 }
 
@@ -31,12 +30,8 @@ impl Order {
     fn capacity(&self) -> Option<Changed> {
         match self {
             Order::Scheduler(_) => None,
-            Order::Capacity {
-                device_id,
-                port,
-                xcp_bps,
-            } => Some(Changed::Capacity(
-                json!({"device_id": device_id, "port": port, "xcp_bps": xcp_bps}),
+            Order::Capacity { device_id, port, xcp } => Some(Changed::Capacity(
+                json!({"device_id": device_id, "port": port, "xcp_bps": xcp.bps()}),
             )),
         }
     }
@@ -66,11 +61,7 @@ impl Due {
     pub fn tell(&self, rest: &Rest) -> Result<Told, ControllerError> {
         match &self.order {
             Order::Scheduler(choice) => rest.choose(choice).map(Told::Chosen),
-            &Order::Capacity {
-                device_id,
-                port,
-                xcp_bps,
-            } => rest.set_capacity(device_id, port, xcp_bps).map(|()| Told::Taken),
+            &Order::Capacity { device_id, port, xcp } => rest.set_capacity(device_id, port, xcp).map(|()| Told::Taken),
         }
     }
 }
@@ -104,7 +95,7 @@ impl Choices {
             let order = Order::Capacity {
                 device_id: router.id(),
                 port,
-                xcp_bps: xcp.bps(),
+                xcp,
             };
             Some((at_ms, order))
         };
@@ -126,26 +117,26 @@ impl Choices {
     }
 
     /// When the next one is due, counted from the start of the first phase.
-    pub fn next_ns(&self) -> Option<u64> {
-        self.due.front().map(|(at_ms, _)| at_ms * NS_PER_MS)
+    pub fn next(&self) -> Option<Duration> {
+        self.due.front().map(|(at_ms, _)| Duration::from_ms(*at_ms))
     }
 
-    /// Takes what is due `since_ns` after the start of the first phase, the first of it: it is to be told, and what came of it to be said
+    /// Takes what is due `since` after the start of the first phase, the first of it: it is to be told, and what came of it to be said
     /// to [`Choices::told`].
-    pub fn take_due(&mut self, since_ns: u64) -> Option<Due> {
-        self.next_ns().filter(|at_ns| *at_ns <= since_ns)?;
+    pub fn take_due(&mut self, since: Duration) -> Option<Due> {
+        self.next().filter(|at| *at <= since)?;
         let (at_ms, order) = self.due.pop_front()?;
         Some(Due { at_ms, order })
     }
 
-    /// A controller was told at `now_ns` of the fabric, or was not. True if it has to write tables for it at once.
+    /// A controller was told at `now` of the fabric, or was not. True if it has to write tables for it at once.
     ///
     /// # Errors
     /// Why it did not take it; it is not due again unless the controller could not be reached.
     pub fn told(
         &mut self,
         due: Due,
-        now_ns: u64,
+        now: Instant,
         answer: Result<Told, ControllerError>,
     ) -> Result<bool, ControllerError> {
         let told = match answer {
@@ -159,7 +150,7 @@ impl Choices {
             (Told::Chosen(chosen), _) => {
                 let what = Changed::Scheduler(chosen);
                 self.untold.push(what.clone());
-                self.note(now_ns, By::Scenario, what);
+                self.note(now, By::Scenario, what);
                 Ok(false)
             }
             (Told::Taken, order) => {
@@ -169,12 +160,12 @@ impl Choices {
         }
     }
 
-    /// Names what was due by `since_ns` after the start of the first phase and has not been told to any controller.
-    pub fn overdue(&self, since_ns: u64) -> Option<String> {
+    /// Names what was due by `since` after the start of the first phase and has not been told to any controller.
+    pub fn overdue(&self, since: Duration) -> Option<String> {
         let count = self
             .due
             .iter()
-            .filter(|(at_ms, _)| at_ms * NS_PER_MS <= since_ns)
+            .filter(|(at_ms, _)| Duration::from_ms(*at_ms) <= since)
             .count();
         let (first_ms, _) = self.due.front().filter(|_| count > 0)?;
         Some(format!(
@@ -187,8 +178,8 @@ impl Choices {
         self.due.push_front((at_ms, order));
     }
 
-    /// Notes what the controller said at `now_ns`.
-    pub fn heard(&mut self, now_ns: u64, event: &Value) {
+    /// Notes what the controller said at `now`.
+    pub fn heard(&mut self, now: Instant, event: &Value) {
         match event["event"].as_str() {
             Some("ready") => {
                 self.first.get_or_insert_with(|| event["scheduler"].clone());
@@ -197,14 +188,15 @@ impl Choices {
                 let Some(what) = Changed::of(event) else { return };
                 match self.untold.iter().position(|told| *told == what) {
                     Some(place) => drop(self.untold.remove(place)),
-                    None => self.note(now_ns, By::Rest, what),
+                    None => self.note(now, By::Rest, what),
                 }
             }
             _ => {}
         }
     }
 
-    fn note(&mut self, at_ns: u64, by: By, what: Changed) {
+    fn note(&mut self, at: Instant, by: By, what: Changed) {
+        let at_ns = at.ns();
         self.changes.push(ControllerChange { at_ns, by, what });
     }
 }
@@ -226,16 +218,19 @@ mod tests {
             untold: vec![Changed::Scheduler(islip.clone())],
             ..Choices::default()
         };
-        choices.heard(0, &json!({"event": "ready", "scheduler": fair}));
+        choices.heard(Instant::ZERO, &json!({"event": "ready", "scheduler": fair}));
         for at_ns in [10, 20] {
-            choices.heard(at_ns, &json!({"event": "changed", "scheduler": islip}));
+            choices.heard(
+                Instant::from_ns(at_ns),
+                &json!({"event": "changed", "scheduler": islip}),
+            );
         }
         choices.heard(
-            30,
+            Instant::from_ns(30),
             &json!({"event": "changed", "shutdown": {"core": 1, "master": 1, "shut_down": true}}),
         );
-        choices.heard(40, &json!({"event": "ready", "scheduler": islip}));
-        choices.heard(50, &json!({"event": "changed"}));
+        choices.heard(Instant::from_ns(40), &json!({"event": "ready", "scheduler": islip}));
+        choices.heard(Instant::from_ns(50), &json!({"event": "changed"}));
         assert_eq!(choices.first, Some(fair));
         assert_eq!(
             json!(choices.changes),
@@ -251,19 +246,19 @@ mod tests {
         let order = Order::Capacity {
             device_id: 3001,
             port: 1,
-            xcp_bps: 5,
+            xcp: Rate::from_bps(5),
         };
         let mut choices = Choices::default();
         choices.put_back(Due { at_ms: 1, order });
-        assert_eq!(choices.overdue(NS_PER_MS - 1), None);
-        let overdue = choices.overdue(NS_PER_MS).unwrap();
+        assert_eq!(choices.overdue(Duration::from_ns(999_999)), None);
+        let overdue = choices.overdue(Duration::from_ms(1)).unwrap();
         assert!(
             overdue.ends_with("1 scenario changes not delivered before the end, the first due at 1 ms"),
             "{overdue}"
         );
-        let due = choices.take_due(NS_PER_MS).unwrap();
-        assert!(choices.told(due, 10, Ok(Told::Taken)).unwrap());
-        assert_eq!(choices.overdue(NS_PER_MS), None);
+        let due = choices.take_due(Duration::from_ms(1)).unwrap();
+        assert!(choices.told(due, Instant::from_ns(10), Ok(Told::Taken)).unwrap());
+        assert_eq!(choices.overdue(Duration::from_ms(1)), None);
         let capacity = json!({"device_id": 3001, "port": 1, "xcp_bps": 5});
         let told = [
             ("capacity", capacity.clone()),
@@ -274,7 +269,7 @@ mod tests {
             ("session", json!({"name": "s"})),
         ];
         for (key, value) in &told {
-            choices.heard(20, &json!({"event": "changed", *key: value}));
+            choices.heard(Instant::from_ns(20), &json!({"event": "changed", *key: value}));
         }
         let noted: Vec<Value> = choices.changes.iter().map(|change| json!(change)).collect();
         let expected = told[1..5].iter();
@@ -299,9 +294,9 @@ mod tests {
         let order = Order::Capacity {
             device_id: Device::Router(1).id(),
             port: 1,
-            xcp_bps: 30_000_000,
+            xcp: Rate::from_bps(30_000_000),
         };
-        assert_eq!(choices.next_ns(), Some(2500 * NS_PER_MS));
+        assert_eq!(choices.next(), Some(Duration::from_ms(2500)));
         assert_eq!(choices.due, [(2500, order.clone()), (3000, order)]);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time;
 
 use serde_json::Value;
 use slotwise_fabric::lockstep::{self, Controller, Exchange, Lockstep, Message, PacketOut, Served};
@@ -19,6 +19,7 @@ use slotwise_p4runtime::{
     Turn,
 };
 use slotwise_scenario::{FaultKind, Scenario};
+use slotwise_units::{Duration, Instant};
 
 use crate::child::{ChildEvent, JsonChild, not_ended};
 use crate::choices::Choices;
@@ -33,11 +34,11 @@ use slotwise_cli::RunError;
 use slotwise_cli::interrupts::Interrupts;
 
 /// A controller that says nothing for so long has failed. Generous: the machine may be busy.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: time::Duration = time::Duration::from_mins(1);
 /// At the start it says nothing until it has configured every switch.
-const PATIENCE_A_DEVICE: Duration = Duration::from_secs(2);
+const PATIENCE_A_DEVICE: time::Duration = time::Duration::from_secs(2);
 /// Period in which a wait looks whether it is to be given up.
-const GIVE_UP_PERIOD: Duration = Duration::from_millis(50);
+const GIVE_UP_PERIOD: time::Duration = time::Duration::from_millis(50);
 
 /// What the controller's process says, and whether it lives.
 struct Process {
@@ -68,12 +69,12 @@ impl Process {
     /// Waits until it says that it is ready, which it does when it has configured every switch. Who waited for its first turn may have
     /// heard that already.
     fn await_ready(&mut self, is_given_up: impl Fn() -> bool) -> Result<Value, RunError> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = time::Instant::now() + PATIENCE;
         loop {
             if let Some(place) = self.said.iter().position(|said| said["event"] == "ready") {
                 return Ok(self.said.remove(place));
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_duration_since(time::Instant::now());
             match self.events.recv_timeout(left.min(GIVE_UP_PERIOD)) {
                 Ok(ChildEvent::Line(value)) => self.said.push(value),
                 Ok(ChildEvent::Closed) | Err(RecvTimeoutError::Disconnected) => return Err(HAS_ENDED.into()),
@@ -124,7 +125,7 @@ impl RemoteController {
             .map(|ControllerPacket { device_id, frame }| PacketOut { device_id, frame });
         Ok(Exchange {
             packet_outs: packet_outs.collect(),
-            next_deadline_ns: turn.next_deadline.map(slotwise_units::Instant::ns),
+            next_deadline_ns: turn.next_deadline.map(Instant::ns),
         })
     }
 }
@@ -169,7 +170,7 @@ impl Controller for RemoteController {
                 ControlMessage::Digest { name, fields } => {
                     let lists = self
                         .link
-                        .learn(device_id, &name, &fields, slotwise_units::Instant::from_ns(now_ns))
+                        .learn(device_id, &name, &fields, Instant::from_ns(now_ns))
                         .into_iter();
                     served
                         .notices
@@ -199,13 +200,8 @@ impl Controller for RemoteController {
                 let mut due = Vec::new();
                 let next_ns = self
                     .link
-                    .due(
-                        device.id(),
-                        slotwise_units::Instant::from_ns(now_ns),
-                        pipeline,
-                        &mut due,
-                    )
-                    .map(slotwise_units::Instant::ns);
+                    .due(device.id(), Instant::from_ns(now_ns), pipeline, &mut due)
+                    .map(Instant::ns);
                 served.next_ns = [served.next_ns, next_ns].into_iter().flatten().min();
                 served.notices.extend(
                     due.into_iter()
@@ -243,11 +239,9 @@ impl Controller for RemoteController {
                 Message::Notice(Notice::Presence) => None,
             })
             .collect();
-        let turn = self
-            .link
-            .exchange(slotwise_units::Instant::from_ns(now_ns), &arrivals, &mut |command| {
-                devices::execute(fabric, command);
-            });
+        let turn = self.link.exchange(Instant::from_ns(now_ns), &arrivals, &mut |command| {
+            devices::execute(fabric, command);
+        });
         let exchange = self.answer(turn)?;
         for PacketOut { device_id, frame } in &exchange.packet_outs {
             self.meter.packet_out(*device_id, frame);
@@ -261,9 +255,9 @@ pub struct RunPlan {
     /// For the controller.
     pub controller: ControllerPlan,
     /// Between switches and controller, each way.
-    pub latency_ns: u64,
+    pub latency: Duration,
     /// When the hosts start, fabric time.
-    pub start_ns: u64,
+    pub start: Instant,
     /// What the controller is told to do, counted from then.
     pub choices: Choices,
     /// Of what it says.
@@ -275,8 +269,8 @@ impl RunPlan {
     pub fn of(scenario: &Scenario, fabric: &Fabric) -> RunPlan {
         RunPlan {
             controller: ControllerPlan::of(scenario, fabric, false),
-            latency_ns: scenario.controller.control_latency.ns(),
-            start_ns: scenario.epoch().ns(),
+            latency: scenario.controller.control_latency,
+            start: scenario.epoch(),
             choices: Choices::new(scenario, fabric),
             meter: ControlMeter::new(&scenario.cores),
         }
@@ -305,7 +299,7 @@ pub struct Session {
     /// Controller processes that faults have killed.
     earlier: Earlier,
     /// Times of choices count from here.
-    start_ns: u64,
+    start: Instant,
     interrupts: Interrupts,
     _server: Server,
     directory: RunDirectory,
@@ -350,8 +344,8 @@ impl Session {
     ) -> Result<Session, RunError> {
         let RunPlan {
             controller: plan,
-            latency_ns,
-            start_ns,
+            latency,
+            start,
             mut choices,
             meter,
         } = run;
@@ -398,10 +392,10 @@ impl Session {
             process: process.clone(),
             meter,
         };
-        let lockstep = Lockstep::start(remote, &mut fabric, latency_ns).map_err(cause)?;
+        let lockstep = Lockstep::start(remote, &mut fabric, latency.ns()).map_err(cause)?;
         let ready = lock(&process).await_ready(|| interrupts.count() > 0)?;
         is_running.store(true, Ordering::Relaxed);
-        choices.heard(0, &ready);
+        choices.heard(Instant::ZERO, &ready);
         Ok(Session {
             outages: outages(&fabric),
             is_out: false,
@@ -415,32 +409,33 @@ impl Session {
             home: home.clone(),
             plan,
             earlier: Earlier::default(),
-            start_ns,
+            start,
             interrupts: interrupts.clone(),
             _server: server,
             directory,
         })
     }
 
-    /// Runs both up to and at `until_ns`.
+    /// Runs both up to and at `until`.
     ///
     /// # Errors
     /// When the controller fails.
-    pub fn run_until(&mut self, until_ns: u64) -> Result<(), RunError> {
-        let start_ns = self.start_ns;
+    pub fn run_until(&mut self, until: Instant) -> Result<(), RunError> {
+        let start = self.start;
         loop {
             let outage = self.outages.front().copied();
-            let outage_ns = outage.map(|outage| if self.is_out { outage.end_ns } else { outage.start_ns });
+            let turns = outage.map(|outage| if self.is_out { outage.end_ns } else { outage.start_ns });
+            let turns = turns.map(Instant::from_ns);
             // Who is not there is told when it is back.
-            let choice_ns = self.choices.next_ns().filter(|_| !self.is_out).map(|ns| start_ns + ns);
-            let next_ns = [outage_ns, choice_ns].into_iter().flatten().min();
-            let Some(at_ns) = next_ns.filter(|at_ns| *at_ns <= until_ns) else {
-                return self.advance(until_ns);
+            let choice = self.choices.next().filter(|_| !self.is_out).map(|since| start + since);
+            let next = [turns, choice].into_iter().flatten().min();
+            let Some(at) = next.filter(|at| *at <= until) else {
+                return self.advance(until);
             };
-            let at_ns = at_ns.max(self.fabric.now());
-            self.advance(at_ns)?;
-            if choice_ns.is_some_and(|choice_ns| choice_ns <= at_ns) {
-                if self.tell_due(at_ns - start_ns, at_ns)? {
+            let at = at.max(self.now());
+            self.advance(at)?;
+            if choice.is_some_and(|choice| choice <= at) {
+                if self.tell_due(at)? {
                     self.call_now();
                 }
             } else if let Some(outage) = outage {
@@ -449,16 +444,15 @@ impl Session {
         }
     }
 
-    /// Tells the controller what is due `since_ns` after the start of the first phase, at `now_ns` of the fabric, up to what it has to write
-    /// tables for. Returns true if there is such: in lock step the controller hears nothing more before its turn, in which it writes. What is
+    /// Tells the controller what is due at `now` of the fabric, up to what it has to write tables for. Returns true if there is such: in lock step the controller hears nothing more before its turn, in which it writes. What is
     /// due then is still due.
-    fn tell_due(&mut self, since_ns: u64, now_ns: u64) -> Result<bool, RunError> {
-        while let Some(due) = self.choices.take_due(since_ns) {
+    fn tell_due(&mut self, now: Instant) -> Result<bool, RunError> {
+        while let Some(due) = self.choices.take_due(now - self.start) {
             let (due, answer) = self.ask(move |rest| {
                 let answer = due.tell(rest);
                 (due, answer)
             })?;
-            if self.choices.told(due, now_ns, answer)? {
+            if self.choices.told(due, now, answer)? {
                 return Ok(true);
             }
         }
@@ -534,26 +528,31 @@ impl Session {
         let resource = self.plan.statistics;
         let statistics = self.ask(move |rest| rest.statistics(resource))?;
         let statistics = statistics.map_err(|error| error.to_string());
-        self.earlier.add(self.fabric.now(), statistics);
+        self.earlier.add(self.now(), statistics);
         Ok(())
     }
 
     /// Notes what the controller has said by now.
     pub fn listen(&mut self) {
+        let now = self.now();
         let mut process = lock(&self.process);
         process.listen();
         for event in process.said.drain(..) {
-            self.choices.heard(self.fabric.now(), &event);
+            self.choices.heard(now, &event);
         }
     }
 
     /// Time since the first phase began, on the fabric's clock.
-    pub fn since_start_ns(&self) -> u64 {
-        self.fabric.now().saturating_sub(self.start_ns)
+    pub fn since_start(&self) -> Duration {
+        self.now().saturating_since(self.start)
     }
 
-    fn advance(&mut self, until_ns: u64) -> Result<(), RunError> {
-        let run = self.lockstep.run_until(&mut self.fabric, until_ns);
+    fn now(&self) -> Instant {
+        Instant::from_ns(self.fabric.now())
+    }
+
+    fn advance(&mut self, until: Instant) -> Result<(), RunError> {
+        let run = self.lockstep.run_until(&mut self.fabric, until.ns());
         run.map_err(cause)
     }
 

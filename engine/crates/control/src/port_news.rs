@@ -39,7 +39,7 @@ impl PortNews {
     }
 
     #[cfg(test)]
-    pub fn new(device_id: u64, port: Port, is_up: bool) -> PortNews {
+    pub(crate) fn new(device_id: u64, port: Port, is_up: bool) -> PortNews {
         PortNews { device_id, port, is_up }
     }
 }

@@ -4,13 +4,12 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use slotwise_units::Instant as Moment;
 
 use crate::controller::ControllerError;
 
 /// Period after which a live run requests the statistics of its controller. An answer that takes longer is noted.
 pub const POLL_PERIOD: Duration = Duration::from_secs(1);
-
-const NS_PER_S: f64 = 1e9;
 
 /// Controller processes of a run that exited, in their order.
 #[derive(Debug, Default)]
@@ -22,10 +21,10 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// Adds a process killed at `gone_ns`: its statistics, or why they are unknown.
-    pub fn add(&mut self, gone_ns: u64, statistics: Result<Value, String>) {
+    /// Adds a process killed at `gone`: its statistics, or why they are unknown.
+    pub fn add(&mut self, gone: Moment, statistics: Result<Value, String>) {
         if let Err(reason) = &statistics {
-            let gone_s = gone_ns as f64 / NS_PER_S;
+            let gone_s = gone.since_start().seconds();
             self.notes.push(format!(
                 "controller: statistics of the process killed at {gone_s:.3} s unknown: {reason}"
             ));
@@ -56,12 +55,12 @@ pub struct Poll {
     generation: u64,
     /// Time of the next request; none without a process, or before an answer.
     next: Option<Instant>,
-    /// Time of the first request without an answer, also in ns of the run.
-    waiting: Option<(Instant, u64)>,
-    /// The last answer, with its time in ns of the run.
-    known: Option<(Value, u64)>,
-    /// The longest wait, with its start in ns of the run.
-    longest: Option<(Duration, u64)>,
+    /// Time of the first request without an answer, also in time of the run.
+    waiting: Option<(Instant, Moment)>,
+    /// The last answer, with its time in the run.
+    known: Option<(Value, Moment)>,
+    /// The longest wait, with its start in the run.
+    longest: Option<(Duration, Moment)>,
 }
 
 impl Poll {
@@ -79,27 +78,27 @@ impl Poll {
         };
     }
 
-    /// Returns the number of the process if a request is due, which is made at `now_ns`.
-    pub fn due(&mut self, now: Instant, now_ns: u64) -> Option<u64> {
+    /// Returns the number of the process if a request is due, which is made at `at` in the run.
+    pub fn due(&mut self, now: Instant, at: Moment) -> Option<u64> {
         self.next.filter(|next| *next <= now)?;
-        Some(self.ask(now, now_ns))
+        Some(self.ask(now, at))
     }
 
     /// Returns the number of the process, which is asked now whether that is due or not.
-    pub fn ask(&mut self, now: Instant, now_ns: u64) -> u64 {
+    pub fn ask(&mut self, now: Instant, at: Moment) -> u64 {
         self.next = None;
-        self.waiting.get_or_insert((now, now_ns));
+        self.waiting.get_or_insert((now, at));
         self.generation
     }
 
     /// The process of this number has answered a request, or has not.
-    pub fn answered(&mut self, generation: u64, (now, now_ns): (Instant, u64), answer: Result<Value, ControllerError>) {
+    pub fn answered(&mut self, generation: u64, (now, at): (Instant, Moment), answer: Result<Value, ControllerError>) {
         if generation != self.generation {
             return;
         }
         self.next = Some(now + POLL_PERIOD);
         if let Ok(statistics) = answer {
-            self.known = Some((statistics, now_ns));
+            self.known = Some((statistics, at));
             self.waited(now);
         }
     }
@@ -109,11 +108,11 @@ impl Poll {
         let waited = self
             .waiting
             .take()
-            .map(|(since, at_ns)| (now.saturating_duration_since(since), at_ns));
-        if let Some((wait, at_ns)) = waited
+            .map(|(since, at)| (now.saturating_duration_since(since), at));
+        if let Some((wait, at)) = waited
             && wait > self.longest.map_or(Duration::ZERO, |(longest, _)| longest)
         {
-            self.longest = Some((wait, at_ns));
+            self.longest = Some((wait, at));
         }
     }
 
@@ -123,18 +122,18 @@ impl Poll {
         self.forget();
         let until = known.as_ref().map_or_else(
             || "statistics unknown".to_owned(),
-            |(_, at_ns)| format!("statistics known up to {:.1} s", *at_ns as f64 / NS_PER_S),
+            |(_, at)| format!("statistics known up to {:.1} s", at.since_start().seconds()),
         );
         (known.map(|(statistics, _)| statistics), until)
     }
 
     /// Notes the longest wait for an answer if that is longer than a period.
     pub fn note(&self) -> Option<String> {
-        let (wait, at_ns) = self.longest.filter(|(wait, _)| *wait > POLL_PERIOD)?;
+        let (wait, at) = self.longest.filter(|(wait, _)| *wait > POLL_PERIOD)?;
         Some(format!(
             "controller: no answer for {:.1} s at {:.1} s (longest wait)",
             wait.as_secs_f64(),
-            at_ns as f64 / NS_PER_S
+            at.since_start().seconds()
         ))
     }
 }
@@ -145,7 +144,9 @@ mod tests {
 
     use super::*;
 
-    const S: u64 = 1_000_000_000;
+    fn s(seconds: f64) -> Moment {
+        Moment::from_ns((seconds * 1e9) as u64)
+    }
 
     fn at(start: Instant, s: f64) -> Instant {
         start + Duration::from_secs_f64(s)
@@ -161,8 +162,8 @@ mod tests {
     #[test]
     fn statistics_that_could_not_be_read_are_named() {
         let mut earlier = Earlier::default();
-        earlier.add(S, Ok(json!({"frames_scheduled": 3})));
-        earlier.add(2 * S, Err("no response in time".into()));
+        earlier.add(s(1.0), Ok(json!({"frames_scheduled": 3})));
+        earlier.add(s(2.0), Err("no response in time".into()));
         earlier.exited(None);
         assert!(earlier.statistics().eq([&json!({"frames_scheduled": 3})]));
         assert_eq!(
@@ -176,20 +177,20 @@ mod tests {
     fn a_process_is_asked_once_a_period_and_its_last_answer_stays_known() {
         let start = Instant::now();
         let mut poll = Poll::default();
-        assert_eq!(poll.due(start, 0), None, "there is no process yet");
+        assert_eq!(poll.due(start, Moment::ZERO), None, "there is no process yet");
         poll.ready(start);
-        let process = poll.due(start, 0).unwrap();
-        assert_eq!(poll.due(at(start, 5.0), 5 * S), None, "one request at a time");
-        poll.answered(process, (at(start, 0.1), S), Ok(json!({"frames": 1})));
-        assert_eq!(poll.due(at(start, 1.0), S), None);
-        assert_eq!(poll.due(at(start, 1.1), S), Some(process));
-        poll.answered(process, (at(start, 1.2), 2 * S), Ok(json!({"frames": 2})));
+        let process = poll.due(start, Moment::ZERO).unwrap();
+        assert_eq!(poll.due(at(start, 5.0), s(5.0)), None, "one request at a time");
+        poll.answered(process, (at(start, 0.1), s(1.0)), Ok(json!({"frames": 1})));
+        assert_eq!(poll.due(at(start, 1.0), s(1.0)), None);
+        assert_eq!(poll.due(at(start, 1.1), s(1.0)), Some(process));
+        poll.answered(process, (at(start, 1.2), s(2.0)), Ok(json!({"frames": 2})));
         let known = (Some(json!({"frames": 2})), "statistics known up to 2.0 s".to_owned());
         assert_eq!(poll.gone(), known);
-        assert_eq!(poll.due(at(start, 60.0), 60 * S), None, "there is no process any more");
+        assert_eq!(poll.due(at(start, 60.0), s(60.0)), None, "there is no process any more");
         assert_eq!(poll.note(), None, "it answered in time as long as it was there");
         poll.ready(at(start, 61.0));
-        poll.answered(process, (at(start, 62.0), 62 * S), Ok(json!({"frames": 3})));
+        poll.answered(process, (at(start, 62.0), s(62.0)), Ok(json!({"frames": 3})));
         assert_eq!(poll.gone(), (None, "statistics unknown".to_owned()));
     }
 
@@ -199,8 +200,8 @@ mod tests {
         let mut poll = Poll::default();
         poll.ready(start);
         let mut ask = |asked_s: f64, answered_s: f64, answer: Result<Value, ControllerError>| {
-            let process = poll.due(at(start, asked_s), (asked_s * S as f64) as u64).unwrap();
-            poll.answered(process, (at(start, answered_s), (answered_s * S as f64) as u64), answer);
+            let process = poll.due(at(start, asked_s), s(asked_s)).unwrap();
+            poll.answered(process, (at(start, answered_s), s(answered_s)), answer);
             poll.note()
         };
         assert_eq!(ask(0.0, 1.0, Ok(json!({}))), None);

@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, SchedulerChoice};
+use slotwise_units::Rate;
 
 use crate::controller::{ControllerError, REST_TOKEN, choice_json};
 use slotwise_cli::http;
@@ -73,8 +74,8 @@ impl Rest {
     ///
     /// # Errors
     /// What the controller, or the way to it, has against it.
-    pub fn set_capacity(&self, device_id: u64, port: Port, xcp_bps: u64) -> Result<(), ControllerError> {
-        let body = json!({"device_id": device_id, "port": port, "xcp_bps": xcp_bps});
+    pub fn set_capacity(&self, device_id: u64, port: Port, xcp: Rate) -> Result<(), ControllerError> {
+        let body = json!({"device_id": device_id, "port": port, "xcp_bps": xcp.bps()});
         let answer = self.call(Some(&body), "apps/routes/capacities", self.patience);
         answer
             .map(drop)
@@ -236,16 +237,21 @@ mod tests {
             );
         let network = Network::parse(text.as_bytes()).unwrap();
         let mut choices = Choices::new(&network.scenario, &network.empty_fabric());
-        let at_ns = choices.next_ns().unwrap();
+        let at = choices.next().unwrap();
         let (gone, asked) = serve(&[""; TRIES]);
         let mut tell = |rest: &Rest| {
-            let due = choices.take_due(at_ns).unwrap();
+            let due = choices.take_due(at).unwrap();
             let answer = due.tell(rest);
-            (choices.told(due, at_ns, answer).unwrap_err(), choices.next_ns())
+            (
+                choices
+                    .told(due, slotwise_units::Instant::ZERO + at, answer)
+                    .unwrap_err(),
+                choices.next(),
+            )
         };
-        let (error, next_ns) = tell(&rest(gone));
+        let (error, next) = tell(&rest(gone));
         assert!(matches!(error, ControllerError::Unreachable { .. }), "{error}");
-        assert_eq!(next_ns, Some(at_ns));
+        assert_eq!(next, Some(at));
         assert_eq!(asked.join().unwrap().len(), TRIES);
         let (refuses, _) = serve(&["HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"]);
         assert_eq!(tell(&rest(refuses)).1, None, "refused for good");

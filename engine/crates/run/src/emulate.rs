@@ -37,6 +37,7 @@ use slotwise_observe::news::Newsroom;
 use slotwise_observe::parts::PeriodNow;
 use slotwise_observe::report::Moment;
 use slotwise_p4runtime::Server;
+use slotwise_units as units;
 
 use crate::attach::{self, Attachment};
 use crate::bmv2::{self, Bmv2};
@@ -343,6 +344,11 @@ struct Running {
 }
 
 impl Running {
+    /// Time of the fabric.
+    fn now(&self) -> units::Instant {
+        units::Instant::from_ns(self.fabric.now_ns())
+    }
+
     /// When the first phase began, on the fabric's clock; 0 before.
     fn start_ns(&self) -> u64 {
         self.phases.first().map_or(0, |first| first.start_ns)

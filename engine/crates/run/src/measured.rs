@@ -28,13 +28,13 @@ impl Recorders {
         }
     }
 
-    /// Runs a session up to and at `until_ns`, and writes down what is due.
+    /// Runs a session up to and at `until`, and writes down what is due.
     ///
     /// # Errors
     /// When the controller fails.
-    pub fn run_until(&mut self, session: &mut Session, until_ns: u64) -> Result<(), RunError> {
-        while let Some(at) = self.next().filter(|at| at.ns() <= until_ns) {
-            session.run_until(at.ns())?;
+    pub fn run_until(&mut self, session: &mut Session, until: Instant) -> Result<(), RunError> {
+        while let Some(at) = self.next().filter(|at| *at <= until) {
+            session.run_until(at)?;
             if let Some(star) = self.star.as_mut().filter(|star| star.next() == Some(at)) {
                 session.sample(star);
             }
@@ -42,7 +42,7 @@ impl Recorders {
                 routed.sample(&mut session.fabric);
             }
         }
-        session.run_until(until_ns)
+        session.run_until(until)
     }
 
     /// When something is to be written down next.

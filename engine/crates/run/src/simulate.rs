@@ -28,6 +28,7 @@ use slotwise_observe::report::{Moment, Report};
 use slotwise_observe::unfinished::flow_bytes;
 use slotwise_observe::{Recording, columns};
 use slotwise_scenario::{FlowGroup, Scenario, Source, TrafficKind};
+use slotwise_units::Instant;
 
 use crate::commands::FibreCommand;
 use crate::measured::Recorders;
@@ -160,7 +161,7 @@ struct Ended {
 fn conclude(run: &RunArgs, mut session: Session, ended: Result<bool, RunError>) -> Ended {
     let mut notes = run.finish_captures(&mut session.fabric);
     let choices = std::mem::take(&mut session.choices);
-    notes.extend(choices.overdue(session.since_start_ns()));
+    notes.extend(choices.overdue(session.since_start()));
     let mut failures = Vec::new();
     let statistics = ended.and_then(|is_whole| {
         failures.extend((!is_whole).then(|| "interrupted".to_owned()));
@@ -305,7 +306,7 @@ impl Simulation<'_> {
                 .filter(|(_, at_ns)| *at_ns > now_ns)
                 .min_by_key(|(_, at_ns)| *at_ns);
             let until_ns = next_end.map_or(end_ns, |(_, at_ns)| at_ns).min(now_ns + step_ns);
-            let advanced = self.recorders.run_until(&mut self.session, until_ns);
+            let advanced = self.recorders.run_until(&mut self.session, Instant::from_ns(until_ns));
             if let Some((phase, _)) = next_end.filter(|(_, at_ns)| *at_ns == self.session.fabric.now()) {
                 let results = self.session.fabric.flow_results();
                 let received = results.iter().map(|result| result.received_bytes);

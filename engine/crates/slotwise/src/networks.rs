@@ -83,7 +83,7 @@ impl Networks {
         let run = (fabric, plan);
         let mut session = Session::start(&self.home, run, addresses, log.into(), &interrupts)?;
         while let Some(at) = recorders.next() {
-            recorders.run_until(&mut session, at.ns())?;
+            recorders.run_until(&mut session, at)?;
             progress((at - scenario.epoch()) / Duration::from_ms(1));
         }
         let last = session.statistics()?;

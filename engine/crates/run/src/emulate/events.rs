@@ -11,6 +11,7 @@ use slotwise_control::calls::{Call, Called};
 use slotwise_control::child::ChildEvent;
 use slotwise_control::controller::ControllerError;
 use slotwise_control::rest::{PATIENCE_OF_LIVE_RUNS, Rest};
+use slotwise_units as units;
 
 use super::{Emulation, Heard, Running};
 use crate::commands::{CommandError, FibreCommand};
@@ -22,7 +23,7 @@ const MAX_RESTARTS: u32 = 5;
 impl Emulation<'_> {
     /// Handles what is heard until `patience` is over. True when the running phase has ended.
     pub(super) fn listen(&mut self, running: &mut Running, patience: Duration) -> Result<bool, RunError> {
-        self.poll_controller(running.fabric.now_ns())?;
+        self.poll_controller(running.now())?;
         let until_choice = self.tell_choices(running);
         let heard = self
             .heard
@@ -68,16 +69,16 @@ impl Emulation<'_> {
                 Ok(false)
             }
             Ok(Heard::Called(called)) => {
-                self.called(running.fabric.now_ns(), called);
+                self.called(running.now(), called);
                 Ok(false)
             }
             Ok(Heard::Polled(process, answer)) => {
-                let now = (Instant::now(), running.fabric.now_ns());
+                let now = (Instant::now(), running.now());
                 self.poll.answered(process, now, answer);
                 Ok(false)
             }
             Ok(Heard::Controller(ChildEvent::Line(event))) => {
-                self.controller_event(running.fabric.now_ns(), &event)?;
+                self.controller_event(running.now(), &event)?;
                 Ok(false)
             }
             Ok(Heard::Controller(ChildEvent::Closed)) => {
@@ -93,11 +94,11 @@ impl Emulation<'_> {
     }
 
     /// Requests the controller's statistics if that is due, on a separate thread.
-    fn poll_controller(&mut self, now_ns: u64) -> Result<(), RunError> {
+    fn poll_controller(&mut self, now: units::Instant) -> Result<(), RunError> {
         let (Some(rest), Some(plan)) = (self.calls.rest(), &self.controller_plan) else {
             return Ok(());
         };
-        let Some(process) = self.poll.due(Instant::now(), now_ns) else {
+        let Some(process) = self.poll.due(Instant::now(), now) else {
             return Ok(());
         };
         let (rest, resource, sender) = (rest.clone(), plan.statistics, self.sender.clone());
@@ -116,22 +117,22 @@ impl Emulation<'_> {
         if self.calls.has_order_under_way() {
             return None;
         }
-        let since_ns = running.fabric.now_ns() - first.start_ns;
-        if let Some(due) = self.choices.take_due(since_ns) {
+        let since = running.now() - units::Instant::from_ns(first.start_ns);
+        if let Some(due) = self.choices.take_due(since) {
             if let Some(Call::Order(due)) = self.calls.call(Call::Order(due)) {
                 self.choices.put_back(due);
             }
             return None;
         }
-        let next_ns = self.choices.next_ns()?;
-        Some(Duration::from_nanos(next_ns.saturating_sub(since_ns)))
+        let left = self.choices.next()?.saturating_sub(since);
+        Some(Duration::from_nanos(left.ns()))
     }
 
     /// The controller has answered, or has not.
-    fn called(&mut self, now_ns: u64, called: Called) {
+    fn called(&mut self, now: units::Instant, called: Called) {
         let is_of_now = self.calls.over(&called);
         let told = match (called.call, called.answer) {
-            (Call::Order(due), Some(answer)) => self.choices.told(due, now_ns, answer).map(drop),
+            (Call::Order(due), Some(answer)) => self.choices.told(due, now, answer).map(drop),
             (Call::Order(due), None) => {
                 self.choices.put_back(due);
                 Ok(())
@@ -144,13 +145,13 @@ impl Emulation<'_> {
         }
         if !self.calls.has_order_under_way() {
             for event in std::mem::take(&mut self.held_back) {
-                self.choices.heard(now_ns, &event);
+                self.choices.heard(now, &event);
             }
         }
     }
 
     /// The run is over: what the controller was told last is answered, or its time is over.
-    pub(super) fn await_answers(&mut self, now_ns: u64) {
+    pub(super) fn await_answers(&mut self, now: units::Instant) {
         let deadline = Instant::now() + 2 * PATIENCE_OF_LIVE_RUNS;
         while self.calls.is_calling()
             && let Ok(heard) = self
@@ -158,7 +159,7 @@ impl Emulation<'_> {
                 .recv_timeout(deadline.saturating_duration_since(Instant::now()))
         {
             if let Heard::Called(called) = heard {
-                self.called(now_ns, called);
+                self.called(now, called);
             }
         }
         if self.calls.is_calling() {
@@ -197,10 +198,10 @@ impl Emulation<'_> {
         Ok(())
     }
 
-    pub(super) fn controller_event(&mut self, now_ns: u64, event: &Value) -> Result<(), RunError> {
+    pub(super) fn controller_event(&mut self, now: units::Instant, event: &Value) -> Result<(), RunError> {
         match self.calls.has_order_under_way() {
             true => self.held_back.push(event.clone()),
-            false => self.choices.heard(now_ns, event),
+            false => self.choices.heard(now, event),
         }
         // One that was started again may listen elsewhere.
         if event["event"] == "ready" {

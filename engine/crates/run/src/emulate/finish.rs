@@ -8,6 +8,7 @@ use slotwise_control::child::not_ended;
 use slotwise_control::lockstep::wrong_bytes;
 use slotwise_netio::CpuPlan;
 use slotwise_observe::recorders::routed::RoutedRecorder;
+use slotwise_units as units;
 
 use super::{COMMAND, Emulation, Heard, Running};
 use crate::neighbours::Neighbours;
@@ -48,14 +49,16 @@ impl Emulation<'_> {
         if self.interrupted {
             self.failures.push("interrupted".into());
         }
-        self.await_answers(now_ns);
-        self.notes
-            .extend(self.choices.overdue(now_ns.saturating_sub(running.start_ns())));
+        self.await_answers(running.now());
+        self.notes.extend(
+            self.choices
+                .overdue(units::Duration::from_ns(now_ns.saturating_sub(running.start_ns()))),
+        );
         self.failures.extend(self.untold.take().map(|error| error.to_string()));
-        let process = self.poll.ask(Instant::now(), now_ns);
+        let process = self.poll.ask(Instant::now(), running.now());
         let statistics = match self.statistics() {
             Ok(statistics) => {
-                let now = (Instant::now(), now_ns);
+                let now = (Instant::now(), running.now());
                 self.poll.answered(process, now, Ok(statistics.clone()));
                 statistics
             }

@@ -18,6 +18,7 @@ use slotwise_observe::parts::PeriodNow;
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_p4runtime::{DeviceHub, Server, ServerConfig};
 use slotwise_scenario::Device;
+use slotwise_units as units;
 
 use super::{CONTROLLER, Emulation, HOSTS, Heard, PATIENCE, Running, VIEW_PERIOD};
 use crate::bmv2::Bmv2;
@@ -156,7 +157,7 @@ impl Emulation<'_> {
         say!("starting the controller ...");
         let controller = self.spawn_controller()?;
         let ready = self.await_event(CONTROLLER, "ready")?;
-        self.controller_event(0, &ready)?;
+        self.controller_event(units::Instant::ZERO, &ready)?;
         if let Some(rest) = self.calls.rest() {
             say!("controller: REST API at http://{rest}/slotwise/v1/");
         }
