@@ -31,6 +31,9 @@ const GROUP: [(&str, &str); 4] = [
     ("down_delay_ns", "1000"),
 ];
 const OPS_EDGES: [(&str, &str); 2] = [("each", "1"), ("delay_ns", "1000")];
+const PACKET: &str = "1500";
+/// Half a token bucket of a ring, without the headers on the ring.
+const RING_PACKET: &str = "1470";
 const PACKETS: &str = "1000";
 const SLOT_NS: u64 = 250_000;
 /// Guard times in a slot.
@@ -84,7 +87,8 @@ pub(crate) fn complete(doc: &mut Doc, name: &str) {
         doc.set("name", Doc::text(name, doc.line()));
     }
     if parts.has_groups() {
-        fill(doc, &[("packet_bytes", "1500")]);
+        let packet = if doc.get("ring").is_some() { RING_PACKET } else { PACKET };
+        fill(doc, &[("packet_bytes", packet)]);
     }
     if let Some(ring) = doc.get_mut("ring") {
         fill(ring, &[("mode", "explicit")]);

@@ -82,7 +82,7 @@ pub(crate) fn tree(yaml: &[u8], name: &str) -> Result<Doc, ScenarioError> {
     }
 }
 
-/// What a file says, its shape read by `shape`, and the tree of its plain form; `check` sees it only if the shape is right.
+/// Content of a file, its shape read by `shape`, and the tree of its plain form; `check` sees it only if the shape is right.
 pub(crate) fn read_checked<T>(
     mut value: Doc,
     shape: impl Fn(&mut Reader, &Doc) -> T,

@@ -38,7 +38,7 @@ impl<'v> Fields<'v> {
     }
 }
 
-/// What stands under `key` if it can be a quantity, or a list of them: a mapping is another key of the same name.
+/// Value of `key` if it can be a quantity, or a list of them: a mapping is another key of the same name.
 fn quantity<'v>(map: &'v Mapping, key: &str) -> Option<&'v Doc> {
     map.get(key).filter(|value| !value.is_mapping())
 }
@@ -48,7 +48,7 @@ fn quantity<'v>(map: &'v Mapping, key: &str) -> Option<&'v Doc> {
 #[derive(Default)]
 pub(crate) struct Reader {
     pub(crate) problems: Vec<Problem>,
-    /// What the file has in another spelling than its plain form.
+    /// Keys that the file has in another spelling than its plain form.
     pub(crate) edits: Vec<Edit>,
 }
 
@@ -460,7 +460,7 @@ impl Reader {
     }
 }
 
-/// Whether a text may be a name.
+/// Returns whether a text may be a name.
 pub(crate) fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())

@@ -148,7 +148,7 @@ impl Unfolding<'_> {
             .then(|| names.collect())
     }
 
-    /// Whether another `count` copies of something fit in what a file may unfold to, which is reported otherwise.
+    /// Returns whether another `count` copies of something fit in what a file may unfold to, which is reported otherwise.
     fn fits(&mut self, size: usize, count: u64, at: &Doc, place: &str) -> bool {
         let size = size.saturating_mul(usize::try_from(count).unwrap_or(usize::MAX));
         let was_over = self.size > MAX_SIZE;

@@ -49,7 +49,7 @@ pub(crate) fn spellings(key: &str) -> impl Iterator<Item = Spelling<'_>> {
     by_suffix.chain((key == DELAY).then_some(length))
 }
 
-/// Whether `written` is a spelling of `key`, or `key` itself.
+/// Returns whether `written` is a spelling of `key`, or `key` itself.
 pub(crate) fn is_spelling(written: &str, key: &str) -> bool {
     written == key || spellings(key).any(|spelling| spelling.key == written)
 }
@@ -91,7 +91,7 @@ impl Spelling<'_> {
         self.dimension.parse(text).map_err(reason)
     }
 
-    /// What would be right: a quantity between two integers of the unit of the key with the suffix, `key`.
+    /// Expected value: a quantity between two integers of the unit of the key with the suffix, `key`.
     pub(crate) fn expected(&self, key: &str, least: i128, most: i128) -> String {
         let (called, example) = self.dimension.described();
         let print = |bound: i128| self.dimension.print(bound * i128::from(self.unit));

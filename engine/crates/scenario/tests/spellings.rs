@@ -62,7 +62,7 @@ fn parsed(text: &str) -> Scenario {
     Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{}", error.located(text.as_bytes())))
 }
 
-/// What the file `text` is refused for once `from`, which it has, is `to`.
+/// Refusal of the file `text` once `from`, which it has, is `to`.
 fn refused(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "{from}");
     let text = text.replacen(from, to, 1);

@@ -253,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_again(dimension in 0..ALL.len(), value in -1_000_000_000_000i64..1_000_000_000_000) {
+        fn printed_quantities_are_read_again(dimension in 0..ALL.len(), value in -1_000_000_000_000i64..1_000_000_000_000) {
             let dimension = ALL[dimension];
             prop_assert_eq!(dimension.parse(&dimension.print(value.into())), Ok(value));
         }

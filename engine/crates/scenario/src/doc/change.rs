@@ -4,7 +4,7 @@
 use super::{Doc, Mapping, Node};
 
 impl Doc {
-    /// A scalar that is text, whatever it looks like.
+    /// A scalar that is text, even if it looks like a number.
     pub(crate) fn text(text: &str, line: u64) -> Doc {
         let text = text.to_owned();
         let node = Node::Scalar { text, is_plain: false };

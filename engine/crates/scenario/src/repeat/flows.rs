@@ -256,7 +256,7 @@ fn among(senders: &[Doc], pairs: Pairs, seed: u64) -> Vec<(Doc, Doc)> {
     if pairs == Pairs::All {
         return each(senders, senders);
     }
-    // One cycle through all of them (Sattolo): nobody sends to itself.
+    // One cycle through all of them (Sattolo), so no sender receives from itself.
     let mut receivers: Vec<usize> = (0..senders.len()).collect();
     let mut random = seed;
     for last in (1..receivers.len()).rev() {
