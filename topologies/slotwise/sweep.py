@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slotwise import command, farm, pointer, results, scenario
-from slotwise.document import PROBLEM, Document
+from slotwise.document import Document
 from slotwise.errors import InvalidArgument, SlotwiseError
 from slotwise.farm import Job, Made
 from slotwise.results import Results, Stored
@@ -204,8 +204,8 @@ class Sweep:
                 ended = command.check(str(file))
                 if ended.status != 0:
                     problems = [
-                        Problem("" if each[1] == "/" else each[1], each[2])
-                        for each in map(PROBLEM.fullmatch, ended.said)
+                        Problem("" if each[2] == "/" else each[2], each[3])
+                        for each in map(scenario.PROBLEM.fullmatch, ended.said)
                         if each
                     ]
                     where = f"{self.source} with {point.name}"

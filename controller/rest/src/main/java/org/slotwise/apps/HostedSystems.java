@@ -68,7 +68,7 @@ public final class HostedSystems {
         return new SystemResources<>(part, on);
     }
 
-    /** Orders by system that apply what is stored, in the order in which they are to be given. */
+    /** Orders by system that apply what is stored, in the order of application. */
     public Map<String, List<Event.Order>> stored(Function<String, AppState> stored) {
         Map<String, List<Event.Order>> orders = new LinkedHashMap<>();
         parts.forEach((id, part) -> orders.put(id, part.stored(stored.apply(id))));

@@ -16,7 +16,7 @@ import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.Shape;
 
 /**
- * Setting of a system with as many values as people give it, each of which has its name within. A value is stored as it is; those of the
+ * Setting of a system with as many values as people give it, each with its name. A value is stored as it is; those of the
  * configuration are none of them.
  *
  * @param <V> what the system shows of itself

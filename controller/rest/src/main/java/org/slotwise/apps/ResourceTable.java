@@ -82,7 +82,7 @@ public final class ResourceTable<V> {
         return this;
     }
 
-    /** Adds values that are stored over restarts, where a changer of its own makes them. */
+    /** Adds values that are stored over restarts, where another changer creates them. */
     public ResourceTable<V> stored(NamedSetting<V, ?> setting) {
         stored.add(setting);
         return this;

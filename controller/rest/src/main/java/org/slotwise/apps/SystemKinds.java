@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** Kinds of systems that a controller knows, in the order in which they are shown, and in which a packet is offered to them. */
+/** Kinds of systems that a controller knows, in their order, in which a packet is offered to them, too. */
 public final class SystemKinds {
     private final Map<String, SystemKind<?>> all = new LinkedHashMap<>();
 
