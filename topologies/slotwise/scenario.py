@@ -212,7 +212,8 @@ def load(path: str | Path) -> dict:
     try:
         return check(document, source)
     except ScenarioError as error:
-        with suppress(home.CommandNotFound):
+        # A command of another version may succeed without the file.
+        with suppress(home.CommandNotFound, FileNotFoundError):
             return _plain(path)
         lines = dict(_lines(yaml.compose(text, _Loader)))
         raise ScenarioError(

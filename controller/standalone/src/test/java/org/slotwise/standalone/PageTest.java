@@ -260,7 +260,7 @@ class PageTest {
 
     /** More than the two kernels keep of it for a caller who does not read. */
     private static AppPage large() {
-        return new AppPage("routers").row("links", "x".repeat(12 << 20), Map.of("light", 1));
+        return new AppPage("routers").row("links", "x".repeat(8 << 20), Map.of("light", 1));
     }
 
     private static String firstLine(Socket socket) throws IOException {
