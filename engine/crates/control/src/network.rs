@@ -3,7 +3,7 @@
 
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
 use slotwise_observe::recorders::routed::RoutedRecorder;
-use slotwise_scenario::{Device, FlowGroup, LinkChange, Scenario, TooShort};
+use slotwise_scenario::{Device, FlowGroup, LinkChange, Scenario, ScenarioError, TooShort};
 
 use crate::controller::ControllerPlan;
 use crate::lockstep::RunPlan;
@@ -57,9 +57,11 @@ pub struct Network {
 }
 
 impl Network {
-    /// Network of a file that is right.
-    #[cfg(test)]
-    pub fn parse(yaml: &[u8]) -> Result<Network, slotwise_scenario::ScenarioError> {
+    /// Reads a file and checks all of it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(yaml: &[u8]) -> Result<Network, ScenarioError> {
         Scenario::parse(yaml).map(|scenario| Network { scenario })
     }
 
