@@ -7,7 +7,7 @@
 
 mod flows;
 
-use crate::doc::Doc;
+use crate::doc::{Doc, Mapping};
 use crate::parse::Parts;
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -104,7 +104,7 @@ impl Unfolding<'_> {
     /// Columns of an entry: its lists and ranges, except under keys that are `left`.
     fn columns(&mut self, entry: &Doc, place: &str, left: impl Fn(&str) -> bool) -> Vec<Column> {
         let mut columns = Vec::new();
-        for (key, value) in entry.as_mapping().into_iter().flat_map(|mapping| mapping.iter()) {
+        for (key, value) in entry.as_mapping().into_iter().flat_map(Mapping::iter) {
             let Some(key) = key.as_str().filter(|key| !left(key)) else {
                 continue;
             };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What programs that start and switches that stop do to a star, and what faults do to its fibres and clocks.
 
-use slotwise_cards::slotted::Jump;
+use slotwise_cards::slotted::{self, Jump};
 use slotwise_scenario::Device;
 use slotwise_units::Duration;
 
@@ -15,13 +15,13 @@ impl Fabric {
         let programs = &mut star.edges[usize::from(edge)].programs;
         *programs += 1;
         star.numbers.program_starts(edge, *programs);
-        self.call_edge(edge, |card, now, out| card.starts(now, out));
+        self.call_edge(edge, slotted::Edge::starts);
     }
 
     pub(super) fn edge_stops(&mut self, device: Device) {
         let edge = device.number();
         self.loses_demand(edge);
-        self.call_edge(edge, |card, now, out| card.stops(now, out));
+        self.call_edge(edge, slotted::Edge::stops);
     }
 
     /// Cuts a fibre or mends it. False if it was so already.
