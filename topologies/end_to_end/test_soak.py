@@ -53,7 +53,9 @@ def ask(port: int) -> None:
     """Asks for every resource, each time by a connection of its own, as scripts with curl do."""
     for _ in range(ASKED):
         for resource in RESOURCES:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/slotwise/v1/{resource}", timeout=PATIENCE_S) as answer:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{port}/slotwise/v1/{resource}", timeout=PATIENCE_S
+            ) as answer:
                 json.load(answer)
 
 
