@@ -258,9 +258,11 @@ class PageTest {
         assertTrue(exchange(request(PAGE, "Host: localhost\r\nX: " + "x".repeat(10_000) + "\r\n")).startsWith("HTTP/1.1 431 "));
     }
 
+    private static final String LARGE = "x".repeat(12 << 20);
+
     /** More than the two kernels keep of it for a caller who does not read. */
     private static AppPage large() {
-        return new AppPage("routers").row("links", "x".repeat(8 << 20), Map.of("light", 1));
+        return new AppPage("routers").row("links", LARGE, Map.of("light", 1));
     }
 
     private static String firstLine(Socket socket) throws IOException {
