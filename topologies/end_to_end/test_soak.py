@@ -17,7 +17,7 @@ PHASES = 20
 PHASE_MS = 15_000
 FIRST, LAST = 5, PHASES - 1
 """Phases at whose start the use is measured, both with the same traffic: what is set up once is there by the first of them."""
-ASKED = 25
+ASKED = 3
 RESOURCES = ("status", "topology", "nodes", "members", "demand", "schedule", "statistics", "scheduler")
 # By command line.
 PROCESSES = {"engine": r"^/proc/self/exe emulate", "controller": r"^java "}
