@@ -22,13 +22,13 @@ RESOURCES = ("status", "topology", "nodes", "members", "demand", "schedule", "st
 # By command line.
 PROCESSES = {"engine": r"^/proc/self/exe emulate", "controller": r"^java "}
 SLACK = 4
-"""Of descriptors and threads: a request in progress, a compiler thread of the JVM."""
+"""Accepted growth in descriptors and threads: a request in progress, a compiler thread of the JVM."""
 SAMPLES_BYTES = 24 << 20
-"""What a report of so many samples has in memory until it is written."""
+"""Accepted growth in memory of the engine, which holds all samples of the report until its end: 21 MB were measured."""
 
 
 class Use(NamedTuple):
-    """What a process has of the machine."""
+    """Resources of a process."""
 
     descriptors: int
     threads: int

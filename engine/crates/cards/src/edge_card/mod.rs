@@ -69,9 +69,9 @@ pub struct BurstMemoryUse {
 /// Use of an output since the last call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputUse {
-    /// Where each packet is a burst.
+    /// Use of a queue of packets, each of which is a burst.
     Queue(FifoUse),
-    /// Where bursts share memory.
+    /// Use of a queue of bursts that share memory.
     Bursts(TrainUse),
 }
 
@@ -104,7 +104,7 @@ impl EdgeCard {
         }
     }
 
-    /// The same with memory that bursts of all outputs share. `probe_port` is the output for probes.
+    /// Adds memory that bursts of all outputs share. `probe_port` is the output for probes.
     #[must_use]
     pub fn with_bursts(mut self, memory: TrainCard, limit: Option<IngressLimit>, probe_port: Port) -> EdgeCard {
         self.bursts = Some(Bursts {
@@ -116,7 +116,7 @@ impl EdgeCard {
         self
     }
 
-    /// The same with packets put in order again that arrive. None waits for longer than `hold`.
+    /// Adds a resequencer for packets that arrive. None waits for longer than `hold`.
     #[must_use]
     pub fn with_resequencer(mut self, hold: Duration) -> EdgeCard {
         self.arrivals = Some(Arrivals::new(hold));

@@ -16,9 +16,9 @@ use crate::{DropCause, Port};
 
 /// Queue before a wavelength.
 pub(super) enum Before {
-    /// Where each packet is a burst, which waits until it may begin to leave.
+    /// Queue of packets, each a burst, which waits until it may begin to leave.
     Queue(Fifo),
-    /// Where bursts share memory.
+    /// Queue of bursts that share memory.
     Bursts(TrainQueue),
 }
 

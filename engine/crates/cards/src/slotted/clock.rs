@@ -29,7 +29,7 @@ pub(super) struct NextStart {
     pub(super) generation: u16,
 }
 
-/// What a jump does to a clock.
+/// Effect of a jump on a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Jumped {
     /// It is network time.

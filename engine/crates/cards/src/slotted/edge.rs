@@ -45,11 +45,11 @@ pub struct FibreSettings {
     pub clock: LocalClock,
     /// T_d, if it is known.
     pub time_difference: Option<Duration>,
-    /// Where edges make bursts.
+    /// Assembly of bursts, if edges make them.
     pub trains: Option<Trains>,
 }
 
-/// What stands before a pair of fibres.
+/// State before a pair of fibres.
 struct Fibre {
     port: Port,
     state: FibreState,
@@ -238,7 +238,7 @@ impl Edge {
         Some(&fibre.sync_errors)
     }
 
-    /// The same, to be changed.
+    /// Errors of synchronization before a fibre, to be changed.
     pub fn sync_errors_mut(&mut self, port: Port) -> Option<&mut SyncErrors> {
         Some(&mut self.fibre(port)?.sync_errors)
     }

@@ -29,7 +29,7 @@ type Leaving = (u16, u32, u64);
 pub struct Trains {
     port: Port,
     assembly: Assembly,
-    /// Of a burst: what an open slot carries.
+    /// Size of a burst: what an open slot carries.
     most_bytes: u64,
     /// Longest frame on the fibre.
     most_frame_bytes: u64,

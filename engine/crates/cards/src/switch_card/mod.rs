@@ -6,7 +6,7 @@
 //! ```
 //!
 //! P4 reserves the outputs. The card does what follows from that, and checks that P4 has reserved no more than there is.
-//! Where an output has an agent, its interval timers ask P4.
+//! Interval timers of an output with an agent ask P4.
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ const PORT: Port = PORT_OPTICAL_BASE + 2;
 const LANE: Lane = 5;
 const DELAY: Duration = Duration::from_us(100);
 const PROGRAM: u32 = 3;
-/// Of a burst: 1 us a byte.
+/// Duration of a burst: 1 us a byte.
 const BYTES: usize = 1000;
 const DONE: Pass = Pass::Done { outputs: 1 };
 

@@ -40,7 +40,7 @@ impl Fabric {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the card of an edge, to be changed.
     pub(super) fn slotted_edge_mut(&mut self, edge: u16) -> &mut slotted::Edge {
         let node = self.node(Device::Edge(edge));
         match &mut self.nodes[node].own_card {
@@ -72,7 +72,7 @@ impl Fabric {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the card of a core, to be changed.
     pub(super) fn slotted_core_mut(&mut self, core: u16) -> &mut slotted::Core {
         let node = self.node(Device::Core(core));
         match &mut self.nodes[node].own_card {

@@ -22,7 +22,7 @@ const EDGE: u16 = 1;
 const EPOCH: Instant = Instant::from_ns(10_000_000);
 const SLOT: Duration = Duration::from_us(100);
 const T_D: Duration = Duration::from_us(7);
-/// Of a frame of 1000 bytes at 1 Gb/s.
+/// Duration of a frame of 1000 bytes at 1 Gb/s.
 const LIGHT: Duration = Duration::from_us(8);
 const SLOTS: Slots = Slots {
     epoch: EPOCH,
@@ -77,7 +77,7 @@ fn trains() -> Trains {
     Trains::new(PORT, card, Bytes::new(5000), Bytes::new(1500))
 }
 
-/// What a card puts out, by time: a network without a core.
+/// Bench with all that a card puts out, by time: a network without a core.
 struct Bench {
     edge: Edge,
     now: Instant,
