@@ -69,7 +69,7 @@ pub struct BurstMemoryUse {
 /// Use of an output since the last call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputUse {
-    /// Use of a queue of packets, each of which is a burst.
+    /// Use of a queue of packets, each a burst.
     Queue(FifoUse),
     /// Use of a queue of bursts that share memory.
     Bursts(TrainUse),
