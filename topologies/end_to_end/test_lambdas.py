@@ -87,9 +87,9 @@ def test_sessions_of_a_web_of_lambdas_come_near_their_max_min_rates(tmp_path, co
     assert set(fair["jsoe-3.0"]) - {None} == {10_000_000}
     assert fair["ncsa-1.0"][0] is None and any(fair["ncsa-1.0"])
     whole = report["series"]["distance"]
-    parts = [own / zero for own, zero in zip(whole["distance"], whole["from_zero"], strict=True)]
-    # 3 to 4 s: all that began at first are where they should be.
-    assert sum(parts[30:40]) / 10 < near, parts
+    # 3 to 4 s: all that began at first are where they should be. (Live, the last period may be one without a session.)
+    parts = [own / zero for own, zero in zip(whole["distance"][30:40], whole["from_zero"][30:40], strict=True)]
+    assert sum(parts) / 10 < near, parts
     assert sent["jsoe-3.0"][35] == pytest.approx(10_000_000, rel=0.1 if command == "simulate" else 0.5)
     snapshots = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
     seen = [event["sessions"] for event in snapshots if event["event"] == "snapshot" and "sessions" in event]
