@@ -18,13 +18,11 @@ from typing import NamedTuple, Self
 import pytest
 
 from slotwise.rundir import MARK
-from test_machine import why_left_alone
-from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, below, command_line, command_name, descriptors_below
+from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, below, command_line, descriptors_below
 
 pytestmark = pytest.mark.nightly
 
 POLL_S = 0.05
-KEEPER = "slotwise-keeper"
 MN = [
     "mn",
     "--custom",
@@ -88,10 +86,7 @@ WHO = {
 }
 # (kind, whom, whether the run goes on and has to be ended)
 EVERYBODY = [
-    *(
-        ("emulate", who, who in ("controller", "keeper"))
-        for who in ("first", "inside", "controller", "keeper", "agent", "host")
-    ),
+    *(("emulate", who, who == "controller") for who in ("first", "inside", "controller", "agent", "host")),
     *(("simulate", who, False) for who in ("first", "controller")),
     *(("reproduce", who, False) for who in ("first", "controller")),
     *(("python-emulate", who, False) for who in ("first", "engine", "inside")),
@@ -142,10 +137,8 @@ class Run:
     def find(self, who: str) -> list[int]:
         """Processes that are called so."""
         everybody = list(below(self.process.pid))
-        if who == "keeper":
-            return [pid for pid in everybody if command_name(pid) == KEEPER]
         pattern, place = WHO[who]
-        found = [pid for pid in everybody if command_name(pid) != KEEPER and re.search(pattern, command_line(pid))]
+        found = [pid for pid in everybody if re.search(pattern, command_line(pid))]
         return [found[place]] if found else []
 
     def has(self, who: str) -> bool:
@@ -238,9 +231,6 @@ def left(place: Path) -> list[str]:
 def test_what_a_killed_process_leaves_is_found(name, who, goes_on, clean, place):
     kind = KINDS[name]
     with Run(kind, place) as run:
-        if who == "keeper" and (why := why_left_alone()):
-            assert not run.has("keeper")
-            pytest.skip(f"the machine is not changed: {why}")
         run.kill(who)
         if goes_on:
             run.end(kind)

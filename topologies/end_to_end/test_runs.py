@@ -102,7 +102,7 @@ class Emulation:
 
     def inside(self) -> int:
         """Process 1 of the run's PID namespace."""
-        (pid,) = [pid for pid in children(self.process.pid) if command_name(pid) not in ("slotwise-keeper", "")]
+        (pid,) = [pid for pid in children(self.process.pid) if command_name(pid)]
         return pid
 
     def descendants(self) -> list[int]:

@@ -42,8 +42,8 @@ use slotwise_units as units;
 use crate::attach::{self, Attachment};
 use crate::bmv2::{self, Bmv2};
 use crate::commands::{self, CommandError, FibreCommand};
+use crate::fabric_cpu::FabricCpu;
 use crate::isolate;
-use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
 use crate::python::{self, PYTHON};
 use crate::realtime::{Access, Realtime};
@@ -88,11 +88,6 @@ pub struct EmulateArgs {
     /// The switches listen on ports from --p4runtime-port on.
     #[arg(long, value_name = "PATH")]
     bmv2: Option<PathBuf>,
-    /// Leave kernel threads and IRQs on the CPU of the emulator
-    ///
-    /// Default: they are moved to other CPUs during the run and moved back at its end.
-    #[arg(long)]
-    leave_machine: bool,
 }
 
 impl EmulateArgs {
@@ -177,17 +172,17 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
                 .map_err(|error| format!("{}: {error}", args.run.scenario.path.display()))?,
         ),
     };
-    let machine;
+    let cpu;
     let shared;
     let mut view = None;
     if args.attach.is_some() {
-        machine = Machine::prepare(args.leave_machine);
-        shared = machine.shared().map(String::from);
+        cpu = FabricCpu::choose();
+        shared = cpu.shared().map(String::from);
     } else {
         if !isolate::is_inside() {
             return Ok(None);
         }
-        shared = Machine::take_over();
+        shared = FabricCpu::take_over();
         view = neighbours::view();
         isolate::enter()?;
     }
@@ -260,11 +255,11 @@ fn watch(args: &EmulateArgs, network: &Network, sender: Sender<Heard>) -> Result
     Ok(watch)
 }
 
-/// Prepares the machine for a run, runs it in namespaces of its own, and puts the machine back. Call with one thread.
-pub fn outside(args: &EmulateArgs) -> Result<ExitCode, RunError> {
+/// Chooses the fabric's CPU and runs the scenario in namespaces of its own. Call with one thread.
+pub fn outside() -> Result<ExitCode, RunError> {
     isolate::check_root()?;
-    let machine = Machine::prepare(args.leave_machine);
-    Ok(isolate::run_inside(machine.environment())?)
+    let cpu = FabricCpu::choose();
+    Ok(isolate::run_inside(cpu.environment())?)
 }
 
 fn listen_to_signals(sender: Sender<Heard>) -> Result<(), RunError> {

@@ -22,7 +22,7 @@ use slotwise_cli::RunError;
 use slotwise_cli::notes::{note, printable, say};
 use slotwise_control::home::Home;
 use slotwise_observe::outputs;
-use slotwise_run::{emulate, machine, netcfg, python, run, scenarios, simulate, view};
+use slotwise_run::{emulate, netcfg, python, run, scenarios, simulate, view};
 use slotwise_scenario::Scenario;
 use slotwise_switch::switch::{CommandLine, Manner};
 use slotwise_switch::{card, linecard, portcard, stf, switch};
@@ -126,9 +126,6 @@ enum Command {
     /// Make one run of an experiment (used by `reproduce --on` on other machines)
     #[command(hide = true)]
     RunTask(elsewhere::RunTaskArgs),
-    /// Restore machine settings changed by a killed emulation
-    #[command(hide = true)]
-    PutBack,
 }
 
 /// Exit status 0: all was well; 1: an invariant, a check of the run or the command itself failed.
@@ -161,7 +158,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
     Ok(match command {
         Command::Emulate(args) => match emulate::emulate(args)? {
             Some(ok) => verdict(ok),
-            None => emulate::outside(args)?,
+            None => emulate::outside()?,
         },
         Command::Simulate(args) => verdict(simulate::simulate(args)?),
         Command::Reproduce(args) => {
@@ -235,10 +232,6 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         }
         Command::RunTask(args) => {
             elsewhere::run_task(args)?;
-            ExitCode::SUCCESS
-        }
-        Command::PutBack => {
-            machine::put_back()?;
             ExitCode::SUCCESS
         }
         Command::View(args) => {

@@ -72,7 +72,7 @@ fn shells_complete_what_is_shown_and_nothing_else() {
         for word in ["simulate", "sample-frames", "completion"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
-        assert!(!script.contains("put-back") && !script.contains("portcard"), "{shell}");
+        assert!(!script.contains("run-task") && !script.contains("portcard"), "{shell}");
     }
     let script = tempfile::NamedTempFile::new().unwrap();
     fs::write(script.path(), printed(&["completion", "bash"])).unwrap();
@@ -103,7 +103,7 @@ fn every_command_has_a_manual_page() {
     for name in ["slotwise.1", "slotwise-simulate.1", "slotwise-card-gates.1"] {
         assert!(names.iter().any(|found| found == name), "{name}: {names:?}");
     }
-    assert!(!names.iter().any(|name| name.contains("put-back")), "{names:?}");
+    assert!(!names.iter().any(|name| name.contains("run-task")), "{names:?}");
     let page = fs::read_to_string(pages.join("slotwise-simulate.1")).unwrap();
     assert!(page.contains("columns") && page.contains(".TH"), "{page}");
 }
