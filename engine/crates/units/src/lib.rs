@@ -20,8 +20,8 @@ mod rate;
 mod time;
 mod written;
 
-pub use fine::FineInstant;
+pub use fine::{DataTime, FineData, FineInstant};
 pub use quantity::Bytes;
 pub use rate::Rate;
-pub use time::{Duration, Instant};
+pub use time::{Duration, Instant, SignedDuration};
 pub use written::{Dimension, NotAQuantity};

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Time of a run. It has nothing to do with the time of the machine: `std::time` is for what runs by a wall clock.
 
-use std::ops::{Add, AddAssign, Sub};
+use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 use crate::quantity::amount;
 
 /// A length of time, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
 pub struct Duration(u64);
 
 amount!(Duration);
@@ -61,8 +62,64 @@ impl std::fmt::Display for Duration {
     }
 }
 
+/// A length of time with a sign, ns: how much later one point in time is than another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct SignedDuration(i64);
+
+impl SignedDuration {
+    /// The length 0.
+    pub const ZERO: SignedDuration = SignedDuration(0);
+
+    /// Makes a signed duration of nanoseconds.
+    #[inline]
+    pub const fn from_ns(ns: i64) -> SignedDuration {
+        SignedDuration(ns)
+    }
+
+    /// Returns the number of nanoseconds.
+    #[inline]
+    pub const fn ns(self) -> i64 {
+        self.0
+    }
+
+    /// Returns the length without its sign.
+    #[inline]
+    pub const fn abs(self) -> Duration {
+        Duration(self.0.unsigned_abs())
+    }
+}
+
+impl std::fmt::Display for SignedDuration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ns", self.0)
+    }
+}
+
+impl Add for SignedDuration {
+    type Output = SignedDuration;
+    #[inline]
+    fn add(self, other: SignedDuration) -> SignedDuration {
+        SignedDuration(self.0 + other.0)
+    }
+}
+
+impl AddAssign for SignedDuration {
+    #[inline]
+    fn add_assign(&mut self, other: SignedDuration) {
+        self.0 += other.0;
+    }
+}
+
+impl std::iter::Sum for SignedDuration {
+    fn sum<I: Iterator<Item = SignedDuration>>(durations: I) -> SignedDuration {
+        durations.fold(SignedDuration::ZERO, Add::add)
+    }
+}
+
 /// A point in time, ns since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
 pub struct Instant(u64);
 
 impl Instant {
@@ -87,6 +144,12 @@ impl Instant {
     #[inline]
     pub const fn since_start(self) -> Duration {
         Duration(self.0)
+    }
+
+    /// Returns how much later the point is than another. Both are below 2^63 ns.
+    #[inline]
+    pub const fn signed_since(self, other: Instant) -> SignedDuration {
+        SignedDuration(self.0 as i64 - other.0 as i64)
     }
 
     /// Returns the time since an earlier point; 0 if that is later.
@@ -164,6 +227,13 @@ impl Sub<Duration> for Instant {
     }
 }
 
+impl SubAssign<Duration> for Instant {
+    #[inline]
+    fn sub_assign(&mut self, duration: Duration) {
+        self.0 -= duration.0;
+    }
+}
+
 impl Sub for Instant {
     type Output = Duration;
     /// Returns the time since an earlier point. A later one panics in builds with overflow checks.
@@ -187,6 +257,18 @@ mod tests {
         assert_eq!(start.checked_sub(Duration::from_ns(71)), None);
         assert_eq!(Instant::MAX.saturating_add(Duration::from_s(1)), Instant::MAX);
         assert_eq!(Instant::MAX.checked_add(Duration::from_ns(1)), None);
+    }
+
+    #[test]
+    fn a_difference_of_instants_has_a_sign() {
+        let (start, end) = (Instant::from_ns(70), Instant::from_ns(100));
+        assert_eq!(end.signed_since(start), SignedDuration::from_ns(30));
+        assert_eq!(start.signed_since(end), SignedDuration::from_ns(-30));
+        assert_eq!(start.signed_since(end).abs(), end - start);
+        let mut sum = start.signed_since(end) + SignedDuration::from_ns(1);
+        sum += end.signed_since(start);
+        assert_eq!(sum.to_string(), "1 ns");
+        assert_eq!([sum; 3].into_iter().sum::<SignedDuration>().ns(), 3);
     }
 
     #[test]
