@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
+use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::packet::Packet;
 use crate::random::{Stream, generator};
@@ -28,7 +29,7 @@ pub enum TrainTimer {
 #[derive(Debug, Clone, Copy)]
 pub struct Intervals {
     /// Over 0.
-    pub interval_ns: u64,
+    pub interval: Duration,
     /// Start of an interval.
     pub timer: TrainTimer,
     /// Each interval is drawn from 0.9 to 1.1 of its length.
@@ -47,51 +48,52 @@ pub struct Closed {
     /// Its frames.
     pub train: Train,
     /// Bytes of its first frame, as links count them.
-    pub first_bytes: u64,
+    pub first_bytes: Bytes,
 }
 
 struct Open {
     train: Train,
-    first_bytes: u64,
-    due_ns: u64,
+    first_bytes: Bytes,
+    due: Instant,
 }
 
 /// The clock of a queue.
 struct Clock {
     random: Pcg64Mcg,
     /// End of the interval that was looked at last, or the time at which a frame without room ended one; of a periodic one.
-    end_ns: u64,
+    end: Instant,
 }
 
 impl Clock {
     fn new(intervals: &Intervals, queue: u16) -> Clock {
         let index = u64::from(intervals.edge) << 16 | u64::from(queue);
         let mut random = generator(intervals.seed, Stream::Train, index);
-        let end_ns = random.random_range(0..intervals.interval_ns);
-        Clock { random, end_ns }
+        let end = Instant::from_ns(random.random_range(0..intervals.interval.ns()));
+        Clock { random, end }
     }
 
-    fn interval_ns(&mut self, intervals: &Intervals) -> u64 {
-        let length_ns = intervals.interval_ns;
+    fn interval(&mut self, intervals: &Intervals) -> Duration {
+        let length = intervals.interval;
         match intervals.dither {
-            true => length_ns - length_ns / 10 + self.random.random_range(0..=length_ns / 5),
-            false => length_ns,
+            true => length - length / 10 + Duration::from_ns(self.random.random_range(0..=(length / 5).ns())),
+            false => length,
         }
     }
 
-    /// When a train that is opened now is closed.
-    fn due_ns(&mut self, intervals: &Intervals, now_ns: u64) -> u64 {
+    /// Time at which a train that is opened now is closed.
+    fn due(&mut self, intervals: &Intervals, now: Instant) -> Instant {
         if intervals.timer == TrainTimer::FirstPacket {
-            return now_ns + self.interval_ns(intervals);
+            return now + self.interval(intervals);
         }
         // Intervals without a train pass at once; of those that are drawn all but the last ones, after which any phase is as likely.
-        let passed = now_ns.saturating_sub(self.end_ns) / intervals.interval_ns;
+        let passed = now.saturating_since(self.end) / intervals.interval;
         let drawn = if intervals.dither { MOST_DRAWN } else { 0 };
-        self.end_ns += passed.saturating_sub(drawn) * intervals.interval_ns;
-        while self.end_ns <= now_ns {
-            self.end_ns += self.interval_ns(intervals);
+        self.end += passed.saturating_sub(drawn) * intervals.interval;
+        while self.end <= now {
+            let interval = self.interval(intervals);
+            self.end += interval;
         }
-        self.end_ns
+        self.end
     }
 }
 
@@ -106,7 +108,7 @@ pub struct Aggregation {
     intervals: Intervals,
     queues: Vec<Queue>,
     /// When trains are to be closed, with their queues.
-    due: BTreeSet<(u64, u16)>,
+    due: BTreeSet<(Instant, u16)>,
 }
 
 impl Aggregation {
@@ -129,9 +131,9 @@ impl Aggregation {
         let Open {
             train,
             first_bytes,
-            due_ns,
+            due,
         } = self.queues.get_mut(usize::from(queue))?.open.take()?;
-        self.due.remove(&(due_ns, queue));
+        self.due.remove(&(due, queue));
         Some(Closed {
             queue,
             train,
@@ -141,34 +143,34 @@ impl Aggregation {
 
     /// Closes the open train of a queue before its interval is over, since a frame has no room in it. The next interval begins now:
     /// what the queue holds has just left (He and Chan, Computer Networks 45, 2004, sections 3.1 and 4.1.1).
-    pub fn close_early(&mut self, now_ns: u64, queue: u16) -> Option<Closed> {
+    pub fn close_early(&mut self, now: Instant, queue: u16) -> Option<Closed> {
         let closed = self.close(queue)?;
         if let Some(clock) = &mut self.queues[usize::from(queue)].clock {
-            clock.end_ns = now_ns;
+            clock.end = now;
         }
         Some(closed)
     }
 
-    /// Closes what is due by `now_ns`, the longest due first.
-    pub fn close_due(&mut self, now_ns: u64) -> Option<Closed> {
-        let &(_, queue) = self.due.first().filter(|(due_ns, _)| *due_ns <= now_ns)?;
+    /// Closes what is due by `now`, the longest due first.
+    pub fn close_due(&mut self, now: Instant) -> Option<Closed> {
+        let &(_, queue) = self.due.first().filter(|(due, _)| *due <= now)?;
         self.close(queue)
     }
 
     /// A frame of `bytes`, as links count them, joins the open train of a queue that there is, or opens one.
-    pub fn join(&mut self, now_ns: u64, queue: u16, packet: Packet, bytes: u64) {
+    pub fn join(&mut self, now: Instant, queue: u16, packet: Packet, bytes: Bytes) {
         let of = &mut self.queues[usize::from(queue)];
         if let Some(open) = &mut of.open {
             return open.train.add(packet, bytes);
         }
         let clock = of.clock.get_or_insert_with(|| Clock::new(&self.intervals, queue));
-        let due_ns = clock.due_ns(&self.intervals, now_ns);
+        let due = clock.due(&self.intervals, now);
         of.open = Some(Open {
             train: Train::only(packet, bytes),
             first_bytes: bytes,
-            due_ns,
+            due,
         });
-        self.due.insert((due_ns, queue));
+        self.due.insert((due, queue));
     }
 
     /// Whether the open train of a queue has as many frames as a label can count.
@@ -181,16 +183,16 @@ impl Aggregation {
     }
 
     /// Bytes of the open train of a queue, as links count them.
-    pub fn open_bytes(&self, queue: u16) -> u64 {
+    pub fn open_bytes(&self, queue: u16) -> Bytes {
         let queue = self.queues.get(usize::from(queue));
         queue
             .and_then(|queue| queue.open.as_ref())
-            .map_or(0, |open| open.train.bytes)
+            .map_or(Bytes::ZERO, |open| open.train.bytes)
     }
 
-    /// When the next train is due, as things stand.
-    pub fn next_ns(&self) -> Option<u64> {
-        self.due.first().map(|(due_ns, _)| *due_ns)
+    /// Time at which the next train is due, as things stand.
+    pub fn next(&self) -> Option<Instant> {
+        self.due.first().map(|(due, _)| *due)
     }
 
     /// Gives back all open trains.
@@ -208,9 +210,13 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
+
     fn aggregation(timer: TrainTimer, dither: bool) -> Aggregation {
         let intervals = Intervals {
-            interval_ns: MS,
+            interval: Duration::from_ns(MS),
             timer,
             dither,
             seed: 3,
@@ -220,16 +226,25 @@ mod tests {
     }
 
     fn join(aggregation: &mut Aggregation, now_ns: u64, queue: u16) {
-        aggregation.join(now_ns, queue, Packet::unborn(optical_frame(queue, 0)), 970);
+        aggregation.join(
+            at(now_ns),
+            queue,
+            Packet::unborn(optical_frame(queue, 0)),
+            Bytes::new(970),
+        );
     }
 
     /// Opens a train now; when it is closed.
     fn closed_ns(aggregation: &mut Aggregation, now_ns: u64, queue: u16) -> u64 {
         join(aggregation, now_ns, queue);
-        let due_ns = aggregation.next_ns().unwrap();
-        assert!(aggregation.close_due(due_ns - 1).is_none());
-        assert!(aggregation.close_due(due_ns).is_some() && aggregation.next_ns().is_none());
-        due_ns
+        let due = aggregation.next().unwrap();
+        assert!(
+            aggregation
+                .close_due(due.saturating_sub(Duration::from_ns(1)))
+                .is_none()
+        );
+        assert!(aggregation.close_due(due).is_some() && aggregation.next().is_none());
+        due.ns()
     }
 
     #[test]
@@ -265,7 +280,7 @@ mod tests {
             let first_ns = closed_ns(&mut aggregation, 5 * MS, 0);
             join(&mut aggregation, first_ns, 0);
             let full_ns = first_ns + MS / 4;
-            assert!(aggregation.close_early(full_ns, 0).is_some());
+            assert!(aggregation.close_early(at(full_ns), 0).is_some());
             let due_ns = closed_ns(&mut aggregation, full_ns, 0);
             let length_ns = due_ns - full_ns;
             let is_whole = if dither {
@@ -276,7 +291,7 @@ mod tests {
             assert!(is_whole, "{length_ns}");
             let next_ns = closed_ns(&mut aggregation, due_ns, 0);
             assert!(dither || next_ns == due_ns + MS, "and goes on from there");
-            assert!(aggregation.close_early(next_ns + 7, 0).is_none(), "none is open");
+            assert!(aggregation.close_early(at(next_ns + 7), 0).is_none(), "none is open");
             assert!(
                 dither || closed_ns(&mut aggregation, next_ns + 8, 0) == next_ns + MS,
                 "so nothing has moved"
@@ -339,32 +354,32 @@ mod tests {
             join(&mut aggregation, now_ns, 2);
         }
         join(&mut aggregation, 1, 3);
-        assert_eq!(aggregation.next_ns(), Some(MS));
-        let closed = aggregation.close_early(3, 2).unwrap();
+        assert_eq!(aggregation.next(), Some(at(MS)));
+        let closed = aggregation.close_early(at(3), 2).unwrap();
         assert_eq!(
-            (closed.queue, closed.train.frames.len(), closed.train.bytes),
+            (closed.queue, closed.train.frames.len(), closed.train.bytes.get()),
             (2, 3, 3 * 970)
         );
-        assert_eq!(closed.first_bytes, 970);
-        assert!(aggregation.close_early(3, 2).is_none());
+        assert_eq!(closed.first_bytes.get(), 970);
+        assert!(aggregation.close_early(at(3), 2).is_none());
         join(&mut aggregation, 10, 2);
-        let due: Vec<u16> = std::iter::from_fn(|| aggregation.close_due(5 * MS))
+        let due: Vec<u16> = std::iter::from_fn(|| aggregation.close_due(at(5 * MS)))
             .map(|closed| closed.queue)
             .collect();
         assert_eq!(due, [3, 2]);
         join(&mut aggregation, 10, 0);
         assert_eq!(aggregation.take_all().len(), 1);
-        assert!(aggregation.next_ns().is_none() && aggregation.close_early(11, 0).is_none());
+        assert!(aggregation.next().is_none() && aggregation.close_early(at(11), 0).is_none());
     }
 
     #[test]
     fn a_train_is_full_when_its_label_can_count_no_more() {
         let mut aggregation = aggregation(TrainTimer::FirstPacket, false);
         for _ in 1..MOST_FRAMES {
-            aggregation.join(0, 0, Packet::unborn(Vec::new()), 0);
+            aggregation.join(at(0), 0, Packet::unborn(Vec::new()), Bytes::ZERO);
         }
         assert!(!aggregation.is_full(0) && !aggregation.is_full(9));
-        aggregation.join(0, 0, Packet::unborn(Vec::new()), 0);
+        aggregation.join(at(0), 0, Packet::unborn(Vec::new()), Bytes::ZERO);
         assert!(aggregation.is_full(0));
     }
 }

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use slotwise_units::{Bytes, Duration, Rate};
 
-    use crate::interval::MIN_INTERVAL_NS;
+    use crate::interval::MIN_INTERVAL;
     use crate::links::Links;
     use crate::random::{Chance, Stream, generator};
 
@@ -316,7 +316,7 @@ mod tests {
         control(&mut card, 90 * MS, &answer(PORT, PORT, FlowOp::SetControlTimer, MS));
         assert_eq!(
             card.next_at().map(Instant::ns),
-            Some(90 * MS + MIN_INTERVAL_NS),
+            Some(90 * MS + MIN_INTERVAL.ns()),
             "never in the past, never at once"
         );
     }

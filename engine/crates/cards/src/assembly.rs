@@ -5,7 +5,7 @@
 //! packet ──> open burst ── TRAIN_TICK ──> P4 ── TRAIN_LABEL ──> what the card has for it
 //! ```
 
-use slotwise_units::Instant;
+use slotwise_units::{Bytes, Instant};
 use slotwise_wire::PORT_LINECARD;
 
 use crate::aggregation::Closed;
@@ -26,7 +26,7 @@ pub struct Joining {
     /// The packet.
     pub packet: Packet,
     /// Its length, as links count it, and that of its payload.
-    pub bytes: (u64, u64),
+    pub bytes: (Bytes, Bytes),
 }
 
 /// Continuation after a question about a closed burst.
@@ -68,7 +68,7 @@ impl Assembly {
 
     /// Takes a packet. `closes`: it begins a burst, or has no room in the open one.
     pub fn take(&mut self, now: Instant, joining: Joining, closes: bool, out: &mut Actions) {
-        match self.card.close_before(now.ns(), joining.queue, closes) {
+        match self.card.close_before(now, joining.queue, closes) {
             Some(closed) => self.ask(now, closed, Then::Join(Box::new(joining)), out),
             None => self.join(now, joining, out),
         }
@@ -81,7 +81,7 @@ impl Assembly {
             packet,
             bytes,
         } = joining;
-        if let Err((cause, packet)) = self.card.join(now.ns(), queue, packet, bytes) {
+        if let Err((cause, packet)) = self.card.join(now, queue, packet, bytes) {
             let frame = packet.frame;
             out.push(Action::Drop { port, cause, frame });
         }
@@ -89,7 +89,7 @@ impl Assembly {
     }
 
     fn ask(&mut self, now: Instant, closed: Closed, then: Then, out: &mut Actions) {
-        let message = train_tick(self.port, &self.card.ask(now.ns(), closed));
+        let message = train_tick(self.port, &self.card.ask(now, closed));
         out.ask(&message, None, CardThen::Assembly(self.port, then));
     }
 
@@ -117,7 +117,7 @@ impl Assembly {
 
     /// Closes a burst that is due; false if none is.
     pub fn close_due(&mut self, now: Instant, out: &mut Actions) -> bool {
-        let closed = self.card.close_due(now.ns());
+        let closed = self.card.close_due(now);
         let is_due = closed.is_some();
         if let Some(closed) = closed {
             self.ask(now, closed, Then::CloseDue, out);
@@ -127,9 +127,8 @@ impl Assembly {
 
     /// Sets the timer to what is due next, if that is earlier.
     pub fn set_timer(&mut self, now: Instant, out: &mut Actions) {
-        if let Some(at_ns) = self.card.next_tick_ns() {
-            let at = Instant::from_ns(at_ns).max(now);
-            self.timer.set(at, (self.number, Expiry::First), out);
+        if let Some(at) = self.card.next_tick() {
+            self.timer.set(at.max(now), (self.number, Expiry::First), out);
         }
     }
 }
@@ -146,16 +145,16 @@ mod tests {
     const PORT: Port = 256;
     const INTERVAL: Duration = Duration::from_ms(1);
 
-    fn assembly(limit_bytes: u64) -> Assembly {
+    fn assembly(limit: u64) -> Assembly {
         let intervals = Intervals {
-            interval_ns: INTERVAL.ns(),
+            interval: INTERVAL,
             timer: TrainTimer::FirstPacket,
             dither: false,
             seed: 1,
             edge: 0,
         };
         let aggregation = Aggregation::new(intervals, 4);
-        Assembly::new(TrainCard::new(limit_bytes, Some(aggregation), None), PORT)
+        Assembly::new(TrainCard::new(Bytes::new(limit), Some(aggregation), None), PORT)
     }
 
     fn take(assembly: &mut Assembly, now: Instant, closes: bool) -> Actions {
@@ -163,7 +162,7 @@ mod tests {
             port: PORT + 1,
             queue: 2,
             packet: Packet::unborn(optical_frame(2, 0)),
-            bytes: (1000, 900),
+            bytes: (Bytes::new(1000), Bytes::new(900)),
         };
         let mut out = Actions::default();
         assembly.take(now, joining, closes, &mut out);
@@ -209,7 +208,7 @@ mod tests {
         let mut out = Actions::default();
         assert!(!assembly.goes_on(start, then, Pass::Done { outputs: 1 }, &mut out));
         assert!(lost(&out).is_empty());
-        assert_eq!(assembly.card.open_bytes(2), 1000, "the packet has joined");
+        assert_eq!(assembly.card.open_bytes(2).get(), 1000, "the packet has joined");
         assembly.expires(end);
         out.list.clear();
         assert!(assembly.close_due(end, &mut out));

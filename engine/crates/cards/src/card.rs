@@ -136,8 +136,8 @@ pub enum Record {
         port: Port,
         /// Its number.
         voq: u16,
-        /// Bytes that wait in it.
-        backlog_bytes: u64,
+        /// Data that waits in it.
+        backlog: Bytes,
     },
     /// A gate is open for a VOQ: a slot is granted to it.
     Granted {
@@ -238,8 +238,8 @@ pub enum Action {
     Retime {
         /// The lane.
         lane: Lane,
-        /// Times of arrival, ns.
-        arrivals: Vec<u64>,
+        /// Times of arrival.
+        arrivals: Vec<Instant>,
     },
     /// The packets that entered a lane last are lost before a port.
     Recall {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! New demand of a queue: the first packet after it has been empty.
 
+use slotwise_units::{Bytes, Duration, Instant};
+
 /// A VOQ's demand: when its present burst began, and how long it had been empty then.
 #[derive(Default)]
 pub struct Demand {
-    empty_since_ns: u64,
+    empty_since: Instant,
     began: Option<NewDemand>,
 }
 
@@ -12,19 +14,19 @@ pub struct Demand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewDemand {
     /// Time of arrival.
-    pub at_ns: u64,
+    pub at: Instant,
     /// Length of the empty time before it.
-    pub after_ns: u64,
+    pub after: Duration,
 }
 
 impl Demand {
-    /// A packet came and found `backlog_bytes`.
+    /// A packet came and found a backlog.
     #[inline]
-    pub fn arrived(&mut self, now_ns: u64, backlog_bytes: u64) {
-        if backlog_bytes == 0 {
+    pub fn arrived(&mut self, now: Instant, backlog: Bytes) {
+        if backlog.is_zero() {
             self.began = Some(NewDemand {
-                at_ns: now_ns,
-                after_ns: now_ns.saturating_sub(self.empty_since_ns),
+                at: now,
+                after: now.saturating_since(self.empty_since),
             });
         }
     }
@@ -34,11 +36,11 @@ impl Demand {
         self.began
     }
 
-    /// A packet leaves and `backlog_bytes` stay; the new demand if it is the first one of its burst.
+    /// A packet leaves and a backlog stays; the new demand if it is the first one of its burst.
     #[inline]
-    pub fn sent(&mut self, now_ns: u64, backlog_bytes: u64) -> Option<NewDemand> {
-        if backlog_bytes == 0 {
-            self.empty_since_ns = now_ns;
+    pub fn sent(&mut self, now: Instant, backlog: Bytes) -> Option<NewDemand> {
+        if backlog.is_zero() {
+            self.empty_since = now;
         }
         self.began.take()
     }
@@ -48,25 +50,29 @@ impl Demand {
 mod tests {
     use super::*;
 
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
+
     #[test]
     fn a_burst_begins_once() {
         let mut demand = Demand::default();
-        demand.arrived(100, 0);
-        demand.arrived(110, 50);
+        demand.arrived(at(100), Bytes::new(0));
+        demand.arrived(at(110), Bytes::new(50));
         assert_eq!(
-            demand.sent(150, 60),
+            demand.sent(at(150), Bytes::new(60)),
             Some(NewDemand {
-                at_ns: 100,
-                after_ns: 100
+                at: at(100),
+                after: Duration::from_ns(100)
             })
         );
-        assert_eq!(demand.sent(160, 0), None);
-        demand.arrived(200, 0);
+        assert_eq!(demand.sent(at(160), Bytes::new(0)), None);
+        demand.arrived(at(200), Bytes::new(0));
         assert_eq!(
-            demand.sent(200, 0),
+            demand.sent(at(200), Bytes::new(0)),
             Some(NewDemand {
-                at_ns: 200,
-                after_ns: 40
+                at: at(200),
+                after: Duration::from_ns(40)
             })
         );
     }

@@ -6,13 +6,13 @@
 
 use std::collections::VecDeque;
 
+use slotwise_units::{Bytes, Duration, FineData, Instant, Rate};
 use slotwise_wire::{FlowControl, IntervalTick};
 
 use crate::DropCause;
 use crate::interval::IntervalTimers;
 use crate::linecard::QueueState;
 use crate::measure::AccessUse;
-use crate::transmission_ns;
 
 /// What a card may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub enum Limit {
     /// So many packets wait, the one on the link not counted.
     Packets(u32),
     /// So many bytes wait, those on the link not counted.
-    Bytes(u64),
+    Bytes(Bytes),
     /// The last bit of every packet leaves within this time.
-    Ns(u64),
+    Time(Duration),
 }
 
 /// What a card did since it was last asked, and where it stands. Bytes are those that its link counts.
@@ -38,34 +38,34 @@ pub struct FifoUse {
     /// Packets that began to leave.
     pub sent_packets: u64,
     /// Their bytes.
-    pub sent_bytes: u64,
+    pub sent_bytes: Bytes,
     /// Time that they take.
-    pub busy_ns: u64,
-    /// What the rates of this time let through, in bits times 10^9.
-    pub capacity_bit_ns: u128,
+    pub busy: Duration,
+    /// What the rates of this time let through.
+    pub capacity: FineData,
     /// Time that the packets that were taken have to wait by the rate at which they came, together.
-    pub waited_ns: u64,
+    pub waited: Duration,
     /// Most packets that waited at once.
     pub most_packets: u64,
     /// Packets waiting now.
     pub queue_packets: u64,
     /// Their bytes.
-    pub queue_bytes: u64,
+    pub queue_bytes: Bytes,
 }
 
 struct Waiting {
-    start_ns: u64,
-    bytes: u64,
-    busy_ns: u64,
+    start: Instant,
+    bytes: Bytes,
+    busy: Duration,
 }
 
 /// When a packet that was taken begins to leave, and when its tail is at the far end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
     /// First bit out.
-    pub start_ns: u64,
+    pub start: Instant,
     /// Last bit at the far end.
-    pub arrive_ns: u64,
+    pub arrive: Instant,
 }
 
 /// A queue in order, before the lane of a link.
@@ -73,43 +73,43 @@ pub struct Fifo {
     /// Where what it sends goes on.
     pub lane: usize,
     /// Rate of the link.
-    pub rate_bps: u64,
-    delay_ns: u64,
+    pub rate: Rate,
+    delay: Duration,
     limit: Limit,
     /// The longest packet that it takes.
     max_frame_bytes: usize,
     /// Of each packet, what the link's rate and the limit do not count.
     uncounted_bytes: usize,
-    busy_until_ns: u64,
+    busy_until: Instant,
     waiting: VecDeque<Waiting>,
-    waiting_bytes: u64,
+    waiting_bytes: Bytes,
     timers: Option<IntervalTimers>,
     used: FifoUse,
     /// Until when its capacity has been counted.
-    counted_ns: u64,
+    counted: Instant,
     /// Since the start.
     total: AccessUse,
-    arrived_bytes: u64,
+    arrived_bytes: Bytes,
 }
 
 impl Fifo {
     /// The card before a link of this rate (over 0) and delay, which counts all but the first `uncounted_bytes` of a packet.
-    pub fn new(lane: usize, (rate_bps, delay_ns): (u64, u64), limit: Limit, uncounted_bytes: usize) -> Fifo {
+    pub fn new(lane: usize, (rate, delay): (Rate, Duration), limit: Limit, uncounted_bytes: usize) -> Fifo {
         Fifo {
             lane,
-            rate_bps,
-            delay_ns,
+            rate,
+            delay,
             limit,
             max_frame_bytes: usize::MAX,
             uncounted_bytes,
-            busy_until_ns: 0,
+            busy_until: Instant::ZERO,
             waiting: VecDeque::new(),
-            waiting_bytes: 0,
+            waiting_bytes: Bytes::ZERO,
             timers: None,
             used: FifoUse::default(),
-            counted_ns: 0,
+            counted: Instant::ZERO,
             total: AccessUse::default(),
-            arrived_bytes: 0,
+            arrived_bytes: Bytes::ZERO,
         }
     }
 
@@ -119,41 +119,37 @@ impl Fifo {
         self
     }
 
-    /// Starts the interval timers; both tick at `now_ns`.
-    pub fn start_timers(&mut self, now_ns: u64) {
-        self.timers = Some(IntervalTimers::new(now_ns));
+    /// Starts the interval timers; both tick now.
+    pub fn start_timers(&mut self, now: Instant) {
+        self.timers = Some(IntervalTimers::new(now));
     }
 
-    /// Takes what has begun to leave by `now_ns` out of the queue.
-    fn advance(&mut self, now_ns: u64) {
-        while let Some(&Waiting {
-            start_ns,
-            bytes,
-            busy_ns,
-        }) = self.waiting.front()
-            && start_ns <= now_ns
+    /// Takes what has begun to leave by `now` out of the queue.
+    fn advance(&mut self, now: Instant) {
+        while let Some(&Waiting { start, bytes, busy }) = self.waiting.front()
+            && start <= now
         {
             self.waiting.pop_front();
             self.waiting_bytes -= bytes;
-            self.starts(bytes, busy_ns);
+            self.starts(bytes, busy);
         }
     }
 
-    fn count_capacity(&mut self, now_ns: u64) {
-        self.used.capacity_bit_ns += u128::from(self.rate_bps) * u128::from(now_ns - self.counted_ns);
-        self.counted_ns = now_ns;
+    fn count_capacity(&mut self, now: Instant) {
+        self.used.capacity += FineData::of(self.rate, now - self.counted);
+        self.counted = now;
     }
 
-    fn starts(&mut self, bytes: u64, busy_ns: u64) {
+    fn starts(&mut self, bytes: Bytes, busy: Duration) {
         self.used.sent_packets += 1;
         self.used.sent_bytes += bytes;
-        self.used.busy_ns += busy_ns;
+        self.used.busy += busy;
     }
 
     /// Takes a packet of so many bytes, its Ethernet header included, or says why not.
-    pub fn enqueue(&mut self, now_ns: u64, frame_bytes: usize) -> Result<Departure, DropCause> {
-        self.advance(now_ns);
-        let bytes = frame_bytes.saturating_sub(self.uncounted_bytes) as u64;
+    pub fn enqueue(&mut self, now: Instant, frame_bytes: usize) -> Result<Departure, DropCause> {
+        self.advance(now);
+        let bytes = Bytes::of(frame_bytes.saturating_sub(self.uncounted_bytes));
         self.used.arrived_packets += 1;
         self.arrived_bytes += bytes;
         if let Some(timers) = &mut self.timers {
@@ -163,44 +159,40 @@ impl Fifo {
             self.refuse();
             return Err(DropCause::TooLong);
         }
-        let start_ns = self.busy_until_ns.max(now_ns);
-        let busy_ns = transmission_ns(bytes, self.rate_bps);
-        let waits = start_ns > now_ns;
+        let start = self.busy_until.max(now);
+        let busy = self.rate.time(bytes);
+        let waits = start > now;
         let is_full = match self.limit {
             Limit::Packets(most) => waits && self.waiting.len() >= most as usize,
             Limit::Bytes(most) => waits && self.waiting_bytes + bytes > most,
-            Limit::Ns(most) => start_ns + busy_ns - now_ns > most,
+            Limit::Time(most) => start + busy - now > most,
         };
         if is_full {
             self.refuse();
             return Err(DropCause::QueueFull);
         }
         if waits {
-            self.waiting.push_back(Waiting {
-                start_ns,
-                bytes,
-                busy_ns,
-            });
+            self.waiting.push_back(Waiting { start, bytes, busy });
             self.waiting_bytes += bytes;
-            self.used.waited_ns += start_ns - now_ns;
+            self.used.waited += start - now;
             self.used.most_packets = self.used.most_packets.max(self.waiting.len() as u64);
         } else {
-            self.starts(bytes, busy_ns);
+            self.starts(bytes, busy);
         }
         self.used.taken_packets += 1;
         self.total.packets += 1;
         self.total.bytes += bytes;
-        self.busy_until_ns = start_ns + busy_ns;
+        self.busy_until = start + busy;
         Ok(Departure {
-            start_ns,
-            arrive_ns: self.busy_until_ns + self.delay_ns,
+            start,
+            arrive: self.busy_until + self.delay,
         })
     }
 
     /// Counts a packet that comes while nothing can leave.
     pub fn lose(&mut self, frame_bytes: usize) {
         self.used.arrived_packets += 1;
-        self.arrived_bytes += frame_bytes.saturating_sub(self.uncounted_bytes) as u64;
+        self.arrived_bytes += Bytes::of(frame_bytes.saturating_sub(self.uncounted_bytes));
         self.refuse();
     }
 
@@ -210,69 +202,69 @@ impl Fifo {
     }
 
     /// Loses what has not begun to leave; says how many packets.
-    pub fn drop_waiting(&mut self, now_ns: u64) -> usize {
-        self.advance(now_ns);
+    pub fn drop_waiting(&mut self, now: Instant) -> usize {
+        self.advance(now);
         let Some(first) = self.waiting.front() else {
             return 0;
         };
-        self.busy_until_ns = first.start_ns;
+        self.busy_until = first.start;
         let lost = self.waiting.len();
         self.used.dropped_packets += lost as u64;
         self.total.dropped_packets += lost as u64;
         self.total.packets -= lost as u64;
         self.total.bytes -= self.waiting_bytes;
         self.waiting.clear();
-        self.waiting_bytes = 0;
+        self.waiting_bytes = Bytes::ZERO;
         lost
     }
 
     /// Changes the link. What has begun to leave arrives as it would have; the new times of arrival of what waits, in
     /// order.
-    pub fn change(&mut self, now_ns: u64, rate_bps: Option<u64>, delay_ns: Option<u64>) -> Vec<u64> {
-        self.advance(now_ns);
-        self.count_capacity(now_ns);
-        self.rate_bps = rate_bps.unwrap_or(self.rate_bps);
-        self.delay_ns = delay_ns.unwrap_or(self.delay_ns);
+    pub fn change(&mut self, now: Instant, rate: Option<Rate>, delay: Option<Duration>) -> Vec<Instant> {
+        self.advance(now);
+        self.count_capacity(now);
+        self.rate = rate.unwrap_or(self.rate);
+        self.delay = delay.unwrap_or(self.delay);
         if let Some(first) = self.waiting.front() {
-            self.busy_until_ns = first.start_ns;
+            self.busy_until = first.start;
         }
         let mut arrivals = Vec::with_capacity(self.waiting.len());
         for waiting in &mut self.waiting {
-            waiting.start_ns = self.busy_until_ns;
-            waiting.busy_ns = transmission_ns(waiting.bytes, self.rate_bps);
-            self.busy_until_ns += waiting.busy_ns;
-            arrivals.push(self.busy_until_ns + self.delay_ns);
+            waiting.start = self.busy_until;
+            waiting.busy = self.rate.time(waiting.bytes);
+            self.busy_until += waiting.busy;
+            arrivals.push(self.busy_until + self.delay);
         }
         arrivals
     }
 
-    /// When the next timer expires.
-    pub fn next_tick_ns(&self) -> Option<u64> {
-        self.timers.as_ref().map(IntervalTimers::next_ns)
+    /// Time at which the next timer expires.
+    pub fn next_tick(&self) -> Option<Instant> {
+        self.timers.as_ref().map(IntervalTimers::next)
     }
 
-    /// The tick of a timer that has expired by `now_ns`, with the queue's state.
-    pub fn tick(&mut self, now_ns: u64) -> Option<(IntervalTick, QueueState)> {
-        self.advance(now_ns);
-        let tick = self.timers.as_mut()?.tick(now_ns, self.waiting_bytes)?;
+    /// The tick of a timer that has expired by `now`, with the queue's state.
+    pub fn tick(&mut self, now: Instant) -> Option<(IntervalTick, QueueState)> {
+        self.advance(now);
+        let tick = self.timers.as_mut()?.tick(now, self.waiting_bytes)?;
         let state = QueueState {
             backlog_bytes: self.waiting_bytes,
             arrived_bytes: self.arrived_bytes,
-            hol_delay_ns: 0,
+            hol_delay: Duration::ZERO,
             dropped_packets: self.total.dropped_packets,
         };
         Some((tick, state))
     }
 
     /// Obeys a flow-control message: the answer to a tick. Anything else changes nothing.
-    pub fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
-        IntervalTimers::obey(self.timers.as_mut(), now_ns, message)
+    pub fn control(&mut self, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
+        IntervalTimers::obey(self.timers.as_mut(), now, message)
     }
 
     /// What it did since the last call.
-    pub fn take_use(&mut self, now_ns: u64) -> FifoUse {
-        self.advance(now_ns);
-        self.count_capacity(now_ns);
+    pub fn take_use(&mut self, now: Instant) -> FifoUse {
+        self.advance(now);
+        self.count_capacity(now);
         let fresh = FifoUse {
             most_packets: self.waiting.len() as u64,
             ..FifoUse::default()
@@ -301,65 +293,75 @@ mod tests {
     use crate::random::{Stream, generator};
 
     /// 8 Mb/s: 1 ms for 1000 bytes.
-    const RATE_BPS: u64 = 8_000_000;
-    const MS: u64 = 1_000_000;
+    const RATE: Rate = Rate::from_bps(8_000_000);
+    const MS: Duration = Duration::from_ms(1);
 
-    fn fifo(delay_ns: u64, limit: Limit) -> Fifo {
-        Fifo::new(0, (RATE_BPS, delay_ns), limit, Ethernet::SIZE)
+    fn fifo(delay: Duration, limit: Limit) -> Fifo {
+        Fifo::new(0, (RATE, delay), limit, Ethernet::SIZE)
     }
 
-    /// When a packet of 1000 IP bytes arrives.
-    fn enqueue(fifo: &mut Fifo, now_ns: u64) -> Option<u64> {
-        let departure = fifo.enqueue(now_ns, Ethernet::SIZE + 1000).ok()?;
-        Some(departure.arrive_ns)
+    fn at(since_start: Duration) -> Instant {
+        Instant::ZERO + since_start
+    }
+
+    /// Time since the start at which a packet of 1000 IP bytes arrives.
+    fn enqueue(fifo: &mut Fifo, now: Duration) -> Option<Duration> {
+        let departure = fifo.enqueue(at(now), Ethernet::SIZE + 1000).ok()?;
+        Some(departure.arrive.since_start())
     }
 
     #[test]
     fn packets_wait_for_the_link_and_what_finds_no_room_is_dropped() {
         let mut fifo = fifo(10 * MS, Limit::Packets(1));
-        assert_eq!(enqueue(&mut fifo, 0), Some(11 * MS));
-        assert_eq!(enqueue(&mut fifo, 0), Some(12 * MS));
+        assert_eq!(enqueue(&mut fifo, Duration::ZERO), Some(11 * MS));
+        assert_eq!(enqueue(&mut fifo, Duration::ZERO), Some(12 * MS));
         assert_eq!(enqueue(&mut fifo, MS / 2), None);
         assert_eq!(enqueue(&mut fifo, MS), Some(13 * MS), "the second has begun to leave");
-        let used = fifo.take_use(2 * MS);
+        let used = fifo.take_use(at(2 * MS));
         assert_eq!(
             (used.arrived_packets, used.dropped_packets, used.sent_packets),
             (4, 1, 3)
         );
-        assert_eq!((used.busy_ns, used.waited_ns, used.most_packets), (3 * MS, 2 * MS, 1));
+        assert_eq!((used.busy, used.waited, used.most_packets), (3 * MS, 2 * MS, 1));
         let idle = FifoUse {
-            capacity_bit_ns: u128::from(RATE_BPS * MS),
+            capacity: FineData::of(RATE, MS),
             ..FifoUse::default()
         };
-        assert_eq!(fifo.take_use(3 * MS), idle);
+        assert_eq!(fifo.take_use(at(3 * MS)), idle);
         let total = fifo.total();
-        assert_eq!((total.packets, total.bytes, total.dropped_packets), (3, 3000, 1));
+        assert_eq!((total.packets, total.bytes.get(), total.dropped_packets), (3, 3000, 1));
     }
 
     #[test]
     fn capacity_is_that_of_each_rate_as_long_as_it_held() {
-        let mut fifo = fifo(0, Limit::Packets(100));
-        while enqueue(&mut fifo, 0).is_some() {}
-        fifo.change(3 * MS, Some(RATE_BPS / 8), None);
-        let used = fifo.take_use(11 * MS);
-        assert_eq!(used.capacity_bit_ns, u128::from(RATE_BPS) * u128::from(3 * MS + MS));
+        let mut fifo = fifo(Duration::ZERO, Limit::Packets(100));
+        while enqueue(&mut fifo, Duration::ZERO).is_some() {}
+        fifo.change(at(3 * MS), Some(Rate::from_bps(RATE.bps() / 8)), None);
+        let used = fifo.take_use(at(11 * MS));
+        assert_eq!(used.capacity, FineData::of(RATE, 3 * MS + MS));
         // By the last rate alone it would have been busy nearly four times as long as there was time.
-        assert_eq!(used.sent_bytes, 5 * 1000, "four, and one that has just begun");
-        fifo.change(11 * MS, Some(RATE_BPS), None);
-        assert_eq!(fifo.take_use(12 * MS).capacity_bit_ns, u128::from(RATE_BPS * MS));
+        assert_eq!(used.sent_bytes.get(), 5 * 1000, "four, and one that has just begun");
+        fifo.change(at(11 * MS), Some(RATE), None);
+        assert_eq!(fifo.take_use(at(12 * MS)).capacity, FineData::of(RATE, MS));
     }
 
     #[test]
     fn a_byte_limit_counts_what_waits() {
-        let mut fifo = fifo(0, Limit::Bytes(2000));
-        let taken = (0..5).filter(|_| enqueue(&mut fifo, 0).is_some()).count();
+        let mut fifo = fifo(Duration::ZERO, Limit::Bytes(Bytes::new(2000)));
+        let taken = (0..5).filter(|_| enqueue(&mut fifo, Duration::ZERO).is_some()).count();
         assert_eq!(taken, 3, "one on the link and two waiting");
     }
 
     #[test]
     fn a_time_limit_counts_what_is_on_the_link_too() {
-        let mut fifo = Fifo::new(0, (1_000_000_000, 1000), Limit::Ns(24_000), 0);
-        let arrival = |fifo: &mut Fifo, now_ns, bytes| Some(fifo.enqueue(now_ns, bytes).ok()?.arrive_ns);
+        let mut fifo = Fifo::new(
+            0,
+            (Rate::from_bps(1_000_000_000), Duration::from_us(1)),
+            Limit::Time(Duration::from_us(24)),
+            0,
+        );
+        let arrival =
+            |fifo: &mut Fifo, now_ns, bytes| Some(fifo.enqueue(Instant::from_ns(now_ns), bytes).ok()?.arrive.ns());
         assert_eq!(arrival(&mut fifo, 0, 1500), Some(12_000 + 1000));
         assert_eq!(arrival(&mut fifo, 0, 1500), Some(24_000 + 1000));
         assert_eq!(arrival(&mut fifo, 0, 1), None);
@@ -370,41 +372,45 @@ mod tests {
 
     #[test]
     fn what_waits_can_be_lost_and_what_has_begun_cannot() {
-        let mut fifo = fifo(0, Limit::Packets(9));
+        let mut fifo = fifo(Duration::ZERO, Limit::Packets(9));
         for _ in 0..3 {
-            enqueue(&mut fifo, 0);
+            enqueue(&mut fifo, Duration::ZERO);
         }
-        assert_eq!(fifo.take_use(MS / 4).taken_packets, 3);
-        assert_eq!(fifo.drop_waiting(MS / 2), 2);
-        assert_eq!(fifo.drop_waiting(MS / 2), 0);
+        assert_eq!(fifo.take_use(at(MS / 4)).taken_packets, 3);
+        assert_eq!(fifo.drop_waiting(at(MS / 2)), 2);
+        assert_eq!(fifo.drop_waiting(at(MS / 2)), 0);
         assert_eq!(enqueue(&mut fifo, MS / 2), Some(2 * MS), "right behind the first");
-        let used = fifo.take_use(MS / 2);
+        let used = fifo.take_use(at(MS / 2));
         assert_eq!((used.arrived_packets, used.taken_packets), (1, 1));
         assert_eq!((used.dropped_packets, used.queue_packets), (2, 1), "two of before");
         let total = fifo.total();
-        assert_eq!((total.packets, total.bytes, total.dropped_packets), (2, 2000, 2));
+        assert_eq!((total.packets, total.bytes.get(), total.dropped_packets), (2, 2000, 2));
     }
 
     #[test]
     fn what_came_was_sent_or_lost_or_waits() {
         let mut random = generator(7, Stream::Fault, 0);
-        for limit in [Limit::Packets(5), Limit::Bytes(4000), Limit::Ns(7 * MS)] {
-            let mut fifo = fifo(0, limit).up_to(Ethernet::SIZE + 1400);
-            let (mut now_ns, mut arrived, mut dropped, mut sent, mut sent_bytes) = (0, 0, 0, 0, 0);
+        for limit in [Limit::Packets(5), Limit::Bytes(Bytes::new(4000)), Limit::Time(7 * MS)] {
+            let mut fifo = fifo(Duration::ZERO, limit).up_to(Ethernet::SIZE + 1400);
+            let (mut now, mut arrived, mut dropped, mut sent, mut sent_bytes) = (Instant::ZERO, 0, 0, 0, Bytes::ZERO);
             let mut seen = BTreeSet::new();
             for _ in 0..20_000 {
-                now_ns += random.random_range(0..2 * MS);
+                now += Duration::from_ns(random.random_range(0..2 * MS.ns()));
                 let frame_bytes = Ethernet::SIZE + random.random_range(1..1500);
                 match random.random_range(0..40) {
                     0 => {
-                        fifo.change(now_ns, Some(random.random_range(1..4) * RATE_BPS / 2), None);
+                        fifo.change(
+                            now,
+                            Some(Rate::from_bps(random.random_range(1..4) * RATE.bps() / 2)),
+                            None,
+                        );
                     }
                     1 => {
-                        seen.insert(("lost", fifo.drop_waiting(now_ns).min(3)));
+                        seen.insert(("lost", fifo.drop_waiting(now).min(3)));
                     }
                     2 => fifo.lose(frame_bytes),
                     3..10 => {
-                        let used = fifo.take_use(now_ns);
+                        let used = fifo.take_use(now);
                         arrived += used.arrived_packets;
                         dropped += used.dropped_packets;
                         sent += used.sent_packets;
@@ -422,7 +428,7 @@ mod tests {
                     }
                     _ => {
                         // Some find no room.
-                        let _ = fifo.enqueue(now_ns, frame_bytes);
+                        let _ = fifo.enqueue(now, frame_bytes);
                     }
                 }
             }
@@ -437,19 +443,22 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_refused() {
-        let mut fifo = fifo(0, Limit::Packets(1)).up_to(1000);
-        assert_eq!(fifo.enqueue(0, 1001), Err(DropCause::TooLong));
-        assert!(fifo.enqueue(0, 1000).is_ok());
+        let mut fifo = fifo(Duration::ZERO, Limit::Packets(1)).up_to(1000);
+        assert_eq!(fifo.enqueue(Instant::ZERO, 1001), Err(DropCause::TooLong));
+        assert!(fifo.enqueue(Instant::ZERO, 1000).is_ok());
         assert_eq!(fifo.total().dropped_packets, 1);
     }
 
     #[test]
     fn a_change_of_rate_counts_for_what_waits() {
         let mut fifo = fifo(10 * MS, Limit::Packets(9));
-        let arrivals: Vec<_> = (0..3).map(|_| enqueue(&mut fifo, 0)).collect();
+        let arrivals: Vec<_> = (0..3).map(|_| enqueue(&mut fifo, Duration::ZERO)).collect();
         assert_eq!(arrivals, [11, 12, 13].map(|ms| Some(ms * MS)));
-        assert_eq!(fifo.change(MS / 2, Some(RATE_BPS / 2), None), [13 * MS, 15 * MS]);
-        let waiting = fifo.change(6 * MS, None, Some(MS));
+        assert_eq!(
+            fifo.change(at(MS / 2), Some(Rate::from_bps(RATE.bps() / 2)), None),
+            [13 * MS, 15 * MS].map(at)
+        );
+        let waiting = fifo.change(at(6 * MS), None, Some(MS));
         assert!(waiting.is_empty(), "all have begun to leave");
         assert_eq!(enqueue(&mut fifo, 6 * MS), Some(9 * MS), "it overtakes");
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Card before a fibre with a steady clock, for a driver that puts it between a switch and a fibre.
 
-use slotwise_units::{Duration, Instant, Rate};
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{MAX_CORES, MAX_FIBRES, PORT_OPTICAL_BASE, SIGNALING_QUEUE, SlotTick};
 
 use crate::alone::Alone;
@@ -28,19 +28,19 @@ pub struct CardConfig {
     /// Slots of a frame.
     pub slots: u32,
     /// Length of a slot.
-    pub slot_ns: u64,
+    pub slot: Duration,
     /// Ticks with `repeat >= 1` in a signaling slot.
     pub signaling_ticks: u16,
     /// Bytes that a queue holds.
-    pub limit_bytes: u64,
+    pub limit: Bytes,
     /// Longest frame on the fibre.
-    pub max_frame_bytes: u64,
+    pub max_frame: Bytes,
     /// Rate of the fibre.
-    pub rate_bps: u64,
-    /// When slot 0 of frame 0 starts at the core.
-    pub epoch_ns: u64,
+    pub rate: Rate,
+    /// Start of slot 0 of frame 0 at the core.
+    pub epoch: Instant,
     /// T_d: how much earlier the card's slots start, until P4 says otherwise.
-    pub t_d_ns: u64,
+    pub t_d: Duration,
     /// Whether the VOQs have XCP's interval timers.
     pub xcp: bool,
 }
@@ -83,13 +83,13 @@ impl GateCard {
         check(&config)?;
         let first_voq = config.core * config.edges;
         let voqs = first_voq..first_voq + config.edges;
-        let mut queues = LineCard::new(voqs, config.limit_bytes, config.max_frame_bytes);
+        let mut queues = LineCard::new(voqs, config.limit, config.max_frame);
         if config.xcp {
-            queues.start_timers(now.ns());
+            queues.start_timers(now);
         }
         let frame = Frame {
             slots: config.slots.into(),
-            slot: Duration::from_ns(config.slot_ns),
+            slot: config.slot,
             signaling: config.edges.into(),
         };
         let ticks = Ticks {
@@ -102,7 +102,7 @@ impl GateCard {
             config,
             tick_timer: gates.next_tick(),
             gates,
-            time_difference: TimeDifference::constant(Duration::from_ns(config.t_d_ns)),
+            time_difference: TimeDifference::constant(config.t_d),
             next_slot: 0,
             slot_timer: None,
         };
@@ -118,24 +118,19 @@ impl GateCard {
         self.config.port()
     }
 
-    fn rate(&self) -> Rate {
-        Rate::from_bps(self.config.rate_bps)
-    }
-
     fn frame(&self) -> Duration {
-        Duration::from_ns(u64::from(self.config.slots) * self.config.slot_ns)
+        u64::from(self.config.slots) * self.config.slot
     }
 
     fn start(&self, slot: u64) -> Instant {
-        let at_core_ns = self.config.epoch_ns + slot * self.config.slot_ns;
-        self.time_difference
-            .local_start(Instant::from_ns(at_core_ns), self.frame())
+        let at_core = self.config.epoch + slot * self.config.slot;
+        self.time_difference.local_start(at_core, self.frame())
     }
 
     /// The slot that it is here; `None` before the first.
     fn slot_at(&self, now: Instant) -> Option<u64> {
-        let at_core_ns = self.time_difference.at_core(now).ns();
-        Some(at_core_ns.checked_sub(self.config.epoch_ns)? / self.config.slot_ns)
+        let at_core = self.time_difference.at_core(now);
+        Some(at_core.checked_since(self.config.epoch)? / self.config.slot)
     }
 
     /// Starts a slot that has begun. Of slots that are over already there is no tick.
@@ -177,7 +172,7 @@ impl GateCard {
     fn control(&mut self, now: Instant, message: &ToCard) -> Result<(), DropCause> {
         let control = message.flow_control().filter(|_| message.port == self.port());
         let control = control.ok_or(DropCause::Malformed)?;
-        match self.gates.queues.control(now.ns(), &control)? {
+        match self.gates.queues.control(now, &control)? {
             Controlled::Done | Controlled::Granted { .. } => Ok(()),
             Controlled::Phase => {
                 let set = TimeDifference::from_message(&control, now, self.frame());
@@ -192,12 +187,12 @@ impl GateCard {
 
 impl Card for GateCard {
     fn sends(&mut self, now: Instant, _: Port, packet: Packet, from: Origin, out: &mut Actions) {
-        let rate = self.rate();
+        let rate = self.config.rate;
         self.gates.sends(now, packet, from, rate, out);
     }
 
     fn told(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool {
-        let (port, rate) = (self.port(), self.rate());
+        let (port, rate) = (self.port(), self.config.rate);
         if let Err(cause) = self.control(now, message) {
             let bytes = message.bytes();
             out.push(Action::Refuse { port, cause, bytes });
@@ -223,7 +218,7 @@ impl Card for GateCard {
     }
 
     fn due(&mut self, now: Instant, timer: TimerId, expiry: Expiry, program: Program, out: &mut Actions) {
-        let rate = self.rate();
+        let rate = self.config.rate;
         match (timer, expiry) {
             (SLOT, _) => {
                 if self.slot_timer.take_if(|at| *at <= now).is_some() {
@@ -252,12 +247,12 @@ impl Card for GateCard {
 }
 
 /// The tick that a core's control unit sends by PORT_LINECARD when `slot` starts; slots count from the epoch.
-pub fn core_tick(slots: u32, slot: u64, local_ns: u64) -> Vec<u8> {
+pub fn core_tick(slots: u32, slot: u64, local: Instant) -> Vec<u8> {
     let tick = SlotTick {
         frame: (slot / u64::from(slots)) as u32,
         slot: (slot % u64::from(slots)) as u16,
         repeat: 0,
-        local_ns,
+        local_ns: local.ns(),
     };
     // A core's control unit serves no single port.
     slot_tick(0, &tick).to_vec()
@@ -278,14 +273,14 @@ fn check(config: &CardConfig) -> Result<(), CardConfigError> {
     range("edges", config.edges.into(), 2, most_edges.min(u64::from(MAX_FIBRES)))?;
     range("edge", config.edge.into(), 0, u64::from(config.edges) - 1)?;
     range("slots", config.slots.into(), u64::from(config.edges) + 1, 4096)?;
-    range("slot_ns", config.slot_ns, 1, NS_PER_S)?;
+    range("slot_ns", config.slot.ns(), 1, NS_PER_S)?;
     range("signaling_ticks", config.signaling_ticks.into(), 1, 1024)?;
-    range("rate_bps", config.rate_bps, 1, 1_000 * NS_PER_S)?;
-    range("t_d_ns", config.t_d_ns, 0, NS_PER_S)?;
-    range("max_frame_bytes", config.max_frame_bytes, 64, 16 * 1024)?;
-    range("limit_bytes", config.limit_bytes, config.max_frame_bytes, 1 << 40)?;
+    range("rate_bps", config.rate.bps(), 1, 1_000 * NS_PER_S)?;
+    range("t_d_ns", config.t_d.ns(), 0, NS_PER_S)?;
+    range("max_frame_bytes", config.max_frame.get(), 64, 16 * 1024)?;
+    range("limit_bytes", config.limit.get(), config.max_frame.get(), 1 << 40)?;
     // Times in frames have 63 bits to be safe from wrapping.
-    range("epoch_ns", config.epoch_ns, 0, 1 << 62)
+    range("epoch_ns", config.epoch.ns(), 0, 1 << 62)
 }
 
 #[cfg(test)]
@@ -305,13 +300,13 @@ mod tests {
             core: 0,
             edges: 2,
             slots: 4,
-            slot_ns: SLOT_NS,
+            slot: Duration::from_ns(SLOT_NS),
             signaling_ticks: 2,
-            limit_bytes: 10_000,
-            max_frame_bytes: 1500,
-            rate_bps: 100_000_000,
-            epoch_ns: EPOCH_NS,
-            t_d_ns: 1000,
+            limit: Bytes::new(10_000),
+            max_frame: Bytes::new(1500),
+            rate: Rate::from_bps(100_000_000),
+            epoch: at(EPOCH_NS),
+            t_d: Duration::from_us(1),
             xcp: false,
         }
     }
@@ -447,11 +442,11 @@ mod tests {
             "edges: out of range; expected 2 to 127, got 128"
         );
         assert_eq!(
-            refusal(|c| c.rate_bps = 0),
+            refusal(|c| c.rate = Rate::ZERO),
             "rate_bps: out of range; expected 1 to 1000000000000, got 0"
         );
         assert_eq!(
-            refusal(|c| c.limit_bytes = 1499),
+            refusal(|c| c.limit = Bytes::new(1499)),
             "limit_bytes: out of range; expected 1500 to 1099511627776, got 1499"
         );
     }

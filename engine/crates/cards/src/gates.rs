@@ -87,7 +87,7 @@ impl Gates {
             Program::None => return,
             Program::Inside => {}
             Program::Outside => {
-                for frame in self.queues.take_late(now.ns()) {
+                for frame in self.queues.take_late(now) {
                     let (port, cause) = (self.port, DropCause::Late);
                     out.push(Action::Drop { port, cause, frame });
                 }
@@ -105,13 +105,9 @@ impl Gates {
         let Some(voq) = self.queues.voq_numbers().nth(usize::from(reported)) else {
             return self.tick(now, start, program, out);
         };
-        let state = self.queues.voq_state(now.ns(), voq);
-        let (port, backlog_bytes) = (self.port, state.backlog_bytes);
-        out.push(Action::Seen(Record::Reported {
-            port,
-            voq,
-            backlog_bytes,
-        }));
+        let state = self.queues.voq_state(now, voq);
+        let (port, backlog) = (self.port, state.backlog_bytes);
+        out.push(Action::Seen(Record::Reported { port, voq, backlog }));
         let message = message::queue_report(port, voq, &state);
         let reported = reported + 1;
         out.ask(&message, None, CardThen::Gates(port, Then::Report { start, reported }));
@@ -140,9 +136,9 @@ impl Gates {
     /// Asks P4 with the tick of an interval timer that has expired, one after its answer to the other; false if none has.
     pub fn tick_timers(&mut self, now: Instant, program: Program, out: &mut Actions) -> bool {
         let port = self.port;
-        while let Some((voq, tick)) = self.queues.tick(now.ns()) {
+        while let Some((voq, tick)) = self.queues.tick(now) {
             if program != Program::None {
-                let state = self.queues.voq_state(now.ns(), voq);
+                let state = self.queues.voq_state(now, voq);
                 let message = message::interval_tick(port, &tick, voq, &state);
                 out.ask(&message, None, CardThen::Gates(port, Then::Timer));
                 return true;
@@ -153,14 +149,14 @@ impl Gates {
 
     /// Expiry of the next interval timer.
     pub fn next_tick(&self) -> Option<Instant> {
-        self.queues.next_tick_ns().map(Instant::from_ns)
+        self.queues.next_tick()
     }
 
     /// Takes a packet into the queue that it names.
     pub fn sends(&mut self, now: Instant, packet: Packet, from: Origin, rate: Rate, out: &mut Actions) {
         let queued = match from {
-            Origin::Tick { until_ns } => self.queues.enqueue_until(now.ns(), packet, until_ns),
-            _ => self.queues.enqueue(now.ns(), packet),
+            Origin::Tick { until } => self.queues.enqueue_until(now, packet, until),
+            _ => self.queues.enqueue(now, packet),
         };
         match queued {
             Ok(()) => self.drain(now, rate, out),
@@ -175,21 +171,20 @@ impl Gates {
     pub fn drain(&mut self, now: Instant, rate: Rate, out: &mut Actions) {
         let port = self.port;
         loop {
-            match self.queues.poll(now.ns(), rate.bps()) {
+            match self.queues.poll(now, rate) {
                 Next::Send {
                     packet,
                     queue,
-                    duration_ns,
+                    duration,
                     new_demand,
                 } => out.push(Action::Light {
                     port,
                     queue,
                     packet,
-                    duration: Duration::from_ns(duration_ns),
+                    duration,
                     new_demand: new_demand.filter(|_| queue != SIGNALING_QUEUE),
                 }),
-                Next::At(at_ns) => {
-                    let at = Instant::from_ns(at_ns);
+                Next::At(at) => {
                     if self.wake.is_none_or(|known| at < known) {
                         self.wake = Some(at);
                         let (timer, expiry) = (port, Expiry::Last);

@@ -37,25 +37,6 @@ pub mod transit_first;
 pub mod wavelength;
 
 pub use cause::DropCause;
-use slotwise_units::{Bytes, Rate};
 
 /// Port of a switch.
 pub type Port = u16;
-
-/// Time that `bytes` take at `rate_bps`, rounded up.
-#[inline]
-pub fn transmission_ns(bytes: u64, rate_bps: u64) -> u64 {
-    Rate::from_bps(rate_bps).time(Bytes::new(bytes)).ns()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn transmission_rounds_up() {
-        assert_eq!(transmission_ns(1480, 200_000_000), 59_200);
-        assert_eq!(transmission_ns(1, 3_000_000_000), 3);
-        assert_eq!(transmission_ns(u64::from(u32::MAX), 1_000_000), 34_359_738_360_000);
-    }
-}

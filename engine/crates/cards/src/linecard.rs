@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, MAX_ANSWER_NS, SIGNALING_QUEUE};
 
 use crate::DropCause;
@@ -13,15 +14,17 @@ use crate::measure::{Meter, QueueUse};
 use crate::message;
 use crate::pacing::Pacer;
 use crate::packet::{Frame, Packet};
-use crate::transmission_ns;
+
+/// Time between the answer to an invitation and its tick.
+const MAX_ANSWER: Duration = Duration::from_ns(MAX_ANSWER_NS as u64);
 
 struct Waiting {
     packet: Packet,
-    arrived_ns: u64,
+    arrived: Instant,
     /// From then on it is of no use.
-    until_ns: u64,
+    until: Instant,
     /// Bytes of what leaves together, this frame and those of its train behind it.
-    run_bytes: u64,
+    run_bytes: Bytes,
     /// Frames of that.
     run_frames: u64,
 }
@@ -29,14 +32,14 @@ struct Waiting {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
-    backlog_bytes: u64,
-    arrived_bytes: u64,
+    backlog_bytes: Bytes,
+    arrived_bytes: Bytes,
     dropped_packets: u64,
-    /// The gate is open in `[open_ns, close_ns)`.
-    open_ns: u64,
-    close_ns: u64,
+    /// The gate is open from `open` to before `close`.
+    open: Instant,
+    close: Instant,
     /// Bytes that may leave whatever the gate.
-    granted_bytes: u64,
+    granted_bytes: Bytes,
     pacer: Pacer,
     /// For XCP.
     timers: Option<IntervalTimers>,
@@ -46,34 +49,34 @@ struct Queue {
 
 impl Queue {
     /// Whether nothing can leave any more unless P4 allows it anew.
-    fn is_over(&self, now_ns: u64) -> bool {
-        self.close_ns <= now_ns && self.granted_bytes == 0
+    fn is_over(&self, now: Instant) -> bool {
+        self.close <= now && self.granted_bytes.is_zero()
     }
 
-    /// The first time from `now_ns` on at which the head may leave, as things stand.
-    fn departure_ns(&self, now_ns: u64, fibre_bps: u64) -> Option<u64> {
+    /// The first time from now on at which the head may leave, as things stand.
+    fn departure(&self, now: Instant, rate: Rate) -> Option<Instant> {
         let head = self.waiting.front()?;
         let bytes = head.run_bytes;
-        let earliest_ns = self.pacer.next_ns(now_ns);
+        let earliest = self.pacer.next(now);
         if self.granted_bytes >= bytes {
-            return Some(earliest_ns);
+            return Some(earliest);
         }
-        let start_ns = earliest_ns.max(self.open_ns);
+        let start = earliest.max(self.open);
         // The time of each frame is rounded up.
-        let rounding_ns = head.run_frames - 1;
-        let end_ns = start_ns.checked_add(transmission_ns(bytes, fibre_bps) + rounding_ns)?;
-        (end_ns <= self.close_ns).then_some(start_ns)
+        let rounding = Duration::from_ns(head.run_frames - 1);
+        let end = start.checked_add(rate.time(bytes) + rounding)?;
+        (end <= self.close).then_some(start)
     }
 }
 
 /// What a queue report says.
 pub struct QueueState {
     /// Bytes that wait.
-    pub backlog_bytes: u64,
+    pub backlog_bytes: Bytes,
     /// Bytes that came since the start.
-    pub arrived_bytes: u64,
+    pub arrived_bytes: Bytes,
     /// Wait of the first packet so far.
-    pub hol_delay_ns: u64,
+    pub hol_delay: Duration,
     /// Packets dropped since the start.
     pub dropped_packets: u64,
 }
@@ -87,12 +90,12 @@ pub enum Next {
         /// Its queue.
         queue: u16,
         /// Time on the fibre.
-        duration_ns: u64,
+        duration: Duration,
         /// Set if it is the first of a burst.
         new_demand: Option<NewDemand>,
     },
     /// It may be able to send at this time.
-    At(u64),
+    At(Instant),
     /// Only an arrival or P4 can change anything.
     Idle,
 }
@@ -113,7 +116,7 @@ pub enum Controlled {
     /// P4 wants a tick at this time.
     Answer {
         /// The time.
-        at_ns: u64,
+        at: Instant,
     },
 }
 
@@ -163,26 +166,26 @@ pub struct LineCard {
     /// Those whose gate is open or will be, or that were granted bytes; some whose gate is over may be among them.
     allowed: QueueSet,
     first_voq: u16,
-    limit_bytes: u64,
-    max_frame_bytes: u64,
-    busy_until_ns: u64,
+    limit: Bytes,
+    max_frame: Bytes,
+    busy_until: Instant,
     served: usize,
     /// The queue whose train has begun to leave, and the rate then: its other frames come next, at that rate, which may have changed.
-    under_way: Option<(usize, u64)>,
+    under_way: Option<(usize, Rate)>,
 }
 
 impl LineCard {
     /// With the VOQs of these numbers.
-    pub fn new(voqs: Range<u16>, limit_bytes: u64, max_frame_bytes: u64) -> LineCard {
+    pub fn new(voqs: Range<u16>, limit: Bytes, max_frame: Bytes) -> LineCard {
         let queues: Vec<Queue> = (0..=voqs.len()).map(|_| Queue::default()).collect();
         LineCard {
             filled: QueueSet::of(queues.len()),
             allowed: QueueSet::of(queues.len()),
             queues,
             first_voq: voqs.start,
-            limit_bytes,
-            max_frame_bytes,
-            busy_until_ns: 0,
+            limit,
+            max_frame,
+            busy_until: Instant::ZERO,
             served: 0,
             under_way: None,
         }
@@ -215,13 +218,13 @@ impl LineCard {
     }
 
     /// Takes a packet into the queue that its optical header names, or gives it back with the reason.
-    pub fn enqueue(&mut self, now_ns: u64, packet: Packet) -> Result<(), (DropCause, Packet)> {
-        self.enqueue_until(now_ns, packet, u64::MAX)
+    pub fn enqueue(&mut self, now: Instant, packet: Packet) -> Result<(), (DropCause, Packet)> {
+        self.enqueue_until(now, packet, Instant::MAX)
     }
 
-    /// As [`LineCard::enqueue`], for a packet that is of use before `until_ns` only.
-    pub fn enqueue_until(&mut self, now_ns: u64, packet: Packet, until_ns: u64) -> Result<(), (DropCause, Packet)> {
-        if now_ns >= until_ns {
+    /// As [`LineCard::enqueue`], for a packet that is of use before a time only.
+    pub fn enqueue_until(&mut self, now: Instant, packet: Packet, until: Instant) -> Result<(), (DropCause, Packet)> {
+        if now >= until {
             return Err((DropCause::Late, packet));
         }
         let Some(optical) = message::optical(&packet.frame) else {
@@ -231,13 +234,13 @@ impl LineCard {
             return Err((DropCause::NoSuchQueue, packet));
         };
         let queue = &mut self.queues[index];
-        let bytes = packet.frame.len() as u64;
-        if bytes > self.max_frame_bytes {
+        let bytes = Bytes::of(packet.frame.len());
+        if bytes > self.max_frame {
             queue.dropped_packets += 1;
             queue.meter.dropped();
             return Err((DropCause::TooLong, packet));
         }
-        if queue.backlog_bytes + bytes > self.limit_bytes {
+        if queue.backlog_bytes + bytes > self.limit {
             queue.dropped_packets += 1;
             queue.meter.dropped();
             return Err((DropCause::QueueFull, packet));
@@ -245,15 +248,15 @@ impl LineCard {
         if let Some(timers) = &mut queue.timers {
             timers.observe(queue.backlog_bytes);
         }
-        queue.meter.arrived(now_ns, queue.backlog_bytes, bytes);
-        queue.demand.arrived(now_ns, queue.backlog_bytes);
+        queue.meter.arrived(now, queue.backlog_bytes, bytes);
+        queue.demand.arrived(now, queue.backlog_bytes);
         queue.backlog_bytes += bytes;
         queue.arrived_bytes += bytes;
         self.filled.set(index, true);
         queue.waiting.push_back(Waiting {
             packet,
-            arrived_ns: now_ns,
-            until_ns,
+            arrived: now,
+            until,
             run_bytes: bytes,
             run_frames: 1,
         });
@@ -263,7 +266,7 @@ impl LineCard {
     /// Takes the frames of a train into a VOQ, which leave together in one slot, or gives all of them back with the reason.
     pub fn enqueue_train(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         voq: u16,
         frames: Vec<Packet>,
     ) -> Result<(), (DropCause, Vec<Packet>)> {
@@ -271,9 +274,9 @@ impl LineCard {
             return Err((DropCause::NoSuchQueue, frames));
         };
         let queue = &mut self.queues[index];
-        let lengths: Vec<u64> = frames.iter().map(|packet| packet.frame.len() as u64).collect();
-        let mut run_bytes: u64 = lengths.iter().sum();
-        if queue.backlog_bytes + run_bytes > self.limit_bytes {
+        let lengths: Vec<Bytes> = frames.iter().map(|packet| Bytes::of(packet.frame.len())).collect();
+        let mut run_bytes: Bytes = lengths.iter().copied().sum();
+        if queue.backlog_bytes + run_bytes > self.limit {
             queue.dropped_packets += lengths.len() as u64;
             for _ in &lengths {
                 queue.meter.dropped();
@@ -282,14 +285,14 @@ impl LineCard {
         }
         let mut run_frames = lengths.len() as u64;
         for (packet, bytes) in frames.into_iter().zip(lengths) {
-            queue.meter.arrived(now_ns, queue.backlog_bytes, bytes);
-            queue.demand.arrived(now_ns, queue.backlog_bytes);
+            queue.meter.arrived(now, queue.backlog_bytes, bytes);
+            queue.demand.arrived(now, queue.backlog_bytes);
             queue.backlog_bytes += bytes;
             queue.arrived_bytes += bytes;
             queue.waiting.push_back(Waiting {
                 packet,
-                arrived_ns: now_ns,
-                until_ns: u64::MAX,
+                arrived: now,
+                until: Instant::MAX,
                 run_bytes,
                 run_frames,
             });
@@ -300,30 +303,30 @@ impl LineCard {
         Ok(())
     }
 
-    /// Starts the interval timers of every VOQ; they tick at `now_ns`.
-    pub fn start_timers(&mut self, now_ns: u64) {
+    /// Starts the interval timers of every VOQ; they tick now.
+    pub fn start_timers(&mut self, now: Instant) {
         let voqs = self.voqs();
         for queue in &mut self.queues[..voqs] {
-            queue.timers = Some(IntervalTimers::new(now_ns));
+            queue.timers = Some(IntervalTimers::new(now));
         }
     }
 
-    /// When the next interval timer expires.
-    pub fn next_tick_ns(&self) -> Option<u64> {
+    /// Time at which the next interval timer expires.
+    pub fn next_tick(&self) -> Option<Instant> {
         let timers = self.queues.iter().filter_map(|queue| queue.timers.as_ref());
-        timers.map(IntervalTimers::next_ns).min()
+        timers.map(IntervalTimers::next).min()
     }
 
-    /// The tick of an interval timer that has expired by `now_ns`, with its VOQ.
-    pub fn tick(&mut self, now_ns: u64) -> Option<(u16, IntervalTick)> {
+    /// The tick of an interval timer that has expired by `now`, with its VOQ.
+    pub fn tick(&mut self, now: Instant) -> Option<(u16, IntervalTick)> {
         (self.first_voq..).zip(&mut self.queues).find_map(|(voq, queue)| {
-            let tick = queue.timers.as_mut()?.tick(now_ns, queue.backlog_bytes)?;
+            let tick = queue.timers.as_mut()?.tick(now, queue.backlog_bytes)?;
             Some((voq, tick))
         })
     }
 
     /// Obeys a flow-control message.
-    pub fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<Controlled, DropCause> {
+    pub fn control(&mut self, now: Instant, message: &FlowControl) -> Result<Controlled, DropCause> {
         let operation = FlowOp::try_from(message.op).map_err(|_| DropCause::Malformed)?;
         match operation {
             FlowOp::SetPhase => return Ok(Controlled::Phase),
@@ -333,12 +336,13 @@ impl LineCard {
         let index = self.index(message.queue).ok_or(DropCause::NoSuchQueue)?;
         let is_voq = index < self.voqs();
         let queue = &mut self.queues[index];
+        let [open, close] = [message.open_ns, message.close_ns].map(Instant::from_ns);
         match operation {
             FlowOp::Open => {
-                if message.open_ns >= message.close_ns {
+                if open >= close {
                     return Err(DropCause::Malformed);
                 }
-                (queue.open_ns, queue.close_ns) = (message.open_ns, message.close_ns);
+                (queue.open, queue.close) = (open, close);
                 self.allowed.set(index, true);
                 if is_voq {
                     queue.meter.granted();
@@ -346,18 +350,18 @@ impl LineCard {
                 }
             }
             FlowOp::OpenAndTick => {
-                let to_come = now_ns..now_ns.saturating_add(2 * u64::from(MAX_ANSWER_NS));
-                if message.open_ns >= message.close_ns || !to_come.contains(&message.open_ns) {
+                let to_come = now..now.saturating_add(2 * MAX_ANSWER);
+                if open >= close || !to_come.contains(&open) {
                     return Err(DropCause::Malformed);
                 }
-                (queue.open_ns, queue.close_ns) = (message.open_ns, message.close_ns);
+                (queue.open, queue.close) = (open, close);
                 self.allowed.set(index, true);
-                return Ok(Controlled::Answer { at_ns: message.open_ns });
+                return Ok(Controlled::Answer { at: open });
             }
-            FlowOp::Shut => (queue.open_ns, queue.close_ns) = (0, 0),
-            FlowOp::SetRate => queue.pacer.set_rate(now_ns, message.value),
+            FlowOp::Shut => (queue.open, queue.close) = (Instant::ZERO, Instant::ZERO),
+            FlowOp::SetRate => queue.pacer.set_rate(now, Rate::from_bps(message.value)),
             FlowOp::GrantBytes => {
-                queue.granted_bytes = message.value;
+                queue.granted_bytes = Bytes::new(message.value);
                 self.allowed.set(index, true);
             }
             FlowOp::SetControlTimer | FlowOp::SetQueueTimer => {
@@ -367,7 +371,7 @@ impl LineCard {
                     IntervalTimer::Control
                 };
                 let timers = queue.timers.as_mut();
-                if !timers.is_some_and(|timers| timers.answer(timer, now_ns, message.value)) {
+                if !timers.is_some_and(|timers| timers.answer(timer, now, Duration::from_ns(message.value))) {
                     return Err(DropCause::Malformed);
                 }
             }
@@ -376,29 +380,29 @@ impl LineCard {
         Ok(Controlled::Done)
     }
 
-    /// Sends the next frame that may leave at `now_ns`: the signaling queue's first, then the VOQs' in turn.
-    pub fn poll(&mut self, now_ns: u64, fibre_bps: u64) -> Next {
+    /// Sends the next frame that may leave now: the signaling queue's first, then the VOQs' in turn.
+    pub fn poll(&mut self, now: Instant, rate: Rate) -> Next {
         if self.filled.is_empty() {
             return Next::Idle;
         }
-        if now_ns < self.busy_until_ns {
-            return Next::At(self.busy_until_ns);
+        if now < self.busy_until {
+            return Next::At(self.busy_until);
         }
         let voqs = self.voqs();
-        if let Some((index, begun_bps)) = self.under_way.take()
-            && self.queues[index].departure_ns(now_ns, begun_bps) == Some(now_ns)
+        if let Some((index, begun)) = self.under_way.take()
+            && self.queues[index].departure(now, begun) == Some(now)
         {
-            return self.send(now_ns, index, begun_bps);
+            return self.send(now, index, begun);
         }
-        let mut earliest: Option<u64> = None;
+        let mut earliest: Option<Instant> = None;
         for mut turn in [voqs..voqs + 1, self.served + 1..voqs, 0..voqs.min(self.served + 1)] {
             while let Some(index) = self.filled.first_in_both(&self.allowed, turn.clone()) {
                 let queue = &self.queues[index];
-                match queue.departure_ns(now_ns, fibre_bps) {
-                    Some(at_ns) if at_ns == now_ns => return self.send(now_ns, index, fibre_bps),
-                    Some(at_ns) => earliest = Some(earliest.map_or(at_ns, |e| e.min(at_ns))),
+                match queue.departure(now, rate) {
+                    Some(at) if at == now => return self.send(now, index, rate),
+                    Some(at) => earliest = Some(earliest.map_or(at, |e| e.min(at))),
                     // Looked at again when P4 allows it something.
-                    None if queue.is_over(now_ns) => self.allowed.set(index, false),
+                    None if queue.is_over(now) => self.allowed.set(index, false),
                     None => {}
                 }
                 turn.start = index + 1;
@@ -407,7 +411,7 @@ impl LineCard {
         earliest.map_or(Next::Idle, Next::At)
     }
 
-    fn send(&mut self, now_ns: u64, index: usize, fibre_bps: u64) -> Next {
+    fn send(&mut self, now: Instant, index: usize, rate: Rate) -> Next {
         if index < self.voqs() {
             self.served = index;
         }
@@ -416,31 +420,31 @@ impl LineCard {
         let Some(Waiting { packet, run_frames, .. }) = queue.waiting.pop_front() else {
             return Next::Idle;
         };
-        self.under_way = (run_frames > 1).then_some((index, fibre_bps));
+        self.under_way = (run_frames > 1).then_some((index, rate));
         self.filled.set(index, !queue.waiting.is_empty());
-        let bytes = packet.frame.len() as u64;
-        queue.meter.sent(now_ns, queue.backlog_bytes, bytes);
+        let bytes = Bytes::of(packet.frame.len());
+        queue.meter.sent(now, queue.backlog_bytes, bytes);
         queue.backlog_bytes -= bytes;
-        let new_demand = queue.demand.sent(now_ns, queue.backlog_bytes);
+        let new_demand = queue.demand.sent(now, queue.backlog_bytes);
         queue.granted_bytes = queue.granted_bytes.saturating_sub(bytes);
-        queue.pacer.sent(now_ns, bytes);
-        let duration_ns = transmission_ns(bytes, fibre_bps);
-        self.busy_until_ns = now_ns + duration_ns;
+        queue.pacer.sent(now, bytes);
+        let duration = rate.time(bytes);
+        self.busy_until = now + duration;
         Next::Send {
             packet,
             queue: number,
-            duration_ns,
+            duration,
             new_demand,
         }
     }
 
     /// State of a VOQ of [`LineCard::voq_numbers`], for its report.
-    pub fn voq_state(&self, now_ns: u64, voq: u16) -> QueueState {
+    pub fn voq_state(&self, now: Instant, voq: u16) -> QueueState {
         let queue = &self.queues[usize::from(voq - self.first_voq)];
         QueueState {
             backlog_bytes: queue.backlog_bytes,
             arrived_bytes: queue.arrived_bytes,
-            hol_delay_ns: queue.waiting.front().map_or(0, |head| now_ns - head.arrived_ns),
+            hol_delay: queue.waiting.front().map_or(Duration::ZERO, |head| now - head.arrived),
             dropped_packets: queue.dropped_packets,
         }
     }
@@ -455,12 +459,12 @@ impl LineCard {
     /// Shuts all gates and gives back the signaling that waits: it was for slots that are not to come.
     pub fn stop(&mut self) -> Vec<Frame> {
         for queue in &mut self.queues {
-            (queue.open_ns, queue.close_ns, queue.granted_bytes) = (0, 0, 0);
+            (queue.open, queue.close, queue.granted_bytes) = (Instant::ZERO, Instant::ZERO, Bytes::ZERO);
         }
         let voqs = self.voqs();
         self.filled.set(voqs, false);
         let signaling = &mut self.queues[voqs];
-        signaling.backlog_bytes = 0;
+        signaling.backlog_bytes = Bytes::ZERO;
         signaling
             .waiting
             .drain(..)
@@ -469,24 +473,27 @@ impl LineCard {
     }
 
     /// What a VOQ did since the last call; `None` if the card does not have it.
-    pub fn take_use(&mut self, now_ns: u64, voq: u16) -> Option<QueueUse> {
+    pub fn take_use(&mut self, now: Instant, voq: u16) -> Option<QueueUse> {
         let voqs = self.voqs();
         let index = self.index(voq).filter(|index| *index < voqs)?;
         let queue = &mut self.queues[index];
         let waiting = queue.waiting.len() as u64;
-        Some(queue.meter.take(now_ns, queue.backlog_bytes, waiting))
+        Some(queue.meter.take(now, queue.backlog_bytes, waiting))
     }
 
     /// Gives back messages that are of no use any more.
-    pub fn take_late(&mut self, now_ns: u64) -> Vec<Frame> {
+    pub fn take_late(&mut self, now: Instant) -> Vec<Frame> {
         let voqs = self.voqs();
         let queue = &mut self.queues[voqs];
         let (late, waiting) = std::mem::take(&mut queue.waiting)
             .into_iter()
-            .partition::<VecDeque<_>, _>(|waiting| waiting.until_ns <= now_ns);
+            .partition::<VecDeque<_>, _>(|waiting| waiting.until <= now);
         queue.waiting = waiting;
         self.filled.set(voqs, !queue.waiting.is_empty());
-        queue.backlog_bytes -= late.iter().map(|late| late.packet.frame.len() as u64).sum::<u64>();
+        queue.backlog_bytes -= late
+            .iter()
+            .map(|late| Bytes::of(late.packet.frame.len()))
+            .sum::<Bytes>();
         queue.dropped_packets += late.len() as u64;
         late.into_iter().map(|late| late.packet.frame).collect()
     }

@@ -51,7 +51,7 @@ impl Links {
         if place >= self.ports.len() {
             self.ports.resize_with(place + 1, || None);
         }
-        let first = queue.next_tick_ns().map(Instant::from_ns);
+        let first = queue.next_tick();
         self.ports[place] = Some(Link {
             queue,
             is_dark: false,
@@ -73,7 +73,7 @@ impl Links {
             link.queue.lose(frame_bytes);
             return Err(DropCause::LinkDown);
         }
-        let departure = link.queue.enqueue(now.ns(), frame_bytes)?;
+        let departure = link.queue.enqueue(now, frame_bytes)?;
         Ok((link.queue.lane, departure))
     }
 
@@ -86,9 +86,7 @@ impl Links {
         out: &mut Actions,
     ) {
         if let Some(link) = self.link(port) {
-            let arrivals = link
-                .queue
-                .change(now.ns(), rate.map(Rate::bps), delay.map(Duration::ns));
+            let arrivals = link.queue.change(now, rate, delay);
             let lane = link.queue.lane as u32;
             out.push(Action::Retime { lane, arrivals });
         }
@@ -96,7 +94,7 @@ impl Links {
 
     /// Use of a link since the last call; `None` without a link.
     pub fn take_use(&mut self, now: Instant, port: Port) -> Option<FifoUse> {
-        Some(self.link(port)?.queue.take_use(now.ns()))
+        Some(self.link(port)?.queue.take_use(now))
     }
 
     /// Use of a link since the start, packets that wait included.
@@ -108,7 +106,7 @@ impl Links {
     /// Loses what has not begun to leave by a port.
     fn lose_waiting(&mut self, now: Instant, port: Port, cause: DropCause, out: &mut Actions) {
         if let Some(link) = self.link(port) {
-            let count = link.queue.drop_waiting(now.ns());
+            let count = link.queue.drop_waiting(now);
             let lane = link.queue.lane as u32;
             out.push(Action::Recall {
                 lane,
@@ -122,7 +120,7 @@ impl Links {
     /// Asks P4 with the tick of an interval timer that has expired, one after its answer to the other.
     fn tick(&mut self, now: Instant, port: Port, out: &mut Actions) {
         let Some(link) = self.link(port) else { return };
-        if let Some((tick, state)) = link.queue.tick(now.ns()) {
+        if let Some((tick, state)) = link.queue.tick(now) {
             link.is_asking = true;
             return out.ask(&interval_tick(port, &tick, port, &state), None, Then::Link { port });
         }
@@ -133,8 +131,8 @@ impl Links {
 impl Link {
     /// Sets the timer to the next tick if that is earlier.
     fn set_timer(&mut self, now: Instant, port: Port, out: &mut Actions) {
-        if let Some(at_ns) = self.queue.next_tick_ns() {
-            let at = Instant::from_ns(at_ns).max(now + Duration::from_ns(1));
+        if let Some(at) = self.queue.next_tick() {
+            let at = at.max(now + Duration::from_ns(1));
             self.timer.set(at, (timer(port), Expiry::First), out);
         }
     }
@@ -145,7 +143,7 @@ impl Card for Links {
         match self.take(now, port, packet.frame.len()) {
             Ok((lane, departure)) => out.push(Action::Enter {
                 lane: lane as u32,
-                at: Instant::from_ns(departure.arrive_ns),
+                at: departure.arrive,
                 flying: Flying::plain(packet),
             }),
             Err(cause) => {
@@ -162,7 +160,7 @@ impl Card for Links {
         let Some((control, link)) = control.zip(self.link(port)) else {
             return false;
         };
-        let is_set = link.queue.control(now.ns(), &control).is_ok();
+        let is_set = link.queue.control(now, &control).is_ok();
         if is_set && !link.is_asking {
             link.set_timer(now, port, out);
         }
@@ -204,9 +202,9 @@ impl Alone<Links> {
     /// The queue before one port of a router, which is also its number: a link of a rate (over 0) and delay, a queue of so many
     /// bytes, all in IP bytes. Both interval timers tick now.
     pub fn before_link(port: Port, (rate, delay): (Rate, Duration), buffer: Bytes, now: Instant) -> Alone<Links> {
-        let limit = Limit::Bytes(buffer.get());
-        let mut queue = Fifo::new(0, (rate.bps(), delay.ns()), limit, Ethernet::SIZE);
-        queue.start_timers(now.ns());
+        let limit = Limit::Bytes(buffer);
+        let mut queue = Fifo::new(0, (rate, delay), limit, Ethernet::SIZE);
+        queue.start_timers(now);
         let mut links = Links::default();
         let first = links.add(port, queue);
         Alone::new(links, first.map(|at| (at, timer(port))))
@@ -228,7 +226,12 @@ mod tests {
 
     /// 1 us for a byte, 5 us of delay.
     fn queue() -> Fifo {
-        Fifo::new(9, (8_000_000, 5000), Limit::Packets(2), 0)
+        Fifo::new(
+            9,
+            (Rate::from_bps(8_000_000), Duration::from_us(5)),
+            Limit::Packets(2),
+            0,
+        )
     }
 
     fn links(queue: Fifo) -> Links {
@@ -266,7 +269,7 @@ mod tests {
         assert!(is(sends(&mut links, us(0), 77), DropCause::NoSuchPort));
         let mut out = Actions::default();
         links.change(us(50), PORT, (Some(Rate::from_bps(16_000_000)), None), &mut out);
-        assert!(matches!(&out.list[..], [Action::Retime { lane: 9, arrivals }] if arrivals[..] == [155_000, 205_000]));
+        assert!(matches!(&out.list[..], [Action::Retime { lane: 9, arrivals }] if arrivals[..] == [us(155), us(205)]));
         out.list.clear();
         links.set_dark(us(60), PORT, true, &mut out);
         assert!(matches!(
@@ -297,7 +300,7 @@ mod tests {
     #[test]
     fn timers_tick_one_after_the_answer_to_the_other() {
         let mut queue = queue();
-        queue.start_timers(0);
+        queue.start_timers(us(0));
         let mut links = Links::default();
         assert_eq!(links.add(PORT, queue), Some(us(0)));
         let mut out = Actions::default();
@@ -325,7 +328,7 @@ mod tests {
     #[test]
     fn an_answer_that_comes_later_sets_the_timer() {
         let mut queue = queue();
-        queue.start_timers(0);
+        queue.start_timers(us(0));
         let mut links = links(queue);
         let mut out = Actions::default();
         links.due(us(0), timer(PORT), Expiry::First, Program::Outside, &mut out);

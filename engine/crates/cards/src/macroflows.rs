@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use hdrhistogram::Histogram;
-use slotwise_units::{Duration, Instant, Rate};
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{IntervalTick, IntervalTimer};
 
 use crate::linecard::QueueState;
@@ -24,11 +24,11 @@ pub struct Held {
 struct Macroflow {
     /// With the time at which it came.
     waiting: VecDeque<(Instant, Held)>,
-    waiting_bytes: u64,
-    arrived_bytes: u64,
+    waiting_bytes: Bytes,
+    arrived_bytes: Bytes,
     dropped: u64,
     /// Smallest backlog since the last tick.
-    least_bytes: u64,
+    least_bytes: Bytes,
     pacer: Pacer,
     /// When it ticked, until the rate comes that its probe brings.
     asked: Option<Instant>,
@@ -69,13 +69,13 @@ impl Macroflows {
         let parts = queues.len() as u64 * places;
         for (number, queue) in (0..).zip(queues) {
             let mut pacer = Pacer::default();
-            pacer.set_rate(0, rate.bps());
+            pacer.set_rate(Instant::ZERO, rate);
             of[usize::from(queue)] = Some(Macroflow {
                 waiting: VecDeque::new(),
-                waiting_bytes: 0,
-                arrived_bytes: 0,
+                waiting_bytes: Bytes::ZERO,
+                arrived_bytes: Bytes::ZERO,
                 dropped: 0,
-                least_bytes: 0,
+                least_bytes: Bytes::ZERO,
                 pacer,
                 asked: None,
                 head: Instant::ZERO,
@@ -112,7 +112,7 @@ impl Macroflows {
         of.arrived_bytes += held.labelled.train.bytes;
         of.waiting.push_back((now, held));
         if of.waiting.len() == 1 {
-            of.head = Instant::from_ns(of.pacer.next_ns(now.ns()));
+            of.head = of.pacer.next(now);
             let head = (of.head, queue);
             self.heads.insert(head);
         }
@@ -132,9 +132,9 @@ impl Macroflows {
         let of = self.of(queue)?;
         let (came, held) = of.waiting.pop_front()?;
         of.waiting_bytes -= held.labelled.train.bytes;
-        of.pacer.sent(now.ns(), held.labelled.train.bytes);
+        of.pacer.sent(now, held.labelled.train.bytes);
         if !of.waiting.is_empty() {
-            of.head = Instant::from_ns(of.pacer.next_ns(now.ns()));
+            of.head = of.pacer.next(now);
             let head = (of.head, queue);
             self.heads.insert(head);
         }
@@ -146,12 +146,12 @@ impl Macroflows {
     /// P4 tells the rate of a macroflow; 0 is unlimited.
     pub fn set_rate(&mut self, now: Instant, queue: u16, rate: Rate) -> Result<(), DropCause> {
         let of = self.of(queue).ok_or(DropCause::NoSuchQueue)?;
-        of.pacer.set_rate(now.ns(), rate.bps());
+        of.pacer.set_rate(now, rate);
         let asked = of.asked.take();
         let round_trip = asked.map_or(Duration::ZERO, |asked| now.saturating_since(asked));
         if !of.waiting.is_empty() {
             let before = (of.head, queue);
-            of.head = Instant::from_ns(of.pacer.next_ns(now.ns()));
+            of.head = of.pacer.next(now);
             let head = (of.head, queue);
             self.heads.remove(&before);
             self.heads.insert(head);
@@ -170,13 +170,13 @@ impl Macroflows {
         let least_bytes = std::mem::replace(&mut of.least_bytes, of.waiting_bytes).min(of.waiting_bytes);
         let tick = IntervalTick {
             timer: IntervalTimer::Control.into(),
-            least_backlog_bytes: u32::try_from(least_bytes).unwrap_or(u32::MAX),
+            least_backlog_bytes: u32::try_from(least_bytes.get()).unwrap_or(u32::MAX),
             local_ns: due.ns(),
         };
         let state = QueueState {
             backlog_bytes: of.waiting_bytes,
             arrived_bytes: of.arrived_bytes,
-            hol_delay_ns: 0,
+            hol_delay: Duration::ZERO,
             dropped_packets: of.dropped,
         };
         Some((queue, tick, state))
@@ -213,7 +213,8 @@ impl Macroflows {
         self.heads.clear();
         let all = self.of.iter_mut().flatten();
         let waited = all.flat_map(|of| {
-            (of.waiting_bytes, of.arrived_bytes, of.least_bytes, of.dropped) = (0, 0, 0, 0);
+            (of.waiting_bytes, of.arrived_bytes, of.least_bytes, of.dropped) =
+                (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO, 0);
             of.waiting.drain(..).map(|(_, held)| held)
         });
         let waited: Vec<Held> = waited.collect();
@@ -245,7 +246,7 @@ mod tests {
 
     fn put(macroflows: &mut Macroflows, now_ns: u64, queue: u16) {
         let labelled = Labelled {
-            train: Train::only(Packet::unborn(Vec::new()), 1000),
+            train: Train::only(Packet::unborn(Vec::new()), Bytes::new(1000)),
             class: 0,
             tag: 0,
         };
@@ -359,18 +360,26 @@ mod tests {
             "no probe has asked for it"
         );
         assert_eq!(
-            (state.backlog_bytes, state.arrived_bytes, state.dropped_packets),
+            (
+                state.backlog_bytes.get(),
+                state.arrived_bytes.get(),
+                state.dropped_packets
+            ),
             (2000, 3000, 1)
         );
         assert_eq!(tick.least_backlog_bytes, 0);
         put(&mut macroflows, 5 * MS, 1);
         assert!(macroflows.tick(at(30 * MS)).is_some());
         let (_, tick, state) = macroflows.tick(at(55 * MS)).unwrap();
-        assert_eq!((tick.least_backlog_bytes, state.backlog_bytes), (2000, 3000));
+        assert_eq!((tick.least_backlog_bytes, state.backlog_bytes.get()), (2000, 3000));
         assert_eq!(macroflows.take_waiting().len(), 3);
         assert!(macroflows.next_release().is_none());
         let (_, tick, state) = macroflows.tick(at(105 * MS)).unwrap();
-        let counted = (state.backlog_bytes, state.arrived_bytes, state.dropped_packets);
+        let counted = (
+            state.backlog_bytes.get(),
+            state.arrived_bytes.get(),
+            state.dropped_packets,
+        );
         assert_eq!((tick.least_backlog_bytes, counted), (0, (0, 0, 0)), "anew");
     }
 }

@@ -58,15 +58,15 @@ pub struct RamUse {
     /// Frames that came.
     pub frames: u64,
     /// Their bytes.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Time that they take on the wavelength.
-    pub busy_ns: u64,
+    pub busy: Duration,
     /// Trains that waited in the RAM.
     pub waited_trains: u64,
     /// How long those waited together.
-    pub waited_ns: u64,
-    /// Most that was still to be sent when a train came, bytes.
-    pub most_bytes: u64,
+    pub waited: Duration,
+    /// Most that was still to be sent when a train came.
+    pub most_bytes: Bytes,
     /// Frames that the card lost, since it was dark or its switch stopped.
     pub lost_frames: u64,
     /// Intervals of the output's agent that ended.
@@ -143,7 +143,7 @@ impl OpticalRam {
 
     /// Starts the interval timers; both tick at `now`.
     pub fn start_timers(&mut self, now: Instant) {
-        self.timers = Some(IntervalTimers::new(now.ns()));
+        self.timers = Some(IntervalTimers::new(now));
     }
 
     /// The label of a train of this length comes by an input, with a first frame of `bytes`.
@@ -162,8 +162,8 @@ impl OpticalRam {
         self.used.trains += 1;
         if !shift.is_zero() {
             self.used.waited_trains += 1;
-            self.used.waited_ns += shift.ns();
-            self.used.most_bytes = self.used.most_bytes.max(byte_time.bytes(shift).get());
+            self.used.waited += shift;
+            self.used.most_bytes = self.used.most_bytes.max(byte_time.bytes(shift));
         }
         self.take(now, start, bytes);
         Taken {
@@ -194,11 +194,11 @@ impl OpticalRam {
     fn take(&mut self, now: Instant, start: Instant, bytes: Bytes) {
         self.advance(now);
         if let Some(timers) = &mut self.timers {
-            timers.observe(self.waiting_bytes.get());
+            timers.observe(self.waiting_bytes);
         }
         self.used.frames += 1;
-        self.used.bytes += bytes.get();
-        self.used.busy_ns += self.settings.byte_time.time(bytes).ns();
+        self.used.bytes += bytes;
+        self.used.busy += self.settings.byte_time.time(bytes);
         self.arrived_bytes += bytes;
         if start > now {
             let behind = self.waiting.iter().rev().take_while(|other| other.start > start);
@@ -237,8 +237,8 @@ impl OpticalRam {
         let counted = self.waiting.drain(..).filter(|waiting| waiting.period == period);
         for Waiting { bytes, .. } in counted {
             self.used.frames -= 1;
-            self.used.bytes -= bytes.get();
-            self.used.busy_ns -= self.settings.byte_time.time(bytes).ns();
+            self.used.bytes -= bytes;
+            self.used.busy -= self.settings.byte_time.time(bytes);
         }
         self.waiting_bytes = Bytes::ZERO;
         self.paths.clear();
@@ -249,18 +249,17 @@ impl OpticalRam {
 
     /// When the next timer expires.
     pub fn next_tick(&self) -> Option<Instant> {
-        let timers = self.timers.as_ref();
-        timers.map(|timers| Instant::from_ns(timers.next_ns()))
+        self.timers.as_ref().map(IntervalTimers::next)
     }
 
     /// The tick of a timer that has expired by `now`, with what the RAM holds.
     pub fn tick(&mut self, now: Instant) -> Option<(IntervalTick, QueueState)> {
         self.advance(now);
-        let tick = self.timers.as_mut()?.tick(now.ns(), self.waiting_bytes.get())?;
+        let tick = self.timers.as_mut()?.tick(now, self.waiting_bytes)?;
         let state = QueueState {
-            backlog_bytes: self.waiting_bytes.get(),
-            arrived_bytes: self.arrived_bytes.get(),
-            hol_delay_ns: 0,
+            backlog_bytes: self.waiting_bytes,
+            arrived_bytes: self.arrived_bytes,
+            hol_delay: Duration::ZERO,
             dropped_packets: self.lost_frames,
         };
         Some((tick, state))
@@ -277,7 +276,7 @@ impl OpticalRam {
 
     /// Obeys the answer to a tick. Anything else changes nothing.
     pub fn control(&mut self, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
-        IntervalTimers::obey(self.timers.as_mut(), now.ns(), message)
+        IntervalTimers::obey(self.timers.as_mut(), now, message)
     }
 
     /// What it did since the last call.
@@ -336,8 +335,8 @@ mod tests {
         let over: Vec<usize> = (0..8).filter(|index| taken[*index].is_over).collect();
         assert_eq!(over, [7], "the eighth finds 10,500 bytes before it");
         let used = ram.take_use();
-        assert_eq!((used.trains, used.waited_trains, used.most_bytes), (8, 7, 10_500));
-        assert_eq!(used.waited_ns, 12_000 * (1 + 2 + 3 + 4 + 5 + 6 + 7));
+        assert_eq!((used.trains, used.waited_trains, used.most_bytes.get()), (8, 7, 10_500));
+        assert_eq!(used.waited.ns(), 12_000 * (1 + 2 + 3 + 4 + 5 + 6 + 7));
     }
 
     #[test]
@@ -385,8 +384,8 @@ mod tests {
         assert_eq!(ram.drop_waiting(at(6_000)), 0);
         assert_eq!(ram.label(at(6_000), 256, bytes(1500), bytes(1500)).start.ns(), 12_000);
         let used = ram.take_use();
-        assert_eq!((used.frames, used.bytes, used.lost_frames), (2, 3000, 2));
-        assert_eq!(used.busy_ns, 24_000);
+        assert_eq!((used.frames, used.bytes.get(), used.lost_frames), (2, 3000, 2));
+        assert_eq!(used.busy.ns(), 24_000);
     }
 
     #[test]
@@ -439,7 +438,7 @@ mod tests {
         ram.label(at(6_000), 256, bytes(1500), bytes(1500));
         let used = ram.take_use();
         assert_eq!(
-            (used.frames, used.bytes, used.busy_ns, used.lost_frames),
+            (used.frames, used.bytes.get(), used.busy.ns(), used.lost_frames),
             (1, 1500, 12_000, 3)
         );
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Packets in flight, and a pool of their memory.
 
+use slotwise_units::{Duration, Instant};
 use slotwise_wire::Optical;
 
 use crate::Port;
@@ -9,7 +10,7 @@ use crate::Port;
 pub type Frame = Vec<u8>;
 
 /// Birth of a packet that no host sent, or whose birth is unknown.
-pub const UNBORN: u64 = u64::MAX;
+pub const UNBORN: Instant = Instant::MAX;
 
 /// A packet and when its first bit left its host.
 #[derive(Debug)]
@@ -17,20 +18,20 @@ pub struct Packet {
     /// Its bytes.
     pub frame: Frame,
     /// Or [`UNBORN`].
-    pub born_ns: u64,
+    pub born: Instant,
 }
 
 impl Packet {
     /// One that no host sent.
     #[inline]
     pub fn unborn(frame: Frame) -> Packet {
-        Packet { frame, born_ns: UNBORN }
+        Packet { frame, born: UNBORN }
     }
 
     /// Departure of its first bit from its host, if known.
     #[inline]
-    pub fn born_ns(&self) -> Option<u64> {
-        (self.born_ns != UNBORN).then_some(self.born_ns)
+    pub fn born(&self) -> Option<Instant> {
+        (self.born != UNBORN).then_some(self.born)
     }
 }
 
@@ -40,7 +41,7 @@ pub struct Flying {
     /// The packet.
     pub packet: Packet,
     /// Time that its light takes to pass a point.
-    pub duration_ns: u64,
+    pub duration: Duration,
     /// The program of its source that numbered it.
     pub program: u32,
 }
@@ -51,7 +52,7 @@ impl Flying {
     pub fn plain(packet: Packet) -> Flying {
         Flying {
             packet,
-            duration_ns: 0,
+            duration: Duration::ZERO,
             program: 0,
         }
     }
@@ -63,13 +64,13 @@ pub enum Origin {
     /// Light in a core or an optical packet switch.
     Light {
         /// Arrival of its head.
-        arrived_ns: u64,
+        arrived: Instant,
         /// Time that it takes to pass a point.
-        duration_ns: u64,
+        duration: Duration,
         /// The program of its edge that numbered it.
         program: u32,
         /// Birth of the packet.
-        born_ns: u64,
+        born: Instant,
         /// Its input port.
         input: Port,
     },
@@ -80,17 +81,17 @@ pub enum Origin {
         /// The optical header that it had.
         optical: Option<Optical>,
         /// Birth of the packet.
-        born_ns: u64,
+        born: Instant,
     },
     /// By a lane to a port where nothing more counts of it.
     Lane {
         /// Birth of the packet.
-        born_ns: u64,
+        born: Instant,
     },
     /// The tick of a slot, whose messages may leave until then.
     Tick {
         /// End of the slot.
-        until_ns: u64,
+        until: Instant,
     },
     /// Anything else.
     Local,
@@ -99,9 +100,9 @@ pub enum Origin {
 impl Origin {
     /// Birth of a packet that P4 makes of this one.
     #[inline]
-    pub fn born_ns(self) -> u64 {
+    pub fn born(self) -> Instant {
         match self {
-            Origin::Light { born_ns, .. } | Origin::Fibre { born_ns, .. } | Origin::Lane { born_ns } => born_ns,
+            Origin::Light { born, .. } | Origin::Fibre { born, .. } | Origin::Lane { born } => born,
             Origin::Tick { .. } | Origin::Local => UNBORN,
         }
     }

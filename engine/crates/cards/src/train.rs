@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A train at an edge, while it is made and waits: its frames, and what they are for links.
 
+use slotwise_units::Bytes;
 use slotwise_wire::{Ethernet, IP_PROTOCOL_TCP, Ipv4, Label, Optical, TrainPart};
 
 use crate::packet::Packet;
@@ -14,18 +15,18 @@ pub struct Train {
     /// In order; at least one.
     pub frames: Vec<Packet>,
     /// Of all of them, as links count them.
-    pub bytes: u64,
+    pub bytes: Bytes,
 }
 
 impl Train {
     /// One of a single frame of so many bytes, as links count them.
-    pub fn only(packet: Packet, bytes: u64) -> Train {
+    pub fn only(packet: Packet, bytes: Bytes) -> Train {
         let frames = vec![packet];
         Train { frames, bytes }
     }
 
     /// Another frame joins it.
-    pub fn add(&mut self, packet: Packet, bytes: u64) {
+    pub fn add(&mut self, packet: Packet, bytes: Bytes) {
         self.frames.push(packet);
         self.bytes += bytes;
     }
@@ -51,14 +52,14 @@ impl Train {
             let at = Ethernet::SIZE;
             first.frame.splice(at..at, label.encode());
         }
-        self.bytes += Label::SIZE as u64;
+        self.bytes += Bytes::of(Label::SIZE);
     }
 
     /// Bytes of its packets, once it has a label.
-    pub fn packet_bytes(&self) -> u64 {
+    pub fn packet_bytes(&self) -> Bytes {
         let frames = self.frames.iter();
-        let all: u64 = frames.map(|packet| payload_bytes(&packet.frame)).sum();
-        all.saturating_sub(Label::SIZE as u64)
+        let all: Bytes = frames.map(|packet| payload_bytes(&packet.frame)).sum();
+        all.saturating_sub(Bytes::of(Label::SIZE))
     }
 
     /// Frames with TCP, once it has a label.
@@ -84,9 +85,9 @@ pub fn ip_packet(frame: &[u8], has_label: bool) -> Option<&[u8]> {
 }
 
 /// Bytes of the packet in a frame without a label: what is behind Ethernet and optical headers.
-pub fn payload_bytes(frame: &[u8]) -> u64 {
+pub fn payload_bytes(frame: &[u8]) -> Bytes {
     const HEADERS: usize = Ethernet::SIZE + Optical::SIZE;
-    frame.len().saturating_sub(HEADERS) as u64
+    Bytes::of(frame.len().saturating_sub(HEADERS))
 }
 
 #[cfg(test)]
@@ -109,11 +110,11 @@ mod tests {
         for frames in 1..4 {
             let mut train = Train::default();
             for sequence in 0..frames {
-                train.add(Packet::unborn(optical_frame(5, sequence)), 970);
+                train.add(Packet::unborn(optical_frame(5, sequence)), Bytes::new(970));
             }
             train.put_label(&label);
-            assert_eq!(train.packet_bytes(), u64::from(frames) * 970);
-            assert_eq!(train.bytes, u64::from(frames) * 970 + 20);
+            assert_eq!(train.packet_bytes().get(), u64::from(frames) * 970);
+            assert_eq!(train.bytes.get(), u64::from(frames) * 970 + 20);
             assert_eq!(train.tcp_frames(), 0);
             for packet in &mut train.frames[..frames as usize - 1] {
                 let ip = packet.frame.len() - 970;

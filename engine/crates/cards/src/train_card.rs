@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use slotwise_units::Instant;
+use slotwise_units::{Bytes, Instant};
 use slotwise_wire::{Label, TRAIN_REFUSED, TrainLabel, TrainTick};
 
 use crate::DropCause;
@@ -15,7 +15,7 @@ use crate::train::Train;
 use crate::train_queue::Labelled;
 
 /// What P4 takes for true of bytes that found no room in a train's time.
-const MOST_LOST_BYTES: u64 = 0x7fff_ffff;
+const MOST_LOST: Bytes = Bytes::new(0x7fff_ffff);
 
 /// What P4 has said of a train.
 #[derive(Debug)]
@@ -38,25 +38,25 @@ pub struct TrainCard {
     /// Reason that labelled trains are held back, if any.
     pub macroflows: Option<Macroflows>,
     /// All that waits, as links count it.
-    held_bytes: u64,
+    held_bytes: Bytes,
     /// The most of that since it was last asked.
-    most_held_bytes: u64,
-    limit_bytes: u64,
+    most_held_bytes: Bytes,
+    limit: Bytes,
     /// Closed, and P4 is asked for their labels: one, but where the switch is outside and answers later.
     asked: Vec<Closed>,
     /// Bytes of packets for which there was no room, by queue, since its last tick.
-    lost_bytes: BTreeMap<u16, u64>,
+    lost_bytes: BTreeMap<u16, Bytes>,
 }
 
 impl TrainCard {
     /// One that holds so many bytes at most.
-    pub fn new(limit_bytes: u64, aggregation: Option<Aggregation>, macroflows: Option<Macroflows>) -> TrainCard {
+    pub fn new(limit: Bytes, aggregation: Option<Aggregation>, macroflows: Option<Macroflows>) -> TrainCard {
         TrainCard {
             aggregation,
             macroflows,
-            held_bytes: 0,
-            most_held_bytes: 0,
-            limit_bytes,
+            held_bytes: Bytes::ZERO,
+            most_held_bytes: Bytes::ZERO,
+            limit,
             asked: Vec::new(),
             lost_bytes: BTreeMap::new(),
         }
@@ -70,82 +70,78 @@ impl TrainCard {
     }
 
     /// Makes room for something of so many bytes; false if there is none.
-    pub fn take_in(&mut self, bytes: u64) -> bool {
-        let has_room = self.held_bytes + bytes <= self.limit_bytes;
+    pub fn take_in(&mut self, bytes: Bytes) -> bool {
+        let has_room = self.held_bytes + bytes <= self.limit;
         if has_room {
             self.hold(bytes);
         }
         has_room
     }
 
-    fn hold(&mut self, bytes: u64) {
+    fn hold(&mut self, bytes: Bytes) {
         self.held_bytes += bytes;
         self.most_held_bytes = self.most_held_bytes.max(self.held_bytes);
     }
 
     /// The most that waited at once since the last call.
-    pub fn take_most_held_bytes(&mut self) -> u64 {
+    pub fn take_most_held_bytes(&mut self) -> Bytes {
         std::mem::replace(&mut self.most_held_bytes, self.held_bytes)
     }
 
     /// Something of so many bytes waits no more.
-    pub fn let_go(&mut self, bytes: u64) {
+    pub fn let_go(&mut self, bytes: Bytes) {
         self.held_bytes -= bytes;
     }
 
     /// A frame is about to join the trains of a queue: the train that is closed for it.
-    pub fn close_before(&mut self, now_ns: u64, queue: u16, is_first: bool) -> Option<Closed> {
+    pub fn close_before(&mut self, now: Instant, queue: u16, is_first: bool) -> Option<Closed> {
         let aggregation = self.aggregation.as_mut()?;
         let is_over = is_first || aggregation.is_full(queue);
-        is_over.then(|| aggregation.close_early(now_ns, queue)).flatten()
+        is_over.then(|| aggregation.close_early(now, queue)).flatten()
     }
 
     /// A frame joins the open train of a queue that packets are put together in, or opens one. `bytes` are those that links count,
     /// `payload_bytes` those of the packet.
     pub fn join(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         queue: u16,
         packet: Packet,
-        (bytes, payload_bytes): (u64, u64),
+        (bytes, payload_bytes): (Bytes, Bytes),
     ) -> Result<(), (DropCause, Packet)> {
         if !self.take_in(bytes) {
             *self.lost_bytes.entry(queue).or_default() += payload_bytes;
             return Err((DropCause::QueueFull, packet));
         }
         match &mut self.aggregation {
-            Some(aggregation) => aggregation.join(now_ns, queue, packet, bytes),
+            Some(aggregation) => aggregation.join(now, queue, packet, bytes),
             None => return Err((DropCause::NoSuchQueue, packet)),
         }
         Ok(())
     }
 
-    /// The train that is closed next of those that are due by `now_ns`.
-    pub fn close_due(&mut self, now_ns: u64) -> Option<Closed> {
-        self.aggregation.as_mut()?.close_due(now_ns)
+    /// The train that is closed next of those that are due by `now`.
+    pub fn close_due(&mut self, now: Instant) -> Option<Closed> {
+        self.aggregation.as_mut()?.close_due(now)
     }
 
-    /// When something is due next that P4 is told: a train, or the period of a macroflow.
-    pub fn next_tick_ns(&self) -> Option<u64> {
-        let train = self.aggregation.as_ref().and_then(Aggregation::next_ns);
-        let period = self
-            .macroflows
-            .as_ref()
-            .and_then(Macroflows::next_tick)
-            .map(Instant::ns);
+    /// Time at which something is due next that P4 is told: a train, or the period of a macroflow.
+    pub fn next_tick(&self) -> Option<Instant> {
+        let train = self.aggregation.as_ref().and_then(Aggregation::next);
+        let period = self.macroflows.as_ref().and_then(Macroflows::next_tick);
         train.into_iter().chain(period).min()
     }
 
     /// A closed train waits for its label: what P4 is told.
-    pub fn ask(&mut self, now_ns: u64, closed: Closed) -> TrainTick {
-        let lost_bytes = self.lost_bytes.remove(&closed.queue).unwrap_or(0);
+    pub fn ask(&mut self, now: Instant, closed: Closed) -> TrainTick {
+        let lost_bytes = self.lost_bytes.remove(&closed.queue).unwrap_or_default();
         let tick = TrainTick {
             queue: closed.queue,
             packets: closed.train.frames.len() as u16,
-            bytes: closed.train.bytes as u32,
-            first_bytes: closed.first_bytes as u32,
-            lost_bytes: lost_bytes.min(MOST_LOST_BYTES) as u32,
-            local_ns: now_ns,
+            bytes: closed.train.bytes.get() as u32,
+            first_bytes: closed.first_bytes.get() as u32,
+            lost_bytes: lost_bytes.min(MOST_LOST).get() as u32,
+            local_ns: now.ns(),
         };
         self.asked.push(closed);
         tick
@@ -171,9 +167,9 @@ impl TrainCard {
     }
 
     /// Bytes of the open train of a queue, as links count them.
-    pub fn open_bytes(&self, queue: u16) -> u64 {
+    pub fn open_bytes(&self, queue: u16) -> Bytes {
         let aggregation = self.aggregation.as_ref();
-        aggregation.map_or(0, |aggregation| aggregation.open_bytes(queue))
+        aggregation.map_or(Bytes::ZERO, |aggregation| aggregation.open_bytes(queue))
     }
 
     /// P4's answer. What does not fit the train that it is about, the oldest of its queue, changes nothing.
@@ -181,8 +177,8 @@ impl TrainCard {
         let is_refused = answer.flags & TRAIN_REFUSED != 0;
         let asked = self.take_asked(answer, |train| {
             let describes_it = label.is_some_and(|label| {
-                let length = train.bytes + Label::SIZE as u64;
-                (u64::from(label.length), usize::from(label.packets)) == (length, train.frames.len())
+                let length = train.bytes + Bytes::of(Label::SIZE);
+                (Bytes::new(label.length.into()), usize::from(label.packets)) == (length, train.frames.len())
             });
             is_refused || describes_it
         });
@@ -193,7 +189,7 @@ impl TrainCard {
         };
         train.put_label(label);
         // Room for labels is not asked for: a train that is made is not thrown away for one.
-        self.hold(Label::SIZE as u64);
+        self.hold(Bytes::of(Label::SIZE));
         let labelled = Labelled {
             train,
             class: answer.traffic_class,
@@ -224,28 +220,34 @@ impl TrainCard {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_units::Duration;
     use slotwise_wire::{LABEL_VERSION, LabelKind};
 
     use super::*;
     use crate::aggregation::{Intervals, TrainTimer};
     use crate::packet::optical_frame;
 
-    const LIMIT_BYTES: u64 = 5000;
+    const LIMIT: Bytes = Bytes::new(5000);
+
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
 
     fn card() -> TrainCard {
         let intervals = Intervals {
-            interval_ns: 1000,
+            interval: Duration::from_us(1),
             timer: TrainTimer::FirstPacket,
             dither: false,
             seed: 1,
             edge: 0,
         };
-        TrainCard::new(LIMIT_BYTES, Some(Aggregation::new(intervals, 4)), None)
+        TrainCard::new(LIMIT, Some(Aggregation::new(intervals, 4)), None)
     }
 
     fn join(card: &mut TrainCard, now_ns: u64, queue: u16) -> bool {
         let packet = Packet::unborn(optical_frame(queue, 0));
-        card.join(now_ns, queue, packet, (970, 970)).is_ok()
+        card.join(at(now_ns), queue, packet, (Bytes::new(970), Bytes::new(970)))
+            .is_ok()
     }
 
     /// What P4 would answer to a tick.
@@ -271,11 +273,11 @@ mod tests {
     fn a_train_is_closed_asked_for_and_labelled() {
         let mut card = card();
         assert!(card.aggregates(3) && !card.aggregates(4));
-        assert!(card.close_before(0, 2, true).is_none(), "none is open");
-        assert!(join(&mut card, 0, 2) && card.close_before(0, 2, false).is_none() && join(&mut card, 5, 2));
-        assert_eq!((card.next_tick_ns(), card.held_bytes), (Some(1000), 1940));
-        let closed = card.close_due(1000).unwrap();
-        let tick = card.ask(1000, closed);
+        assert!(card.close_before(at(0), 2, true).is_none(), "none is open");
+        assert!(join(&mut card, 0, 2) && card.close_before(at(0), 2, false).is_none() && join(&mut card, 5, 2));
+        assert_eq!((card.next_tick(), card.held_bytes.get()), (Some(at(1000)), 1940));
+        let closed = card.close_due(at(1000)).unwrap();
+        let tick = card.ask(at(1000), closed);
         assert_eq!(
             (tick.queue, tick.packets, tick.bytes, tick.first_bytes),
             (2, 2, 1940, 970)
@@ -285,21 +287,24 @@ mod tests {
             panic!("a good answer")
         };
         assert_eq!(
-            (queue, labelled.class, labelled.tag, labelled.train.bytes),
+            (queue, labelled.class, labelled.tag, labelled.train.bytes.get()),
             (2, 3, 77, 1960)
         );
-        assert_eq!(card.held_bytes, 1960);
-        card.let_go(1960);
+        assert_eq!(card.held_bytes.get(), 1960);
+        card.let_go(Bytes::new(1960));
         assert!(card.take_unanswered().is_none());
-        assert_eq!((card.take_most_held_bytes(), card.take_most_held_bytes()), (1960, 0));
+        assert_eq!(
+            [card.take_most_held_bytes(), card.take_most_held_bytes()].map(Bytes::get),
+            [1960, 0]
+        );
     }
 
     #[test]
     fn an_answer_about_another_train_changes_nothing() {
         let mut card = card();
         join(&mut card, 0, 2);
-        let closed = card.close_before(0, 2, true).unwrap();
-        let tick = card.ask(0, closed);
+        let closed = card.close_before(at(0), 2, true).unwrap();
+        let tick = card.ask(at(0), closed);
         let (answer, label) = label(&tick);
         let others = [
             (TrainLabel { queue: 1, ..answer }, Some(label)),
@@ -327,17 +332,17 @@ mod tests {
         let mut card = card();
         for _ in 0..2 {
             join(&mut card, 0, 2);
-            let closed = card.close_before(0, 2, true).unwrap();
-            let tick = card.ask(0, closed);
+            let closed = card.close_before(at(0), 2, true).unwrap();
+            let tick = card.ask(at(0), closed);
             let (mut answer, _) = label(&tick);
             answer.flags = TRAIN_REFUSED;
             assert!(matches!(card.answer(&answer, None), Ok(Answer::Refused(_))));
         }
         join(&mut card, 0, 2);
-        let closed = card.close_before(0, 2, true).unwrap();
-        card.ask(0, closed);
+        let closed = card.close_before(at(0), 2, true).unwrap();
+        card.ask(at(0), closed);
         assert_eq!(card.take_unanswered().unwrap().frames.len(), 1);
-        assert_eq!(card.held_bytes, 0);
+        assert_eq!(card.held_bytes, Bytes::ZERO);
     }
 
     #[test]
@@ -346,16 +351,16 @@ mod tests {
         let taken = (0..7).filter(|_| join(&mut card, 0, 1)).count();
         assert_eq!(taken, 5, "4850 bytes of 5000");
         assert!(!join(&mut card, 0, 3), "queues share the room");
-        let closed = card.close_before(0, 1, true).unwrap();
-        assert_eq!(card.ask(0, closed).lost_bytes, 2 * 970);
+        let closed = card.close_before(at(0), 1, true).unwrap();
+        assert_eq!(card.ask(at(0), closed).lost_bytes, 2 * 970);
         assert_eq!(card.take_unanswered().unwrap().frames.len(), 5);
         join(&mut card, 0, 1);
-        let closed = card.close_before(0, 1, true).unwrap();
-        assert_eq!(card.ask(0, closed).lost_bytes, 0);
+        let closed = card.close_before(at(0), 1, true).unwrap();
+        assert_eq!(card.ask(at(0), closed).lost_bytes, 0);
         card.take_unanswered();
         join(&mut card, 0, 0);
         assert_eq!(
-            (card.take_all().len(), card.held_bytes, card.lost_bytes.len()),
+            (card.take_all().len(), card.held_bytes.get(), card.lost_bytes.len()),
             (1, 0, 0)
         );
     }

@@ -24,19 +24,19 @@ pub struct TrainUse {
     /// Of these, frames with TCP.
     pub sent_tcp_frames: u64,
     /// Their bytes.
-    pub sent_bytes: u64,
+    pub sent_bytes: Bytes,
     /// Time that they take.
-    pub busy_ns: u64,
+    pub busy: Duration,
     /// Trains that began to leave later than they came.
     pub waited_trains: u64,
     /// How long those waited together.
-    pub waited_ns: u64,
+    pub waited: Duration,
     /// Most trains that waited at once.
     pub most_trains: u64,
     /// Trains that were lost since the output was dark, or its switch stopped.
     pub lost_trains: u64,
     /// Bytes of trains that wait now.
-    pub queue_bytes: u64,
+    pub queue_bytes: Bytes,
 }
 
 /// A train with its label, before an output.
@@ -69,8 +69,8 @@ pub struct TrainQueue {
     waiting: BTreeMap<(u64, u64), Waiting>,
     /// Trains that have come.
     came: u64,
-    waiting_bytes: u64,
-    arrived_bytes: u64,
+    waiting_bytes: Bytes,
+    arrived_bytes: Bytes,
     /// Until when the one that leaves does; `None`: none leaves.
     busy_until: Option<Instant>,
     /// What leaves was sent by a program that the switch has no more.
@@ -84,22 +84,21 @@ pub struct TrainQueue {
 impl TrainQueue {
     /// Starts the interval timers; both tick at `now`.
     pub fn start_timers(&mut self, now: Instant) {
-        self.timers = Some(IntervalTimers::new(now.ns()));
+        self.timers = Some(IntervalTimers::new(now));
     }
 
     /// When the next timer expires.
     pub fn next_tick(&self) -> Option<Instant> {
-        let timers = self.timers.as_ref();
-        timers.map(|timers| Instant::from_ns(timers.next_ns()))
+        self.timers.as_ref().map(IntervalTimers::next)
     }
 
     /// The tick of a timer that has expired by `now`, with what waits.
     pub fn tick(&mut self, now: Instant) -> Option<(IntervalTick, QueueState)> {
-        let tick = self.timers.as_mut()?.tick(now.ns(), self.waiting_bytes)?;
+        let tick = self.timers.as_mut()?.tick(now, self.waiting_bytes)?;
         let state = QueueState {
             backlog_bytes: self.waiting_bytes,
             arrived_bytes: self.arrived_bytes,
-            hol_delay_ns: 0,
+            hol_delay: Duration::ZERO,
             dropped_packets: self.lost_trains,
         };
         Some((tick, state))
@@ -107,7 +106,7 @@ impl TrainQueue {
 
     /// Obeys the answer to a tick. Anything else changes nothing.
     pub fn control(&mut self, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
-        IntervalTimers::obey(self.timers.as_mut(), now.ns(), message)
+        IntervalTimers::obey(self.timers.as_mut(), now, message)
     }
 
     /// Whether more trains wait than may, of a class or of all.
@@ -160,16 +159,16 @@ impl TrainQueue {
         }
         let (_, Waiting { labelled, came }) = self.waiting.pop_first()?;
         let Train { frames, bytes } = &labelled.train;
-        let busy = byte_time.time(Bytes::new(*bytes));
-        self.waiting_bytes -= bytes;
+        let busy = byte_time.time(*bytes);
+        self.waiting_bytes -= *bytes;
         self.used.sent_trains += 1;
         self.used.sent_frames += frames.len() as u64;
         self.used.sent_tcp_frames += labelled.train.tcp_frames() as u64;
-        self.used.sent_bytes += bytes;
-        self.used.busy_ns += busy.ns();
+        self.used.sent_bytes += *bytes;
+        self.used.busy += busy;
         if now > came {
             self.used.waited_trains += 1;
-            self.used.waited_ns += now.saturating_since(came).ns();
+            self.used.waited += now.saturating_since(came);
         }
         let end = now + busy + guard;
         self.busy_until = Some(end);
@@ -185,7 +184,7 @@ impl TrainQueue {
 
     /// Gives back what waits, in the order in which it would have left.
     pub fn take_waiting(&mut self) -> Vec<Labelled> {
-        self.waiting_bytes = 0;
+        self.waiting_bytes = Bytes::ZERO;
         let lost = std::mem::take(&mut self.waiting).into_values();
         let lost: Vec<Labelled> = lost.map(|waiting| waiting.labelled).collect();
         self.used.lost_trains += lost.len() as u64;
@@ -223,7 +222,7 @@ mod tests {
     }
 
     fn labelled(bytes: u64, class: u8, tag: u64) -> Labelled {
-        let train = Train::only(Packet::unborn(Vec::new()), bytes);
+        let train = Train::only(Packet::unborn(Vec::new()), Bytes::new(bytes));
         Labelled { train, class, tag }
     }
 
@@ -253,15 +252,15 @@ mod tests {
         );
         let used = queue.take_use();
         assert_eq!(
-            (used.trains, used.sent_trains, used.sent_bytes, used.busy_ns),
+            (used.trains, used.sent_trains, used.sent_bytes.get(), used.busy.ns()),
             (3, 2, 2000, 16_000)
         );
-        assert_eq!((used.waited_trains, used.waited_ns, used.most_trains), (1, 8010, 2));
-        assert_eq!(used.queue_bytes, 1000);
+        assert_eq!((used.waited_trains, used.waited.ns(), used.most_trains), (1, 8010, 2));
+        assert_eq!(used.queue_bytes.get(), 1000);
         assert!(queue.is_over(0, None) && !queue.is_over(1, None) && !queue.is_over(0, Some(1)));
         queue.start_timers(at(8010));
         let (_, state) = queue.tick(at(8010)).unwrap();
-        assert_eq!((state.backlog_bytes, state.arrived_bytes), (1000, 3000));
+        assert_eq!((state.backlog_bytes.get(), state.arrived_bytes.get()), (1000, 3000));
     }
 
     #[test]

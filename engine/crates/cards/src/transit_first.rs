@@ -11,10 +11,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{FAIRNESS_ENTRIES, NO_LIMIT};
 
 use crate::DropCause;
-use crate::transmission_ns;
 
 const NS_PER_S: u64 = 1_000_000_000;
 /// Add queues from this one on are of classes that no limit is about: `256 * COMMITTED`.
@@ -29,15 +29,15 @@ fn is_fair(queue: u16) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Of the link, over 0.
-    pub rate_bps: u64,
+    pub rate: Rate,
     /// Of the longest frame.
-    pub frame_bytes: u64,
+    pub frame: Bytes,
     /// Depth of each limit's bucket, at least two of the longest frames.
-    pub bucket_bytes: u64,
+    pub bucket: Bytes,
     /// Bytes of hosts' packets that may wait.
-    pub buffer_bytes: u64,
+    pub buffer: Bytes,
     /// How fast hosts' packets come to the add queues; `None` is at once.
-    pub shaper_bps: Option<u64>,
+    pub shaper: Option<Rate>,
 }
 
 /// Of fair packets that go further than `hops` stations this may be added, byte/s.
@@ -67,7 +67,7 @@ pub enum Origin {
     /// A packet of another station.
     Transit {
         /// Time of arrival.
-        arrived_ns: u64,
+        arrived: Instant,
     },
     /// A message of this station.
     Message,
@@ -81,9 +81,9 @@ pub struct Added {
     /// Its add queue.
     pub queue: u16,
     /// When it was accepted, and when it became the first of its add queue.
-    pub accepted_ns: u64,
+    pub accepted: Instant,
     /// Time since when it is the first of its add queue.
-    pub first_ns: u64,
+    pub first: Instant,
 }
 
 /// What a card does next.
@@ -96,10 +96,10 @@ pub enum Next<P> {
         /// Its queue.
         origin: Origin,
         /// Time on the link.
-        duration_ns: u64,
+        duration: Duration,
     },
     /// Nothing can leave before this time.
-    At(u64),
+    At(Instant),
     /// Only an arrival or P4 can change anything.
     Idle,
 }
@@ -108,58 +108,63 @@ pub enum Next<P> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Report {
     /// Longest time in the interval that a packet which its limits let go was held back, by what went first.
-    pub hol_delay_ns: u64,
+    pub hol_delay: Duration,
     /// Bytes of fair classes put on the link since the start, and of the others.
-    pub added_bytes: u64,
+    pub added_bytes: Bytes,
     /// Bytes of the other classes, since the start.
-    pub committed_bytes: u64,
+    pub committed_bytes: Bytes,
 }
 
 struct Waiting<P> {
     packet: P,
-    bytes: u64,
-    accepted_ns: u64,
+    bytes: Bytes,
+    accepted: Instant,
 }
 
 struct Shaped<P> {
     waiting: Waiting<P>,
     queue: u16,
-    enters_ns: u64,
+    enters: Instant,
 }
 
 /// Not empty.
 struct Queue<P> {
     waiting: VecDeque<Waiting<P>>,
-    bytes: u64,
-    /// Since when the first packet has been the first.
-    first_ns: u64,
+    bytes: Bytes,
+    /// Time since when the first packet has been the first.
+    first: Instant,
 }
 
 /// Bytes that may be added, in 10^-9: a multiple of time and rate.
 struct Bucket {
     limit: AddLimit,
     level: u64,
-    /// When it had `level`.
-    at_ns: u64,
+    /// Time at which it had `level`.
+    at: Instant,
+}
+
+/// An amount in the unit of a bucket's level.
+fn nanobytes(bytes: Bytes) -> u64 {
+    bytes.get() * NS_PER_S
 }
 
 impl Bucket {
-    fn level_at(&self, now_ns: u64, depth: u64) -> u64 {
-        let more = u128::from(now_ns - self.at_ns) * u128::from(self.limit.rate);
+    fn level_at(&self, now: Instant, depth: u64) -> u64 {
+        let more = u128::from((now - self.at).ns()) * u128::from(self.limit.rate);
         u64::try_from(u128::from(self.level) + more)
             .unwrap_or(u64::MAX)
             .min(depth)
     }
 
-    /// When it has as much as a frame needs.
-    fn ready_ns(&self, bytes: u64) -> u64 {
-        let missing = (bytes * NS_PER_S).saturating_sub(self.level);
+    /// Time at which it has as much as a frame needs.
+    fn ready(&self, bytes: Bytes) -> Instant {
+        let missing = nanobytes(bytes).saturating_sub(self.level);
         if missing == 0 {
-            return self.at_ns;
+            return self.at;
         }
         match u64::from(self.limit.rate) {
-            0 => u64::MAX,
-            rate => self.at_ns.saturating_add(missing.div_ceil(rate)),
+            0 => Instant::MAX,
+            rate => self.at.saturating_add(Duration::from_ns(missing.div_ceil(rate))),
         }
     }
 }
@@ -167,19 +172,19 @@ impl Bucket {
 /// A card that passes transit on before it adds anything. `P` is what it knows no more of than its length.
 pub struct TransitFirst<P> {
     settings: Settings,
-    busy_until_ns: u64,
+    busy_until: Instant,
     transit: VecDeque<Waiting<P>>,
-    message: Option<(P, u64)>,
+    message: Option<(P, Bytes)>,
     shaped: VecDeque<Shaped<P>>,
-    shaper_free_ns: u64,
+    shaper_free: Instant,
     queues: BTreeMap<u16, Queue<P>>,
     /// The fair queue that was served last, and the committed one: the next of its kind is the first behind it.
     served: [u16; 2],
-    buffered_bytes: u64,
-    most_buffered_bytes: u64,
+    buffered_bytes: Bytes,
+    most_buffered_bytes: Bytes,
     buckets: Vec<Bucket>,
     report: Report,
-    transit_bytes: u64,
+    transit_bytes: Bytes,
 }
 
 impl<P> TransitFirst<P> {
@@ -187,38 +192,38 @@ impl<P> TransitFirst<P> {
     pub fn new(settings: Settings) -> TransitFirst<P> {
         TransitFirst {
             settings,
-            busy_until_ns: 0,
+            busy_until: Instant::ZERO,
             transit: VecDeque::new(),
             message: None,
             shaped: VecDeque::new(),
-            shaper_free_ns: 0,
+            shaper_free: Instant::ZERO,
             queues: BTreeMap::new(),
             served: [u16::MAX; 2],
-            buffered_bytes: 0,
-            most_buffered_bytes: 0,
+            buffered_bytes: Bytes::ZERO,
+            most_buffered_bytes: Bytes::ZERO,
             buckets: Vec::with_capacity(usize::from(FAIRNESS_ENTRIES)),
             report: Report::default(),
-            transit_bytes: 0,
+            transit_bytes: Bytes::ZERO,
         }
     }
 
     /// Takes a packet of another station. Gives it back if the insertion buffer would hold more than transit at the link's rate ever
     /// brings: two of the longest frames.
-    pub fn pass_on(&mut self, now_ns: u64, packet: P, bytes: u64) -> Result<(), P> {
-        if self.transit_bytes + bytes > 2 * self.settings.frame_bytes {
+    pub fn pass_on(&mut self, now: Instant, packet: P, bytes: Bytes) -> Result<(), P> {
+        if self.transit_bytes + bytes > 2 * self.settings.frame {
             return Err(packet);
         }
         self.transit.push_back(Waiting {
             packet,
             bytes,
-            accepted_ns: now_ns,
+            accepted: now,
         });
         self.transit_bytes += bytes;
         Ok(())
     }
 
     /// Takes a message of this station, and gives back one that has not left yet: the newer one says all that it said.
-    pub fn tell(&mut self, packet: P, bytes: u64) -> Option<P> {
+    pub fn tell(&mut self, packet: P, bytes: Bytes) -> Option<P> {
         let older = self.message.replace((packet, bytes));
         older.map(|(packet, _)| packet)
     }
@@ -227,12 +232,12 @@ impl<P> TransitFirst<P> {
     /// the buffer is full, the last one of the longest add queue, or this one if it would join that one: what has far to go and
     /// waits for its limit takes no room from what goes less far. The buffer is full when it has no room for the longest frame: short ones
     /// find room no more often than long ones.
-    pub fn add(&mut self, now_ns: u64, queue: u16, packet: P, bytes: u64) -> Result<(), (DropCause, P)> {
-        if bytes > self.settings.frame_bytes {
+    pub fn add(&mut self, now: Instant, queue: u16, packet: P, bytes: Bytes) -> Result<(), (DropCause, P)> {
+        if bytes > self.settings.frame {
             return Err((DropCause::TooLong, packet));
         }
         let mut pushed_out = None;
-        if self.buffered_bytes + self.settings.frame_bytes > self.settings.buffer_bytes {
+        if self.buffered_bytes + self.settings.frame > self.settings.buffer {
             pushed_out = self.push_out(queue);
             if pushed_out.is_none() {
                 return Err((DropCause::QueueFull, packet));
@@ -243,36 +248,32 @@ impl<P> TransitFirst<P> {
         let waiting = Waiting {
             packet,
             bytes,
-            accepted_ns: now_ns,
+            accepted: now,
         };
-        let enters_ns = self.shaper_free_ns.max(now_ns);
-        if let Some(shaper_bps) = self.settings.shaper_bps {
-            self.shaper_free_ns = enters_ns + transmission_ns(bytes, shaper_bps);
+        let enters = self.shaper_free.max(now);
+        if let Some(shaper) = self.settings.shaper {
+            self.shaper_free = enters + shaper.time(bytes);
         }
         // What is committed does not wait for what came before it; that waits for it.
         if is_fair(queue) {
-            self.shaped.push_back(Shaped {
-                waiting,
-                queue,
-                enters_ns,
-            });
+            self.shaped.push_back(Shaped { waiting, queue, enters });
         } else {
-            self.join(waiting, queue, now_ns);
+            self.join(waiting, queue, now);
         }
-        self.enter(now_ns);
+        self.enter(now);
         pushed_out.map_or(Ok(()), |packet| Err((DropCause::QueueFull, packet)))
     }
 
     /// Makes room for a packet of an add queue that is not the longest one, if one packet of that is enough. What is committed makes
     /// none for what is fair, and takes room first of what waits for the shaper, where nothing is committed.
     fn push_out(&mut self, queue: u16) -> Option<P> {
-        let missing = self.buffered_bytes + self.settings.frame_bytes - self.settings.buffer_bytes;
+        let missing = self.buffered_bytes + self.settings.frame - self.settings.buffer;
         let is_enough = |shaped: &Shaped<P>| shaped.waiting.bytes >= missing;
         if !is_fair(queue) && self.shaped.back().is_some_and(is_enough) {
             let Waiting { packet, bytes, .. } = self.shaped.pop_back()?.waiting;
             self.buffered_bytes -= bytes;
-            if let Some(shaper_bps) = self.settings.shaper_bps {
-                self.shaper_free_ns -= transmission_ns(bytes, shaper_bps);
+            if let Some(shaper) = self.settings.shaper {
+                self.shaper_free -= shaper.time(bytes);
             }
             return Some(packet);
         }
@@ -292,44 +293,39 @@ impl<P> TransitFirst<P> {
         Some(last.packet)
     }
 
-    /// What the shaper lets go by `now_ns` comes to its add queue.
-    fn enter(&mut self, now_ns: u64) {
-        while self.shaped.front().is_some_and(|shaped| shaped.enters_ns <= now_ns) {
-            let Some(Shaped {
-                waiting,
-                queue,
-                enters_ns,
-            }) = self.shaped.pop_front()
-            else {
+    /// What the shaper lets go by `now` comes to its add queue.
+    fn enter(&mut self, now: Instant) {
+        while self.shaped.front().is_some_and(|shaped| shaped.enters <= now) {
+            let Some(Shaped { waiting, queue, enters }) = self.shaped.pop_front() else {
                 break;
             };
-            self.join(waiting, queue, enters_ns);
+            self.join(waiting, queue, enters);
         }
     }
 
-    /// A packet comes to its add queue at `enters_ns`.
-    fn join(&mut self, waiting: Waiting<P>, queue: u16, enters_ns: u64) {
+    /// A packet comes to its add queue at a time.
+    fn join(&mut self, waiting: Waiting<P>, queue: u16, enters: Instant) {
         let queue = self.queues.entry(queue).or_insert_with(|| Queue {
             waiting: VecDeque::new(),
-            bytes: 0,
-            first_ns: enters_ns,
+            bytes: Bytes::ZERO,
+            first: enters,
         });
         queue.bytes += waiting.bytes;
         queue.waiting.push_back(waiting);
     }
 
     /// From when on the first packet of a queue may leave, as far as it depends on limits.
-    fn eligible_ns(&self, number: u16, queue: &Queue<P>) -> u64 {
+    fn eligible(&self, number: u16, queue: &Queue<P>) -> Instant {
         let Some(first) = queue.waiting.front() else {
-            return u64::MAX;
+            return Instant::MAX;
         };
         let limits = self.buckets.iter().filter(|bucket| bucket.limit.concerns(number));
-        let ready_ns = limits.map(|bucket| bucket.ready_ns(first.bytes)).max().unwrap_or(0);
-        ready_ns.max(queue.first_ns)
+        let ready = limits.map(|bucket| bucket.ready(first.bytes)).max();
+        ready.unwrap_or(Instant::ZERO).max(queue.first)
     }
 
     /// The add queue that is to be served, and since when it could be: committed ones first, those of each kind in turn.
-    fn choose(&self) -> Option<(u64, u16)> {
+    fn choose(&self) -> Option<(Instant, u16)> {
         let place = |number: u16| {
             let served = self.served[usize::from(!is_fair(number))];
             (is_fair(number), number <= served, number)
@@ -337,38 +333,38 @@ impl<P> TransitFirst<P> {
         let eligible = self
             .queues
             .iter()
-            .map(|(&number, queue)| (self.eligible_ns(number, queue), number));
-        let ready = eligible.clone().filter(|&(at_ns, _)| at_ns <= self.busy_until_ns);
+            .map(|(&number, queue)| (self.eligible(number, queue), number));
+        let ready = eligible.clone().filter(|&(at, _)| at <= self.busy_until);
         ready
             .min_by_key(|&(_, number)| place(number))
             .or_else(|| eligible.min())
     }
 
-    /// What leaves at `now_ns`; to be asked again after each packet, and at the time that it says.
-    pub fn poll(&mut self, now_ns: u64) -> Next<P> {
-        self.enter(now_ns);
-        if now_ns < self.busy_until_ns {
+    /// What leaves now; to be asked again after each packet, and at the time that it says.
+    pub fn poll(&mut self, now: Instant) -> Next<P> {
+        self.enter(now);
+        if now < self.busy_until {
             return match self.is_empty() {
                 true => Next::Idle,
-                false => Next::At(self.busy_until_ns),
+                false => Next::At(self.busy_until),
             };
         }
-        self.busy_until_ns = now_ns;
+        self.busy_until = now;
         if let Some(waiting) = self.transit.pop_front() {
             self.transit_bytes -= waiting.bytes;
             let origin = Origin::Transit {
-                arrived_ns: waiting.accepted_ns,
+                arrived: waiting.accepted,
             };
             return self.send(waiting.packet, origin, waiting.bytes);
         }
         if let Some((packet, bytes)) = self.message.take() {
             return self.send(packet, Origin::Message, bytes);
         }
-        let enters_ns = self.shaped.front().map(|shaped| shaped.enters_ns);
+        let enters = self.shaped.front().map(|shaped| shaped.enters);
         match self.choose() {
-            Some((at_ns, number)) if at_ns <= now_ns => self.send_added(now_ns, at_ns, number),
-            Some((at_ns, _)) => Next::At(enters_ns.map_or(at_ns, |enters_ns| enters_ns.min(at_ns))),
-            None => enters_ns.map_or(Next::Idle, Next::At),
+            Some((at, number)) if at <= now => self.send_added(now, at, number),
+            Some((at, _)) => Next::At(enters.map_or(at, |enters| enters.min(at))),
+            None => enters.map_or(Next::Idle, Next::At),
         }
     }
 
@@ -377,46 +373,46 @@ impl<P> TransitFirst<P> {
         self.transit.is_empty() && self.message.is_none() && self.shaped.is_empty() && self.queues.is_empty()
     }
 
-    fn send(&mut self, packet: P, origin: Origin, bytes: u64) -> Next<P> {
-        let duration_ns = transmission_ns(bytes, self.settings.rate_bps);
-        self.busy_until_ns += duration_ns;
+    fn send(&mut self, packet: P, origin: Origin, bytes: Bytes) -> Next<P> {
+        let duration = self.settings.rate.time(bytes);
+        self.busy_until += duration;
         Next::Send {
             packet,
             origin,
-            duration_ns,
+            duration,
         }
     }
 
-    fn send_added(&mut self, now_ns: u64, eligible_ns: u64, number: u16) -> Next<P> {
+    fn send_added(&mut self, now: Instant, eligible: Instant, number: u16) -> Next<P> {
         let Some(queue) = self.queues.get_mut(&number) else {
             return Next::Idle;
         };
-        let first_ns = queue.first_ns;
+        let first = queue.first;
         let Some(waiting) = queue.waiting.pop_front() else {
             return Next::Idle;
         };
-        queue.first_ns = now_ns;
+        queue.first = now;
         queue.bytes -= waiting.bytes;
         if queue.waiting.is_empty() {
             self.queues.remove(&number);
         }
         self.served[usize::from(!is_fair(number))] = number;
         self.buffered_bytes -= waiting.bytes;
-        self.report.hol_delay_ns = self.report.hol_delay_ns.max(now_ns - eligible_ns);
+        self.report.hol_delay = self.report.hol_delay.max(now - eligible);
         if is_fair(number) {
             self.report.added_bytes += waiting.bytes;
         } else {
             self.report.committed_bytes += waiting.bytes;
         }
-        let depth = self.settings.bucket_bytes * NS_PER_S;
+        let depth = nanobytes(self.settings.bucket);
         for bucket in self.buckets.iter_mut().filter(|bucket| bucket.limit.concerns(number)) {
-            bucket.level = bucket.level_at(now_ns, depth) - waiting.bytes * NS_PER_S;
-            bucket.at_ns = now_ns;
+            bucket.level = bucket.level_at(now, depth) - nanobytes(waiting.bytes);
+            bucket.at = now;
         }
         let added = Added {
             queue: number,
-            accepted_ns: waiting.accepted_ns,
-            first_ns,
+            accepted: waiting.accepted,
+            first,
         };
         self.send(waiting.packet, Origin::Added(added), waiting.bytes)
     }
@@ -425,14 +421,14 @@ impl<P> TransitFirst<P> {
     /// rate. One that was not there is as full as the nearest one that was, or whoever is told of another link in each interval
     /// would have a bucket in each; the first one is full. Nor does one become fuller than any that goes: limits
     /// that come and go, as heads between here and there do, would give a bucket each time.
-    pub fn set_limits(&mut self, now_ns: u64, limits: &[AddLimit]) {
-        let depth = self.settings.bucket_bytes * NS_PER_S;
+    pub fn set_limits(&mut self, now: Instant, limits: &[AddLimit]) {
+        let depth = nanobytes(self.settings.bucket);
         let held = self.buckets.iter().map(|bucket| bucket.limit.hops);
         let told = limits.iter().filter(|limit| limit.is_one());
         if held.eq(told.clone().map(|limit| limit.hops)) {
             // None comes or goes, as at most ticks: each is the nearest one to itself.
             for (bucket, &limit) in self.buckets.iter_mut().zip(told) {
-                (bucket.level, bucket.at_ns, bucket.limit) = (bucket.level_at(now_ns, depth), now_ns, limit);
+                (bucket.level, bucket.at, bucket.limit) = (bucket.level_at(now, depth), now, limit);
             }
             return;
         }
@@ -442,31 +438,31 @@ impl<P> TransitFirst<P> {
                 .iter()
                 .any(|limit| limit.is_one() && limit.hops == bucket.limit.hops)
         };
-        let gone = old.iter().filter(goes).map(|bucket| bucket.level_at(now_ns, depth));
+        let gone = old.iter().filter(goes).map(|bucket| bucket.level_at(now, depth));
         let most = gone.min().unwrap_or(depth);
         for &limit in told {
             let nearest = old.iter().min_by_key(|bucket| bucket.limit.hops.abs_diff(limit.hops));
             self.buckets.push(Bucket {
                 limit,
-                level: nearest.map_or(depth, |bucket| bucket.level_at(now_ns, depth)).min(most),
-                at_ns: now_ns,
+                level: nearest.map_or(depth, |bucket| bucket.level_at(now, depth)).min(most),
+                at: now,
             });
         }
     }
 
     /// An interval has ended.
-    pub fn end_interval(&mut self, now_ns: u64) -> Report {
-        self.enter(now_ns);
+    pub fn end_interval(&mut self, now: Instant) -> Report {
+        self.enter(now);
         let held = self
             .queues
             .iter()
-            .map(|(&number, queue)| now_ns.saturating_sub(self.eligible_ns(number, queue)));
-        let longest = held.max().unwrap_or(0);
+            .map(|(&number, queue)| now.saturating_since(self.eligible(number, queue)));
+        let longest = held.max().unwrap_or(Duration::ZERO);
         let report = Report {
-            hol_delay_ns: self.report.hol_delay_ns.max(longest),
+            hol_delay: self.report.hol_delay.max(longest),
             ..self.report
         };
-        self.report.hol_delay_ns = 0;
+        self.report.hol_delay = Duration::ZERO;
         report
     }
 
@@ -478,23 +474,23 @@ impl<P> TransitFirst<P> {
         let added = queues.flat_map(|queue| queue.waiting).map(|waiting| waiting.packet);
         let shaped = self.shaped.drain(..).map(|shaped| shaped.waiting.packet);
         let all = transit.chain(message).chain(added).chain(shaped).collect();
-        (self.transit_bytes, self.buffered_bytes, self.shaper_free_ns) = (0, 0, 0);
+        (self.transit_bytes, self.buffered_bytes, self.shaper_free) = (Bytes::ZERO, Bytes::ZERO, Instant::ZERO);
         all
     }
 
     /// Bytes of hosts' packets that wait, in the shaper and the add queues.
-    pub fn buffered_bytes(&self) -> u64 {
+    pub fn buffered_bytes(&self) -> Bytes {
         self.buffered_bytes
     }
 
     /// Most of them that waited at once since the last call.
-    pub fn take_most_buffered_bytes(&mut self) -> u64 {
+    pub fn take_most_buffered_bytes(&mut self) -> Bytes {
         std::mem::replace(&mut self.most_buffered_bytes, self.buffered_bytes)
     }
 
     /// Bytes in the insertion buffer.
     #[cfg(test)]
-    pub fn transit_bytes(&self) -> u64 {
+    pub fn transit_bytes(&self) -> Bytes {
         self.transit_bytes
     }
 }

@@ -44,7 +44,7 @@ impl Wavelength {
             at,
             flying: Flying {
                 packet,
-                duration_ns: duration.ns(),
+                duration,
                 program,
             },
         });

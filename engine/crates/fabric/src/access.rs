@@ -48,12 +48,13 @@ impl Fabric {
     pub(crate) fn send_uplink(&mut self, at_ns: u64, host: usize, frame: Frame) {
         let host = &mut self.hosts[host];
         // Elsewhere a packet is born with its first bit on the link; at an edge when the host gives it to its card.
-        let born_ns = if host.device.kind().is_slotted { at_ns } else { UNBORN };
-        let mut packet = Packet { frame, born_ns };
-        match host.uplink.enqueue(at_ns, packet.frame.len()) {
+        let at = Instant::from_ns(at_ns);
+        let born = if host.device.kind().is_slotted { at } else { UNBORN };
+        let mut packet = Packet { frame, born };
+        match host.uplink.enqueue(at, packet.frame.len()) {
             Ok(departure) => {
-                packet.born_ns = packet.born_ns.min(departure.start_ns);
-                self.lanes[host.uplink.lane].enter(&mut self.events, departure.arrive_ns, Flying::plain(packet));
+                packet.born = packet.born.min(departure.start);
+                self.lanes[host.uplink.lane].enter(&mut self.events, departure.arrive.ns(), Flying::plain(packet));
             }
             Err(cause) => {
                 let place = host.uplink_place();
@@ -70,9 +71,9 @@ impl Fabric {
             .take(Instant::from_ns(self.now_ns), port, frame.len())
         {
             Ok((lane, departure)) => {
-                let born_ns = origin.born_ns();
-                let flying = Flying::plain(Packet { frame, born_ns });
-                self.lanes[lane].enter(&mut self.events, departure.arrive_ns, flying);
+                let born = origin.born();
+                let flying = Flying::plain(Packet { frame, born });
+                self.lanes[lane].enter(&mut self.events, departure.arrive.ns(), flying);
             }
             Err(cause) => self.drop(self.place_before(node, port), cause, frame),
         }
@@ -93,7 +94,7 @@ impl Fabric {
     /// Changes the delay of the link from a host.
     pub(crate) fn change_uplink(&mut self, host: usize, delay_ns: Option<u64>) {
         let uplink = &mut self.hosts[host].uplink;
-        let arrivals = uplink.change(self.now_ns, None, delay_ns);
+        let arrivals = uplink.change(Instant::from_ns(self.now_ns), None, delay_ns.map(Duration::from_ns));
         self.lanes[uplink.lane].retime(&mut self.events, &arrivals);
     }
 

@@ -49,7 +49,7 @@ pub(crate) fn intervals(aggregation: &scenario::Aggregation, seed: u64, edge: u1
         scenario::TrainTimer::FirstPacket => TrainTimer::FirstPacket,
     };
     Intervals {
-        interval_ns: aggregation.interval.ns(),
+        interval: aggregation.interval,
         timer,
         dither: aggregation.dither,
         seed,

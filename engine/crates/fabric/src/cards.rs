@@ -118,7 +118,7 @@ impl Fabric {
     /// Destination, origin and continuation of a card's question.
     #[inline]
     fn question(&self, node: usize, until: Option<Instant>, then: Then) -> ((Device, Port), Origin, Passed) {
-        let origin = until.map_or(Origin::Local, |until| Origin::Tick { until_ns: until.ns() });
+        let origin = until.map_or(Origin::Local, |until| Origin::Tick { until });
         let then = match then {
             Then::Nothing => Passed::Nothing,
             then => Passed::Card { node, then },
@@ -128,8 +128,8 @@ impl Fabric {
 
     /// A packet leaves a switch by a port of its card.
     pub(crate) fn own_card_sends(&mut self, (node, port): (usize, Port), frame: Frame, origin: Origin) {
-        let born_ns = origin.born_ns();
-        let packet = Packet { frame, born_ns };
+        let born = origin.born();
+        let packet = Packet { frame, born };
         self.call_card(node, |card, now, out| card.sends(now, port, packet, origin, out));
     }
 
@@ -235,8 +235,8 @@ impl Fabric {
                 by_tail,
             } => self.cut_lane(lane as usize, self.place_before(node, port), cause, (delay, by_tail)),
             Action::Arrives { port, packet } => {
-                let Packet { frame, born_ns } = packet;
-                self.ask(self.nodes[node].device, port, frame, Origin::Lane { born_ns });
+                let Packet { frame, born } = packet;
+                self.ask(self.nodes[node].device, port, frame, Origin::Lane { born });
             }
             Action::Light {
                 port,
@@ -249,7 +249,7 @@ impl Fabric {
                 if let Some(demand) = new_demand {
                     self.light_for(fibre, demand);
                 }
-                self.send_into_fibre(fibre, queue, packet, duration.ns());
+                self.send_into_fibre(fibre, queue, packet, duration);
             }
             Action::Split {
                 port,
@@ -279,11 +279,7 @@ impl Fabric {
             Record::Forgotten { headers: (ring, data) } => self.ring.watch.forget(ring, data),
             &Record::CoreSlot { slot } => self.slot_starts_at_core(node, slot),
             Record::Interval(interval) => self.note_phase(node, interval),
-            &Record::Reported {
-                port,
-                voq,
-                backlog_bytes,
-            } => self.note_report((node, port), voq, backlog_bytes),
+            &Record::Reported { port, voq, backlog } => self.note_report((node, port), voq, backlog.get()),
             &Record::Granted { port, voq } => self.note_grant((node, port), voq),
             &Record::EdgeFrame { port, frame } => self.frame_starts(self.fibre_before(node, port), frame),
             record => self.ops_seen(node, record),

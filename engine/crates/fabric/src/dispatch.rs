@@ -66,8 +66,8 @@ impl Fabric {
 
     /// A packet has come to a port of a switch.
     pub(crate) fn packet_arrives(&mut self, device: Device, port: Port, flying: Flying) {
-        let Packet { frame, born_ns } = flying.packet;
-        self.enter((device, port), frame, Origin::Lane { born_ns }, Passed::Nothing);
+        let Packet { frame, born } = flying.packet;
+        self.enter((device, port), frame, Origin::Lane { born }, Passed::Nothing);
     }
 
     fn parcel(&mut self, number: u32) {

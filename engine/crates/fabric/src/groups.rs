@@ -40,9 +40,9 @@ impl Fabric {
                 *next_port += 1;
                 let limit = limit_of(group.buffer);
                 let up = self.add_lane(LaneEnd::Port { device, port });
-                let up = ip_fifo(up, (group.rate.bps(), group.up_delay.ns()), limit);
+                let up = ip_fifo(up, (group.rate, group.up_delay), limit);
                 let down = self.add_lane(LaneEnd::Host(host));
-                let down = ip_fifo(down, (group.rate.bps(), group.down_delay.ns()), limit);
+                let down = ip_fifo(down, (group.rate, group.down_delay), limit);
                 self.add_link(down, device, port);
                 self.add_host(Host {
                     id: None,
@@ -117,14 +117,14 @@ impl Fabric {
 }
 
 /// A card before a link whose rate and buffer count IP bytes, as the thesis's.
-pub(crate) fn ip_fifo(lane: usize, (rate_bps, delay_ns): (u64, u64), limit: Limit) -> Fifo {
-    Fifo::new(lane, (rate_bps, delay_ns), limit, Ethernet::SIZE)
+pub(crate) fn ip_fifo(lane: usize, link: (Rate, Duration), limit: Limit) -> Fifo {
+    Fifo::new(lane, link, limit, Ethernet::SIZE)
 }
 
 /// The limit that a scenario's buffer is for a card.
 pub(crate) fn limit_of(buffer: Buffer) -> Limit {
     match buffer {
         Buffer::Packets(most) => Limit::Packets(most),
-        Buffer::Bytes(most) => Limit::Bytes(most.get()),
+        Buffer::Bytes(most) => Limit::Bytes(most),
     }
 }

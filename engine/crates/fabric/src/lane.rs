@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use slotwise_scenario::Device;
+use slotwise_units::Instant;
 
 use crate::event::{Event, EventQueue, Order};
 use crate::kind::End;
@@ -158,12 +159,12 @@ impl Lane {
     }
 
     /// What entered last arrives at these times instead, one for each, in the order in which it entered.
-    pub(crate) fn retime(&mut self, events: &mut EventQueue, arrivals: &[u64]) {
+    pub(crate) fn retime(&mut self, events: &mut EventQueue, arrivals: &[Instant]) {
         let flights = self.in_flight.make_contiguous();
         flights.sort_by_key(|flight| flight.order);
         let first = flights.len() - arrivals.len();
-        for (flight, at_ns) in flights[first..].iter_mut().zip(arrivals) {
-            (flight.at_ns, flight.is_scheduled) = (*at_ns, false);
+        for (flight, at) in flights[first..].iter_mut().zip(arrivals) {
+            (flight.at_ns, flight.is_scheduled) = (at.ns(), false);
         }
         flights.sort_by_key(|flight| (flight.at_ns, flight.order));
         self.schedule_head(events);
@@ -219,7 +220,7 @@ mod tests {
         for (at_ns, bytes) in [(10, 1), (20, 2), (30, 3)] {
             lane.enter(&mut events, at_ns, packet(bytes));
         }
-        lane.retime(&mut events, &[10, 25, 15]);
+        lane.retime(&mut events, &[10, 25, 15].map(Instant::from_ns));
         let mut arrived = Vec::new();
         while let Some((at_ns, order, _)) = events.pop_until(u64::MAX) {
             arrived.extend(

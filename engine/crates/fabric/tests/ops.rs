@@ -148,7 +148,7 @@ fn optical_ram_and_deflection_decide_what_is_lost() {
     assert!(lost(&with) < lost(&without), "{with:?} {without:?}");
     let outputs = network.ops_outputs();
     let most = (0..outputs.len()).filter_map(|output| match network.take_ops_output_use(output) {
-        Some(OpsOutputUse::Ram(used)) => Some(used.most_bytes),
+        Some(OpsOutputUse::Ram(used)) => Some(used.most_bytes.get()),
         _ => None,
     });
     let most = most.max().unwrap();

@@ -187,7 +187,7 @@ fn both_links_full_is_a_loss_with_a_reason() {
         }
         let [first, second] = used(&mut network);
         for (link, used) in [("S", first), ("D", second)] {
-            let busy = used.busy_ns as f64 / (SECOND / 2) as f64;
+            let busy = used.busy.ns() as f64 / (SECOND / 2) as f64;
             assert!(busy > 0.85, "{scheme} {link}: {busy}");
         }
         assert_explained(&trains);
@@ -264,7 +264,7 @@ fn a_dark_link_loses_what_waits_and_is_used_again() {
     used(&mut network);
     network.run_until(SECOND);
     let [first, _] = used(&mut network);
-    assert!(first.sent_bytes > 7_000_000, "{first:?}");
+    assert!(first.sent_bytes.get() > 7_000_000, "{first:?}");
     assert_explained(&network.ops_trains(0));
     assert_held(&network);
 }

@@ -30,7 +30,7 @@ fn tcp_fills_a_bottleneck_through_p4_routers() {
     let scenario = dumbbell("{name: f, from: s, to: d, transport: cubic}", "");
     let samples = run(&scenario, 3);
     for (second, (link, flows)) in samples.iter().enumerate().skip(1) {
-        let utilization = link.busy_ns as f64 / 1e9;
+        let utilization = link.busy.seconds();
         assert!((0.9..=1.001).contains(&utilization), "second {second}: {utilization}");
         assert!(link.most_packets <= 20);
         for flow in flows {
@@ -68,7 +68,7 @@ fn a_sized_flow_ends_and_changes_of_a_link_take_effect() {
 ";
     let scenario = dumbbell("{name: f, from: s, to: d, transport: cubic}", changes);
     let samples = run(&scenario, 3);
-    let sent_bps: Vec<u64> = samples.iter().map(|(link, _)| link.sent_bytes * 8).collect();
+    let sent_bps: Vec<u64> = samples.iter().map(|(link, _)| link.sent_bytes.get() * 8).collect();
     assert!(sent_bps[2] <= 5_010_000, "{sent_bps:?}");
     let delay_ns = |second: usize| samples[second].1[0].delay_sum_ns / samples[second].1[0].packets;
     assert!(

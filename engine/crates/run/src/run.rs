@@ -301,9 +301,9 @@ fn synchronization(scenario: &Scenario, fabric: &Fabric) -> Vec<Synchronization>
             edge,
             core,
             slots: error.slots,
-            max_ns: error.max_ns,
-            min_ns: error.min_ns,
-            mean_ns: error.sum_ns as f64 / error.slots.max(1) as f64,
+            max_ns: error.max.ns(),
+            min_ns: error.min.ns(),
+            mean_ns: error.sum.ns() as f64 / error.slots.max(1) as f64,
         })
         .collect()
 }

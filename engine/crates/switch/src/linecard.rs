@@ -11,7 +11,7 @@ use slotwise_cards::alone::{Alone, Output};
 use slotwise_cards::gate_card::{CardConfig, GateCard, core_tick};
 use slotwise_netio::{Ports, WallClock, be_realtime};
 use slotwise_scenario::{WIRE_OVERHEAD, request_blocks};
-use slotwise_units::Instant;
+use slotwise_units::{self as units, Bytes, Instant, Rate};
 
 use slotwise_cli::RunError;
 use slotwise_cli::interrupts::end_signals;
@@ -137,13 +137,13 @@ fn config(args: &Args) -> CardConfig {
         core: args.core,
         edges: args.edges,
         slots: args.slots,
-        slot_ns: args.slot_ns,
+        slot: units::Duration::from_ns(args.slot_ns),
         signaling_ticks: signaling_ticks(args.core, args.edges),
-        limit_bytes: args.limit_bytes,
-        max_frame_bytes: u64::from(args.mtu) + WIRE_OVERHEAD.get(),
-        rate_bps: args.rate_bps,
-        epoch_ns: args.epoch_ns,
-        t_d_ns: args.t_d_ns,
+        limit: Bytes::new(args.limit_bytes),
+        max_frame: Bytes::new(args.mtu.into()) + WIRE_OVERHEAD,
+        rate: Rate::from_bps(args.rate_bps),
+        epoch: Instant::from_ns(args.epoch_ns),
+        t_d: units::Duration::from_ns(args.t_d_ns),
         xcp: args.xcp,
     }
 }
@@ -211,8 +211,8 @@ impl Process {
                 if now_ns >= *epoch_ns + *next_slot * *slot_ns {
                     let slot = (now_ns - *epoch_ns) / *slot_ns;
                     self.to_switch += 1;
-                    self.ports
-                        .send(CONTROL, &core_tick(*slots, slot, *epoch_ns + slot * *slot_ns));
+                    let start = Instant::from_ns(*epoch_ns + slot * *slot_ns);
+                    self.ports.send(CONTROL, &core_tick(*slots, slot, start));
                     *next_slot = slot + 1;
                 }
                 *epoch_ns + *next_slot * *slot_ns

@@ -64,7 +64,7 @@ impl EdgeCard {
         packet: Packet,
         out: &mut Actions,
     ) {
-        let bytes = counted(&packet.frame, self.framing).get();
+        let bytes = counted(&packet.frame, self.framing);
         let labelled = Labelled {
             train: Train::only(packet, bytes),
             class: label.traffic_class,
@@ -93,7 +93,7 @@ impl EdgeCard {
             return out.push(Action::Drop { port, cause, frame });
         };
         let closes = optical.train == u8::from(TrainPart::First);
-        let bytes = (counted(&packet.frame, self.framing).get(), payload_bytes(&packet.frame));
+        let bytes = (counted(&packet.frame, self.framing), payload_bytes(&packet.frame));
         let joining = Joining {
             port,
             queue,
@@ -182,7 +182,7 @@ impl EdgeCard {
     }
 
     /// Something of so many bytes waits no more.
-    pub(super) fn let_go(&mut self, bytes: u64) {
+    pub(super) fn let_go(&mut self, bytes: Bytes) {
         if let Some(bursts) = &mut self.bursts {
             bursts.assembly.card.let_go(bytes);
         }
@@ -359,6 +359,6 @@ fn formed(port: Port, label: Label, burst: &Train, out: &mut Actions) {
         port,
         label,
         packets: burst.frames.len() as u64,
-        bytes: Bytes::new(burst.packet_bytes()),
+        bytes: burst.packet_bytes(),
     }));
 }

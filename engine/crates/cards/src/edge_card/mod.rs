@@ -161,7 +161,7 @@ impl EdgeCard {
     /// Use of an output; `None` if there is no such output.
     pub fn take_output_use(&mut self, now: Instant, port: Port) -> Option<OutputUse> {
         Some(match &mut self.outputs.get(port)?.before {
-            Before::Queue(queue) => OutputUse::Queue(queue.take_use(now.ns())),
+            Before::Queue(queue) => OutputUse::Queue(queue.take_use(now)),
             Before::Bursts(queue) => OutputUse::Bursts(queue.take_use()),
         })
     }
@@ -174,7 +174,7 @@ impl EdgeCard {
             (macroflows.take_round_trip(), macroflows.take_unserved())
         });
         Some(BurstMemoryUse {
-            most_held: Bytes::new(memory.take_most_held_bytes()),
+            most_held: memory.take_most_held_bytes(),
             probe_round_trip,
             unserved_bursts,
         })
@@ -218,18 +218,18 @@ impl EdgeCard {
             port,
             label,
             packets: 1,
-            bytes: Bytes::new(payload_bytes(&packet.frame).saturating_sub(Label::SIZE as u64)),
+            bytes: payload_bytes(&packet.frame).saturating_sub(Bytes::of(Label::SIZE)),
         }));
         let length = packet.frame.len();
         let taken = if output.is_dark {
             queue.lose(length);
             Err(DropCause::LinkDown)
         } else {
-            queue.enqueue(now.ns(), length)
+            queue.enqueue(now, length)
         };
         match taken {
             Ok(departure) => {
-                let start = Instant::from_ns(departure.start_ns);
+                let start = departure.start;
                 let duration = output.wavelength.duration(bytes);
                 let (at, left) = (output.wavelength.arrival(start, duration), start + duration);
                 out.push(Action::Seen(Record::BurstLeft { label, program, left }));
@@ -344,7 +344,7 @@ impl Card for EdgeCard {
         }
         match &mut output.before {
             Before::Queue(queue) => {
-                queue.drop_waiting(now.ns());
+                queue.drop_waiting(now);
                 output.cut(port, DropCause::LinkDown, out);
             }
             Before::Bursts(queue) => {

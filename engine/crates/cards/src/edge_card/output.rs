@@ -90,7 +90,7 @@ impl Output {
     pub(super) fn lose_waiting(&mut self, now: Instant) -> Vec<Labelled> {
         match &mut self.before {
             Before::Queue(queue) => {
-                queue.drop_waiting(now.ns());
+                queue.drop_waiting(now);
                 Vec::new()
             }
             Before::Bursts(queue) => {
@@ -110,7 +110,7 @@ impl Output {
         out: &mut Actions,
     ) {
         let wavelength = self.wavelength;
-        let end = now + wavelength.duration(Bytes::new(burst.bytes));
+        let end = now + wavelength.duration(burst.bytes);
         let whole = self.direct.as_mut().map(|direct| {
             // Bursts may overlap at the far end, where delays differ, but not here.
             if direct.meets(now, end) {

@@ -53,7 +53,7 @@ fn bare() -> EdgeCard {
 /// A queue of 1500 bytes before the output.
 fn with_queue(to_edge: bool) -> EdgeCard {
     let mut card = bare();
-    let queue = Fifo::new(7, (8_000_000, DELAY.ns()), Limit::Bytes(1500), 0);
+    let queue = Fifo::new(7, (Rate::from_bps(8_000_000), DELAY), Limit::Bytes(Bytes::new(1500)), 0);
     card.add_queue(PORT, queue, wavelength(to_edge));
     card
 }
@@ -61,14 +61,14 @@ fn with_queue(to_edge: bool) -> EdgeCard {
 /// Memory of 4000 bytes.
 fn memory(aggregates: bool, macroflows: Option<Macroflows>) -> TrainCard {
     let intervals = Intervals {
-        interval_ns: INTERVAL.ns(),
+        interval: INTERVAL,
         timer: TrainTimer::FirstPacket,
         dither: false,
         seed: 1,
         edge: EDGE,
     };
     let aggregation = aggregates.then(|| Aggregation::new(intervals, 4));
-    TrainCard::new(4000, aggregation, macroflows)
+    TrainCard::new(Bytes::new(4000), aggregation, macroflows)
 }
 
 fn with(memory: TrainCard, limit: Option<IngressLimit>) -> EdgeCard {
@@ -132,7 +132,7 @@ fn part(part: TrainPart) -> Packet {
 
 fn sends(card: &mut EdgeCard, now: Instant, packet: Packet) -> Vec<Action> {
     let mut out = Actions::default();
-    card.sends(now, PORT, packet, Origin::Lane { born_ns: 0 }, &mut out);
+    card.sends(now, PORT, packet, Origin::Lane { born: Instant::ZERO }, &mut out);
     out.list
 }
 
@@ -282,7 +282,7 @@ fn other_packets_than_bursts_of_the_edge_are_lost() {
         };
         cause
     };
-    let lane = Origin::Lane { born_ns: 0 };
+    let lane = Origin::Lane { born: Instant::ZERO };
     for mut card in [with_queue(false), with(memory(false, None), None)] {
         for (packet, from) in [
             (burst(1, 1000), Origin::Local),
@@ -568,7 +568,7 @@ fn two_bursts_at_once_on_a_fibre_are_seen() {
     output.direct = Some(Direct::default());
     for (at, expected) in [(0, 2), (999, 3), (1999, 2)] {
         let mut out = Actions::default();
-        let burst = Train::only(burst(1, 1000), 1000);
+        let burst = Train::only(burst(1, 1000), Bytes::new(1000));
         output.light(us(at), PORT, burst, (Bytes::ZERO, 4), &mut out);
         assert_eq!(out.list.len(), expected, "{:?}", out.list);
         if expected == 3 {

@@ -61,9 +61,9 @@ pub fn interval_tick(
 fn report(queue: u16, state: &QueueState) -> QueueReport {
     QueueReport {
         queue,
-        backlog_bytes: state.backlog_bytes as u32,
-        arrived_bytes: state.arrived_bytes as u32,
-        hol_delay_ns: u32::try_from(state.hol_delay_ns).unwrap_or(u32::MAX),
+        backlog_bytes: state.backlog_bytes.get() as u32,
+        arrived_bytes: state.arrived_bytes.get() as u32,
+        hol_delay_ns: u32::try_from(state.hol_delay.ns()).unwrap_or(u32::MAX),
         dropped_packets: state.dropped_packets as u32,
     }
 }

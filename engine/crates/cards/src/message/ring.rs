@@ -2,6 +2,7 @@
 //! Messages between a ring's card and P4, and the header of what is on a ring.
 
 use crate::Port;
+use slotwise_units::Duration;
 use slotwise_wire::{
     AddLimits, ETHERTYPE_OPTICAL, Ethernet, FAIRNESS_ENTRIES, LineCardKind, RING_VERSION, Ring, RingData, RingKind,
     RingTick,
@@ -20,8 +21,8 @@ pub fn ring_tick(port: Port, tick: &RingTick) -> [u8; HEADER + RingTick::SIZE] {
 
 /// P4's answer to a ring tick.
 pub struct LimitsToAdd {
-    /// From the end of the interval that the tick was about.
-    pub next_ns: u32,
+    /// Time to the next end of an interval, from the one that the tick was about.
+    pub next: Duration,
     /// Ticks that P4 asks for.
     pub ticks: u16,
     /// Those of no rate are none.
@@ -38,7 +39,8 @@ pub fn add_limits(message: &ToCard) -> Option<LimitsToAdd> {
         let slotwise_wire::AddLimit { hops, rate } = slotwise_wire::AddLimit::decode(entry)?;
         *limit = AddLimit { hops, rate };
     }
-    Some(LimitsToAdd { next_ns, ticks, limits })
+    let next = Duration::from_ns(next_ns.into());
+    Some(LimitsToAdd { next, ticks, limits })
 }
 
 /// The ring header of a frame that has one, and what follows in one that carries data.

@@ -124,8 +124,8 @@ impl Core {
         program: Program,
         out: &mut Actions,
     ) -> Option<(Frame, Origin)> {
-        let Packet { frame, born_ns } = flying.packet;
-        let duration = Duration::from_ns(flying.duration_ns);
+        let Packet { frame, born } = flying.packet;
+        let duration = flying.duration;
         let optical = message::optical(&frame);
         let in_slot = self.slots.have_room(now, duration);
         if !in_slot {
@@ -144,10 +144,10 @@ impl Core {
             wanted_until,
         });
         let origin = Origin::Light {
-            arrived_ns: now.ns(),
-            duration_ns: duration.ns(),
+            arrived: now,
+            duration,
             program: flying.program,
-            born_ns,
+            born,
             input: port,
         };
         Some((frame, origin))
@@ -179,15 +179,11 @@ impl Core {
         };
         let (start, duration, program) = match from {
             Origin::Light {
-                arrived_ns,
-                duration_ns,
+                arrived,
+                duration,
                 program,
                 ..
-            } => (
-                Instant::from_ns(arrived_ns),
-                Duration::from_ns(duration_ns),
-                Some(program),
-            ),
+            } => (arrived, duration, Some(program)),
             // It came by no fibre.
             _ => (now, shared.rate.time(Bytes::of(packet.frame.len())), None),
         };
@@ -316,7 +312,7 @@ mod tests {
         let packet = Packet::unborn(optical_frame(0, 1));
         Flying {
             packet,
-            duration_ns: LIGHT.ns(),
+            duration: LIGHT,
             program: 3,
         }
     }

@@ -229,7 +229,7 @@ impl Edge {
 
     /// Use of a VOQ since the last call; `None` without such a queue.
     pub fn take_use(&mut self, now: Instant, port: Port, voq: u16) -> Option<QueueUse> {
-        self.fibre(port)?.gates.queues.take_use(now.ns(), voq)
+        self.fibre(port)?.gates.queues.take_use(now, voq)
     }
 
     /// Errors of synchronization before a fibre.
@@ -251,7 +251,7 @@ impl Edge {
 
     /// Number of VOQs with unserved new demand: they had been empty for a frame.
     pub fn unserved_demand(&self) -> u64 {
-        let is_new = |demand: &NewDemand| demand.after_ns >= self.slots.frame().ns();
+        let is_new = |demand: &NewDemand| demand.after >= self.slots.frame();
         let demand = self.queues().flat_map(|(_, queues)| queues.unserved_demand());
         demand.filter(is_new).count() as u64
     }
@@ -390,7 +390,7 @@ impl Fibre {
         out: &mut Actions,
     ) -> Result<(), DropCause> {
         let port = self.port;
-        match self.gates.queues.control(now.ns(), message)? {
+        match self.gates.queues.control(now, message)? {
             Controlled::Done => {}
             Controlled::Granted { voq } => out.push(Action::Seen(Record::Granted { port, voq })),
             Controlled::Phase => {
@@ -405,8 +405,7 @@ impl Fibre {
                 self.clock.stop();
                 self.stop(now, alarms, out);
             }
-            Controlled::Answer { at_ns } => {
-                let at = Instant::from_ns(at_ns);
+            Controlled::Answer { at } => {
                 self.clock.is_to_answer(at);
                 out.push(timer(Timer::Answer(self.core()), at));
             }

@@ -30,9 +30,9 @@ pub struct Trains {
     port: Port,
     assembly: Assembly,
     /// Size of a burst: what an open slot carries.
-    most_bytes: u64,
+    most: Bytes,
     /// Longest frame on the fibre.
-    most_frame_bytes: u64,
+    most_of_frame: Bytes,
     /// Queue, sequence number and slot of the frame that left last, if its burst goes on.
     leaving: Option<Leaving>,
 }
@@ -43,8 +43,8 @@ impl Trains {
         Trains {
             port,
             assembly: Assembly::new(card, port),
-            most_bytes: most.min(MOST).get(),
-            most_frame_bytes: most_of_frame.get(),
+            most: most.min(MOST),
+            most_of_frame,
             leaving: None,
         }
     }
@@ -65,10 +65,10 @@ impl Trains {
         let Some(optical) = of_train else {
             return Some(packet);
         };
-        let (port, bytes) = (self.port, packet.frame.len() as u64);
+        let (port, bytes) = (self.port, Bytes::of(packet.frame.len()));
         let cause = match self.assembly.card.aggregates(optical.queue) {
             false => Some(DropCause::NoSuchQueue),
-            true if bytes > self.most_frame_bytes => Some(DropCause::TooLong),
+            true if bytes > self.most_of_frame => Some(DropCause::TooLong),
             true => None,
         };
         if let Some(cause) = cause {
@@ -76,7 +76,7 @@ impl Trains {
             out.push(Action::Drop { port, cause, frame });
             return None;
         }
-        let is_over = self.assembly.card.open_bytes(optical.queue) + bytes > self.most_bytes;
+        let is_over = self.assembly.card.open_bytes(optical.queue) + bytes > self.most;
         let closes = is_over || optical.train == parts[0];
         let carried = payload_bytes(&packet.frame);
         let joining = Joining {
@@ -106,7 +106,7 @@ impl Trains {
     ) -> Option<bool> {
         let (answer, _) = train_label(message)?;
         let (voq, Train { frames, .. }) = self.assembly.card.answer_in_star(&answer).ok()?;
-        let queued = queues.enqueue_train(now.ns(), voq, frames);
+        let queued = queues.enqueue_train(now, voq, frames);
         let is_queued = queued.is_ok();
         if let Err((cause, frames)) = queued {
             let port = self.port;

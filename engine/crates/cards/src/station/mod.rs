@@ -9,7 +9,7 @@ mod meters;
 #[cfg(test)]
 mod tests;
 
-use slotwise_units::{Duration, Instant};
+use slotwise_units::{Bytes, Duration, Instant};
 use slotwise_wire::{MAX_STATIONS, PORT_RING_EAST, PORT_RING_WEST, REPORT_SOURCES, RINGLETS, RingTick, TIMER_RETRY_NS};
 
 use crate::card::{Action, Actions, Broken, Card, Expiry, Lane, Pass, Program, Record, Then, TimerId};
@@ -104,7 +104,7 @@ impl StationCard {
         self.links[usize::from(ringlet)] = Some(Link {
             queues: TransitFirst::new(settings),
             meters: Meters::default(),
-            allowances: Allowances::new(settings.bucket_bytes),
+            allowances: Allowances::new(settings.bucket),
             lane,
             delay,
             wake: None,
@@ -140,7 +140,7 @@ impl StationCard {
     /// Counts an interval with the phase at its end.
     pub fn note_phase(&mut self, interval: &Interval, phase: slotwise_wire::RingPhase, is_held_back: bool) {
         if let Some(link) = &mut self.links[usize::from(interval.ringlet)] {
-            link.meters.phase(phase, interval.length.ns(), is_held_back);
+            link.meters.phase(phase, interval.length, is_held_back);
         }
     }
 
@@ -214,16 +214,16 @@ impl Link {
     /// Sends what may leave, and asks to be woken when more may.
     fn drain(&mut self, now: Instant, at: Place, out: &mut Actions) {
         loop {
-            match self.queues.poll(now.ns()) {
+            match self.queues.poll(now) {
                 Next::Send {
                     packet,
                     origin,
-                    duration_ns,
+                    duration,
                 } => {
-                    let bytes = packet.frame.len() as u64;
-                    self.meters.sent(now.ns(), origin, bytes, duration_ns);
+                    let bytes = Bytes::of(packet.frame.len());
+                    self.meters.sent(now, origin, bytes, duration);
                     if let transit_first::Origin::Added(added) = origin {
-                        if !self.allowances.take(now.ns(), added.queue, bytes) {
+                        if !self.allowances.take(now, added.queue, bytes) {
                             let (port, broken) = (at.port(), Broken::AddRate);
                             out.push(Action::Broken {
                                 port,
@@ -234,20 +234,19 @@ impl Link {
                         if let Some((ring, Some(data))) = message::ring(&packet.frame) {
                             out.push(Action::Seen(Record::Added {
                                 headers: (ring, data),
-                                accepted: Instant::from_ns(added.accepted_ns),
+                                accepted: added.accepted,
                             }));
                         }
                     }
                     out.push(Action::Enter {
                         lane: self.lane,
-                        at: now + Duration::from_ns(duration_ns) + self.delay,
+                        at: now + duration + self.delay,
                         flying: Flying::plain(packet),
                     });
                 }
                 // It is looked at again at the interval's end: other limits may come then, and what would be waited for no longer counts.
-                Next::At(at_ns) if at_ns > self.due.ns() => return,
-                Next::At(at_ns) => {
-                    let wake = Instant::from_ns(at_ns);
+                Next::At(wake) if wake > self.due => return,
+                Next::At(wake) => {
                     if self.wake.is_none_or(|known| wake < known) {
                         self.wake = Some(wake);
                         out.push(at.timer(wake, Expiry::Last));
@@ -267,7 +266,7 @@ impl Link {
                 let headers = (ring, data);
                 out.push(Action::Seen(Record::Forgotten { headers }));
             }
-            Some((_, Some(_))) => self.meters.dropped(Some(packet.frame.len() as u64)),
+            Some((_, Some(_))) => self.meters.dropped(Some(Bytes::of(packet.frame.len()))),
             _ => {}
         }
         let (port, frame) = (at.port(), packet.frame);
@@ -290,23 +289,23 @@ impl Link {
         self.ended = now;
         self.due = now + RETRY;
         self.ticks = 0;
-        let report = self.queues.end_interval(now.ns());
+        let report = self.queues.end_interval(now);
         if program == Program::None {
             return self.begin_interval(now, at, out);
         }
         let tick = RingTick {
             repeat: 0,
-            hol_delay_ns: u32::try_from(report.hol_delay_ns).unwrap_or(u32::MAX),
+            hol_delay_ns: u32::try_from(report.hol_delay.ns()).unwrap_or(u32::MAX),
             // Modulo 2^32 on the wire.
-            added_bytes: report.added_bytes as u32,
-            committed_bytes: report.committed_bytes as u32,
+            added_bytes: report.added_bytes.get() as u32,
+            committed_bytes: report.committed_bytes.get() as u32,
             local_ns: now.ns(),
         };
         self.unanswered = Some(tick);
         let ended = Some(Interval {
             ringlet: at.ringlet,
             length,
-            hol_delay: Duration::from_ns(report.hol_delay_ns),
+            hol_delay: report.hol_delay,
         });
         let last = None;
         self.ask(at, Asking { tick, last, ended }, out);
@@ -319,14 +318,14 @@ impl Card for StationCard {
             let (cause, frame) = (DropCause::NoSuchPort, packet.frame);
             return out.push(Action::Drop { port, cause, frame });
         };
-        let bytes = packet.frame.len() as u64;
+        let bytes = Bytes::of(packet.frame.len());
         let lost = match message::ring(&packet.frame) {
             _ if link.is_dark => Err((DropCause::LinkDown, packet)),
             Some((ring, Some(data))) if ring.source == at.station => {
                 link.meters.offered(bytes);
-                link.queues.add(now.ns(), data.queue, packet, bytes)
+                link.queues.add(now, data.queue, packet, bytes)
             }
-            Some((_, Some(_))) => link.queues.pass_on(now.ns(), packet, bytes).map_err(|packet| {
+            Some((_, Some(_))) => link.queues.pass_on(now, packet, bytes).map_err(|packet| {
                 let broken = Broken::TransitOverflow;
                 out.push(Action::Broken {
                     port,
@@ -357,18 +356,18 @@ impl Card for StationCard {
         let Some((link, at)) = self.at(ringlet_of(port)).filter(|(_, at)| at.port() == port) else {
             return false;
         };
-        let answer = message::add_limits(message).filter(|answer| answer.next_ns > 0 && answer.ticks <= MAX_TICKS);
+        let answer = message::add_limits(message).filter(|answer| !answer.next.is_zero() && answer.ticks <= MAX_TICKS);
         let Some(answer) = answer else {
             let (cause, bytes) = (DropCause::Malformed, message.bytes());
             out.push(Action::Refuse { port, cause, bytes });
             return true;
         };
-        let due = link.ended + Duration::from_ns(answer.next_ns.into());
+        let due = link.ended + answer.next;
         link.due = due.max(now + MIN_INTERVAL);
         let first = link.unanswered.take();
         link.ticks = answer.ticks;
-        link.queues.set_limits(now.ns(), &answer.limits);
-        link.allowances.set(now.ns(), &answer.limits);
+        link.queues.set_limits(now, &answer.limits);
+        link.allowances.set(now, &answer.limits);
         if link.asking.is_none() {
             out.push(at.timer(link.due, Expiry::First));
             if let Some(first) = first {
@@ -420,8 +419,8 @@ impl Card for StationCard {
     fn restarts(&mut self, now: Instant, out: &mut Actions) {
         for ringlet in 0..RINGLETS {
             if let Some((link, at)) = self.at(ringlet) {
-                link.queues.set_limits(now.ns(), &[]);
-                link.allowances.set(now.ns(), &[]);
+                link.queues.set_limits(now, &[]);
+                link.allowances.set(now, &[]);
                 link.lose_all(at, DropCause::PipelineReplaced, out);
             }
         }

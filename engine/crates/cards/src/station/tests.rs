@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+use slotwise_units::Rate;
 use slotwise_wire::{
     AddLimit, AddLimits, ETHERTYPE_OPTICAL, Ethernet, FAIRNESS_ENTRIES, LineCardKind, NO_LIMIT, RING_VERSION, Ring,
     RingData, RingKind, RingPhase,
@@ -12,11 +13,11 @@ const STATION: u16 = 3;
 const LANE: Lane = 7;
 /// 1 us for each byte; two frames of 1000 bytes are the longest transit.
 const SETTINGS: Settings = Settings {
-    rate_bps: 8_000_000,
-    frame_bytes: 1000,
-    bucket_bytes: 3000,
-    buffer_bytes: 4000,
-    shaper_bps: None,
+    rate: Rate::from_bps(8_000_000),
+    frame: Bytes::new(1000),
+    bucket: Bytes::new(3000),
+    buffer: Bytes::new(4000),
+    shaper: None,
 };
 const DELAY: Duration = Duration::from_ms(2);
 
@@ -156,7 +157,7 @@ fn added_packets_leave_at_the_links_rate_and_are_recorded() {
     );
     let used = card.take_use(0).unwrap();
     assert_eq!(
-        (used.added_packets, used.added_bytes, used.offered_packets),
+        (used.added_packets, used.added_bytes.get(), used.offered_packets),
         (2, 2000, 2)
     );
     assert!(card.take_use(1).is_none() && card.take_use(9).is_none());
@@ -237,7 +238,7 @@ fn p4_gets_the_ticks_that_it_asks_for_one_after_the_other() {
     };
     card.note_phase(&interval, RingPhase::Congested, true);
     let used = card.take_use(0).unwrap();
-    assert_eq!((used.congested_ns, used.onsets, used.timer_onsets), (100_000, 1, 1));
+    assert_eq!((used.congested.ns(), used.onsets, used.timer_onsets), (100_000, 1, 1));
 }
 
 #[test]

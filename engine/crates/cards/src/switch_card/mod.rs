@@ -160,16 +160,16 @@ impl Card for SwitchCard {
             return drop(DropCause::NoSuchPort, packet, out);
         };
         let Origin::Light {
-            arrived_ns,
+            arrived,
             input,
-            duration_ns,
+            duration,
             program,
             ..
         } = from
         else {
             return drop(DropCause::NoSuchQueue, packet, out);
         };
-        let (arrived, bytes) = (Instant::from_ns(arrived_ns), counted(&packet.frame, framing));
+        let bytes = counted(&packet.frame, framing);
         let in_light = message::read(&packet.frame);
         if let (Some(came), Some(InLight::First(label, _))) = (&looked_at, &in_light)
             && !is_well_kept(came, label, converts)
@@ -210,7 +210,6 @@ impl Card for SwitchCard {
                 packet: None,
             });
         }
-        let duration = Duration::from_ns(duration_ns);
         let at = output.wavelength.arrival(taken.start, duration).max(now);
         output.wavelength.enter((at, duration), packet, program, out);
     }

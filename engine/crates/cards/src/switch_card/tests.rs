@@ -79,10 +79,10 @@ fn frame(label: Option<Label>, bytes: usize) -> Packet {
 
 fn light(arrived: Instant, input: Port) -> Origin {
     Origin::Light {
-        arrived_ns: arrived.ns(),
-        duration_ns: Duration::from_us(BYTES as u64).ns(),
+        arrived,
+        duration: Duration::from_us(BYTES as u64),
         program: PROGRAM,
-        born_ns: 0,
+        born: Instant::ZERO,
         input,
     }
 }

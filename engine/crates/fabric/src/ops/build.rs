@@ -70,7 +70,7 @@ impl Fabric {
                         device,
                         port: first + u16::from(ops.wavelengths),
                     };
-                    ports_before.push(self.add_probe_card((probes.rate.bps(), fibre.delay.ns()), (at(from), at(to))));
+                    ports_before.push(self.add_probe_card((probes.rate, fibre.delay), (at(from), at(to))));
                 }
             }
             self.spans.push(Span {
@@ -119,7 +119,7 @@ impl Fabric {
             let floor = ops.floor(packet_bytes, &probes);
             Macroflows::new(queues.map(|(_, queue)| queue), probes.period, floor, places)
         });
-        TrainCard::new(ops.ingress.bytes.get(), aggregation, macroflows)
+        TrainCard::new(ops.ingress.bytes, aggregation, macroflows)
     }
 
     /// A wavelength of a fibre, from its end 0 or 1, and the output before it.
@@ -169,8 +169,8 @@ impl Fabric {
                 card.add_output(from.port, bursts, wavelength, direct)
             } else {
                 // Whole packets wait there, before their first bit leaves.
-                let limit = Limit::Bytes(ops.ingress.bytes.get());
-                let link = (rate.bps(), fibre.delay.ns());
+                let limit = Limit::Bytes(ops.ingress.bytes);
+                let link = (rate, fibre.delay);
                 let queue = Fifo::new(lane, link, limit, usize::from(ops.framing_bytes));
                 card.add_queue(from.port, queue, wavelength);
                 None

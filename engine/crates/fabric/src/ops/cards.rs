@@ -145,7 +145,7 @@ impl Fabric {
     pub(crate) fn cut_lane(&mut self, lane: usize, place: Place, cause: DropCause, (delay, by_tail): (Duration, bool)) {
         let begun_ns = self.now_ns + delay.ns();
         let has_not_begun = |at_ns: u64, flying: &Flying| {
-            let tail_ns = if by_tail { flying.duration_ns } else { 0 };
+            let tail_ns = if by_tail { flying.duration.ns() } else { 0 };
             at_ns > begun_ns + tail_ns
         };
         let LaneEnd::Own { number, .. } = self.lanes[lane].end else {

@@ -195,8 +195,8 @@ impl Fabric {
         flying: Flying,
     ) {
         let Flying {
-            packet: Packet { frame, born_ns },
-            duration_ns,
+            packet: Packet { frame, born },
+            duration,
             program,
         } = flying;
         let label = match in_light {
@@ -207,10 +207,10 @@ impl Fabric {
             card.looks_at(label);
         }
         let origin = Origin::Light {
-            arrived_ns: self.now_ns,
-            duration_ns,
+            arrived: Instant::from_ns(self.now_ns),
+            duration,
             program,
-            born_ns,
+            born,
             input: port,
         };
         let then = Passed::AtSwitch { switch, label, program };
@@ -241,7 +241,7 @@ impl Fabric {
     /// What comes is to find the lane free, and to be of the train under way there, or a new one.
     fn watch_entrance(&mut self, number: usize, flying: &Flying, in_light: Option<&InLight>) {
         let now_ns = self.now_ns;
-        let (duration_ns, program) = (flying.duration_ns, flying.program);
+        let (duration_ns, program) = (flying.duration.ns(), flying.program);
         let ops = &mut *self.ops;
         let entrance = &mut ops.entrances[number];
         let place = entrance.at.place();
@@ -302,8 +302,8 @@ impl Fabric {
         };
         let given = card.arrives(now, port, packet, program, &mut self.out);
         self.perform_at_edge(device);
-        if let Some(Packet { frame, born_ns }) = given {
-            self.ask(device, port, frame, Origin::Lane { born_ns });
+        if let Some(Packet { frame, born }) = given {
+            self.ask(device, port, frame, Origin::Lane { born });
         }
     }
 }

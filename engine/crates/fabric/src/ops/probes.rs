@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Wavelengths for probes: stored and forwarded by electronic queues. What is on them are control messages, to which faults may happen.
 
+use slotwise_units::{Bytes, Duration, Rate};
+
 use super::cards::FibreEnd;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
@@ -13,7 +15,7 @@ use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::{Frame, UNBORN};
 
 /// Probes wait in electronic memory, of which there is enough.
-const PROBE_BUFFER_BYTES: u64 = 1 << 30;
+const PROBE_BUFFER: Bytes = Bytes::new(1 << 30);
 
 /// Where a wavelength for probes ends, by number.
 static PROBE_END: End = End {
@@ -27,11 +29,11 @@ static TO_PROBE_END: LightWay = LightWay {
 };
 
 impl Fabric {
-    /// Adds the card before a wavelength for probes, of so many bit/s and ns, and the wavelength.
-    pub(super) fn add_probe_card(&mut self, link: (u64, u64), (from, to): (FibreEnd, FibreEnd)) -> NodePort {
+    /// Adds the card before a wavelength for probes, of this rate and delay, and the wavelength.
+    pub(super) fn add_probe_card(&mut self, link: (Rate, Duration), (from, to): (FibreEnd, FibreEnd)) -> NodePort {
         let lane = self.add_lane(LaneEnd::own(&PROBE_END, self.ops.probe_ends.len()));
         self.ops.probe_ends.push(to);
-        let queue = Fifo::new(lane, link, Limit::Bytes(PROBE_BUFFER_BYTES), 0);
+        let queue = Fifo::new(lane, link, Limit::Bytes(PROBE_BUFFER), 0);
         self.ops.probe_queues.push((from.device, from.port));
         self.add_link(queue, from.device, from.port)
     }
@@ -46,6 +48,6 @@ impl Fabric {
 
     fn take_probe(&mut self, end: usize, frame: Frame) {
         let FibreEnd { device, port } = self.ops.probe_ends[end];
-        self.ask(device, port, frame, Origin::Lane { born_ns: UNBORN });
+        self.ask(device, port, frame, Origin::Lane { born: UNBORN });
     }
 }

@@ -2,7 +2,7 @@
 //! A ring of a scenario: its stations, the cards and links between them, and their hosts.
 
 use slotwise_scenario::{Device, RING_OVERHEAD, Ring, Scenario};
-use slotwise_units::Rate;
+use slotwise_units::Bytes;
 use slotwise_wire::{PORT_RING_EAST, PORT_RING_WEST};
 
 use super::STATION;
@@ -31,11 +31,11 @@ impl Fabric {
             broken_ns: 0,
         });
         let settings = Settings {
-            rate_bps: ring.rate.bps(),
-            frame_bytes: u64::from(scenario.routed.packet_bytes) + RING_OVERHEAD.get(),
-            bucket_bytes: u64::from(ring.timing.bucket_bytes),
-            buffer_bytes: ring.ingress.buffer.get(),
-            shaper_bps: ring.ingress.rate.map(Rate::bps),
+            rate: ring.rate,
+            frame: Bytes::new(scenario.routed.packet_bytes.into()) + RING_OVERHEAD,
+            bucket: Bytes::new(ring.timing.bucket_bytes.into()),
+            buffer: ring.ingress.buffer,
+            shaper: ring.ingress.rate,
         };
         for (station, next) in ring.spans() {
             let ends = [

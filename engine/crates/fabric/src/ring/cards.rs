@@ -83,7 +83,7 @@ impl Fabric {
 
     /// A packet arrives at a station by a ringlet.
     fn at_station(&mut self, end: usize, packet: Packet) {
-        let Packet { mut frame, born_ns } = packet;
+        let Packet { mut frame, born } = packet;
         let Some((ring, Some(data))) = message::ring(&frame) else {
             match self.passes_faults(Way::light(&TO_STATION, end), &mut frame) {
                 true => self.message_at_station(end, frame),
@@ -100,13 +100,13 @@ impl Fabric {
             bytes: frame.len() as u64,
         };
         let (device, port) = (device(station), port_in(ringlet));
-        self.enter((device, port), frame, Origin::Lane { born_ns }, Passed::OnRing(arrival));
+        self.enter((device, port), frame, Origin::Lane { born }, Passed::OnRing(arrival));
     }
 
     /// What is no data reaches a station's program.
     fn message_at_station(&mut self, end: usize, frame: Frame) {
         let (station, ringlet) = station_at(end);
-        let origin = Origin::Lane { born_ns: UNBORN };
+        let origin = Origin::Lane { born: UNBORN };
         self.ask(device(station), port_in(ringlet), frame, origin);
     }
 

@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, Endpoint, Scenario};
+use slotwise_units::Instant;
 
 use super::{LOSSY, Lossy, ROUTER, Routed, RouterPort};
 use crate::access::Host;
@@ -42,9 +43,9 @@ impl Fabric {
                 loss => self.lossy_end(index, loss, (link.to, far_port)),
             };
             let lane = self.add_lane(end);
-            let mut queue = ip_fifo(lane, (link.rate.bps(), link.delay.ns()), limit_of(link.buffer));
+            let mut queue = ip_fifo(lane, (link.rate, link.delay), limit_of(link.buffer));
             if link.xcp.is_some() {
-                queue.start_timers(0);
+                queue.start_timers(Instant::ZERO);
             }
             let card = self.add_link(queue, link.from, port);
             let far = (link.to, far_port);

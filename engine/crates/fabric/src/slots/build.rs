@@ -22,7 +22,6 @@ use slotwise_cards::linecard::LineCard;
 use slotwise_cards::random::{Stream, generator};
 use slotwise_cards::slotted::{self, ControlLink, Drift, FibreSettings, LocalClock, Trains};
 use slotwise_cards::train_card::TrainCard;
-use slotwise_cards::transmission_ns;
 use slotwise_units::Duration;
 
 impl Fabric {
@@ -97,16 +96,16 @@ impl Fabric {
 
     fn add_hosts(&mut self, scenario: &Scenario, edge: &EdgeOfScenario) {
         let hosts = &scenario.hosts;
-        let (rate_bps, delay_ns) = (hosts.access_rate.bps(), hosts.access_delay.ns());
-        let limit = Limit::Ns(transmission_ns(scenario.queues.limit.get(), rate_bps));
+        let link = (hosts.access_rate, hosts.access_delay);
+        let limit = Limit::Time(hosts.access_rate.time(scenario.queues.limit));
         let device = Device::Edge(edge.id);
         for index in 0..edge.hosts {
             let id = HostId { edge: edge.id, index };
             let port = id.access_port();
             let up = self.add_lane(LaneEnd::Port { device, port });
-            let up = Fifo::new(up, (rate_bps, delay_ns), limit, 0).up_to(hosts.mtu as usize + Ethernet::SIZE);
+            let up = Fifo::new(up, link, limit, 0).up_to(hosts.mtu as usize + Ethernet::SIZE);
             let down = self.add_lane(LaneEnd::Host(self.hosts.len()));
-            let down = Fifo::new(down, (rate_bps, delay_ns), limit, 0);
+            let down = Fifo::new(down, link, limit, 0);
             self.add_link(down, device, port);
             self.add_host(Host {
                 id: Some(id),
@@ -172,9 +171,9 @@ fn own_time(seed: u64, scenario: &Scenario, edge: u16, fibre: &Fibre) -> (LocalC
 /// Queues of an edge before a fibre.
 fn queues_before(scenario: &Scenario, fibre: &Fibre) -> LineCard {
     let (voqs, limit) = (scenario.card_voqs(fibre.core), scenario.queues.limit);
-    let mut queues = LineCard::new(voqs, limit.get(), scenario.wire_mtu().get());
+    let mut queues = LineCard::new(voqs, limit, scenario.wire_mtu());
     if scenario.has_xcp() {
-        queues.start_timers(scenario.epoch().ns());
+        queues.start_timers(scenario.epoch());
     }
     queues
 }
@@ -185,9 +184,9 @@ fn trains_before(scenario: &Scenario, edge: u16, fibre: &Fibre) -> Option<Trains
     let intervals = intervals(aggregation, scenario.seed, edge);
     let voqs = scenario.card_voqs(fibre.core);
     // The open burst of each VOQ has as much room as the VOQ.
-    let limit_bytes = scenario.queues.limit.get() * voqs.len() as u64;
+    let limit = scenario.queues.limit * voqs.len() as u64;
     // Packets for one edge may join bursts of several queues, by class or flow.
-    let card = TrainCard::new(limit_bytes, Some(Aggregation::new(intervals, SIGNALING_QUEUE)), None);
+    let card = TrainCard::new(limit, Some(Aggregation::new(intervals, SIGNALING_QUEUE)), None);
     let most = fibre.rate.bytes_in(scenario.frame.open());
     Some(Trains::new(optical_port(fibre.core), card, most, scenario.wire_mtu()))
 }

@@ -70,14 +70,14 @@ impl Fabric {
     }
 
     pub(crate) fn light_for(&mut self, card: usize, demand: NewDemand) {
-        if demand.after_ns < self.star.slots.frame().ns() {
+        if demand.after < self.star.slots.frame() {
             return;
         }
         let fibre = &self.star.fibres[card];
         match fibre.is_up() {
             true => {
                 let light_ns = self.now_ns + fibre.delay_ns;
-                self.star.first_light.waited(light_ns - demand.at_ns);
+                self.star.first_light.waited(light_ns - demand.at.ns());
             }
             false => self.star.first_light.lost += 1,
         }

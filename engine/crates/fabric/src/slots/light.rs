@@ -35,7 +35,7 @@ static TO_EDGE: LightWay = LightWay {
         let origin = Origin::Fibre {
             card,
             optical: message::optical(&frame),
-            born_ns: UNBORN,
+            born: UNBORN,
         };
         fabric.ask(Device::Edge(edge), optical_port(core), frame, origin);
     },
@@ -78,7 +78,7 @@ impl Fabric {
     }
 
     /// Light enters the fibre to a core.
-    pub(crate) fn send_into_fibre(&mut self, card: usize, queue: u16, packet: Packet, duration_ns: u64) {
+    pub(crate) fn send_into_fibre(&mut self, card: usize, queue: u16, packet: Packet, duration: Duration) {
         let (edge, core) = (self.star.fibres[card].edge, self.star.fibres[card].core);
         let (from, to) = (Device::Edge(edge), Device::Core(core));
         self.capture(CapturePoint::Fibre { from, to }, &packet.frame);
@@ -88,11 +88,11 @@ impl Fabric {
         }
         let program = self.star.edges[usize::from(edge)].programs;
         let fibre = &mut self.star.fibres[card];
-        let passage = fibre.enter_to_core(packet.frame.len(), duration_ns);
+        let passage = fibre.enter_to_core(packet.frame.len(), duration.ns());
         let (lane, at_ns) = (fibre.to_core.lane, self.now_ns + fibre.delay_ns);
         let flying = Flying {
             packet,
-            duration_ns,
+            duration,
             program,
         };
         self.pass_fibre(passage, (from, to), (lane, at_ns), flying);
@@ -109,27 +109,27 @@ impl Fabric {
         let star = &*self.star;
         let program = program.unwrap_or_else(|| program_of(&star.edges, message::optical(&packet.frame)));
         let core = usize::from(self.nodes[node].device.number());
-        let (port, times) = (usize::from(port - PORT_OPTICAL_BASE), (start.ns(), duration.ns()));
-        let (fibres, born_ns) = (star.cores[core].ports[port].len(), packet.born_ns);
+        let (port, times) = (usize::from(port - PORT_OPTICAL_BASE), (start, duration));
+        let (fibres, born) = (star.cores[core].ports[port].len(), packet.born);
         for index in 0..fibres - 1 {
             let fibre = self.star.cores[core].ports[port][index];
             let frame = self.out.frames.copy_of(&packet.frame);
-            self.enter_to_edge(fibre, Packet { frame, born_ns }, times, program);
+            self.enter_to_edge(fibre, Packet { frame, born }, times, program);
         }
         let last = self.star.cores[core].ports[port][fibres - 1];
         self.enter_to_edge(last, packet, times, program);
     }
 
-    fn enter_to_edge(&mut self, fibre: usize, packet: Packet, (start_ns, duration_ns): (u64, u64), program: u32) {
+    fn enter_to_edge(&mut self, fibre: usize, packet: Packet, (start, duration): (Instant, Duration), program: u32) {
         let pair = &mut self.star.fibres[fibre];
         let (from, to) = (Device::Core(pair.core), Device::Edge(pair.edge));
-        let passage = pair.enter_to_edge(packet.frame.len(), duration_ns);
-        let at_ns = self.now_ns.max(start_ns + duration_ns + pair.delay_ns);
+        let passage = pair.enter_to_edge(packet.frame.len(), duration.ns());
+        let at_ns = self.now_ns.max((start + duration).ns() + pair.delay_ns);
         let lane = pair.to_edge.lane;
         self.capture(CapturePoint::Fibre { from, to }, &packet.frame);
         let flying = Flying {
             packet,
-            duration_ns,
+            duration,
             program,
         };
         self.pass_fibre(passage, (from, to), (lane, at_ns), flying);
@@ -196,10 +196,10 @@ impl Fabric {
     /// A core outside has not sent on in time what was light when it arrived. At an edge that is nothing special: beacons and requests
     /// end there.
     pub(super) fn light_is_overdue(&mut self, crossing: &Crossing) {
-        let Origin::Light { duration_ns, .. } = crossing.origin else {
+        let Origin::Light { duration, .. } = crossing.origin else {
             return;
         };
-        let (arrived, duration) = (Instant::from_ns(crossing.arrived_ns), Duration::from_ns(duration_ns));
+        let arrived = Instant::from_ns(crossing.arrived_ns);
         if self
             .slotted_core_mut(crossing.device.number())
             .is_overdue(arrived, duration)
@@ -213,7 +213,7 @@ impl Fabric {
     /// The tail of a packet reaches an edge.
     pub(crate) fn light_at_edge(&mut self, fibre: usize, flying: Flying) {
         let (core, edge) = (self.star.fibres[fibre].core, self.star.fibres[fibre].edge);
-        let (born_ns, program) = (flying.packet.born_ns, flying.program);
+        let (born, program) = (flying.packet.born, flying.program);
         let Arrived { mut frame, optical } = self.call_edge(edge, |card, now, out| {
             card.arrives(now, optical_port(core), flying, out)
         });
@@ -231,7 +231,7 @@ impl Fabric {
         let origin = Origin::Fibre {
             card: fibre,
             optical,
-            born_ns,
+            born,
         };
         let to = (Device::Edge(edge), optical_port(core));
         self.enter(to, frame, origin, Passed::Nothing);

@@ -72,7 +72,10 @@ impl Fabric {
                 queues.voq_numbers().all(|voq| {
                     let to = voq % edges as u16;
                     let pair = usize::from(from) * edges + usize::from(to);
-                    queues.voq_state(self.now_ns, voq).backlog_bytes == 0
+                    queues
+                        .voq_state(Instant::from_ns(self.now_ns), voq)
+                        .backlog_bytes
+                        .is_zero()
                         || self.delivered(from, to).packets > watch.delivered[pair]
                 })
             })

@@ -445,11 +445,11 @@ impl Streams {
         let frame = &packet.frame;
         let key = frame.get(Ethernet::SIZE..).and_then(|packet| FlowKey::of(packet).ok());
         // Acknowledgments have the key reversed: only packets of data are counted.
-        if let (Some(born_ns), Some(&index)) = (packet.born_ns(), key.and_then(|key| self.owners.get(&key))) {
+        if let (Some(born), Some(&index)) = (packet.born(), key.and_then(|key| self.owners.get(&key))) {
             let flow = &mut self.flows[index];
-            flow.lately.add(now_ns - born_ns);
+            flow.lately.add(now_ns - born.ns());
             if flow.order.is_some() {
-                self.note_arrival(index, (born_ns, now_ns), frame);
+                self.note_arrival(index, (born.ns(), now_ns), frame);
             }
         }
         if self.is_measured

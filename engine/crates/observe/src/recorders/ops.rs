@@ -3,6 +3,7 @@
 
 use slotwise_fabric::{DropReason, Fabric, FifoUse, OpsEdgeUse, OpsOutputUse, OpsTrains, RamUse, TrainFate, TrainUse};
 use slotwise_scenario::{Device, Ops, Scenario};
+use slotwise_units::Bytes;
 
 use super::fluid::Fluid;
 use super::routed::{Period, link_row};
@@ -185,8 +186,8 @@ fn train_row(period: &Period, trains: &OpsTrains, used: &OpsEdgeUse) -> [f64; 20
 }
 
 fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] {
-    let bits = |bytes: u64| bytes as f64 * 8.0;
-    let row = |(frames, tcp_frames): (u64, u64), bytes: u64, rest: [f64; 6], (intervals, overloaded): (u64, u64)| {
+    let bits = |bytes: Bytes| bytes.get() as f64 * 8.0;
+    let row = |(frames, tcp_frames): (u64, u64), bytes: Bytes, rest: [f64; 6], (intervals, overloaded): (u64, u64)| {
         let [waited, wait_us, most, queue, dropped, trains] = rest;
         [
             period.end_s,
@@ -210,18 +211,18 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] 
             frames,
             bytes,
             waited_trains,
-            waited_ns,
+            waited,
             most_bytes,
             lost_frames,
             intervals,
             overloaded_intervals,
             ..
         }) => {
-            let wait_us = mean(waited_ns as f64 / 1e3, trains);
+            let wait_us = mean(waited.ns() as f64 / 1e3, trains);
             let rest = [
                 waited_trains as f64,
                 wait_us,
-                most_bytes as f64,
+                most_bytes.get() as f64,
                 0.0,
                 lost_frames as f64,
                 trains as f64,
@@ -234,16 +235,16 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] 
             sent_tcp_frames,
             sent_bytes,
             waited_trains,
-            waited_ns,
+            waited,
             queue_bytes,
             lost_trains,
             ..
         }) => {
             let rest = [
                 waited_trains as f64,
-                mean(waited_ns as f64 / 1e3, sent_trains),
+                mean(waited.ns() as f64 / 1e3, sent_trains),
                 0.0,
-                queue_bytes as f64,
+                queue_bytes.get() as f64,
                 lost_trains as f64,
                 sent_trains as f64,
             ];
@@ -254,17 +255,17 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] 
             dropped_packets,
             sent_packets,
             sent_bytes,
-            waited_ns,
+            waited,
             queue_bytes,
             ..
         }) => {
-            let wait_us = mean(waited_ns as f64 / 1e3, taken_packets);
+            let wait_us = mean(waited.ns() as f64 / 1e3, taken_packets);
             // Each packet is a train.
             let rest = [
                 0.0,
                 wait_us,
                 0.0,
-                queue_bytes as f64,
+                queue_bytes.get() as f64,
                 dropped_packets as f64,
                 sent_packets as f64,
             ];

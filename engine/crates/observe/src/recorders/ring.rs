@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hdrhistogram::Histogram;
 use slotwise_fabric::{Fabric, RingLinkState, RingLinkUse, RingPhase};
 use slotwise_scenario::{Changed, Device, FaultKind, Ring, Scenario};
+use slotwise_units::Bytes;
 
 use super::after::{AfterFault, AfterFaults};
 use super::routed::Period;
@@ -317,7 +318,7 @@ pub(crate) fn pair_names(scenario: &Scenario, ring: &Ring) -> Vec<String> {
 
 /// In the order of [`crate::record::STATION_COLUMNS`].
 fn station_row(period: &Period, used: &RingLinkUse, state: Option<RingLinkState>, rate_bps: u64) -> [f64; 30] {
-    let kbps = |bytes: u64| bytes as f64 * 8.0 / 1e3 / period.seconds;
+    let kbps = |bytes: Bytes| bytes.get() as f64 * 8.0 / 1e3 / period.seconds;
     // As P4 has it, byte/s; without limit as fast as the link.
     let of_p4 = |rate: Option<u32>| {
         let rate_bps = rate.map_or(rate_bps, |rate| (8 * u64::from(rate)).min(rate_bps));
@@ -329,7 +330,7 @@ fn station_row(period: &Period, used: &RingLinkUse, state: Option<RingLinkState>
     let carried_kbps = kbps(used.added_bytes + used.transit_bytes);
     [
         period.end_s,
-        used.busy_ns as f64 / 1e9 / period.seconds,
+        used.busy.seconds() / period.seconds,
         kbps(used.added_bytes),
         kbps(used.transit_bytes),
         used.message_packets as f64,
@@ -344,12 +345,12 @@ fn station_row(period: &Period, used: &RingLinkUse, state: Option<RingLinkState>
         used.access_delays.max() as f64 / NS_PER_MS,
         waits::mean(&used.crossings) / NS_PER_MS,
         used.crossings.len() as f64,
-        used.longest_transit_ns as f64 / 1e3,
-        used.buffered_bytes as f64,
-        used.most_buffered_bytes as f64,
+        used.longest_transit.ns() as f64 / 1e3,
+        used.buffered_bytes.get() as f64,
+        used.most_buffered_bytes.get() as f64,
         used.dropped_packets as f64,
         used.dropped_transit_packets as f64,
-        mean(used.congested_ns as f64, (period.seconds * 1e9) as u64),
+        mean(used.congested.ns() as f64, (period.seconds * 1e9) as u64),
         used.onsets as f64,
         used.timer_onsets as f64,
         congested.map_or(0.0, |state| f64::from(state.active_stations)),

@@ -248,16 +248,16 @@ pub(crate) struct Period {
 
 /// In the order of [`crate::record::LINK_COLUMNS`].
 pub(crate) fn link_row(period: &Period, used: &FifoUse, first_rate_bps: u64) -> [f64; 10] {
-    let sent_bits = used.sent_bytes as f64 * 8.0;
+    let sent_bits = used.sent_bytes.get() as f64 * 8.0;
     [
         period.end_s,
-        sent_bits * 1e9 / used.capacity_bit_ns as f64,
+        sent_bits * 1e9 / used.capacity.nanobits() as f64,
         sent_bits / period.seconds / first_rate_bps as f64,
         used.queue_packets as f64,
-        used.queue_bytes as f64,
-        used.waited_ns as f64 / 1e9 / period.seconds,
+        used.queue_bytes.get() as f64,
+        used.waited.seconds() / period.seconds,
         used.most_packets as f64,
-        mean(used.waited_ns as f64 / 1e6, used.taken_packets),
+        mean(used.waited.milliseconds(), used.taken_packets),
         used.arrived_packets as f64,
         used.dropped_packets as f64,
     ]

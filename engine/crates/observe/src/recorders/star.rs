@@ -276,10 +276,10 @@ impl Recorder {
             let row = [
                 time_s,
                 error.slots as f64,
-                error.max_ns as f64,
-                error.min_ns as f64,
-                mean(error.sum_ns as f64, error.slots),
-                error.max_ns.abs().max(error.min_ns.abs()) as f64,
+                error.max.ns() as f64,
+                error.min.ns() as f64,
+                mean(error.sum.ns() as f64, error.slots),
+                error.max.abs().max(error.min.abs()).ns() as f64,
             ];
             self.recording.clocks.push(name, row);
         }
@@ -292,17 +292,17 @@ impl Recorder {
             };
             if let Some(star) = self.stars.iter_mut().find(|star| star.core == queue.core) {
                 star.granted_slots += used.granted_slots;
-                star.data_bytes += used.sent_bytes;
+                star.data_bytes += used.sent_bytes.get();
             }
             let row = [
                 time_s,
-                used.backlog_bytes as f64,
+                used.backlog_bytes.get() as f64,
                 used.backlog_packets as f64,
-                used.backlog_byte_ns as f64 / period_ns,
-                used.most_backlog_bytes as f64,
+                used.backlog_time.byte_ns() as f64 / period_ns,
+                used.most_backlog_bytes.get() as f64,
                 used.granted_slots as f64,
                 (used.granted_slots * queue.slot_bytes) as f64,
-                used.sent_bytes as f64,
+                used.sent_bytes.get() as f64,
                 used.sent_packets as f64,
                 used.arrived_packets as f64,
                 used.dropped_packets as f64,
@@ -343,8 +343,8 @@ impl Recorder {
             for (name, used, before) in directions {
                 let row = [
                     time_s,
-                    (used.bytes - before.bytes) as f64 / bytes_a_period,
-                    (used.bytes - before.bytes) as f64,
+                    (used.bytes - before.bytes).get() as f64 / bytes_a_period,
+                    (used.bytes - before.bytes).get() as f64,
                     (used.packets - before.packets) as f64,
                     (used.dropped_packets - before.dropped_packets) as f64,
                 ];

@@ -42,7 +42,7 @@ fn settings(port: Port) -> FibreSettings {
     FibreSettings {
         port,
         state: GOOD,
-        queues: LineCard::new(0..2, 10_000, 1500),
+        queues: LineCard::new(0..2, Bytes::new(10_000), Bytes::new(1500)),
         ticks: Ticks {
             report_slot: 1,
             first_slot: 1,
@@ -67,13 +67,13 @@ fn own_clock() -> LocalClock {
 
 fn trains() -> Trains {
     let intervals = Intervals {
-        interval_ns: 1_000_000,
+        interval: Duration::from_ms(1),
         timer: TrainTimer::FirstPacket,
         dither: false,
         seed: 1,
         edge: EDGE,
     };
-    let card = TrainCard::new(20_000, Some(Aggregation::new(intervals, 4)), None);
+    let card = TrainCard::new(Bytes::new(20_000), Some(Aggregation::new(intervals, 4)), None);
     Trains::new(PORT, card, Bytes::new(5000), Bytes::new(1500))
 }
 
@@ -227,7 +227,7 @@ fn slots_start_t_d_early_and_queues_are_reported_before_a_slot() {
     let reported = |voq| Record::Reported {
         port: PORT,
         voq,
-        backlog_bytes: 0,
+        backlog: Bytes::ZERO,
     };
     let starts = |frame| Record::EdgeFrame { port: PORT, frame };
     assert_eq!(bench.records, [starts(0), reported(0), reported(1)]);
@@ -485,8 +485,8 @@ fn a_restart_loses_what_waits_and_new_demand_is_counted_before() {
 
 #[test]
 fn interval_timers_tick_where_there_are_some() {
-    let mut queues = LineCard::new(0..2, 10_000, 1500);
-    queues.start_timers(0);
+    let mut queues = LineCard::new(0..2, Bytes::new(10_000), Bytes::new(1500));
+    queues.start_timers(Instant::ZERO);
     let mut bench = Bench::of(FibreSettings {
         queues,
         ..settings(PORT)
@@ -563,9 +563,9 @@ fn a_burst_waits_in_the_voq_that_p4_names() {
             .next()
             .unwrap()
             .1
-            .voq_state(bench.now.ns(), 1)
+            .voq_state(bench.now, 1)
             .backlog_bytes;
-        assert_eq!(waiting, if lost.is_none() { 2000 } else { 0 });
+        assert_eq!(waiting.get(), if lost.is_none() { 2000 } else { 0 });
     }
 }
 
@@ -598,8 +598,8 @@ fn splits(take_in: fn(&mut LineCard)) -> usize {
         bench.run(EPOCH + SLOT * (slot + 1) - Duration::from_ns(1));
     }
     let queues = &bench.edge.fibre(PORT).unwrap().gates.queues;
-    let left = |voq| queues.voq_state(bench.now.ns(), voq).backlog_bytes;
-    assert_eq!(left(0) + left(1), 0, "all has left");
+    let left = |voq| queues.voq_state(bench.now, voq).backlog_bytes;
+    assert_eq!(left(0) + left(1), Bytes::ZERO, "all has left");
     bench.broken.iter().filter(|broken| **broken == Broken::Split).count()
 }
 
@@ -611,7 +611,7 @@ fn packet(queue: u16, sequence: u32) -> Packet {
 fn burst() -> Vec<Packet> {
     let mut train = Train::default();
     for sequence in 0..3 {
-        train.add(packet(1, sequence), 1000);
+        train.add(packet(1, sequence), Bytes::new(1000));
     }
     train.mark();
     train.frames
@@ -619,40 +619,40 @@ fn burst() -> Vec<Packet> {
 
 #[test]
 fn a_card_that_breaks_bursts_is_seen_and_one_that_does_not_is_not() {
-    let whole = |card: &mut LineCard| assert!(card.enqueue_train(0, 1, burst()).is_ok());
+    let whole = |card: &mut LineCard| assert!(card.enqueue_train(Instant::ZERO, 1, burst()).is_ok());
     assert_eq!(splits(whole), 0);
     // Two frames in one slot, the last one in the next.
     let by_frames = |card: &mut LineCard| {
         for frame in burst() {
-            assert!(card.enqueue(0, frame).is_ok());
+            assert!(card.enqueue(Instant::ZERO, frame).is_ok());
         }
     };
     assert_eq!(splits(by_frames), 1);
     let with_others_among = |card: &mut LineCard| {
         for frame in burst() {
-            assert!(card.enqueue(0, frame).is_ok());
-            assert!(card.enqueue(0, packet(0, 7)).is_ok());
+            assert!(card.enqueue(Instant::ZERO, frame).is_ok());
+            assert!(card.enqueue(Instant::ZERO, packet(0, 7)).is_ok());
         }
     };
     assert!(splits(with_others_among) > 0);
     let out_of_order = |card: &mut LineCard| {
         let mut frames = burst();
         frames.swap(1, 2);
-        assert!(card.enqueue_train(0, 1, frames).is_ok());
+        assert!(card.enqueue_train(Instant::ZERO, 1, frames).is_ok());
     };
     assert!(splits(out_of_order) > 0);
     let without_end = |card: &mut LineCard| {
         let mut frames = burst();
         frames.truncate(2);
-        assert!(card.enqueue_train(0, 1, frames).is_ok());
-        assert!(card.enqueue(0, packet(1, 9)).is_ok());
+        assert!(card.enqueue_train(Instant::ZERO, 1, frames).is_ok());
+        assert!(card.enqueue(Instant::ZERO, packet(1, 9)).is_ok());
     };
     assert_eq!(splits(without_end), 1);
     let twice = |card: &mut LineCard| {
         let mut frames = burst();
         let again = Packet::unborn(frames[0].frame.clone());
         frames.insert(1, again);
-        assert!(card.enqueue_train(0, 1, frames).is_ok());
+        assert!(card.enqueue_train(Instant::ZERO, 1, frames).is_ok());
     };
     assert!(splits(twice) > 0);
 }
