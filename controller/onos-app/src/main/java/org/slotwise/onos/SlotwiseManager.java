@@ -49,7 +49,7 @@ import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.SystemResources;
 import org.slotwise.control.topology.Topology;
 import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.api.SlotwiseListener;

@@ -14,7 +14,7 @@ import javax.ws.rs.QueryParam;
 import javax.ws.rs.core.Context;
 import javax.ws.rs.core.HttpHeaders;
 import javax.ws.rs.core.MediaType;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.SystemResources;
 import org.slotwise.rest.json.InvalidJsonException;
 
 /** One resource of an application. Its class has the methods that this resource allows, and no other: JAX-RS lists them in {@code Allow}. */

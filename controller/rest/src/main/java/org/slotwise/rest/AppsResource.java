@@ -13,7 +13,7 @@ import javax.ws.rs.PathParam;
 import javax.ws.rs.Produces;
 import javax.ws.rs.core.MediaType;
 import javax.ws.rs.core.PathSegment;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.SystemResources;
 
 /** The applications that the controller runs, and the resources of each. */
 @Path("slotwise/v1")

@@ -2,7 +2,7 @@
 package org.slotwise.rest;
 
 import java.util.List;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.SystemResources;
 
 /** What the resources need of whoever runs the controller; may be called from any thread. */
 public interface ControllerService {

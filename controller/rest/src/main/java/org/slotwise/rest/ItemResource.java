@@ -16,7 +16,7 @@ import javax.ws.rs.core.Context;
 import javax.ws.rs.core.HttpHeaders;
 import javax.ws.rs.core.MediaType;
 import javax.ws.rs.core.PathSegment;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.SystemResources;
 import org.slotwise.rest.json.InvalidJsonException;
 
 /** Resource at a place below one that lists such. Its class has the methods that it allows, and no other: JAX-RS lists them in {@code Allow}. */

@@ -12,7 +12,7 @@ import javax.ws.rs.ext.ExceptionMapper;
 import javax.ws.rs.ext.Provider;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.SystemResources;
 
 /** Answers every error with a problem document (RFC 9457); a defect is logged, not shown. */
 @Provider

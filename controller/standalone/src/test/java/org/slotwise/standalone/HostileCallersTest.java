@@ -28,9 +28,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.slotwise.apps.OneSystem;
-import org.slotwise.apps.ResourceTable;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.OneSystem;
+import org.slotwise.rest.system.ResourceTable;
+import org.slotwise.rest.system.SystemResources;
 import org.slotwise.rest.ProblemTitle;
 
 /** Callers that send half of a request, or a wrong one, or are sent by a web page of someone else. */

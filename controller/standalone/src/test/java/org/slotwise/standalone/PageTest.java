@@ -30,8 +30,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.slotwise.apps.AppPage;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.AppPage;
+import org.slotwise.rest.system.SystemResources;
 import org.slotwise.page.PageOnly;
 import org.slotwise.rest.json.InvalidJsonException;
 

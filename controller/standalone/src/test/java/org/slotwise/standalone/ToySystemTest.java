@@ -22,7 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.slotwise.apps.toy.ToySystem;
+import org.slotwise.rest.system.toy.ToySystem;
 import org.slotwise.p4runtime.FakeP4Runtime;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.systems.Systems;

@@ -2,7 +2,7 @@
 package org.slotwise.systems;
 
 import java.util.List;
-import org.slotwise.apps.SystemKinds;
+import org.slotwise.rest.system.SystemKinds;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.systems.lambda.rest.LambdaSystem;
 import org.slotwise.systems.ops.rest.OpsSystem;

@@ -21,10 +21,10 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
-import org.slotwise.apps.NetworkDocument;
-import org.slotwise.apps.OpenApiDocument;
-import org.slotwise.apps.SystemPart;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.NetworkDocument;
+import org.slotwise.rest.system.OpenApiDocument;
+import org.slotwise.rest.system.SystemPart;
+import org.slotwise.rest.system.SystemResources;
 import org.slotwise.page.RunningApps;
 import org.slotwise.systems.Systems;
 

@@ -11,7 +11,7 @@ import org.glassfish.jersey.server.ServerProperties;
 import org.onlab.osgi.DefaultServiceDirectory;
 import org.onlab.osgi.ServiceDirectory;
 import org.onlab.osgi.ServiceNotFoundException;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.SystemResources;
 import org.slotwise.onos.RemoteLeader;
 import org.slotwise.page.PageHeaders;
 import org.slotwise.page.PageResource;

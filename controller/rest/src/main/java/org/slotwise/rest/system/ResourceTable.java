@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.apps;
+package org.slotwise.rest.system;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;

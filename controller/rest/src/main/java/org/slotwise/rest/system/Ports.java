@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.apps;
+package org.slotwise.rest.system;
 
 import java.util.Collection;
 import java.util.LinkedHashMap;

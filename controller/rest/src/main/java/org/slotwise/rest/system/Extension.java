@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.apps;
+package org.slotwise.rest.system;
 
 /** Addition to a system, from its section of a host's configuration, with what it holds open. */
 public interface Extension extends AutoCloseable {

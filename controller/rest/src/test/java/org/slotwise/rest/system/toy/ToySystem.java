@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.apps.toy;
+package org.slotwise.rest.system.toy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
 import java.util.OptionalLong;
-import org.slotwise.apps.Metric;
-import org.slotwise.apps.ResourceTable;
-import org.slotwise.apps.SystemKind;
-import org.slotwise.apps.SystemPart;
-import org.slotwise.apps.SystemSetting;
+import org.slotwise.rest.system.Metric;
+import org.slotwise.rest.system.ResourceTable;
+import org.slotwise.rest.system.SystemKind;
+import org.slotwise.rest.system.SystemPart;
+import org.slotwise.rest.system.SystemSetting;
 import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
