@@ -17,7 +17,7 @@ import org.onosproject.net.config.ConfigFactory;
 import org.onosproject.net.config.NetworkConfigEvent;
 import org.onosproject.net.config.NetworkConfigRegistry;
 import org.onosproject.net.config.basics.SubjectFactories;
-import org.slotwise.apps.SystemKinds;
+import org.slotwise.rest.system.SystemKinds;
 
 /** The keys of ONOS's network configuration that are this app's, put together: {@code network}, or those of the applications. */
 final class NetworkConfigs {

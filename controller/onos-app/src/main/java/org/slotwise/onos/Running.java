@@ -2,7 +2,7 @@
 package org.slotwise.onos;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import org.slotwise.apps.HostedSystems;
+import org.slotwise.rest.system.HostedSystems;
 import org.slotwise.onos.flow.OnosSwitches;
 
 /** Systems of one configuration, and the term that this node rules in. */

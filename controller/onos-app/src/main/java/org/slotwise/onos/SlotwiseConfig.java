@@ -9,8 +9,8 @@ import java.util.function.Supplier;
 import org.onosproject.core.ApplicationId;
 import org.onosproject.net.config.Config;
 import org.onosproject.net.config.InvalidFieldException;
-import org.slotwise.apps.NetworkDocument;
-import org.slotwise.apps.SystemKinds;
+import org.slotwise.rest.system.NetworkDocument;
+import org.slotwise.rest.system.SystemKinds;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.systems.Systems;
 

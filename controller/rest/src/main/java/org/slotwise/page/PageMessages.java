@@ -10,7 +10,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.slotwise.apps.AppPage;
+import org.slotwise.rest.system.AppPage;
 
 /** The messages of {@code schema/stream.schema.json}, made of what applications say. Pure. */
 final class PageMessages {

@@ -11,8 +11,8 @@ import java.util.function.LongSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import org.slotwise.apps.AppPage;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.AppPage;
+import org.slotwise.rest.system.SystemResources;
 import org.slotwise.rest.ControllerService;
 
 /**

@@ -12,7 +12,7 @@ import javax.ws.rs.ext.ExceptionMapper;
 import javax.ws.rs.ext.Provider;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.SystemResources;
 
 /** Answers every error with a problem document (RFC 9457); a defect is logged, not shown. */
 @Provider
@@ -40,6 +40,9 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
         }
         if (error instanceof SystemResources.NotHereException) {
             return answer(Response.status(409), 409, error.getMessage());
+        }
+        if (error instanceof SystemResources.NotOnThisHostException) {
+            return answer(Response.status(501), 501, error.getMessage());
         }
         if (error instanceof ControllerService.NotKeptException) {
             LOG.warn("request failed: {}", error.getMessage());

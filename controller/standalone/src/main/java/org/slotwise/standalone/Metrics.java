@@ -13,8 +13,8 @@ import io.prometheus.metrics.model.snapshots.SummarySnapshot;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.slotwise.apps.Metric;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.Metric;
+import org.slotwise.rest.system.SystemResources;
 import org.slotwise.rest.ControllerService;
 
 /** What applications count and measure as Prometheus metrics, read when they are asked for. */

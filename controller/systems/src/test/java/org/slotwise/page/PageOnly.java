@@ -2,10 +2,10 @@
 package org.slotwise.page;
 
 import java.util.function.Supplier;
-import org.slotwise.apps.AppPage;
-import org.slotwise.apps.OneSystem;
-import org.slotwise.apps.ResourceTable;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.AppPage;
+import org.slotwise.rest.system.OneSystem;
+import org.slotwise.rest.system.ResourceTable;
+import org.slotwise.rest.system.SystemResources;
 
 /** A system that has something to say on the page, and nothing else. */
 public final class PageOnly {

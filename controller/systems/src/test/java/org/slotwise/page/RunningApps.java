@@ -8,12 +8,12 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.slotwise.apps.Change;
-import org.slotwise.apps.HostedSystems;
-import org.slotwise.apps.NetworkDocument;
-import org.slotwise.apps.SystemHost;
-import org.slotwise.apps.SystemPart;
-import org.slotwise.apps.SystemResources;
+import org.slotwise.rest.system.Change;
+import org.slotwise.rest.system.HostedSystems;
+import org.slotwise.rest.system.NetworkDocument;
+import org.slotwise.rest.system.SystemHost;
+import org.slotwise.rest.system.SystemPart;
+import org.slotwise.rest.system.SystemResources;
 import org.slotwise.control.AppState;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
@@ -105,12 +105,20 @@ public final class RunningApps implements ControllerService, SystemHost {
     }
 
     /** A resource as REST has it. */
-    JsonNode read(String app, String resource) {
-        return app(app).reads().get(resource).get();
+    JsonNode read(String app, String resource) throws Exception {
+        return system(app).read(resource);
+    }
+
+    void delete(String app, String path) throws Exception {
+        system(app).delete(path);
     }
 
     void change(String app, String resource, String body) throws Exception {
-        app(app).changes().get(resource).apply(JSON.readTree(body));
+        system(app).change(resource, JSON.readTree(body));
+    }
+
+    private SystemResources<?> system(String id) {
+        return apps().stream().filter(each -> each.id().equals(id)).findFirst().orElseThrow();
     }
 
     @Override

@@ -2,8 +2,8 @@
 package org.slotwise.systems.ops.rest;
 
 import java.util.Map;
-import org.slotwise.apps.AppPage;
-import org.slotwise.apps.AppPage.Condition;
+import org.slotwise.rest.system.AppPage;
+import org.slotwise.rest.system.AppPage.Condition;
 import org.slotwise.control.topology.Node;
 import org.slotwise.systems.ops.app.LabelView;
 

@@ -15,7 +15,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import org.slotwise.apps.Ports;
+import org.slotwise.rest.system.Ports;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;

@@ -2,7 +2,7 @@
 package org.slotwise.systems.routes.rest;
 
 import java.util.Map;
-import org.slotwise.apps.AppPage;
+import org.slotwise.rest.system.AppPage;
 import org.slotwise.systems.routes.app.RoutesView;
 import org.slotwise.systems.routes.model.Router;
 import org.slotwise.systems.routes.model.RouterPort;

@@ -3,8 +3,8 @@ package org.slotwise.systems.routes.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
-import org.slotwise.apps.SystemKind;
-import org.slotwise.apps.SystemPart;
+import org.slotwise.rest.system.SystemKind;
+import org.slotwise.rest.system.SystemPart;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.systems.routes.app.RoutesApp;
 import org.slotwise.systems.routes.app.RoutesView;

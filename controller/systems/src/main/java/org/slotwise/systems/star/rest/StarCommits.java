@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.slotwise.apps.CommitProtocol;
+import org.slotwise.rest.system.CommitProtocol;
 import org.slotwise.control.Command;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.systems.star.demand.FrameNumber;

@@ -4,7 +4,7 @@ package org.slotwise.systems.star.rest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.slotwise.apps.Metric;
+import org.slotwise.rest.system.Metric;
 import org.slotwise.systems.star.app.Phase;
 import org.slotwise.systems.star.app.Snapshot;
 import org.slotwise.systems.star.app.StarSnapshot;

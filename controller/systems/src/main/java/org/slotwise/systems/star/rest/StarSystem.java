@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
-import org.slotwise.apps.SystemKind;
+import org.slotwise.rest.system.SystemKind;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.systems.star.app.SchedulerChosen;

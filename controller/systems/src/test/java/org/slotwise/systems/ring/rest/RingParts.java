@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.systems.ring.rest;
 
-import org.slotwise.apps.SystemPart;
+import org.slotwise.rest.system.SystemPart;
 import org.slotwise.systems.ring.app.FairnessApp;
 import org.slotwise.systems.ring.app.RingView;
 import org.slotwise.systems.ring.model.RingNetwork;

@@ -23,7 +23,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.slotwise.apps.NetworkDocument;
+import org.slotwise.rest.system.NetworkDocument;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.systems.Systems;

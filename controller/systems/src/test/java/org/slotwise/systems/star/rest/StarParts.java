@@ -3,7 +3,7 @@ package org.slotwise.systems.star.rest;
 
 import java.io.IOException;
 import java.util.Optional;
-import org.slotwise.apps.SystemSetting;
+import org.slotwise.rest.system.SystemSetting;
 import org.slotwise.control.AppState;
 import org.slotwise.systems.star.app.SchedulerChosen;
 import org.slotwise.systems.star.app.Snapshot;

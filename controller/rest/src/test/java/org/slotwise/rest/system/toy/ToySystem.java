@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest.system.toy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.List;
+import java.util.OptionalLong;
+import org.slotwise.rest.system.Metric;
+import org.slotwise.rest.system.ResourceTable;
+import org.slotwise.rest.system.SystemKind;
+import org.slotwise.rest.system.SystemPart;
+import org.slotwise.rest.system.SystemSetting;
+import org.slotwise.control.App;
+import org.slotwise.control.Command;
+import org.slotwise.control.Event;
+import org.slotwise.control.Ownership;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Node;
+import org.slotwise.control.topology.Topology;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+import org.slotwise.rest.json.Shape;
+
+/** An application that no host knows: one switch, and a level that people choose. This file is all there is of it. */
+public final class ToySystem implements SystemKind<Integer> {
+    private static final String ID = "toy";
+    private static final String LEVEL = "level";
+    private static final Shape<Integer> SHAPE = Shape.integer(LEVEL, 0, 9);
+
+    @Override
+    public String id() {
+        return ID;
+    }
+
+    @Override
+    public List<String> programs() {
+        return List.of(ID);
+    }
+
+    @Override
+    public SystemPart<Integer> read(String where, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(where, value, "device_id", LEVEL);
+        DeviceId device = DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX));
+        int configured = SHAPE.read(fields);
+        Topology topology = new Topology.Builder().node(new Node(device, ID, ID)).build();
+        return new SystemPart<>(topology, () -> new Toy(topology, Ownership.allOf(List.of(device)), configured),
+                new ResourceTable<Integer>(ID, "A level, and nothing else.")
+                        .setting(LEVEL, SystemSetting.one(LEVEL, "a level", SHAPE, configured, view -> view, Level::new))
+                        .metrics(view -> List.of(Metric.gauge("toy_level", "The level.", view))));
+    }
+
+    private static final class Level extends Event.Order {
+        private final int level;
+
+        Level(int level) {
+            this.level = level;
+        }
+    }
+
+    private static final class Changed extends Command.Notice {
+        private final int level;
+
+        Changed(int level) {
+            super(ID, "level_changed");
+            this.level = level;
+        }
+
+        @Override
+        public String toString() {
+            return "the level is " + level + " now";
+        }
+    }
+
+    private static final class Toy implements App<Integer> {
+        private final Topology topology;
+        private final Ownership tables;
+        private int level;
+        private boolean configured;
+
+        Toy(Topology topology, Ownership tables, int level) {
+            this.topology = topology;
+            this.tables = tables;
+            this.level = level;
+        }
+
+        @Override
+        public String id() {
+            return ID;
+        }
+
+        @Override
+        public Topology topology() {
+            return topology;
+        }
+
+        @Override
+        public Ownership owns() {
+            return tables;
+        }
+
+        @Override
+        public boolean claims(Event.PacketIn packet) {
+            return false;
+        }
+
+        @Override
+        public List<Command> onEvent(long nowNs, Event event) {
+            configured |= event instanceof Event.DeviceReady;
+            if (!(event instanceof Level)) {
+                return List.of();
+            }
+            level = ((Level) event).level;
+            return List.of(new Changed(level));
+        }
+
+        @Override
+        public OptionalLong nextDeadlineNs() {
+            return OptionalLong.empty();
+        }
+
+        @Override
+        public boolean isConfigured() {
+            return configured;
+        }
+
+        @Override
+        public Integer view() {
+            return level;
+        }
+    }
+}
