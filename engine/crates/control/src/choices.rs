@@ -196,7 +196,7 @@ impl Choices {
     }
 
     fn note(&mut self, at: Instant, by: By, what: Changed) {
-        let at_ns = at.ns();
+        let at_ns = at;
         self.changes.push(ControllerChange { at_ns, by, what });
     }
 }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use slotwise_units::Instant;
 
 use crate::report::{scheduler_text, shutdown_text};
 
@@ -20,7 +21,7 @@ pub enum By {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ControllerChange {
     /// Fabric time.
-    pub at_ns: u64,
+    pub at_ns: Instant,
     /// Who wanted it.
     pub by: By,
     /// What it was.

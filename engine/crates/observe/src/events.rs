@@ -50,7 +50,7 @@ impl Events {
     pub fn snapshot(&mut self, now: &Snapshot) {
         self.write(|| {
             let mut event = json!({
-                "event": "snapshot", "now_ns": now.now_ns, "end_ns": now.end_ns, "phase": now.phase.name,
+                "event": "snapshot", "now_ns": now.now, "end_ns": now.end, "phase": now.phase.name,
                 "violations": now.violations,
             });
             if now.edges > 0 {
@@ -74,8 +74,8 @@ impl Events {
                 };
                 event["sessions"] = now.sessions.iter().map(session).collect();
             }
-            if let Some(lateness_ns) = now.lateness_p99_ns {
-                event["lateness_p99_ns"] = json!(lateness_ns);
+            if let Some(lateness) = now.lateness_p99 {
+                event["lateness_p99_ns"] = json!(lateness);
             }
             event
         });

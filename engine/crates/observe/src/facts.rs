@@ -4,6 +4,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use slotwise_units::{Bytes, Duration};
 
 use crate::report::Series;
 
@@ -85,12 +86,12 @@ pub struct HotPairQuery {
     pub end_frame: usize,
     /// Data slots a frame.
     pub data_slots: u32,
-    /// Bytes of hosts' packets, headers of the optical layer included, that one slot carries.
-    pub slot_bytes: u64,
+    /// Data of hosts' packets, headers of the optical layer included, that one slot carries.
+    pub slot: Bytes,
     /// TCP payload that one slot carries.
-    pub slot_payload_bytes: u64,
+    pub slot_payload: Bytes,
     /// Length of a frame.
-    pub frame_ns: u64,
+    pub frame: Duration,
     /// Start and end of the phase, which need not be those of frames.
     pub phase_ms: (f64, f64),
     /// Receivers' goodput over the phase.
@@ -105,7 +106,7 @@ fn available_slots(series: &Series, query: &HotPairQuery, frame: usize) -> u32 {
             .pairs
             .iter()
             .filter(|pair| is_there(pair.from, pair.to) && (pair.from, pair.to) != (query.from, query.to))
-            .map(|pair| pair.demand_bytes[frame].div_ceil(query.slot_bytes))
+            .map(|pair| pair.demand_bytes[frame].div_ceil(query.slot))
             .sum()
     };
     let row = asked(&|from, _| query.senders.contains(&from));
@@ -126,7 +127,7 @@ pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
     let frames = query.start_frame.min(end)..end;
     let first = frames.clone().find(|&frame| {
         let available = available_slots(series, query, frame);
-        available > 0 && pair.demand_bytes[frame].div_ceil(query.slot_bytes) >= u64::from(available)
+        available > 0 && pair.demand_bytes[frame].div_ceil(query.slot) >= u64::from(available)
     })?;
     let reached = (first..end).find(|&frame| {
         let request = frame.saturating_sub(SCHEDULING_LEAD_FRAMES).max(first);
@@ -160,7 +161,7 @@ pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
 /// What the pair's slots of the phase could carry. Of a frame that is partly in it, as much counts.
 fn slot_payload_bps(series: &Series, granted_slots: &[u32], query: &HotPairQuery) -> f64 {
     let (start_ms, end_ms) = query.phase_ms;
-    let frame_ms = query.frame_ns as f64 / 1e6;
+    let frame_ms = query.frame.milliseconds();
     let slots_of = |(&at_ms, &slots): (&f64, &u32)| {
         let inside_ms = (at_ms + frame_ms).min(end_ms) - at_ms.max(start_ms);
         f64::from(slots) * inside_ms.max(0.0) / frame_ms
@@ -168,7 +169,7 @@ fn slot_payload_bps(series: &Series, granted_slots: &[u32], query: &HotPairQuery
     let slots: f64 = series.frame_ms.iter().zip(granted_slots).map(slots_of).sum();
     let phase_ms = end_ms - start_ms;
     if phase_ms > 0.0 {
-        slots * query.slot_payload_bytes as f64 * 8e3 / phase_ms
+        slots * query.slot_payload.get() as f64 * 8e3 / phase_ms
     } else {
         0.0
     }
@@ -179,14 +180,18 @@ mod tests {
     use super::*;
     use crate::report::PairSeries;
 
+    fn bytes(counts: Vec<u64>) -> Vec<Bytes> {
+        counts.into_iter().map(Bytes::new).collect()
+    }
+
     fn series(demand: Vec<u64>, granted: Vec<u32>, other: Vec<u64>) -> Series {
         let frames = demand.len();
-        let pair = |from, to, demand_bytes, granted_slots| PairSeries {
+        let pair = |from, to, demand_bytes: Vec<u64>, granted_slots| PairSeries {
             from,
             to,
-            demand_bytes,
+            demand_bytes: bytes(demand_bytes),
             granted_slots,
-            delivered_bytes: vec![0; frames],
+            delivered_bytes: vec![Bytes::ZERO; frames],
         };
         Series {
             frame_ms: (0..frames).map(|frame| frame as f64 * 5.0).collect(),
@@ -204,9 +209,9 @@ mod tests {
             start_frame: 0,
             end_frame: 5,
             data_slots: 16,
-            slot_bytes: 100,
-            slot_payload_bytes: 90,
-            frame_ns: 5_000_000,
+            slot: Bytes::new(100),
+            slot_payload: Bytes::new(90),
+            frame: Duration::from_ms(5),
             phase_ms: (0.0, 25.0),
             goodput_bps: 0.0,
         }
@@ -232,7 +237,7 @@ mod tests {
             senders: vec![1, 4],
             ..query()
         };
-        s.pairs[1].demand_bytes = vec![600; 5];
+        s.pairs[1].demand_bytes = bytes(vec![600; 5]);
         let fact = hot_pair(&s, &shared).unwrap();
         assert_eq!((fact.frames_to_share, fact.mean_available_slots), (Some(0), 10.0));
     }
@@ -253,7 +258,7 @@ mod tests {
         let mut s = series(vec![2000; 5], vec![0; 5], vec![0, 2000, 2000, 2000, 2000]);
         assert_eq!(hot_pair(&s, &query()).unwrap().frames_to_share, None);
         s.pairs[0].granted_slots[4] = 15;
-        s.pairs[1].demand_bytes[2] = 0;
+        s.pairs[1].demand_bytes[2] = Bytes::ZERO;
         assert_eq!(hot_pair(&s, &query()).unwrap().frames_to_share, Some(4));
     }
 

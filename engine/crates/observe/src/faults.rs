@@ -6,6 +6,7 @@ use crate::stats::quantile;
 use serde::Serialize;
 use slotwise_fabric::{Fabric, FaultRecord};
 use slotwise_scenario::Faults;
+use slotwise_units::{Duration, Instant, SignedDuration};
 
 /// Faults of a run.
 #[derive(Debug, Default, Serialize)]
@@ -25,12 +26,12 @@ impl FaultReport {
         self.rows.is_empty()
     }
 
-    /// Notes of faults without recovery and of kinds without faults; the run began at `start_ns`.
-    pub fn notes(&self, start_ns: u64) -> Vec<String> {
+    /// Notes of faults without recovery and of kinds without faults; the run began at a time.
+    pub fn notes(&self, start: Instant) -> Vec<String> {
         let lasting = |kind: &FaultSummary| {
             let mut rows = self.rows.iter().filter(|row| row.kind == kind.kind);
             let first = rows.find(|row| row.recovery_ns.is_none())?;
-            let at_s = first.start_ns.saturating_sub(start_ns) as f64 / 1e9;
+            let at_s = first.start_ns.saturating_since(start).seconds();
             let (count, injected) = (kind.not_recovered, kind.injected);
             let what = fault_text(first.kind, (first.edge, first.core), &first.routers);
             Some(format!(
@@ -59,11 +60,11 @@ pub struct FaultSummary {
     /// Faults after which the network was not well by the end of the run.
     pub not_recovered: u64,
     /// Median.
-    pub p50_ns: Option<u64>,
+    pub p50_ns: Option<Duration>,
     /// 99th percentile.
-    pub p99_ns: Option<u64>,
+    pub p99_ns: Option<Duration>,
     /// Largest.
-    pub max_ns: Option<u64>,
+    pub max_ns: Option<Duration>,
     /// How fair a ring was after them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fairness: Option<FairnessSummary>,
@@ -86,7 +87,7 @@ pub struct FairnessSummary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FairnessRow {
     /// What rates are over, from when the network was well again.
-    pub window_ns: u64,
+    pub window_ns: Duration,
     /// The largest |rate - wanted| / wanted.
     pub distance: f64,
     /// Jain's index of rate / wanted; `null` if nothing came.
@@ -106,17 +107,17 @@ pub struct FaultRow {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routers: Vec<String>,
     /// When it began, fabric time.
-    pub start_ns: u64,
+    pub start_ns: Instant,
     /// When it was over.
-    pub end_ns: u64,
+    pub end_ns: Instant,
     /// By how much a clock jumped.
-    pub step_ns: i64,
+    pub step_ns: SignedDuration,
     /// Whether the controller was killed in the middle of a turn.
     pub in_turn: bool,
     /// Control messages that it hit.
     pub messages: u64,
     /// From its end until the network was well again.
-    pub recovery_ns: Option<u64>,
+    pub recovery_ns: Option<Duration>,
     /// How fair a ring was then, if there was time to measure it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fairness: Option<FairnessRow>,
@@ -162,14 +163,14 @@ fn row(fault: &FaultRecord, after: Option<&AfterFault>) -> FaultRow {
         edge: fault.edge(),
         core: fault.core(),
         routers: fault.beside_stars().map(|device| device.to_string()).collect(),
-        start_ns: fault.start_ns,
-        end_ns: fault.end_ns,
-        step_ns: fault.step_ns,
+        start_ns: Instant::from_ns(fault.start_ns),
+        end_ns: Instant::from_ns(fault.end_ns),
+        step_ns: SignedDuration::from_ns(fault.step_ns),
         in_turn: fault.in_turn,
         messages: fault.messages,
-        recovery_ns: fault.recovery_ns(),
+        recovery_ns: fault.recovery_ns().map(Duration::from_ns),
         fairness: after.map(|after| FairnessRow {
-            window_ns: after.window.ns(),
+            window_ns: after.window,
             distance: after.fairness.distance,
             jain: after.fairness.jain,
         }),
@@ -178,17 +179,17 @@ fn row(fault: &FaultRecord, after: Option<&AfterFault>) -> FaultRow {
 
 fn summary(kind: &'static str, rows: &[FaultRow]) -> FaultSummary {
     let of_kind = || rows.iter().filter(|row| row.kind == kind);
-    let mut times_ns: Vec<u64> = of_kind().filter_map(|row| row.recovery_ns).collect();
-    times_ns.sort_unstable();
+    let mut times: Vec<Duration> = of_kind().filter_map(|row| row.recovery_ns).collect();
+    times.sort_unstable();
     let injected = of_kind().count() as u64;
     FaultSummary {
         kind,
         injected,
         messages: of_kind().map(|row| row.messages).sum(),
-        not_recovered: injected - times_ns.len() as u64,
-        p50_ns: percentile(&times_ns, 50),
-        p99_ns: percentile(&times_ns, 99),
-        max_ns: times_ns.last().copied(),
+        not_recovered: injected - times.len() as u64,
+        p50_ns: percentile(&times, 50),
+        p99_ns: percentile(&times, 99),
+        max_ns: times.last().copied(),
         fairness: fairness(of_kind().filter_map(|row| row.fairness.as_ref())),
     }
 }
@@ -206,7 +207,7 @@ fn fairness<'r>(rows: impl Iterator<Item = &'r FairnessRow>) -> Option<FairnessS
 }
 
 /// The smallest value that is not below `percent` % of them (nearest rank).
-fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+fn percentile(sorted: &[Duration], percent: usize) -> Option<Duration> {
     let rank = (sorted.len() * percent).div_ceil(100);
     rank.checked_sub(1).map(|index| sorted[index])
 }
@@ -239,17 +240,17 @@ mod tests {
 
     #[test]
     fn a_summary_counts_what_recovered_and_what_did_not() {
-        let row = |kind, recovery_ns| FaultRow {
+        let row = |kind, recovery_ns: Option<u64>| FaultRow {
             kind,
             edge: None,
             core: None,
             routers: Vec::new(),
-            start_ns: 0,
-            end_ns: 0,
-            step_ns: 0,
+            start_ns: Instant::ZERO,
+            end_ns: Instant::ZERO,
+            step_ns: SignedDuration::ZERO,
             in_turn: false,
             messages: 2,
-            recovery_ns,
+            recovery_ns: recovery_ns.map(Duration::from_ns),
             fairness: None,
         };
         let mut rows: Vec<FaultRow> = (1..=100).rev().map(|n| row("link-cut", Some(n))).collect();
@@ -257,7 +258,10 @@ mod tests {
         rows.push(row("core-down", None));
         let cuts = summary("link-cut", &rows);
         assert_eq!((cuts.injected, cuts.messages, cuts.not_recovered), (101, 202, 1));
-        assert_eq!((cuts.p50_ns, cuts.p99_ns, cuts.max_ns), (Some(50), Some(99), Some(100)));
+        assert_eq!(
+            [cuts.p50_ns, cuts.p99_ns, cuts.max_ns],
+            [50, 99, 100].map(|ns| Some(Duration::from_ns(ns)))
+        );
         let downs = summary("core-down", &rows);
         assert_eq!((downs.not_recovered, downs.p50_ns, downs.max_ns), (1, None, None));
         assert_eq!(downs.fairness, None, "nothing was measured");
@@ -265,25 +269,25 @@ mod tests {
 
     #[test]
     fn faults_without_recovery_and_kinds_without_faults_are_noted() {
-        let row = |kind, start_ns, recovery_ns| FaultRow {
+        let row = |kind, start, recovery_ns: Option<u64>| FaultRow {
             kind,
             edge: Some(2),
             core: Some(0),
             routers: Vec::new(),
-            start_ns,
-            end_ns: start_ns,
-            step_ns: 0,
+            start_ns: start,
+            end_ns: start,
+            step_ns: SignedDuration::ZERO,
             in_turn: false,
             messages: 0,
-            recovery_ns,
+            recovery_ns: recovery_ns.map(Duration::from_ns),
             fairness: None,
         };
-        const S: u64 = 1_000_000_000;
+        let s = |s| Instant::ZERO + Duration::from_s(s);
         let rows = vec![
-            row("core-down", 2 * S, Some(5)),
-            row("link-cut", 3 * S, Some(5)),
-            row("link-cut", 4 * S, None),
-            row("link-cut", 5 * S, None),
+            row("core-down", s(2), Some(5)),
+            row("link-cut", s(3), Some(5)),
+            row("link-cut", s(4), None),
+            row("link-cut", s(5), None),
         ];
         let kinds = ["core-down", "link-cut"].map(|kind| summary(kind, &rows));
         let report = FaultReport {
@@ -292,19 +296,19 @@ mod tests {
             absent: vec!["edge-restart"],
         };
         assert_eq!(
-            report.notes(S),
+            report.notes(s(1)),
             [
                 "faults: link-cut: 2 of 3 without recovery by the end of the run (first: link-cut at edge 2 and core 0, 3.000 s)",
                 "faults: edge-restart: none injected before the end of the run"
             ]
         );
-        assert_eq!(FaultReport::default().notes(0), [""; 0]);
+        assert_eq!(FaultReport::default().notes(Instant::ZERO), [""; 0]);
     }
 
     #[test]
     fn fairness_is_of_faults_after_which_it_was_measured() {
         let row = |distance, jain| FairnessRow {
-            window_ns: 1,
+            window_ns: Duration::from_ns(1),
             distance,
             jain,
         };

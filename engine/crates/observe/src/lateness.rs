@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
+use slotwise_units::{Duration, Instant};
 
 pub use tunnel::Tunnel;
 
@@ -80,7 +81,7 @@ pub struct LateSlots {
     /// How many.
     pub slots: u64,
     /// The latest of them.
-    pub max_ns: u64,
+    pub max_ns: Duration,
 }
 
 /// Lateness: in each slot, the worst delay of an event against the wall clock.
@@ -89,11 +90,11 @@ pub struct Lateness {
     /// Slots measured.
     pub slots: u64,
     /// Median.
-    pub p50_ns: u64,
+    pub p50_ns: Duration,
     /// 99th percentile.
-    pub p99_ns: u64,
+    pub p99_ns: Duration,
     /// Largest.
-    pub max_ns: u64,
+    pub max_ns: Duration,
     /// A run keeps up while `p99_ns` is below one slot.
     pub kept_up: bool,
     /// The fabric's CPU, if it had one of its own.
@@ -101,7 +102,7 @@ pub struct Lateness {
     pub cpu: Option<usize>,
     /// Time for which the hypervisor stopped that CPU, as far as the kernel knows; `None` if it does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stolen_ns: Option<u64>,
+    pub stolen_ns: Option<Duration>,
     /// Slots that were late by more than half a slot, by what made them so; most first.
     pub late: Vec<LateSlots>,
     /// Other threads seen on that CPU, and how long they ran meanwhile, anywhere; longest first.
@@ -117,22 +118,22 @@ pub struct Neighbour {
     /// Its name.
     pub name: String,
     /// How long it ran.
-    pub ran_ns: u64,
+    pub ran_ns: Duration,
 }
 
 /// The spans by which lateness is counted.
 #[derive(Debug, Clone, Copy)]
 pub enum Beat {
-    /// Slots of a star, of so many ns.
-    Slots(u64),
-    /// Where there is no star nothing is slotted: periods of so many ns.
-    Periods(u64),
+    /// Slots of a star, of this length.
+    Slots(Duration),
+    /// Where there is no star nothing is slotted: periods of this length.
+    Periods(Duration),
 }
 
 impl Beat {
-    fn ns(self) -> u64 {
-        let (Beat::Slots(ns) | Beat::Periods(ns)) = self;
-        ns
+    fn length(self) -> Duration {
+        let (Beat::Slots(length) | Beat::Periods(length)) = self;
+        length
     }
 
     /// One of them.
@@ -148,7 +149,7 @@ impl Lateness {
     /// Returns the lines of the summary.
     pub fn summary(&self, beat: Beat) -> String {
         let name = beat.name();
-        let us = |ns: u64| ns as f64 / 1e3;
+        let us = |time: Duration| time.ns() as f64 / 1e3;
         let value = format!(
             "{}: lateness p50 {:.0} us, p99 {:.0} us, max {:.0} us over {} {name}s of {:.0} us",
             if self.kept_up { "on time" } else { "late" },
@@ -156,31 +157,31 @@ impl Lateness {
             us(self.p99_ns),
             us(self.max_ns),
             self.slots,
-            us(beat.ns())
+            us(beat.length())
         );
         let mut text = line("timing", value);
         if !self.late.is_empty() {
-            text += &line("missed", self.reasons(beat.ns()));
+            text += &line("missed", self.reasons(beat.length()));
         }
         text.extend(self.tunnels.iter().map(Tunnel::summary));
         text
     }
 
     /// Returns how many deadlines were missed, by cause.
-    fn reasons(&self, slot_ns: u64) -> String {
+    fn reasons(&self, slot: Duration) -> String {
         let late: u64 = self.late.iter().map(|late| late.slots).sum();
         let causes: Vec<String> = self
             .late
             .iter()
             .map(|late| {
-                let (slots, max_us) = (late.slots, late.max_ns as f64 / 1e3);
+                let (slots, max_us) = (late.slots, late.max_ns.ns() as f64 / 1e3);
                 format!("{} {slots} (max {max_us:.0} us)", late.cause.text())
             })
             .collect();
         format!(
             "{late} of {} deadlines by > {:.0} us: {}",
             self.slots,
-            slot_ns as f64 / 2e3,
+            slot.ns() as f64 / 2e3,
             causes.join(", ")
         )
     }
@@ -190,11 +191,11 @@ impl Lateness {
         if self.kept_up {
             return None;
         }
-        let (name, slot_ns) = (beat.name(), beat.ns());
+        let (name, slot) = (beat.name(), beat.length());
         let mut text = format!(
             "timing: p99 lateness {} us exceeds the {} us {name}; network time is exact, hosts saw it stretched",
-            self.p99_ns / 1000,
-            slot_ns / 1000
+            self.p99_ns.ns() / 1000,
+            slot.ns() / 1000
         );
         if let Some(most) = self.late.first() {
             let _ = write!(
@@ -202,13 +203,15 @@ impl Lateness {
                 ". Main cause ({} {name}s): {}. Remedy: {}",
                 most.slots,
                 most.cause.text(),
-                self.remedy(most.cause, slot_ns)
+                self.remedy(most.cause, slot)
             );
         }
         if let Some(cpu) = self.cpu {
-            let stolen = self.stolen_ns.map(|ns| format!("steal time {} ms", ns / 1_000_000));
+            let stolen = self
+                .stolen_ns
+                .map(|time| format!("steal time {} ms", time.ns() / 1_000_000));
             let others = self.neighbours.iter().take(3);
-            let others = others.map(|other| format!("{} {} ms", other.name, other.ran_ns / 1_000_000));
+            let others = others.map(|other| format!("{} {} ms", other.name, other.ran_ns.ns() / 1_000_000));
             let seen: Vec<String> = stolen.into_iter().chain(others).collect();
             if !seen.is_empty() {
                 let _ = write!(text, ". Load on CPU {cpu}: {}", seen.join(", "));
@@ -218,16 +221,16 @@ impl Lateness {
     }
 
     /// What would help: before all else, that a busy neighbour were elsewhere.
-    fn remedy(&self, cause: Cause, slot_ns: u64) -> String {
+    fn remedy(&self, cause: Cause, slot: Duration) -> String {
         let busy = self
             .neighbours
             .first()
-            .filter(|other| other.ran_ns >= self.slots.saturating_mul(slot_ns) / BUSY_PART);
+            .filter(|other| other.ran_ns >= slot.saturating_mul(self.slots) / BUSY_PART);
         match busy {
             Some(other) => format!(
                 "run '{}' (ran {} ms) elsewhere or at another time; or {}",
                 other.name,
-                other.ran_ns / 1_000_000,
+                other.ran_ns.ns() / 1_000_000,
                 cause.remedy()
             ),
             None => cause.remedy().to_owned(),
@@ -237,67 +240,71 @@ impl Lateness {
 
 /// The worst lateness in each slot.
 pub struct SlotLateness {
-    slot_ns: u64,
+    length: Duration,
     slot: u64,
-    worst_ns: u64,
+    worst: Duration,
     cause: Cause,
     histogram: Histogram<u64>,
     /// By cause.
-    late: [(u64, u64); Cause::ALL.len()],
+    late: [(u64, Duration); Cause::ALL.len()],
 }
 
 impl SlotLateness {
-    /// Nothing measured yet.
-    pub fn new(slot_ns: u64) -> SlotLateness {
-        const LONGEST_NS: u64 = 60_000_000_000;
+    /// Nothing measured yet; slots have this length.
+    pub fn new(length: Duration) -> SlotLateness {
+        const LONGEST: Duration = Duration::from_s(60);
         const SIGNIFICANT_DIGITS: u8 = 3;
         let histogram =
-            Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS).expect("bounds and digits are allowed");
+            Histogram::new_with_bounds(1, LONGEST.ns(), SIGNIFICANT_DIGITS).expect("bounds and digits are allowed");
         SlotLateness {
-            slot_ns,
+            length,
             slot: 0,
-            worst_ns: 0,
+            worst: Duration::ZERO,
             cause: Cause::Events,
             histogram,
             late: Default::default(),
         }
     }
 
-    /// Notes that an event, due at `due_ns`, is handled at `now_ns`; events come in the order of their times. If it is late, `blame` says
+    /// Notes that an event, due at `due`, is handled at `now`; events come in the order of their times. If it is late, `blame` says
     /// why. Now and then it returns the 99th percentile so far.
-    pub fn record(&mut self, due_ns: u64, now_ns: u64, blame: impl FnOnce() -> Cause) -> Option<u64> {
+    pub fn record(&mut self, due: Instant, now: Instant, blame: impl FnOnce() -> Cause) -> Option<Duration> {
         const SLOTS_A_SUMMARY: u64 = 1024;
-        let slot = due_ns / self.slot_ns;
-        let late_ns = now_ns - due_ns;
+        let slot = due.since_start() / self.length;
+        let late = now - due;
         let is_new = slot != self.slot;
         if is_new {
             self.close();
             self.slot = slot;
         }
-        if late_ns > self.worst_ns {
-            self.worst_ns = late_ns;
-            if late_ns > self.slot_ns / 2 {
+        if late > self.worst {
+            self.worst = late;
+            if late > self.length / 2 {
                 self.cause = blame();
             }
         }
-        (is_new && self.histogram.len().is_multiple_of(SLOTS_A_SUMMARY)).then(|| self.p99_ns())
+        (is_new && self.histogram.len().is_multiple_of(SLOTS_A_SUMMARY)).then(|| self.p99())
     }
 
     /// A slot is over; the first one may have begun before measuring did.
     fn close(&mut self) {
         if self.slot != 0 {
-            self.histogram.saturating_record(self.worst_ns);
-            if self.worst_ns > self.slot_ns / 2 {
-                let (slots, max_ns) = &mut self.late[self.cause as usize];
+            self.histogram.saturating_record(self.worst.ns());
+            if self.worst > self.length / 2 {
+                let (slots, max) = &mut self.late[self.cause as usize];
                 *slots += 1;
-                *max_ns = self.worst_ns.max(*max_ns);
+                *max = self.worst.max(*max);
             }
         }
-        self.worst_ns = 0;
+        self.worst = Duration::ZERO;
     }
 
-    fn p99_ns(&self) -> u64 {
-        self.histogram.value_at_quantile(0.99)
+    fn quantile(&self, quantile: f64) -> Duration {
+        Duration::from_ns(self.histogram.value_at_quantile(quantile))
+    }
+
+    fn p99(&self) -> Duration {
+        self.quantile(0.99)
     }
 
     /// All slots but the last, which may not be over.
@@ -311,10 +318,10 @@ impl SlotLateness {
         late.sort_by_key(|late| std::cmp::Reverse(late.slots));
         Lateness {
             slots: self.histogram.len(),
-            p50_ns: self.histogram.value_at_quantile(0.5),
-            p99_ns: self.p99_ns(),
-            max_ns: self.histogram.max(),
-            kept_up: self.p99_ns() < self.slot_ns,
+            p50_ns: self.quantile(0.5),
+            p99_ns: self.p99(),
+            max_ns: Duration::from_ns(self.histogram.max()),
+            kept_up: self.p99() < self.length,
             cpu: None,
             stolen_ns: None,
             late,
@@ -328,9 +335,13 @@ impl SlotLateness {
 mod tests {
     use super::*;
 
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
+
     #[test]
     fn lateness_is_the_worst_of_each_slot() {
-        let mut lateness = SlotLateness::new(1000);
+        let mut lateness = SlotLateness::new(Duration::from_ns(1000));
         for (due_ns, now_ns) in [
             (1000, 1010),
             (1500, 1700),
@@ -340,10 +351,14 @@ mod tests {
             (5000, 5520),
             (6000, 6000),
         ] {
-            lateness.record(due_ns, now_ns, || Cause::Events);
+            lateness.record(at(due_ns), at(now_ns), || Cause::Events);
         }
         let summary = lateness.summary();
-        assert_eq!((summary.slots, summary.max_ns), (5, 1500), "the last slot is not over");
+        assert_eq!(
+            (summary.slots, summary.max_ns.ns()),
+            (5, 1500),
+            "the last slot is not over"
+        );
         assert!(
             !summary.kept_up,
             "the worst of five slots is beyond the 99th percentile"
@@ -352,33 +367,33 @@ mod tests {
 
     #[test]
     fn a_late_slot_has_the_cause_of_its_worst_delay() {
-        let mut lateness = SlotLateness::new(1000);
-        lateness.record(1000, 1600, || Cause::Send);
-        lateness.record(1000, 1700, || Cause::Stopped);
-        lateness.record(1900, 1950, || unreachable!("not late"));
-        lateness.record(2000, 4600, || Cause::Stopped);
-        lateness.record(4000, 4601, || Cause::Stopped);
-        lateness.record(5000, 5501, || Cause::Control);
-        lateness.record(6000, 6000, || unreachable!("on time"));
+        let mut lateness = SlotLateness::new(Duration::from_ns(1000));
+        lateness.record(at(1000), at(1600), || Cause::Send);
+        lateness.record(at(1000), at(1700), || Cause::Stopped);
+        lateness.record(at(1900), at(1950), || unreachable!("not late"));
+        lateness.record(at(2000), at(4600), || Cause::Stopped);
+        lateness.record(at(4000), at(4601), || Cause::Stopped);
+        lateness.record(at(5000), at(5501), || Cause::Control);
+        lateness.record(at(6000), at(6000), || unreachable!("on time"));
         let summary = lateness.summary();
         let late: Vec<_> = summary
             .late
             .iter()
-            .map(|late| (late.cause, late.slots, late.max_ns))
+            .map(|late| (late.cause, late.slots, late.max_ns.ns()))
             .collect();
         assert_eq!(
             late,
             [(Cause::Stopped, 3, 2600), (Cause::Control, 1, 501)],
             "slots 1, 2 and 4, and 5"
         );
-        let text = summary.summary(Beat::Slots(1000));
+        let text = summary.summary(Beat::Slots(Duration::from_ns(1000)));
         assert!(
             text.contains(
                 "missed        4 of 4 deadlines by > 0 us: CPU stopped (hypervisor, interrupts) 3 (max 3 us), "
             ),
             "{text}"
         );
-        let note = summary.note(Beat::Slots(1000)).unwrap();
+        let note = summary.note(Beat::Slots(Duration::from_ns(1000))).unwrap();
         assert!(
             note.contains("Main cause (3 slots)") && note.contains("dedicated CPUs"),
             "{note}"
@@ -387,20 +402,20 @@ mod tests {
 
     #[test]
     fn a_busy_neighbour_is_named_before_what_else_would_help() {
-        let mut lateness = SlotLateness::new(1_000_000);
+        let mut lateness = SlotLateness::new(Duration::from_ns(1_000_000));
         for slot in 1..=101 {
-            lateness.record(slot * 1_000_000, slot * 1_000_000 + 1_500_000, || Cause::Events);
+            lateness.record(at(slot * 1_000_000), at(slot * 1_000_000 + 1_500_000), || Cause::Events);
         }
         let note = |ran_ns| {
             let neighbour = Neighbour {
                 name: "cp".to_owned(),
-                ran_ns,
+                ran_ns: Duration::from_ns(ran_ns),
             };
             let summary = Lateness {
                 neighbours: vec![neighbour],
                 ..lateness.summary()
             };
-            summary.note(Beat::Slots(1_000_000)).unwrap()
+            summary.note(Beat::Slots(Duration::from_ns(1_000_000))).unwrap()
         };
         let busy = note(60_000_000);
         assert!(
@@ -412,29 +427,29 @@ mod tests {
 
     #[test]
     fn a_run_that_kept_up_has_no_note() {
-        let mut lateness = SlotLateness::new(1000);
+        let mut lateness = SlotLateness::new(Duration::from_ns(1000));
         for slot in 1..200 {
-            lateness.record(slot * 1000, slot * 1000 + 10, || unreachable!("not late"));
+            lateness.record(at(slot * 1000), at(slot * 1000 + 10), || unreachable!("not late"));
         }
         let summary = lateness.summary();
-        assert_eq!(summary.note(Beat::Slots(1000)), None);
-        assert_eq!(summary.summary(Beat::Slots(1000)).lines().count(), 1);
+        assert_eq!(summary.note(Beat::Slots(Duration::from_ns(1000))), None);
+        assert_eq!(summary.summary(Beat::Slots(Duration::from_ns(1000))).lines().count(), 1);
     }
 
     #[test]
     fn where_there_are_only_routers_nothing_is_called_a_slot() {
-        let mut lateness = SlotLateness::new(1000);
+        let mut lateness = SlotLateness::new(Duration::from_ns(1000));
         for period in 1..4 {
-            lateness.record(period * 1000, period * 1000 + 1500, || Cause::Events);
+            lateness.record(at(period * 1000), at(period * 1000 + 1500), || Cause::Events);
         }
         let summary = lateness.summary();
-        let text = summary.summary(Beat::Periods(1000));
+        let text = summary.summary(Beat::Periods(Duration::from_ns(1000)));
         assert!(
             text.contains("late: lateness p50 ") && text.contains("over 2 periods of 1 us\n"),
             "{text}"
         );
         assert!(text.contains("\n  missed        2 of 2 deadlines by > "), "{text}");
-        let note = summary.note(Beat::Periods(1000)).unwrap();
+        let note = summary.note(Beat::Periods(Duration::from_ns(1000))).unwrap();
         assert!(
             note.starts_with("timing: p99 lateness 1 us exceeds the 1 us period"),
             "{note}"

@@ -16,6 +16,7 @@ use crate::sessions::{self, SessionNow};
 use crate::stream::News;
 use crate::time_left::TimeLeft;
 use slotwise_cli::notes;
+use slotwise_units::{self as units, Bytes};
 
 /// A cell of the matrix on screen.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -25,13 +26,13 @@ pub struct PairNow {
     /// Bits of hosts' packets delivered a second since the last snapshot.
     pub goodput_bps: f64,
     /// Backlog that was reported in the last frame.
-    pub demand_bytes: u64,
+    pub demand_bytes: Bytes,
     /// Slots granted in the last frame.
     pub in_force_slots: u64,
     /// Slots granted since the last snapshot.
     pub granted_slots: u64,
     /// Bytes of hosts' packets delivered since the last snapshot.
-    pub delivered_bytes: u64,
+    pub delivered_bytes: Bytes,
 }
 
 /// One direction of a link between routers.
@@ -42,7 +43,7 @@ pub struct LinkNow {
     /// Part of what it lets through that was used since the last snapshot.
     pub utilization: f64,
     /// Bytes waiting.
-    pub queue_bytes: u64,
+    pub queue_bytes: Bytes,
 }
 
 /// The phase that a run is in.
@@ -68,10 +69,10 @@ impl fmt::Display for PhaseNow {
 /// What the view shows.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    /// Fabric time.
-    pub now_ns: u64,
-    /// When the run should end.
-    pub end_ns: u64,
+    /// Time since the first phase began.
+    pub now: units::Duration,
+    /// The same when the run should end.
+    pub end: units::Duration,
     /// Index of the current phase.
     pub phase_index: usize,
     /// The same, shown as `2/3 hot-pair`.
@@ -91,7 +92,7 @@ pub struct Snapshot {
     /// Invariant violations so far.
     pub violations: u64,
     /// 99th percentile of the slots' lateness so far, if there is a wall clock.
-    pub lateness_p99_ns: Option<u64>,
+    pub lateness_p99: Option<units::Duration>,
     /// How long new demand has waited for light so far, in a star.
     pub first_light: Option<FirstLight>,
     /// Packets dropped so far, where somebody asked for them.
@@ -104,12 +105,12 @@ impl Snapshot {
         progress.count_into(self)
     }
 
-    /// What is kept of it for the report; the first phase began at `start_ns`.
-    pub fn moment(&self, start_ns: u64) -> Moment {
+    /// What is kept of it for the report; the first phase began at a time.
+    pub fn moment(&self, start: units::Instant) -> Moment {
         Moment {
-            time_ms: (start_ns + self.now_ns) as f64 / 1e6,
+            time_ms: (start + self.now).since_start().milliseconds(),
             violations: self.violations,
-            lateness_p99_ns: self.lateness_p99_ns,
+            lateness_p99_ns: self.lateness_p99,
             first_light: self.first_light,
         }
     }
@@ -127,7 +128,7 @@ impl Snapshot {
         let links = rows.map(|((name, &utilization), &queue_bytes)| LinkNow {
             name: name.clone(),
             utilization,
-            queue_bytes: queue_bytes as u64,
+            queue_bytes: Bytes::new(queue_bytes as u64),
         });
         links.collect()
     }
@@ -169,12 +170,12 @@ impl LiveView {
         } else {
             LINE_PERIOD
         };
-        let is_last = self.screen.is_some() && snapshot.now_ns >= snapshot.end_ns;
+        let is_last = self.screen.is_some() && snapshot.now >= snapshot.end;
         if !is_last && self.shown.is_some_and(|shown| shown.elapsed() < period) {
             return;
         }
         self.shown = Some(Instant::now());
-        let left = TimeLeft::after(self.began.elapsed(), snapshot.now_ns, snapshot.end_ns);
+        let left = TimeLeft::after(self.began.elapsed(), snapshot.now.ns(), snapshot.end.ns());
         let mut out = std::io::stdout().lock();
         // A run does not end because nobody reads of it.
         let Some(screen) = &mut self.screen else {
@@ -213,7 +214,7 @@ impl Default for LiveView {
 }
 
 fn line(s: &Snapshot, left: Option<TimeLeft>) -> String {
-    let mut text = format!("{:6.1} s  {:<14} ", s.now_ns as f64 / 1e9, s.phase);
+    let mut text = format!("{:6.1} s  {:<14} ", s.now.seconds(), s.phase);
     if s.edges > 0 {
         let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
         let _ = write!(text, "{:7.1} Mb/s, ", goodput / 1e6);
@@ -227,15 +228,15 @@ fn line(s: &Snapshot, left: Option<TimeLeft>) -> String {
             "busiest {} at {:.0} %, {} bytes queued, ",
             link.name,
             100.0 * link.utilization,
-            link.queue_bytes
+            link.queue_bytes.get()
         );
     }
     if let Some(part) = sessions::part(&s.sessions) {
         let _ = write!(text, "{:.1} % deviation from max-min rates, ", 100.0 * part);
     }
     let _ = write!(text, "violations {}", s.violations);
-    if let Some(lateness) = s.lateness_p99_ns.filter(|_| s.edges > 0) {
-        let _ = write!(text, ", lateness p99 {} us", lateness / 1000);
+    if let Some(lateness) = s.lateness_p99.filter(|_| s.edges > 0) {
+        let _ = write!(text, ", lateness p99 {} us", lateness.ns() / 1000);
     }
     text + &then(left)
 }
@@ -283,8 +284,8 @@ pub mod tests {
             };
         }
         Snapshot {
-            now_ns: 5_000_000_000,
-            end_ns: 20_000_000_000,
+            now: units::Duration::from_s(5),
+            end: units::Duration::from_s(20),
             phase: PhaseNow {
                 number: 2,
                 of: 3,
@@ -294,7 +295,7 @@ pub mod tests {
             pairs,
             stars: vec![130e6],
             violations: 0,
-            lateness_p99_ns: Some(42_000),
+            lateness_p99: Some(units::Duration::from_us(42)),
             ..Snapshot::default()
         }
     }

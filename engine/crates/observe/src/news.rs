@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use slotwise_fabric::FaultRecord;
+use slotwise_units::{Duration, Instant};
 
 use crate::changes::ControllerChange;
 use crate::faults::fault_text;
@@ -32,11 +33,11 @@ impl Newsroom {
         }
     }
 
-    /// What the controller was told, and what failed, since this was said last; the first phase began at `start_ns`.
-    pub fn hear(&mut self, changes: &[ControllerChange], faults: &[FaultRecord], start_ns: u64) {
-        let at = |at_ns: u64| at_ns.saturating_sub(start_ns);
+    /// What the controller was told, and what failed, since this was said last; the first phase began at a time.
+    pub fn hear(&mut self, changes: &[ControllerChange], faults: &[FaultRecord], start: Instant) {
+        let since = |at: Instant| at.saturating_since(start);
         for change in changes.iter().skip(self.changes) {
-            self.add(at(change.at_ns), NewsKind::Change, change.what.text());
+            self.add(since(change.at_ns), NewsKind::Change, change.what.text());
         }
         self.changes = self.changes.max(changes.len());
         self.faults.resize(faults.len(), (false, false));
@@ -46,22 +47,26 @@ impl Newsroom {
             let text = || fault_text(fault.kind.name(), (fault.edge(), fault.core()), &routers);
             if fault.happened && !has_begun {
                 self.faults[index].0 = true;
-                self.add(at(fault.start_ns), NewsKind::Fault, text());
+                self.add(since(Instant::from_ns(fault.start_ns)), NewsKind::Fault, text());
             }
             if let Some(at_ns) = fault.recovered_ns.filter(|_| !is_over) {
                 self.faults[index].1 = true;
-                self.add(at(at_ns), NewsKind::Recovery, format!("{}: recovered", text()));
+                self.add(
+                    since(Instant::from_ns(at_ns)),
+                    NewsKind::Recovery,
+                    format!("{}: recovered", text()),
+                );
             }
         }
     }
 
     /// The fibre of this name was cut or mended by hand.
-    pub fn fibre(&mut self, name: &str, is_up: bool, at_ns: u64) {
+    pub fn fibre(&mut self, name: &str, is_up: bool, at: Duration) {
         let what = if is_up { "up" } else { "down" };
-        self.add(at_ns, NewsKind::Fibre, format!("{name} {what}"));
+        self.add(at, NewsKind::Fibre, format!("{name} {what}"));
     }
 
-    fn add(&mut self, at_ns: u64, kind: NewsKind, text: String) {
+    fn add(&mut self, at_ns: Duration, kind: NewsKind, text: String) {
         let news = News { at_ns, kind, text };
         if let Some(unsent) = &mut self.unsent {
             unsent.push(news.clone());
@@ -91,9 +96,9 @@ mod tests {
     fn the_page_is_told_each_thing_once_and_the_terminal_the_last_ones() {
         let mut room = Newsroom::new(true);
         for at_ns in 1..=5 {
-            room.add(at_ns, NewsKind::Fibre, "edge0-core0 down".into());
+            room.add(Duration::from_ns(at_ns), NewsKind::Fibre, "edge0-core0 down".into());
         }
-        let times = |news: &mut dyn Iterator<Item = &News>| news.map(|news| news.at_ns).collect::<Vec<_>>();
+        let times = |news: &mut dyn Iterator<Item = &News>| news.map(|news| news.at_ns.ns()).collect::<Vec<_>>();
         assert_eq!(times(&mut room.unsent().iter()), [1, 2, 3, 4, 5]);
         assert!(room.unsent().is_empty());
         assert_eq!(times(&mut room.recent().iter()), [3, 4, 5]);
@@ -102,7 +107,7 @@ mod tests {
     #[test]
     fn without_a_page_nothing_is_kept_for_it() {
         let mut room = Newsroom::new(false);
-        room.add(1, NewsKind::Change, "fair".into());
+        room.add(Duration::from_ns(1), NewsKind::Change, "fair".into());
         assert!(room.unsent().is_empty());
         assert_eq!(room.recent().len(), 1);
     }

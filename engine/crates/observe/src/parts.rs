@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use crate::recorders::routed::RoutedRecorder;
 use crate::{Recording, Table};
 use slotwise_scenario::Scenario;
+use slotwise_units::{Bytes, Rate};
 
 use crate::report::{LinkSeries, TableSeries};
 use crate::sessions::SessionNow;
@@ -187,26 +188,28 @@ pub fn link_series(scenario: &Scenario, recording: &Recording) -> Vec<LinkSeries
                     .map(move |number| number * factor),
             )
         };
-        let whole = |name: &str| column(name).into_iter().flatten().map(|number| number as u64).collect();
+        let whole = |name: &str| column(name).into_iter().flatten().map(|number| number as u64);
+        let bytes = |name: &str| whole(name).map(Bytes::new).collect();
+        let rates = |name: &str| whole(name).map(Rate::from_bps).collect();
         LinkSeries {
             name: table.names[link].clone(),
-            rate_bps: own_rate_bps(scenario),
+            rate_bps: own_rate(scenario),
             utilization: column("utilization").into_iter().flatten().collect(),
-            queue_bytes: whole("queue_bytes"),
-            dropped_packets: whole("dropped_packets"),
-            added_bps: whole("added_bps"),
-            limit_bps: whole("limit_bps"),
-            active_stations: whole("active_stations"),
-            ram_bytes: whole("ram_bytes"),
+            queue_bytes: bytes("queue_bytes"),
+            dropped_packets: whole("dropped_packets").collect(),
+            added_bps: rates("added_bps"),
+            limit_bps: rates("limit_bps"),
+            active_stations: whole("active_stations").collect(),
+            ram_bytes: bytes("ram_bytes"),
         }
     });
     series.collect()
 }
 
 /// Rate of every link of a ring, or of every wavelength for data.
-fn own_rate_bps(scenario: &Scenario) -> Option<u64> {
-    let of_ring = scenario.ring.as_ref().map(|ring| ring.rate.bps());
-    of_ring.or(scenario.ops.as_ref().map(|ops| ops.rate.bps()))
+fn own_rate(scenario: &Scenario) -> Option<Rate> {
+    let of_ring = scenario.ring.as_ref().map(|ring| ring.rate);
+    of_ring.or(scenario.ops.as_ref().map(|ops| ops.rate))
 }
 
 /// Ends of the periods of links and tables, fabric time.

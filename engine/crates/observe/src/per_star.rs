@@ -4,6 +4,7 @@
 use serde::Serialize;
 use slotwise_fabric::{Fabric, FrameRecord, VoqRecord};
 use slotwise_scenario::Scenario;
+use slotwise_units::Bytes;
 
 /// One star: sums over all frames and edges.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -15,9 +16,9 @@ pub struct StarReport {
     /// Slots for which gates were opened.
     pub granted_slots: u64,
     /// Bytes of data that entered its fibres.
-    pub sent_bytes: u64,
+    pub sent_bytes: Bytes,
     /// Bytes of hosts' packets that left it.
-    pub delivered_bytes: u64,
+    pub delivered_bytes: Bytes,
     /// Packets that entered the core and did not leave it.
     pub lost_packets: u64,
 }
@@ -49,14 +50,14 @@ pub fn per_star(scenario: &Scenario, fabric: &Fabric, frames: &[FrameRecord]) ->
             core: core.id,
             master: core.master,
             granted_slots: 0,
-            sent_bytes: 0,
-            delivered_bytes: 0,
+            sent_bytes: Bytes::ZERO,
+            delivered_bytes: Bytes::ZERO,
             lost_packets: fabric.core_losses(core.id).map_or(0, |losses| losses.fabric),
         };
         for cell in cells {
             star.granted_slots += u64::from(cell.granted_slots);
-            star.sent_bytes += cell.sent_bytes;
-            star.delivered_bytes += cell.delivered_bytes;
+            star.sent_bytes += Bytes::new(cell.sent_bytes);
+            star.delivered_bytes += Bytes::new(cell.delivered_bytes);
         }
         star
     };

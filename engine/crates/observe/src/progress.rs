@@ -3,6 +3,7 @@
 
 use slotwise_fabric::FrameRecord;
 use slotwise_scenario::Scenario;
+use slotwise_units::{Bytes, Duration};
 
 use crate::live::{PairNow, PhaseNow, Snapshot};
 use crate::per_star::voqs_between;
@@ -11,22 +12,22 @@ use crate::per_star::voqs_between;
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     granted_slots: u64,
-    delivered_bytes: u64,
+    delivered_bytes: Bytes,
     /// Of the last frame, which stays.
     in_force_slots: u64,
-    demand_bytes: u64,
+    demand_bytes: Bytes,
 }
 
 /// Sums since the last snapshot.
 pub struct Progress {
     edges: usize,
     voqs: usize,
-    frame_ns: u64,
+    frame: Duration,
     phases: Vec<PhaseNow>,
     frames: u64,
     pairs: Vec<Sums>,
     /// By core.
-    star_bytes: Vec<u64>,
+    star_bytes: Vec<Bytes>,
 }
 
 impl Progress {
@@ -37,7 +38,7 @@ impl Progress {
         Progress {
             edges,
             voqs: usize::from(scenario.voq_count()),
-            frame_ns: scenario.frame.length().ns(),
+            frame: scenario.frame.length(),
             phases: scenario
                 .phases
                 .iter()
@@ -50,7 +51,7 @@ impl Progress {
                 .collect(),
             frames: 0,
             pairs: vec![Sums::default(); edges * edges],
-            star_bytes: vec![0; scenario.cores.len()],
+            star_bytes: vec![Bytes::ZERO; scenario.cores.len()],
         }
     }
 
@@ -61,12 +62,13 @@ impl Progress {
             for to in 0..self.edges {
                 let cells = voqs_between(record, (self.edges, self.voqs), from, to);
                 let pair = &mut self.pairs[from * self.edges + to];
-                (pair.in_force_slots, pair.demand_bytes) = (0, 0);
+                (pair.in_force_slots, pair.demand_bytes) = (0, Bytes::ZERO);
                 for (cell, star) in cells.zip(&mut self.star_bytes) {
                     pair.in_force_slots += u64::from(cell.granted_slots);
-                    pair.demand_bytes += cell.demand_bytes;
-                    pair.delivered_bytes += cell.delivered_bytes;
-                    *star += cell.delivered_bytes;
+                    pair.demand_bytes += Bytes::new(cell.demand_bytes);
+                    let delivered = Bytes::new(cell.delivered_bytes);
+                    pair.delivered_bytes += delivered;
+                    *star += delivered;
                 }
                 pair.granted_slots += pair.in_force_slots;
             }
@@ -76,10 +78,10 @@ impl Progress {
     /// A snapshot with what has happened since the last one, which is forgotten.
     pub fn count_into(&mut self, now: Snapshot) -> Snapshot {
         let frames = self.frames.max(1) as f64;
-        let seconds = frames * self.frame_ns as f64 / 1e9;
+        let seconds = frames * self.frame.ns() as f64 / 1e9;
         let pairs = self.pairs.iter().map(|sums| PairNow {
             slots: sums.granted_slots as f64 / frames,
-            goodput_bps: sums.delivered_bytes as f64 * 8.0 / seconds,
+            goodput_bps: sums.delivered_bytes.get() as f64 * 8.0 / seconds,
             demand_bytes: sums.demand_bytes,
             in_force_slots: sums.in_force_slots,
             granted_slots: sums.granted_slots,
@@ -91,14 +93,14 @@ impl Progress {
             edges: self.edges,
             frames: self.frames,
             pairs: pairs.collect(),
-            stars: stars.map(|&bytes| bytes as f64 * 8.0 / seconds).collect(),
+            stars: stars.map(|bytes| bytes.get() as f64 * 8.0 / seconds).collect(),
             ..now
         };
         self.frames = 0;
         for sums in &mut self.pairs {
-            (sums.granted_slots, sums.delivered_bytes) = (0, 0);
+            (sums.granted_slots, sums.delivered_bytes) = (0, Bytes::ZERO);
         }
-        self.star_bytes.fill(0);
+        self.star_bytes.fill(Bytes::ZERO);
         snapshot
     }
 }

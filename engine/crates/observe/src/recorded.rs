@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
+use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::changes::Changed;
 use crate::parts::columns_of;
@@ -97,7 +98,7 @@ pub struct Recorded {
     pub command: String,
     pub scenario: String,
     pub seed: u64,
-    pub duration_ns: u64,
+    pub duration_ns: Duration,
     pub network: NetworkShape,
     pub frame: Option<FrameShape>,
     pub phases: Vec<Phase>,
@@ -112,7 +113,7 @@ pub struct Recorded {
 #[serde(expecting = "an object")]
 pub struct Phase {
     pub name: String,
-    pub start_ns: u64,
+    pub start_ns: Instant,
     #[serde(flatten)]
     _page: PhaseOfPage,
 }
@@ -120,7 +121,7 @@ pub struct Phase {
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 pub struct Change {
-    pub at_ns: u64,
+    pub at_ns: Instant,
     #[serde(flatten)]
     pub what: Option<Changed>,
 }
@@ -133,9 +134,9 @@ pub struct FaultRow {
     pub core: Option<u16>,
     #[serde(default)]
     pub routers: Vec<String>,
-    pub start_ns: u64,
-    pub end_ns: u64,
-    pub recovery_ns: Option<u64>,
+    pub start_ns: Instant,
+    pub end_ns: Instant,
+    pub recovery_ns: Option<Duration>,
 }
 
 pub struct Verdict {
@@ -176,9 +177,9 @@ pub struct DistanceSeries {
 pub struct PairSeries {
     pub from: usize,
     pub to: usize,
-    pub demand_bytes: Vec<u64>,
+    pub demand_bytes: Vec<Bytes>,
     pub granted_slots: Vec<u64>,
-    pub delivered_bytes: Vec<u64>,
+    pub delivered_bytes: Vec<Bytes>,
 }
 
 #[derive(Deserialize)]

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 use serde_json::Value;
+use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::changes::Changed;
 use crate::faults::fault_text;
@@ -100,22 +101,22 @@ pub fn of_report(mut report: Value) -> Result<Vec<String>, ReplayError> {
 }
 
 impl Recorded {
-    fn start_ns(&self) -> u64 {
-        self.phases.first().map_or(0, |phase| phase.start_ns)
+    fn start(&self) -> Instant {
+        self.phases.first().map_or(Instant::ZERO, |phase| phase.start_ns)
     }
 
     /// Since the first phase began.
-    fn since_start(&self, at_ns: u64) -> u64 {
-        at_ns.saturating_sub(self.start_ns())
+    fn since_start(&self, at: Instant) -> Duration {
+        at.saturating_since(self.start())
     }
 
-    fn since_start_ms(&self, at_ms: f64) -> u64 {
-        self.since_start((at_ms * NS_PER_MS).round() as u64)
+    fn since_start_ms(&self, at_ms: f64) -> Duration {
+        self.since_start(Instant::from_ns((at_ms * NS_PER_MS).round() as u64))
     }
 
     /// By time.
-    fn updates(&self) -> BTreeMap<u64, Update> {
-        let mut updates = BTreeMap::<u64, Update>::new();
+    fn updates(&self) -> BTreeMap<Duration, Update> {
+        let mut updates = BTreeMap::new();
         self.frames(&mut updates);
         self.periods(&mut updates);
         for moment in &self.series.moments {
@@ -128,52 +129,58 @@ impl Recorded {
             updates.entry(news.at_ns).or_default().news.push(news);
         }
         // What was dropped is known at the end.
-        let last_ns = updates.keys().next_back().copied().unwrap_or_default();
+        let last = updates.keys().next_back().copied().unwrap_or_default();
         updates
-            .entry(last_ns.max(self.duration_ns))
+            .entry(last.max(self.duration_ns))
             .or_default()
             .drops
             .clone_from(&self.drops);
-        for (now_ns, update) in &mut updates {
-            update.now_ns = *now_ns;
+        for (now, update) in &mut updates {
+            update.now_ns = *now;
             update.end_ns = self.duration_ns;
             let begun = self
                 .phases
                 .iter()
-                .filter(|phase| self.since_start(phase.start_ns) < *now_ns);
+                .filter(|phase| self.since_start(phase.start_ns) < *now);
             update.phase = begun.count().max(1).min(self.phases.len());
         }
         updates
     }
 
-    fn frames(&self, updates: &mut BTreeMap<u64, Update>) {
+    fn frames(&self, updates: &mut BTreeMap<Duration, Update>) {
         let Series { frame_ms, pairs, .. } = &self.series;
-        let frame_ns = self
+        let frame = self
             .frame
             .as_ref()
-            .map_or(0, |frame| u64::from(frame.slots).saturating_mul(frame.slot_ns));
+            .map_or(Duration::ZERO, |frame| frame.slot_ns.saturating_mul(frame.slots.into()));
         let by_numbers = (frame_ms.len() * pairs.len() * 4).div_ceil(MOST_NUMBERS);
         let together = by_numbers.max(frame_ms.len().div_ceil(MOST_UPDATES)).max(1);
         for first in (0..frame_ms.len()).step_by(together) {
             let last = (first + together).min(frame_ms.len()) - 1;
-            let sum = |column: &[u64]| column[first..=last].iter().copied().fold(0, u64::saturating_add);
+            let slots = |column: &[u64]| column[first..=last].iter().copied().fold(0, u64::saturating_add);
+            let data = |column: &[Bytes]| {
+                column[first..=last]
+                    .iter()
+                    .copied()
+                    .fold(Bytes::ZERO, Bytes::saturating_add)
+            };
             let pair = |pair: &PairSeries| {
                 let now = PairNow {
                     demand_bytes: pair.demand_bytes[last],
                     in_force_slots: pair.granted_slots[last],
-                    granted_slots: sum(&pair.granted_slots),
-                    delivered_bytes: sum(&pair.delivered_bytes),
+                    granted_slots: slots(&pair.granted_slots),
+                    delivered_bytes: data(&pair.delivered_bytes),
                     ..PairNow::default()
                 };
                 (pair.from * self.network.edges + pair.to, now)
             };
             let star = StarUpdate::of((last - first + 1) as u64, pairs.iter().map(pair));
-            let end_ns = self.since_start_ms(frame_ms[last]).saturating_add(frame_ns);
-            updates.entry(end_ns).or_default().star = Some(star);
+            let end = self.since_start_ms(frame_ms[last]).saturating_add(frame);
+            updates.entry(end).or_default().star = Some(star);
         }
     }
 
-    fn periods(&self, updates: &mut BTreeMap<u64, Update>) {
+    fn periods(&self, updates: &mut BTreeMap<Duration, Update>) {
         let Series {
             time_ms, links, tables, ..
         } = &self.series;
@@ -242,18 +249,18 @@ impl Recorded {
         });
         let faults = self.faults.iter().flat_map(|row| {
             let text = fault_text(&row.kind, (row.edge, row.core), &row.routers);
-            let well = row.recovery_ns.map(|recovery_ns| {
-                let ms = recovery_ns as f64 / NS_PER_MS;
+            let well = row.recovery_ns.map(|recovery| {
+                let ms = recovery.milliseconds();
                 let text = format!("{text}: recovered {ms:.2} ms after its end");
-                (row.end_ns.saturating_add(recovery_ns), NewsKind::Recovery, text)
+                (row.end_ns.saturating_add(recovery), NewsKind::Recovery, text)
             });
             [Some((row.start_ns, NewsKind::Fault, text)), well]
                 .into_iter()
                 .flatten()
         });
         let news = changes.chain(faults);
-        news.map(|(at_ns, kind, text)| News {
-            at_ns: self.since_start(at_ns),
+        news.map(|(at, kind, text)| News {
+            at_ns: self.since_start(at),
             kind,
             text,
         })

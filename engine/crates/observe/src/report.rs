@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use slotwise_units::{Bytes, Duration, Instant, Rate, SignedDuration};
 
 use crate::changes::ControllerChange;
 use crate::compared::About;
@@ -32,7 +33,7 @@ pub struct Report {
     /// Seed in force.
     pub seed: u64,
     /// Fabric time that the run covered.
-    pub duration_ns: u64,
+    pub duration_ns: Duration,
     /// What network it was.
     pub network: NetworkShape,
     /// Slots a frame, slot and guard length, of a star.
@@ -101,11 +102,11 @@ pub struct FirstLight {
     /// Number of times that it got none: it was lost, or still waits. These are in no quantile.
     pub unserved: u64,
     /// Median of the wait.
-    pub p50_ns: u64,
+    pub p50_ns: Duration,
     /// Its 99th percentile.
-    pub p99_ns: u64,
+    pub p99_ns: Duration,
     /// The longest.
-    pub max_ns: u64,
+    pub max_ns: Duration,
 }
 
 /// One edge's slots against the core's, as its light reaches the core; errors are expected less actual time.
@@ -118,9 +119,9 @@ pub struct Synchronization {
     /// Slots that it started, from when it joined.
     pub slots: u64,
     /// Earliest.
-    pub max_ns: i64,
+    pub max_ns: SignedDuration,
     /// Latest.
-    pub min_ns: i64,
+    pub min_ns: SignedDuration,
     /// Mean.
     pub mean_ns: f64,
 }
@@ -133,9 +134,9 @@ pub struct FrameShape {
     /// Of these, slots for signaling.
     pub signaling_slots: u32,
     /// Slot length.
-    pub slot_ns: u64,
+    pub slot_ns: Duration,
     /// Guard at the start of a slot.
-    pub guard_ns: u64,
+    pub guard_ns: Duration,
 }
 
 /// What ran.
@@ -190,11 +191,11 @@ pub struct SwitchAnswers {
     /// Packets of light that left a switch.
     pub light: u64,
     /// Median.
-    pub p50_ns: u64,
+    pub p50_ns: Duration,
     /// 99th percentile.
-    pub p99_ns: u64,
+    pub p99_ns: Duration,
     /// Largest.
-    pub max_ns: u64,
+    pub max_ns: Duration,
     /// Packets that a switch was too slow to take.
     pub not_taken: u64,
 }
@@ -205,9 +206,9 @@ pub struct PhaseReport {
     /// Its name in the scenario.
     pub name: String,
     /// Start in fabric time.
-    pub start_ns: u64,
+    pub start_ns: Instant,
     /// End in fabric time.
-    pub end_ns: u64,
+    pub end_ns: Instant,
     /// Flows as their ends measured them.
     pub flows: Vec<Value>,
     /// Files moved, with their digests.
@@ -282,7 +283,7 @@ pub struct Moment {
     pub violations: u64,
     /// 99th percentile of the slots' lateness so far, if there is a wall clock.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lateness_p99_ns: Option<u64>,
+    pub lateness_p99_ns: Option<Duration>,
     /// How long new demand has waited for light so far, in a star.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_light: Option<FirstLight>,
@@ -293,27 +294,27 @@ pub struct Moment {
 pub struct LinkSeries {
     /// Its name.
     pub name: String,
-    /// Rate of a ring's link, bit/s.
+    /// Rate of a ring's link.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate_bps: Option<u64>,
+    pub rate_bps: Option<Rate>,
     /// Bits sent, by what its rates of the period let through.
     pub utilization: Vec<f64>,
     /// IP bytes waiting at the end of the period.
-    pub queue_bytes: Vec<u64>,
+    pub queue_bytes: Vec<Bytes>,
     /// Packets that found the buffer full, came while the link was dark, or waited when link or router failed.
     pub dropped_packets: Vec<u64>,
-    /// What the ring's station put on it, bit/s.
+    /// What the ring's station put on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub added_bps: Vec<u64>,
-    /// Lowest rate that this station may add itself at the end of the period, by weight, bit/s; at most the link's rate.
+    pub added_bps: Vec<Rate>,
+    /// Lowest rate that this station may add itself at the end of the period, by weight; at most the link's rate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub limit_bps: Vec<u64>,
+    pub limit_bps: Vec<Rate>,
     /// Stations that share it while it is congested, else 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub active_stations: Vec<u64>,
-    /// Of a wavelength of an optical packet switch, the most that was to be sent yet when a train came, bytes.
+    /// Of a wavelength of an optical packet switch, the most that was to be sent yet when a train came.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ram_bytes: Vec<u64>,
+    pub ram_bytes: Vec<Bytes>,
 }
 
 /// One ordered edge pair.
@@ -324,11 +325,11 @@ pub struct PairSeries {
     /// Destination edge.
     pub to: u16,
     /// Backlog of the VOQ when it was last reported in the frame.
-    pub demand_bytes: Vec<u64>,
+    pub demand_bytes: Vec<Bytes>,
     /// Slots for which the gate was opened.
     pub granted_slots: Vec<u32>,
     /// Bytes of hosts' packets that reached the far edge.
-    pub delivered_bytes: Vec<u64>,
+    pub delivered_bytes: Vec<Bytes>,
 }
 
 /// Whether a flow lasts as long as the run: it is in the report with the last phase, and none of that phase's traffic. Such flows have names.

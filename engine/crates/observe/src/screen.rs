@@ -15,6 +15,7 @@ use ratatui_core::text::{Line, Span};
 use ratatui_core::widgets::Widget;
 use ratatui_widgets::gauge::LineGauge;
 use ratatui_widgets::table::{Row, Table};
+use slotwise_units::{Bytes, Duration};
 
 use crate::live::{PairNow, Snapshot, busiest, then};
 use crate::parts::TableNow;
@@ -180,18 +181,12 @@ fn plain(text: String) -> (String, Style) {
 }
 
 fn progress(now: &Snapshot, left: Option<TimeLeft>) -> Part {
-    let ratio = if now.end_ns > 0 {
-        (now.now_ns as f64 / now.end_ns as f64).min(1.0)
+    let ratio = if now.end > Duration::ZERO {
+        (now.now.ns() as f64 / now.end.ns() as f64).min(1.0)
     } else {
         0.0
     };
-    let seconds = |ns: u64| ns as f64 / 1e9;
-    let mut label = format!(
-        "{:.1} of {:.1} s{}",
-        seconds(now.now_ns),
-        seconds(now.end_ns),
-        then(left)
-    );
+    let mut label = format!("{:.1} of {:.1} s{}", now.now.seconds(), now.end.seconds(), then(left));
     if now.phase.of > 0 {
         label += &format!(", phase {}", now.phase);
     }
@@ -205,15 +200,15 @@ fn sums(now: &Snapshot, dropped: u64) -> Part {
     let mut add = |text: String| spans.push(Span::raw(format!(", {text}")));
     if now.edges > 0 {
         let goodput: f64 = now.pairs.iter().map(|pair| pair.goodput_bps).sum();
-        let demand: u64 = now.pairs.iter().map(|pair| pair.demand_bytes).sum();
+        let demand: Bytes = now.pairs.iter().map(|pair| pair.demand_bytes).sum();
         add(format!("total {:.1} Mb/s", goodput / 1e6));
-        add(format!("demand {:.1} kB", demand as f64 / 1e3));
+        add(format!("demand {:.1} kB", demand.get() as f64 / 1e3));
     }
     if let Some(light) = now.first_light {
-        add(format!("grant latency p99 {:.2} ms", light.p99_ns as f64 / 1e6));
+        add(format!("grant latency p99 {:.2} ms", light.p99_ns.milliseconds()));
     }
-    if let Some(ns) = now.lateness_p99_ns {
-        add(format!("lateness p99 {} us", ns / 1000));
+    if let Some(lateness) = now.lateness_p99 {
+        add(format!("lateness p99 {} us", lateness.ns() / 1000));
     }
     add(format!("dropped {dropped}"));
     Part::Text(Line::from(spans))
@@ -225,7 +220,7 @@ fn news_line(news: &News) -> Part {
         NewsKind::Recovery => GOOD,
         NewsKind::Change | NewsKind::Fibre => Style::new(),
     };
-    let text = format!("{:.3} s  {}", news.at_ns as f64 / 1e9, news.text);
+    let text = format!("{:.3} s  {}", news.at_ns.seconds(), news.text);
     Part::Text(Line::styled(text, style))
 }
 
@@ -448,7 +443,7 @@ mod tests {
             (NewsKind::Recovery, "core 0 fails: recovered"),
         ]);
         let news = news.into_iter().map(|(kind, text)| News {
-            at_ns: 1_500_000_000,
+            at_ns: Duration::from_ms(1_500),
             kind,
             text: text.into(),
         });

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::recorders::SessionPeriod;
 use crate::{Recording, Table};
 use serde::Serialize;
+use slotwise_units::Rate;
 
 use crate::summary::line;
 
@@ -36,9 +37,9 @@ pub struct SessionSeries {
     /// Its name.
     pub name: String,
     /// What its source sent.
-    pub rate_bps: Vec<Option<u64>>,
+    pub rate_bps: Vec<Option<Rate>>,
     /// Its max-min rate among those that were there.
-    pub fair_bps: Vec<Option<u64>>,
+    pub fair_bps: Vec<Option<Rate>>,
 }
 
 /// How far all rates together were from the max-min ones, a value a period: parts of the largest capacity of a host.
@@ -63,6 +64,7 @@ pub fn series(recording: &Recording) -> (Vec<SessionSeries>, Option<DistanceSeri
     let times_s = column(whole, "time_s");
     let table = &recording.sessions;
     let [at_s, rate_mbps, fair_mbps] = ["time_s", "rate_mbps", "fair_mbps"].map(|name| column(table, name));
+    let rate = |mbps: f64| Rate::from_bps((mbps * 1e6).round() as u64);
     let mut order = Vec::new();
     let mut by_name: BTreeMap<&str, SessionSeries> = BTreeMap::new();
     for (row, name) in table.names.iter().enumerate() {
@@ -75,8 +77,8 @@ pub fn series(recording: &Recording) -> (Vec<SessionSeries>, Option<DistanceSeri
             }
         });
         let period = times_s.partition_point(|time_s| *time_s < at_s[row]);
-        series.rate_bps[period] = Some((rate_mbps[row] * 1e6).round() as u64);
-        series.fair_bps[period] = Some((fair_mbps[row] * 1e6).round() as u64);
+        series.rate_bps[period] = Some(rate(rate_mbps[row]));
+        series.fair_bps[period] = Some(rate(fair_mbps[row]));
     }
     let sessions = order.into_iter().filter_map(|name| by_name.remove(name)).collect();
     let distance = DistanceSeries {
@@ -144,9 +146,9 @@ mod tests {
         let (sessions, distance) = series(&recording());
         let names: Vec<&str> = sessions.iter().map(|session| session.name.as_str()).collect();
         assert_eq!(names, ["a.0", "b.0"]);
-        assert_eq!(sessions[0].rate_bps, [Some(10_000_000), None]);
-        assert_eq!(sessions[1].rate_bps, [None, Some(2)]);
-        assert_eq!(sessions[1].fair_bps, [None, Some(50_000_000)]);
+        assert_eq!(sessions[0].rate_bps, [Some(Rate::from_bps(10_000_000)), None]);
+        assert_eq!(sessions[1].rate_bps, [None, Some(Rate::from_bps(2))]);
+        assert_eq!(sessions[1].fair_bps, [None, Some(Rate::from_bps(50_000_000))]);
         assert_eq!(
             summary(&sessions, distance.as_ref()),
             "  sessions      2 GTP sessions; deviation from max-min rates (2-norm): mean 75.0 %, last period 50.0 %\n"

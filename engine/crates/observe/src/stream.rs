@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use slotwise_scenario::Scenario;
+use slotwise_units::{Bytes, Duration};
 
 use crate::live::{PairNow, Snapshot};
 use crate::parts::TableNow;
@@ -91,8 +92,8 @@ pub struct NetworkShape {
     pub edges: usize,
     /// Cores.
     pub cores: usize,
-    /// What a slot carries, bytes as on the fibre, by edge: of its fastest fibre.
-    pub slot_bytes: Vec<u64>,
+    /// What a slot carries, as on the fibre, by edge: of its fastest fibre.
+    pub slot_bytes: Vec<Bytes>,
 }
 
 impl NetworkShape {
@@ -127,13 +128,11 @@ impl NetworkShape {
     }
 }
 
-fn slot_bytes(scenario: &Scenario) -> Vec<u64> {
+fn slot_bytes(scenario: &Scenario) -> Vec<Bytes> {
     let of_edge = |edge: &slotwise_scenario::Edge| {
         let fibres = edge.fibres.iter();
-        fibres
-            .map(|fibre| scenario.slot_capacity(fibre).get())
-            .max()
-            .unwrap_or(0)
+        let carried = fibres.map(|fibre| scenario.slot_capacity(fibre));
+        carried.max().unwrap_or_default()
     };
     scenario.edges.iter().map(of_edge).collect()
 }
@@ -151,9 +150,9 @@ pub struct Controls {
 #[derive(Debug, Default, Serialize)]
 pub struct Update {
     /// Fabric time since the first phase began.
-    pub now_ns: u64,
+    pub now_ns: Duration,
     /// When the run should end.
-    pub end_ns: u64,
+    pub end_ns: Duration,
     /// From 1; 0 where there are none.
     pub phase: usize,
     /// Violated invariants so far.
@@ -161,7 +160,7 @@ pub struct Update {
     pub violations: Option<u64>,
     /// 99th percentile of the slots' lateness so far.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lateness_p99_ns: Option<u64>,
+    pub lateness_p99_ns: Option<Duration>,
     /// How long new demand has waited for light so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_light: Option<FirstLight>,
@@ -187,13 +186,13 @@ pub struct StarUpdate {
     /// Source times the number of edges, plus destination.
     pub pairs: Vec<usize>,
     /// Backlog that was reported in the last of these frames.
-    pub demand_bytes: Vec<u64>,
+    pub demand_bytes: Vec<Bytes>,
     /// Slots for which gates were opened in the last of them, the frame in force.
     pub in_force_slots: Vec<u64>,
     /// Slots for which gates were opened in all of them.
     pub granted_slots: Vec<u64>,
     /// Bytes of hosts' packets that reached the far edge in all of them.
-    pub delivered_bytes: Vec<u64>,
+    pub delivered_bytes: Vec<Bytes>,
 }
 
 impl StarUpdate {
@@ -204,7 +203,8 @@ impl StarUpdate {
             ..StarUpdate::default()
         };
         for (index, pair) in pairs {
-            if pair.demand_bytes | pair.granted_slots | pair.delivered_bytes > 0 {
+            let is_silent = pair.demand_bytes.is_zero() && pair.granted_slots == 0 && pair.delivered_bytes.is_zero();
+            if !is_silent {
                 star.pairs.push(index);
                 star.demand_bytes.push(pair.demand_bytes);
                 star.in_force_slots.push(pair.in_force_slots);
@@ -244,7 +244,7 @@ impl From<&TableNow> for TableUpdate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct News {
     /// Fabric time since the first phase began.
-    pub at_ns: u64,
+    pub at_ns: Duration,
     /// What sort of thing it is.
     pub kind: NewsKind,
     /// For a person.
@@ -270,11 +270,11 @@ impl Update {
     pub fn of(now: &Snapshot, news: Vec<News>) -> Update {
         let star = || StarUpdate::of(now.frames, now.pairs.iter().copied().enumerate());
         Update {
-            now_ns: now.now_ns,
-            end_ns: now.end_ns,
+            now_ns: now.now,
+            end_ns: now.end,
             phase: now.phase.number,
             violations: Some(now.violations),
-            lateness_p99_ns: now.lateness_p99_ns,
+            lateness_p99_ns: now.lateness_p99,
             first_light: now.first_light,
             star: (now.frames > 0 && now.edges > 0).then(star),
             tables: now
@@ -325,14 +325,14 @@ mod tests {
         pairs[1] = PairNow {
             slots: 2.5,
             goodput_bps: 1e6,
-            demand_bytes: 9000,
+            demand_bytes: Bytes::new(9000),
             in_force_slots: 3,
             granted_slots: 5,
-            delivered_bytes: 1500,
+            delivered_bytes: Bytes::new(1500),
         };
         let now = Snapshot {
-            now_ns: 7,
-            end_ns: 9,
+            now: Duration::from_ns(7),
+            end: Duration::from_ns(9),
             phase: PhaseNow {
                 number: 2,
                 of: 3,

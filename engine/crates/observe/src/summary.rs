@@ -6,6 +6,7 @@ use std::fmt::Display;
 
 use crate::stats::jain;
 use serde_json::Value;
+use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::changes::By;
 use crate::compared::{Compared, compared};
@@ -32,8 +33,8 @@ fn mbps(bps: f64) -> f64 {
     bps / 1e6
 }
 
-fn rate_bps(bytes: u64, ns: u64) -> f64 {
-    bytes as f64 * 8e9 / ns.max(1) as f64
+fn rate_bps(bytes: Bytes, time: Duration) -> f64 {
+    bytes.get() as f64 * 8e9 / time.ns().max(1) as f64
 }
 
 impl Report {
@@ -43,7 +44,7 @@ impl Report {
             "emulate" => "emulated",
             _ => "simulated",
         };
-        let seconds = self.duration_ns as f64 / 1e9;
+        let seconds = self.duration_ns.seconds();
         let mut text = format!(
             "{} {}: {seconds:.1} s {time}, seed {}\n",
             self.command, self.scenario, self.seed
@@ -83,8 +84,8 @@ impl Report {
         let has_star = self.frame.is_some();
         let mut text = String::new();
         for phase in &self.phases {
-            let length_ns = phase.end_ns.saturating_sub(phase.start_ns).max(1);
-            let head = format!("{:<12} {:>5.1} s", phase.name, length_ns as f64 / 1e9);
+            let length = phase.end_ns.saturating_since(phase.start_ns).max(Duration::from_ns(1));
+            let head = format!("{:<12} {:>5.1} s", phase.name, length.seconds());
             // Without a star the run is one phase.
             let flows: Vec<&Value> = phase
                 .flows
@@ -101,7 +102,7 @@ impl Report {
                 true => (self.delivered_bytes(phase.start_ns, phase.end_ns), "between edges"),
                 false => (bytes_of(&flows), "to hosts"),
             };
-            let rate = mbps(rate_bps(delivered, length_ns));
+            let rate = mbps(rate_bps(delivered, length));
             let lost = lost(phase.lost_flows).map_or_else(String::new, |lost| format!("; {lost}"));
             let flows = format!("{} flows{}{lost}", flows.len(), silence(&flows));
             text += &line("throughput", format!("{head}  {rate:>7.1} Mb/s {between}, {flows}"));
@@ -110,7 +111,7 @@ impl Report {
         let of_run = self.phases.iter().flat_map(|phase| &phase.flows);
         let of_run: Vec<&Value> = of_run.filter(|flow| has_star && is_of_run(flow)).collect();
         if !of_run.is_empty() {
-            let seconds = self.duration_ns as f64 / 1e9;
+            let seconds = self.duration_ns.seconds();
             let rate = mbps(rate_bps(bytes_of(&of_run), self.duration_ns));
             let flows = format!("{} flows{}", of_run.len(), silence(&of_run));
             let whole = format!(
@@ -159,7 +160,7 @@ impl Report {
             );
             text += &line("star", value);
         }
-        let worst = |it: &Synchronization| it.max_ns.max(-it.min_ns);
+        let worst = |it: &Synchronization| it.max_ns.ns().max(-it.min_ns.ns());
         if let Some(clock) = self.synchronization.iter().max_by_key(|it| worst(it)) {
             let core = match self.stars.len() {
                 0 => String::new(),
@@ -172,7 +173,7 @@ impl Report {
             text += &line("clocks", value);
         }
         if let Some(s) = &self.switch_answers {
-            let us = |ns: u64| ns as f64 / 1e3;
+            let us = |time: Duration| time.ns() as f64 / 1e3;
             let (p50, p99, max) = (us(s.p50_ns), us(s.p99_ns), us(s.max_ns));
             let value = format!(
                 "latency p50 {p50:.0} us, p99 {p99:.0} us, max {max:.0} us; {} packets dropped",
@@ -239,9 +240,9 @@ impl Report {
         if let Some(count) = Some(reroutes).filter(|count| *count > 0) {
             text += &line("rerouting", format!("{count} path changes"));
         }
-        let start_ns = self.phases.first().map_or(0, |phase| phase.start_ns);
+        let start = self.phases.first().map_or(Instant::ZERO, |phase| phase.start_ns);
         for change in &self.changes {
-            let at_s = change.at_ns.saturating_sub(start_ns) as f64 / 1e9;
+            let at_s = change.at_ns.saturating_since(start).seconds();
             let by = match change.by {
                 By::Scenario => "the scenario",
                 By::Rest => "REST",
@@ -267,15 +268,15 @@ impl Report {
         format!("{outcome}: {found} (checked: {})", checked.join(", "))
     }
 
-    fn delivered_bytes(&self, start_ns: u64, end_ns: u64) -> u64 {
-        let (start_ms, end_ms) = (start_ns as f64 / 1e6, end_ns as f64 / 1e6);
+    fn delivered_bytes(&self, start: Instant, end: Instant) -> Bytes {
+        let [start_ms, end_ms] = [start, end].map(|at| at.since_start().milliseconds());
         let times = self.series.frame_ms.iter().enumerate();
         let frames = times.filter(|(_, ms)| (start_ms..end_ms).contains(*ms));
         let of_frame = |k: usize| {
             let pairs = self.series.pairs.iter();
             pairs
-                .map(|pair| pair.delivered_bytes.get(k).copied().unwrap_or(0))
-                .sum::<u64>()
+                .map(|pair| pair.delivered_bytes.get(k).copied().unwrap_or_default())
+                .sum::<Bytes>()
         };
         frames.map(|(k, _)| of_frame(k)).sum()
     }
@@ -283,8 +284,8 @@ impl Report {
 
 impl FirstLight {
     /// Returns the line of a summary; empty if no demand was new.
-    fn summary(&self, frame_ns: u64) -> String {
-        let frames = |ns: u64| ns as f64 / frame_ns as f64;
+    fn summary(&self, frame: Duration) -> String {
+        let frames = |time: Duration| time.ns() as f64 / frame.ns() as f64;
         let mut parts = Vec::new();
         if self.count > 0 {
             parts.push(format!(
@@ -292,7 +293,7 @@ impl FirstLight {
                 frames(self.p50_ns),
                 frames(self.p99_ns),
                 frames(self.max_ns),
-                frame_ns as f64 / 1e6,
+                frame.milliseconds(),
                 self.count
             ));
         }
@@ -373,7 +374,7 @@ fn reason_text(reason: &str) -> String {
 
 /// Returns the lines of one kind of fault.
 fn fault(kind: &FaultSummary) -> String {
-    let ms = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| format!("{:.2} ms", ns as f64 / 1e6));
+    let ms = |time: Option<Duration>| time.map_or("-".to_owned(), |time| format!("{:.2} ms", time.milliseconds()));
     let recovery = format!(
         "recovery p50 {}, p99 {}, max {}",
         ms(kind.p50_ns),
@@ -407,8 +408,8 @@ fn listed(label: &str, texts: &[String]) -> String {
     text
 }
 
-fn bytes_of(flows: &[&Value]) -> u64 {
-    flows.iter().filter_map(|flow| flow["bytes"].as_u64()).sum()
+fn bytes_of(flows: &[&Value]) -> Bytes {
+    Bytes::new(flows.iter().filter_map(|flow| flow["bytes"].as_u64()).sum())
 }
 
 /// Returns the number of flows that received nothing, if any; their sources may have sent nothing.
@@ -452,16 +453,19 @@ mod tests {
         let mut wait = FirstLight {
             count: 0,
             unserved: 0,
-            p50_ns: 1_000_000,
-            p99_ns: 2_000_000,
-            max_ns: 4_000_000,
+            p50_ns: Duration::from_ms(1),
+            p99_ns: Duration::from_ms(2),
+            max_ns: Duration::from_ms(4),
         };
-        assert_eq!(wait.summary(4_000_000), "");
+        assert_eq!(wait.summary(Duration::from_ms(4)), "");
         wait.unserved = 3;
-        assert_eq!(wait.summary(4_000_000), "  grant latency 3 still waiting or dropped\n");
+        assert_eq!(
+            wait.summary(Duration::from_ms(4)),
+            "  grant latency 3 still waiting or dropped\n"
+        );
         wait.count = 7;
         assert_eq!(
-            wait.summary(4_000_000),
+            wait.summary(Duration::from_ms(4)),
             "  grant latency p50 0.25, p99 0.50, max 1.00 frames of 4.0 ms (7 idle queues became busy); 3 still waiting or dropped\n"
         );
     }
@@ -485,8 +489,8 @@ mod tests {
             let flows = flows.as_array().unwrap().clone();
             latency(&[PhaseReport {
                 name: "run".into(),
-                start_ns: 0,
-                end_ns: 1,
+                start_ns: Instant::ZERO,
+                end_ns: Instant::from_ns(1),
                 flows,
                 files: Vec::new(),
                 lost_flows: 0,

@@ -10,22 +10,22 @@ use crate::report::{PhaseReport, is_of_run};
 /// More of them are counted, not named.
 const NAMED: usize = 8;
 
-/// Bytes that a flow of a report is to deliver; `None` if it goes on until it is stopped. `phase` is the number of its phase.
-fn size(scenario: &Scenario, phase: usize, flow: &Value) -> Option<u64> {
+/// Data that a flow of a report is to deliver; `None` if it goes on until it is stopped. `phase` is the number of its phase.
+fn size(scenario: &Scenario, phase: usize, flow: &Value) -> Option<Bytes> {
     if is_of_run(flow) {
         return flow_bytes(scenario, flow);
     }
     match scenario.phases.get(phase)?.traffic.get(entry(flow)?)?.kind {
-        TrafficKind::File { bytes, .. } => Some(bytes.get()),
+        TrafficKind::File { bytes, .. } => Some(bytes),
         _ => None,
     }
 }
 
 /// The same of a flow over the whole run.
-pub fn flow_bytes(scenario: &Scenario, flow: &Value) -> Option<u64> {
+pub fn flow_bytes(scenario: &Scenario, flow: &Value) -> Option<Bytes> {
     match scenario.routed.flows.get(entry(flow)?)?.source {
-        Source::Stream { bytes } => bytes.map(Bytes::get),
-        Source::Gtp(session) => session.bytes.map(Bytes::get),
+        Source::Stream { bytes } => bytes,
+        Source::Gtp(session) => session.bytes,
         Source::Udp { .. } | Source::Web { .. } => None,
     }
 }
@@ -41,7 +41,7 @@ pub fn unfinished(scenario: &Scenario, phases: &[PhaseReport]) -> Vec<String> {
         .enumerate()
         .flat_map(|(number, phase)| phase.flows.iter().map(move |flow| (number, phase, flow)));
     let mut unfinished = flows.filter_map(|(number, phase, flow)| {
-        let (bytes, arrived) = (size(scenario, number, flow)?, flow["bytes"].as_u64()?);
+        let (bytes, arrived) = (size(scenario, number, flow)?.get(), flow["bytes"].as_u64()?);
         // What Linux plays has no time of its end.
         let is_through = flow["completed_ns"].is_u64() || arrived >= bytes;
         (!is_through).then(|| {
@@ -68,14 +68,15 @@ pub fn unfinished(scenario: &Scenario, phases: &[PhaseReport]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use slotwise_units::Instant;
 
     use super::*;
 
     fn phase(flows: Vec<Value>) -> PhaseReport {
         PhaseReport {
             name: "run".into(),
-            start_ns: 0,
-            end_ns: 1,
+            start_ns: Instant::ZERO,
+            end_ns: Instant::from_ns(1),
             flows,
             files: Vec::new(),
             lost_flows: 0,

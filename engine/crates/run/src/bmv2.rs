@@ -21,13 +21,14 @@ use slotwise_fabric::{Fabric, P4Drop};
 use slotwise_netio::{CpuPlan, Waker, be_realtime};
 use slotwise_p4runtime::parse_p4info;
 use slotwise_scenario::Device;
+use slotwise_units::Duration;
 use slotwise_wire::{DropReason, PORT_CPU, PORT_DROP};
 
 use crate::run::check_free;
 use slotwise_cli::RunError;
 
 /// The shortest slot that is tried. A process answers in tenths of milliseconds, and in several when it has to wait for a processor.
-const SHORTEST_SLOT_NS: u64 = 10_000_000;
+const SHORTEST_SLOT: Duration = Duration::from_ms(10);
 /// Ports of one switch: P4Runtime, packets, Thrift (which some builds serve and none needs here).
 pub const PORTS_A_SWITCH: usize = 3;
 /// Bytes of a switch's last words in an error.
@@ -38,11 +39,12 @@ const LAST_WORDS: usize = 2000;
 pub enum TargetError {
     /// Too fast for it.
     #[error(
-        "/frame/slot_ns: slots of {slot_ns} ns are too short for BMv2; expected at least {SHORTEST_SLOT_NS}, as in topologies/star3-bmv2.yaml and mixed-bmv2.yaml"
+        "/frame/slot_ns: slots of {slot} are too short for BMv2; expected at least {}, as in topologies/star3-bmv2.yaml and mixed-bmv2.yaml",
+        SHORTEST_SLOT.ns()
     )]
     ShortSlot {
         /// The scenario's.
-        slot_ns: u64,
+        slot: Duration,
     },
     /// Edges of a star whose cards ask for the VOQ of a train and wait for it.
     #[error(
@@ -102,9 +104,9 @@ pub struct Bmv2 {
 
 /// Looks at what can be known before anything starts; gives the program to start.
 pub fn check(network: &Network, program: Option<&Path>, first_port: u16) -> Result<PathBuf, RunError> {
-    let slot_ns = network.scenario.frame.slot.ns();
-    if network.scenario.has_star() && slot_ns < SHORTEST_SLOT_NS {
-        return Err(TargetError::ShortSlot { slot_ns }.into());
+    let slot = network.scenario.frame.slot;
+    if network.scenario.has_star() && slot < SHORTEST_SLOT {
+        return Err(TargetError::ShortSlot { slot }.into());
     }
     if network.scenario.aggregation.is_some() {
         return Err(TargetError::TrainsInStar.into());
@@ -314,7 +316,6 @@ fn free_ports(first: u16, count: usize) -> Result<Vec<SocketAddr>, RunError> {
 #[cfg(test)]
 mod tests {
     use slotwise_scenario::Scenario;
-    use slotwise_units::Duration;
 
     use super::*;
 

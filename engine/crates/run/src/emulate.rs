@@ -341,12 +341,12 @@ struct Running {
 impl Running {
     /// Time of the fabric.
     fn now(&self) -> units::Instant {
-        units::Instant::from_ns(self.fabric.now_ns())
+        self.fabric.now()
     }
 
     /// When the first phase began, on the fabric's clock; 0 before.
-    fn start_ns(&self) -> u64 {
-        self.phases.first().map_or(0, |first| first.start_ns)
+    fn start(&self) -> units::Instant {
+        self.phases.first().map_or(units::Instant::ZERO, |first| first.start)
     }
 }
 
@@ -435,7 +435,7 @@ impl Emulation<'_> {
             // Whoever reads this may have gone: the run goes on.
             let _ = writeln!(io::stderr(), "slotwise emulate: {text}");
             if kept.len() < MOST_NOTES {
-                let at_s = running.fabric.now_ns() as f64 / 1e9;
+                let at_s = running.now().since_start().seconds();
                 kept.push(format!("at {at_s:.1} s: {text}"));
             }
         }
@@ -457,7 +457,7 @@ impl Emulation<'_> {
     fn begin(&mut self, running: &mut Running) {
         running.fabric.begin();
         running.phases.push(PhaseRun {
-            start_ns: running.fabric.now_ns(),
+            start: running.now(),
             ..PhaseRun::default()
         });
         if let Some(cpu) = CpuPlan::new().fabric_cpu()

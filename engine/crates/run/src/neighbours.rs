@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use slotwise_observe::lateness::Neighbour;
+use slotwise_units::Duration;
 
 /// A thread by its number and its start.
 type Thread = (i32, u64);
@@ -17,8 +18,8 @@ pub struct Neighbours {
     _view: Option<File>,
     processes: PathBuf,
     cpu: usize,
-    ran_ns: BTreeMap<Thread, u64>,
-    stolen_ns: Option<u64>,
+    ran: BTreeMap<Thread, Duration>,
+    stolen: Option<Duration>,
 }
 
 /// /proc as it is now, to be looked at when another one lies over it. Call before [`crate::isolate::enter`].
@@ -34,11 +35,11 @@ impl Neighbours {
             |view| PathBuf::from(format!("/proc/self/fd/{}", view.as_raw_fd())),
         );
         Neighbours {
-            ran_ns: threads(&processes)
+            ran: threads(&processes)
                 .into_iter()
-                .map(|thread| (thread.key, thread.ran_ns))
+                .map(|thread| (thread.key, thread.ran))
                 .collect(),
-            stolen_ns: stolen_ns(cpu),
+            stolen: stolen_from(cpu),
             _view: view,
             processes,
             cpu,
@@ -46,25 +47,25 @@ impl Neighbours {
     }
 
     /// Threads last seen on the CPU that have run since the first look, longest first, and for how long the hypervisor stopped it.
-    pub fn since(&self) -> (Vec<Neighbour>, Option<u64>) {
+    pub fn since(&self) -> (Vec<Neighbour>, Option<Duration>) {
         /// Less is not worth a line.
-        const LEAST_NS: u64 = 1_000_000;
+        const LEAST: Duration = Duration::from_ms(1);
         const MOST: usize = 8;
         let mut found: Vec<Neighbour> = threads(&self.processes)
             .into_iter()
             .filter(|thread| thread.cpu == self.cpu)
             .map(|thread| Neighbour {
                 ran_ns: thread
-                    .ran_ns
-                    .saturating_sub(self.ran_ns.get(&thread.key).copied().unwrap_or(0)),
+                    .ran
+                    .saturating_sub(self.ran.get(&thread.key).copied().unwrap_or_default()),
                 name: thread.name,
             })
-            .filter(|neighbour| neighbour.ran_ns >= LEAST_NS)
+            .filter(|neighbour| neighbour.ran_ns >= LEAST)
             .collect();
         found.sort_by(|a, b| b.ran_ns.cmp(&a.ran_ns).then_with(|| a.name.cmp(&b.name)));
         found.truncate(MOST);
-        let stolen_ns = stolen_ns(self.cpu).zip(self.stolen_ns);
-        (found, stolen_ns.map(|(now, before)| now.saturating_sub(before)))
+        let stolen = stolen_from(self.cpu).zip(self.stolen);
+        (found, stolen.map(|(now, before)| now.saturating_sub(before)))
     }
 }
 
@@ -72,7 +73,7 @@ struct Seen {
     key: Thread,
     name: String,
     cpu: usize,
-    ran_ns: u64,
+    ran: Duration,
 }
 
 /// All threads but this process's.
@@ -107,26 +108,26 @@ fn seen(stat: &str, ran: &str) -> Option<Seen> {
         key: (id.parse().ok()?, fields.get(START)?.parse().ok()?),
         name: name.into(),
         cpu: fields.get(CPU)?.parse().ok()?,
-        ran_ns: ran.split_ascii_whitespace().next()?.parse().ok()?,
+        ran: Duration::from_ns(ran.split_ascii_whitespace().next()?.parse().ok()?),
     })
 }
 
 /// Time for which the hypervisor ran something else when this CPU had work, as far as it tells.
-fn stolen_ns(cpu: usize) -> Option<u64> {
+fn stolen_from(cpu: usize) -> Option<Duration> {
     stolen(&fs::read_to_string("/proc/stat").ok()?, cpu)
 }
 
 /// Reads it from /proc/stat.
-fn stolen(stat: &str, cpu: usize) -> Option<u64> {
+fn stolen(stat: &str, cpu: usize) -> Option<Duration> {
     const STOLEN: usize = 8;
     /// What the kernel's files count in, on every machine.
-    const TICK_NS: u64 = 10_000_000;
+    const TICK: Duration = Duration::from_ms(10);
     let name = format!("cpu{cpu}");
     let mut lines = stat
         .lines()
         .map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
     let fields = lines.find(|fields| fields.first() == Some(&name.as_str()))?;
-    Some(fields.get(STOLEN)?.parse::<u64>().ok()? * TICK_NS)
+    Some(fields.get(STOLEN)?.parse::<u64>().ok()? * TICK)
 }
 
 #[cfg(test)]
@@ -140,7 +141,7 @@ mod tests {
         let stat = format!("77 (a b) c) {}", fields.join(" "));
         let thread = seen(&stat, "123456 7 8\n").unwrap();
         assert_eq!(
-            (thread.key, thread.name.as_str(), thread.cpu, thread.ran_ns),
+            (thread.key, thread.name.as_str(), thread.cpu, thread.ran.ns()),
             ((77, 4711), "a b) c", 1, 123_456)
         );
         assert!(seen("77 (cut off) I 2", "1 2 3").is_none());
@@ -150,7 +151,7 @@ mod tests {
     #[test]
     fn stolen_time_is_the_cpus_own() {
         let stat = "cpu  1 2 3 4 5 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 3 0 0\ncpu1 1 2 3 4 5 6 7 5 0 0\nintr 5\n";
-        assert_eq!(stolen(stat, 1), Some(50_000_000));
+        assert_eq!(stolen(stat, 1), Some(Duration::from_ms(50)));
         assert_eq!(stolen(stat, 2), None);
     }
 

@@ -25,7 +25,7 @@ use slotwise_observe::parts::{self, PeriodNow};
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_observe::report::{DropCount, FirstLight, SwitchAnswers};
 use slotwise_scenario::Device;
-use slotwise_units::Instant;
+use slotwise_units::{self as units, Bytes, Instant};
 
 use self::account::{Account, Activity};
 use self::pace::{Pace, Rest};
@@ -40,16 +40,16 @@ const PRIORITY: i32 = 20;
 
 /// A thread that shares its CPU looks after its events and ports at most this often: what falls together costs one timer and one
 /// wake-up, which are most of what it costs.
-const ROUND_NS: u64 = 40_000;
+const ROUND: units::Duration = units::Duration::from_us(40);
 
 /// Slots this long or longer bear a thread that sleeps.
-const LONG_SLOT_NS: u64 = 1_000_000;
+const LONG_SLOT: units::Duration = units::Duration::from_ms(1);
 
 /// Longest sleep, so that a stop is noticed even if a wake-up were lost.
-const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+const LONGEST_SLEEP: units::Duration = units::Duration::from_ms(100);
 
 /// From one look at what is not always counted along to the next.
-const LOOK_NS: u64 = 200_000_000;
+const LOOK: units::Duration = units::Duration::from_ms(200);
 
 /// Events handled before hosts and controller have their turn, should the fabric be behind.
 const EVENTS_A_ROUND: usize = 64;
@@ -162,7 +162,7 @@ pub struct Outcome {
     /// Times that hosts sent what was no frame, or a super-frame of a great many tiny segments.
     pub unreadable: u64,
     /// Of phases that are over, what each flow that the fabric plays had received by their end, in the order of [`Fabric::flow_results`].
-    pub phase_bytes: BTreeMap<usize, Vec<u64>>,
+    pub phase_bytes: BTreeMap<usize, Vec<Bytes>>,
     /// What links between routers did.
     pub recorder: Option<RoutedRecorder>,
     /// How switches outside answered, if they were.
@@ -172,11 +172,11 @@ pub struct Outcome {
 }
 
 impl Realtime {
-    /// Starts the fabric's time now; `switches` are served between events. A slot is `slot_ns` long, or an event may be so late; what
+    /// Starts the fabric's time now; `switches` are served between events. A slot is `slot` long, or an event may be so late; what
     /// links do is written by `recorder`.
     pub fn start(
         fabric: Fabric,
-        (slot_ns, recorder): (u64, Option<RoutedRecorder>),
+        (slot, recorder): (units::Duration, Option<RoutedRecorder>),
         access: Access,
         switches: Switches,
     ) -> io::Result<Realtime> {
@@ -197,12 +197,12 @@ impl Realtime {
             timed: Timed {
                 fabric,
                 clock,
-                account: Account::new(clock.now().ns(), ThreadUse::now as fn() -> ThreadUse),
-                slot_lateness: SlotLateness::new(slot_ns),
+                account: Account::new(clock.now(), ThreadUse::now as fn() -> ThreadUse),
+                slot_lateness: SlotLateness::new(slot),
                 begun: false,
                 has_news: false,
                 has_star,
-                next_look_ns: 0,
+                next_look: Instant::ZERO,
                 shared: shared.clone(),
             },
             ports,
@@ -219,7 +219,7 @@ impl Realtime {
             periods: period_sender,
             orders: asked_for,
             phase_bytes: BTreeMap::new(),
-            is_patient: slot_ns >= LONG_SLOT_NS,
+            is_patient: slot >= LONG_SLOT,
         };
         let thread = thread::Builder::new()
             .name("fabric".into())
@@ -236,8 +236,8 @@ impl Realtime {
     }
 
     /// Fabric time.
-    pub fn now_ns(&self) -> u64 {
-        self.shared.now_ns.load(Ordering::Relaxed)
+    pub fn now(&self) -> Instant {
+        Instant::from_ns(self.shared.now_ns.load(Ordering::Relaxed))
     }
 
     /// Violated invariants so far.
@@ -246,8 +246,8 @@ impl Realtime {
     }
 
     /// 99th percentile of the slots' lateness so far.
-    pub fn lateness_p99_ns(&self) -> u64 {
-        self.shared.lateness_p99_ns.load(Ordering::Relaxed)
+    pub fn lateness_p99(&self) -> units::Duration {
+        units::Duration::from_ns(self.shared.lateness_p99_ns.load(Ordering::Relaxed))
     }
 
     /// How long new demand has waited for light so far, in a star.
@@ -343,21 +343,21 @@ struct Timed {
     /// Events were handled since what they brought was last handed over.
     has_news: bool,
     has_star: bool,
-    next_look_ns: u64,
+    next_look: Instant,
     shared: Arc<Shared>,
 }
 
 impl Timed {
     /// Says how it is, now and then; who reads what was said last is not waited for.
     fn look(&mut self) {
-        let now_ns = self.fabric.now();
-        if now_ns < self.next_look_ns {
+        let now = Instant::from_ns(self.fabric.now());
+        if now < self.next_look {
             return;
         }
         let Ok(mut seen) = self.shared.seen.try_lock() else {
             return;
         };
-        self.next_look_ns = now_ns + LOOK_NS;
+        self.next_look = now + LOOK;
         *seen = Seen {
             first_light: self.has_star.then(|| first_light(&self.fabric)),
             drops: drops(&self.fabric),
@@ -372,33 +372,34 @@ impl Timed {
     }
 
     /// The thread turns to something else; gives the time.
-    fn turn_to(&mut self, activity: Activity) -> u64 {
-        let now_ns = self.clock.now().ns();
-        self.account.turn_to(now_ns, activity);
-        now_ns
+    fn turn_to(&mut self, activity: Activity) -> Instant {
+        let now = self.clock.now();
+        self.account.turn_to(now, activity);
+        now
     }
 
     /// Handles events that are due, one after the other by the clock, up to [`EVENTS_A_ROUND`]. The thread turns to them only if there
     /// are any.
     fn run_due(&mut self) {
-        let mut now_ns = self.clock.now().ns();
+        let mut now = self.clock.now();
         for _ in 0..EVENTS_A_ROUND {
-            let Some(due_ns) = self.fabric.next_event_at().filter(|&due_ns| due_ns <= now_ns) else {
-                self.fabric.run_until(now_ns);
+            let due = self.fabric.next_event_at().map(Instant::from_ns);
+            let Some(due) = due.filter(|due| *due <= now) else {
+                self.fabric.run_until(now.ns());
                 return;
             };
-            self.account.turn_to(now_ns, Activity::Busy(Cause::Events));
+            self.account.turn_to(now, Activity::Busy(Cause::Events));
             if self.begun {
-                let blame = || self.account.blame(due_ns);
-                if let Some(p99_ns) = self.slot_lateness.record(due_ns, now_ns, blame) {
-                    self.shared.lateness_p99_ns.store(p99_ns, Ordering::Relaxed);
+                let blame = || self.account.blame(due);
+                if let Some(p99) = self.slot_lateness.record(due, now, blame) {
+                    self.shared.lateness_p99_ns.store(p99.ns(), Ordering::Relaxed);
                 }
             }
-            if !self.fabric.run_next(now_ns) {
+            if !self.fabric.run_next(now.ns()) {
                 return;
             }
             self.has_news = true;
-            now_ns = self.clock.now().ns();
+            now = self.clock.now();
         }
     }
 }
@@ -414,7 +415,7 @@ struct Driver {
     recorder: Option<RoutedRecorder>,
     periods: Sender<PeriodNow>,
     orders: Receiver<Order>,
-    phase_bytes: BTreeMap<usize, Vec<u64>>,
+    phase_bytes: BTreeMap<usize, Vec<Bytes>>,
     /// Slots are long.
     is_patient: bool,
 }
@@ -425,7 +426,7 @@ impl Driver {
         cpus.pin_fabric();
         let not_realtime = be_realtime(PRIORITY).err();
         let is_alone = cpus.fabric_cpu().is_some() && not_realtime.is_none();
-        let mut pace = (is_alone && !self.is_patient).then(|| Pace::new(self.timed.clock.now().ns()));
+        let mut pace = (is_alone && !self.is_patient).then(|| Pace::new(self.timed.clock.now()));
         while !self.timed.shared.stop.load(Ordering::Relaxed) {
             if !self.timed.begun && self.timed.shared.begun.load(Ordering::Relaxed) {
                 self.timed.begun = true;
@@ -473,44 +474,40 @@ impl Driver {
     }
 
     /// How long nothing is due.
-    fn idle(&self, now_ns: u64) -> Duration {
-        let due_ns = self.timed.fabric.next_event_at();
-        let idle = due_ns.map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)));
-        idle.map_or(LONGEST_SLEEP, |idle| idle.min(LONGEST_SLEEP))
+    fn idle(&self, now: Instant) -> units::Duration {
+        let due = self.timed.fabric.next_event_at().map(Instant::from_ns);
+        due.map_or(LONGEST_SLEEP, |due| due.saturating_since(now).min(LONGEST_SLEEP))
     }
 
     /// On a CPU of its own the thread goes on looking, but for the rest that it has to take.
     fn rest_if_due(&mut self, pace: &mut Pace) -> io::Result<()> {
-        let now_ns = self.timed.clock.now().ns();
-        let next_ns = now_ns + self.idle(now_ns).as_nanos() as u64;
-        if let Some(Rest { until_ns, is_forced }) = pace.rest(now_ns, next_ns) {
-            self.timed.turn_to(Activity::Rest { until_ns });
+        let now = self.timed.clock.now();
+        let next = now + self.idle(now);
+        if let Some(Rest { until, is_forced }) = pace.rest(now, next) {
+            self.timed.turn_to(Activity::Rest { until });
             if is_forced {
-                self.timed.clock.sleep_until(Instant::from_ns(until_ns));
+                self.timed.clock.sleep_until(until);
             } else {
-                self.ports.wait(Some(Duration::from_nanos(until_ns - now_ns)))?;
+                self.ports.wait(Some(Duration::from_nanos((until - now).ns())))?;
             }
-            pace.rested(self.timed.turn_to(Activity::Busy(Cause::Receive)) - now_ns);
+            pace.rested(self.timed.turn_to(Activity::Busy(Cause::Receive)) - now);
         }
         Ok(())
     }
 
     /// On a CPU that it shares it sleeps until something is due or comes.
     fn sleep(&mut self) -> io::Result<()> {
-        let now_ns = self.timed.clock.now().ns();
-        let until_ns = now_ns + ROUND_NS;
-        self.timed.turn_to(Activity::Rest { until_ns });
-        self.timed.clock.sleep_until(Instant::from_ns(until_ns));
-        let now_ns = self.timed.clock.now().ns();
+        let until = self.timed.clock.now() + ROUND;
+        self.timed.turn_to(Activity::Rest { until });
+        self.timed.clock.sleep_until(until);
+        let now = self.timed.clock.now();
         // What events brought since it was last handed over would else wait until something is due, 100 ms in a network without traffic.
         let idle = match self.timed.has_news {
-            true => Duration::ZERO,
-            false => self.idle(now_ns),
+            true => units::Duration::ZERO,
+            false => self.idle(now),
         };
-        self.timed.turn_to(Activity::Rest {
-            until_ns: now_ns + idle.as_nanos() as u64,
-        });
-        self.ports.wait(Some(idle))
+        self.timed.turn_to(Activity::Rest { until: now + idle });
+        self.ports.wait(Some(Duration::from_nanos(idle.ns())))
     }
 
     /// Takes what hosts have sent; what falls due meanwhile is not kept waiting.
@@ -522,11 +519,11 @@ impl Driver {
         } = self;
         ports.poll(Some(Duration::ZERO), &mut |index, frame| {
             timed.run_due();
-            let now_ns = timed.turn_to(receiving);
+            let now = timed.turn_to(receiving);
             let AccessPort { device, port } = places[index];
             timed
                 .fabric
-                .inject_host(now_ns, device, port, frame)
+                .inject_host(now.ns(), device, port, frame)
                 .expect("access ports are the scenario's");
         })
     }
@@ -571,7 +568,7 @@ impl Driver {
                 Order::Begin(phase) => timed.fabric.begin_phase(phase),
                 Order::End(phase) => {
                     let results = timed.fabric.flow_results().into_iter();
-                    phase_bytes.insert(phase, results.map(|result| result.received_bytes).collect());
+                    phase_bytes.insert(phase, results.map(|result| Bytes::new(result.received_bytes)).collect());
                 }
                 Order::EndOfRun => timed.end(recorder),
             }

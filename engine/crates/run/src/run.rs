@@ -23,6 +23,7 @@ use slotwise_observe::stream::NetworkShape;
 use slotwise_observe::unfinished::unfinished;
 use slotwise_observe::{sessions, shares, trains};
 use slotwise_scenario::{Device, Endpoint, Scenario, TrafficKind};
+use slotwise_units::{Bytes, Duration, Instant};
 
 pub use arguments::{RunArgs, check_free, load_text, name_of, port};
 
@@ -34,9 +35,9 @@ use slotwise_control::schedulers::unscheduled;
 #[derive(Debug, Default, Clone)]
 pub struct PhaseRun {
     /// Start in fabric time.
-    pub start_ns: u64,
+    pub start: Instant,
     /// End in fabric time.
-    pub end_ns: u64,
+    pub end: Instant,
     /// Flows.
     pub flows: Vec<Value>,
     /// Files.
@@ -75,6 +76,11 @@ pub struct Gathered {
     pub failures: Vec<String>,
     /// What should be known.
     pub notes: Vec<String>,
+}
+
+/// Start of the first phase; the start of the run if there is none.
+fn start_of(phases: &[PhaseRun]) -> Instant {
+    phases.first().map_or(Instant::ZERO, |phase| phase.start)
 }
 
 /// Removes from a controller's statistics the frames of schedulers that never failed, which only the verdict needs.
@@ -141,8 +147,8 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         }
     }
     let beat = match scenario.has_star() {
-        true => Beat::Slots(scenario.frame.slot.ns()),
-        false => Beat::Periods(scenario.frame.slot.ns()),
+        true => Beat::Slots(scenario.frame.slot),
+        false => Beat::Periods(scenario.frame.slot),
     };
     notes.extend(lateness.as_ref().and_then(|lateness| lateness.note(beat)));
     notes.extend(
@@ -158,16 +164,17 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
     notes.extend(uncounted(fabric));
     notes.extend(scenario.notes(&[]).iter().map(ToString::to_string));
     let faults = fault_report(fabric, &scenario.faults, &after_faults);
-    notes.extend(faults.notes(phases.first().map_or(0, |phase| phase.start_ns)));
+    notes.extend(faults.notes(start_of(&phases)));
     let hot_pairs = hot_pairs(scenario, &series, &phases);
+    let duration_ns = phases.last().map_or(Instant::ZERO, |phase| phase.end) - start_of(&phases);
     let phases: Vec<PhaseReport> = scenario
         .phases
         .iter()
         .zip(phases)
         .map(|(phase, run)| PhaseReport {
             name: phase.name.clone(),
-            start_ns: run.start_ns,
-            end_ns: run.end_ns,
+            start_ns: run.start,
+            end_ns: run.end,
             flows: run.flows,
             files: run.files,
             lost_flows: run.lost_flows,
@@ -179,7 +186,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         command,
         scenario: scenario.name.clone(),
         seed: scenario.seed,
-        duration_ns: phases.last().map_or(0, |phase| phase.end_ns) - phases.first().map_or(0, |phase| phase.start_ns),
+        duration_ns,
         network: NetworkShape::of(scenario),
         frame: frame_shape(scenario),
         versions: Versions {
@@ -237,8 +244,8 @@ pub fn frame_shape(scenario: &Scenario) -> Option<FrameShape> {
     scenario.has_star().then(|| FrameShape {
         slots: scenario.frame.slots,
         signaling_slots: scenario.signaling_slots(),
-        slot_ns: scenario.frame.slot.ns(),
-        guard_ns: scenario.frame.guard.ns(),
+        slot_ns: scenario.frame.slot,
+        guard_ns: scenario.frame.guard,
     })
 }
 
@@ -255,7 +262,7 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
                 to: to as u16,
                 demand_bytes: frames
                     .iter()
-                    .map(|record| cells(record).map(|cell| cell.demand_bytes).sum())
+                    .map(|record| cells(record).map(|cell| Bytes::new(cell.demand_bytes)).sum())
                     .collect(),
                 granted_slots: frames
                     .iter()
@@ -263,7 +270,7 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
                     .collect(),
                 delivered_bytes: frames
                     .iter()
-                    .map(|record| cells(record).map(|cell| cell.delivered_bytes).sum())
+                    .map(|record| cells(record).map(|cell| Bytes::new(cell.delivered_bytes)).sum())
                     .collect(),
             });
         }
@@ -285,9 +292,9 @@ pub(crate) fn first_light(fabric: &Fabric) -> FirstLight {
     FirstLight {
         count: waits.count(),
         unserved: fabric.unserved_demand(),
-        p50_ns: waits.quantile_ns(0.5),
-        p99_ns: waits.quantile_ns(0.99),
-        max_ns: waits.max_ns(),
+        p50_ns: Duration::from_ns(waits.quantile_ns(0.5)),
+        p99_ns: Duration::from_ns(waits.quantile_ns(0.99)),
+        max_ns: Duration::from_ns(waits.max_ns()),
     }
 }
 
@@ -301,8 +308,8 @@ fn synchronization(scenario: &Scenario, fabric: &Fabric) -> Vec<Synchronization>
             edge,
             core,
             slots: error.slots,
-            max_ns: error.max.ns(),
-            min_ns: error.min.ns(),
+            max_ns: error.max,
+            min_ns: error.min,
             mean_ns: error.sum.ns() as f64 / error.slots.max(1) as f64,
         })
         .collect()
@@ -384,7 +391,8 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<s
             let Some(fibre) = common.min_by_key(|fibre| fibre.rate.bps()) else {
                 continue;
             };
-            let frame_at = |ns: u64| series.frame_ms.partition_point(|&ms| ms < ns as f64 / 1e6);
+            let ms = |at: Instant| at.since_start().milliseconds();
+            let frame_at = |at: Instant| series.frame_ms.partition_point(|&frame| frame < ms(at));
             // Over the whole phase, as the slots are: the flows' own rates leave out their start and end.
             let bytes: u64 = run
                 .flows
@@ -392,8 +400,8 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<s
                 .filter(|flow| is_between(flow, from, to) && !is_of_run(flow))
                 .filter_map(|flow| flow.get("phase_bytes").unwrap_or(&flow["bytes"]).as_u64())
                 .sum();
-            let goodput_bps = bytes as f64 * 8e9 / run.end_ns.saturating_sub(run.start_ns).max(1) as f64;
-            let packets_a_slot = scenario.slot_capacity(fibre).get() / scenario.wire_mtu().get();
+            let goodput_bps = bytes as f64 * 8e9 / run.end.saturating_since(run.start).ns().max(1) as f64;
+            let packets_a_slot = scenario.slot_capacity(fibre) / scenario.wire_mtu();
             found.extend(hot_pair(
                 series,
                 &HotPairQuery {
@@ -401,13 +409,13 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<s
                     to,
                     senders: scenario.sharing_port(&cores, from),
                     receivers: scenario.sharing_port(&cores, to),
-                    start_frame: frame_at(run.start_ns),
-                    end_frame: frame_at(run.end_ns),
+                    start_frame: frame_at(run.start),
+                    end_frame: frame_at(run.end),
                     data_slots: scenario.data_slots() * cores.len() as u32,
-                    slot_bytes: packets_a_slot * scenario.wire_mtu().get(),
-                    slot_payload_bytes: scenario.slot_payload(fibre).get(),
-                    frame_ns: scenario.frame.length().ns(),
-                    phase_ms: (run.start_ns as f64 / 1e6, run.end_ns as f64 / 1e6),
+                    slot: packets_a_slot * scenario.wire_mtu(),
+                    slot_payload: scenario.slot_payload(fibre),
+                    frame: scenario.frame.length(),
+                    phase_ms: (ms(run.start), ms(run.end)),
                     goodput_bps,
                 },
             ));

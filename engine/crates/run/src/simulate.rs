@@ -28,7 +28,7 @@ use slotwise_observe::report::{Moment, Report};
 use slotwise_observe::unfinished::flow_bytes;
 use slotwise_observe::{Recording, columns};
 use slotwise_scenario::{FlowGroup, Scenario, Source, TrafficKind};
-use slotwise_units::Instant;
+use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::commands::FibreCommand;
 use crate::measured::Recorders;
@@ -242,10 +242,10 @@ fn run_network(
     if let Some(routed) = &recorders.routed {
         failures.extend(strange_bytes(routed));
         after_faults = routed.after_faults().to_vec();
-        let run_ns = scenario.epoch().ns()..fabric.now();
+        let whole = scenario.epoch()..Instant::from_ns(fabric.now());
         if let Some(last) = phases.last_mut() {
             last.flows
-                .extend(whole_flows(scenario, |_| true, routed.flows(), &run_ns));
+                .extend(whole_flows(scenario, |_| true, routed.flows(), &whole));
         }
     }
     let recording = recorders.finish();
@@ -281,13 +281,14 @@ struct Simulation<'a> {
     frames: Vec<FrameRecord>,
     moments: Vec<Moment>,
     /// For phases that are over, what each flow had received by their end, in the order of [`Fabric::flow_results`].
-    phase_bytes: BTreeMap<usize, Vec<u64>>,
+    phase_bytes: BTreeMap<usize, Vec<Bytes>>,
 }
 
 impl Simulation<'_> {
     /// Runs to the end; false if it was interrupted before.
     fn run(&mut self, interrupts: &Interrupts) -> Result<bool, RunError> {
-        let (start_ns, end_ns) = (self.scenario.epoch().ns(), self.scenario.end().ns());
+        let (start, end) = (self.scenario.epoch(), self.scenario.end());
+        let end_ns = end.ns();
         let (step_ns, view_ns) = match self.scenario.has_star() {
             true => (
                 self.scenario.frame.length().ns(),
@@ -309,7 +310,7 @@ impl Simulation<'_> {
             let advanced = self.recorders.run_until(&mut self.session, Instant::from_ns(until_ns));
             if let Some((phase, _)) = next_end.filter(|(_, at_ns)| *at_ns == self.session.fabric.now()) {
                 let results = self.session.fabric.flow_results();
-                let received = results.iter().map(|result| result.received_bytes);
+                let received = results.iter().map(|result| Bytes::new(result.received_bytes));
                 self.phase_bytes.insert(phase, received.collect());
             }
             while let Some(record) = self.session.fabric.poll_frame() {
@@ -325,16 +326,16 @@ impl Simulation<'_> {
             let now_ns = self.session.fabric.now();
             if now_ns >= next_view_ns || now_ns == end_ns {
                 next_view_ns = now_ns + view_ns;
-                let now = self.look((start_ns, end_ns), self.last_period());
+                let now = self.look((start, end), self.last_period());
                 let now = now.with(&mut self.progress);
-                self.hear(start_ns);
+                self.hear(start);
                 let spectators = &mut self.spectators;
                 let news = spectators.news.recent();
                 spectators.view.show(&now, news, || drops(&self.session.fabric));
                 self.spectators.events.snapshot(&now);
-                self.moments.push(now.moment(start_ns));
+                self.moments.push(now.moment(start));
             }
-            self.show_page((start_ns, end_ns));
+            self.show_page((start, end));
         }
         Ok(true)
     }
@@ -345,16 +346,14 @@ impl Simulation<'_> {
     }
 
     /// What is to be seen now but for what was counted since the last look.
-    fn look(&self, (start_ns, end_ns): (u64, u64), period: PeriodNow) -> Snapshot {
+    fn look(&self, (start, end): (Instant, Instant), period: PeriodNow) -> Snapshot {
         let fabric = &self.session.fabric;
-        let now_ns = fabric.now();
+        let now = Instant::from_ns(fabric.now());
         let phases = 0..self.scenario.phases.len();
-        let begun = phases
-            .rev()
-            .find(|&index| self.scenario.phase_times(index).0.ns() < now_ns);
+        let begun = phases.rev().find(|&index| self.scenario.phase_times(index).0 < now);
         Snapshot {
-            now_ns: now_ns - start_ns,
-            end_ns: end_ns - start_ns,
+            now: now - start,
+            end: end - start,
             phase_index: begun.unwrap_or(0),
             tables: period.tables,
             sessions: period.sessions,
@@ -365,19 +364,17 @@ impl Simulation<'_> {
     }
 
     /// An update for the page, if there is one and it is due; what its readers want of fibres is done.
-    fn show_page(&mut self, (start_ns, end_ns): (u64, u64)) {
+    fn show_page(&mut self, (start, end): (Instant, Instant)) {
         if !self.spectators.watch.as_ref().is_some_and(Watch::is_due) {
             return;
         }
-        let now_ns = self.session.fabric.now();
+        let now = Instant::from_ns(self.session.fabric.now());
         while let Ok(command) = self.spectators.fibres.try_recv() {
             command.fibre.set_up(&mut self.session.fabric, command.is_up);
-            self.spectators
-                .news
-                .fibre(&command.name, command.is_up, now_ns - start_ns);
+            self.spectators.news.fibre(&command.name, command.is_up, now - start);
         }
-        self.hear(start_ns);
-        let mut look = self.look((start_ns, end_ns), self.last_period());
+        self.hear(start);
+        let mut look = self.look((start, end), self.last_period());
         look.drops = drops(&self.session.fabric);
         let Some(watch) = &mut self.spectators.watch else {
             return;
@@ -387,11 +384,11 @@ impl Simulation<'_> {
         watch.update(news, |progress| look.with(progress));
     }
 
-    fn hear(&mut self, start_ns: u64) {
+    fn hear(&mut self, start: Instant) {
         let session = &self.session;
         self.spectators
             .news
-            .hear(&session.choices.changes, session.fabric.faults(), start_ns);
+            .hear(&session.choices.changes, session.fabric.faults(), start);
     }
 }
 
@@ -414,17 +411,17 @@ fn deterministic(mut statistics: Value) -> Value {
 }
 
 /// Phases up to now.
-fn phases(scenario: &Scenario, fabric: &Fabric, phase_bytes: &BTreeMap<usize, Vec<u64>>) -> Vec<PhaseRun> {
+fn phases(scenario: &Scenario, fabric: &Fabric, phase_bytes: &BTreeMap<usize, Vec<Bytes>>) -> Vec<PhaseRun> {
     let results = fabric.flow_results();
     (0..scenario.phases.len())
         .filter(|&index| scenario.phase_times(index).0.ns() < fabric.now())
         .map(|index| {
             let (start, end) = scenario.phase_times(index);
-            let (start_ns, end_ns) = (start.ns(), end.ns().min(fabric.now()));
+            let end = end.min(Instant::from_ns(fabric.now()));
             PhaseRun {
-                start_ns,
-                end_ns,
-                flows: phase_flows(&results, index, phase_bytes.get(&index), &(start_ns..end_ns)),
+                start,
+                end,
+                flows: phase_flows(&results, index, phase_bytes.get(&index), &(start..end)),
                 files: Vec::new(),
                 lost_flows: 0,
             }
@@ -436,24 +433,25 @@ fn phases(scenario: &Scenario, fabric: &Fabric, phase_bytes: &BTreeMap<usize, Ve
 pub fn phase_flows(
     results: &[FlowResult],
     phase: usize,
-    by_its_end: Option<&Vec<u64>>,
-    phase_ns: &Range<u64>,
+    by_its_end: Option<&Vec<Bytes>>,
+    during: &Range<Instant>,
 ) -> Vec<Value> {
     let flows = results.iter().enumerate();
     let flows = flows.filter(|(_, result)| result.flow.phase == phase);
     let flows = flows.map(|(place, result)| {
-        let phase_bytes = by_its_end.map_or(result.received_bytes, |received| received[place]);
-        flow(result, phase_bytes, phase_ns)
+        let received = Bytes::new(result.received_bytes);
+        let phase_bytes = by_its_end.map_or(received, |received| received[place]);
+        flow(result, phase_bytes, during)
     });
     flows.collect()
 }
 
 /// What became of a flow, of which `phase_bytes` came before its phase ended: the others waited in queues.
-fn flow(result: &FlowResult, phase_bytes: u64, phase_ns: &Range<u64>) -> Value {
+fn flow(result: &FlowResult, phase_bytes: Bytes, during: &Range<Instant>) -> Value {
     let delay = result.delay.as_ref();
     let is_sized = matches!(result.flow.kind, TrafficKind::File { .. });
     let start_ns = result.start_ns.filter(|_| is_sized);
-    let own_ns = own_ns(start_ns, result.completed_ns, phase_ns);
+    let own = own_time(start_ns, result.completed_ns, during);
     json!({
         "kind": result.flow.kind.name(),
         "transport": result.flow.kind.transport().map(slotwise_scenario::Transport::name),
@@ -464,9 +462,9 @@ fn flow(result: &FlowResult, phase_bytes: u64, phase_ns: &Range<u64>) -> Value {
         "sent_packets": result.sent_packets,
         "received_packets": result.received_packets,
         "bytes": result.received_bytes,
-        "phase_bytes": phase_bytes,
-        "seconds": own_ns as f64 / 1e9,
-        "goodput_bps": phase_bytes as f64 * 8e9 / own_ns as f64,
+        "phase_bytes": phase_bytes.get(),
+        "seconds": own.seconds(),
+        "goodput_bps": phase_bytes.get() as f64 * 8e9 / own.ns() as f64,
         "delay_ns": delay.map(|delay| json!({"min": delay.min_ns, "mean": delay.mean_ns, "p99": delay.p99_ns, "max": delay.max_ns})),
         "completed_ns": result.completed_ns,
         "pages": result.pages,
@@ -479,12 +477,12 @@ fn flow(result: &FlowResult, phase_bytes: u64, phase_ns: &Range<u64>) -> Value {
     })
 }
 
-/// The time of which a flow's goodput is, ns: of a flow of a size from its start until all had arrived, or its time was over; of others
+/// The time of which a flow's goodput is: of a flow of a size from its start until all had arrived, or its time was over; of others
 /// all of it.
-fn own_ns(sized_start_ns: Option<u64>, completed_ns: Option<u64>, all_ns: &Range<u64>) -> u64 {
-    let end_ns = completed_ns.unwrap_or(all_ns.end);
-    let start_ns = sized_start_ns.unwrap_or(all_ns.start);
-    end_ns.saturating_sub(start_ns).max(1)
+fn own_time(sized_start_ns: Option<u64>, completed_ns: Option<u64>, all: &Range<Instant>) -> Duration {
+    let end = completed_ns.map_or(all.end, Instant::from_ns);
+    let start = sized_start_ns.map_or(all.start, Instant::from_ns);
+    end.saturating_since(start).max(Duration::from_ns(1))
 }
 
 /// That bytes of a flow arrived that are not what was sent, if any did.
@@ -499,7 +497,7 @@ pub fn whole_flows(
     scenario: &Scenario,
     is_played: impl Fn(&FlowGroup) -> bool,
     totals: &[FlowTotals],
-    run_ns: &Range<u64>,
+    whole: &Range<Instant>,
 ) -> Vec<Value> {
     let of_group = |(entry, group): (usize, &FlowGroup)| {
         let ends = scenario
@@ -526,12 +524,12 @@ pub fn whole_flows(
     for (flow, total) in flows.iter_mut().zip(totals) {
         let used = &total.used;
         let is_sized = flow_bytes(scenario, flow).is_some();
-        let own_ns = own_ns(is_sized.then_some(used.start_ns), used.completed_ns, run_ns);
+        let own = own_time(is_sized.then_some(used.start_ns), used.completed_ns, whole);
         flow["name"] = json!(total.name);
         flow["received_packets"] = json!(used.packets);
         flow["bytes"] = json!(used.delivered_bytes);
-        flow["seconds"] = json!(own_ns as f64 / 1e9);
-        flow["goodput_bps"] = json!(used.delivered_bytes as f64 * 8e9 / own_ns as f64);
+        flow["seconds"] = json!(own.seconds());
+        flow["goodput_bps"] = json!(used.delivered_bytes as f64 * 8e9 / own.ns() as f64);
         flow["completed_ns"] = json!(used.completed_ns);
         flow["delay_ns"] = match used.packets {
             0 => Value::Null,

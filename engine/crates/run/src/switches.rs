@@ -11,7 +11,7 @@ use slotwise_netio::WallClock;
 use slotwise_observe::report::SwitchAnswers;
 use slotwise_p4::Port;
 use slotwise_p4runtime::DeviceHub;
-use slotwise_units::Instant;
+use slotwise_units::{self as units, Instant};
 
 use slotwise_control::devices::execute;
 use slotwise_control::port_news::PortNews;
@@ -187,9 +187,9 @@ impl Bmv2Switches {
         fabric.settle_switches();
         SwitchAnswers {
             light: self.answers.len(),
-            p50_ns: self.answers.value_at_quantile(0.5),
-            p99_ns: self.answers.value_at_quantile(0.99),
-            max_ns: self.answers.max(),
+            p50_ns: units::Duration::from_ns(self.answers.value_at_quantile(0.5)),
+            p99_ns: units::Duration::from_ns(self.answers.value_at_quantile(0.99)),
+            max_ns: units::Duration::from_ns(self.answers.max()),
             not_taken: lost,
         }
     }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use slotwise_netio::{RawIpError, RawIpSocket};
+use slotwise_units as units;
 
 use slotwise_observe::lateness::Tunnel;
 
@@ -183,15 +184,15 @@ impl Probes {
 
     fn summary(&self, interface: String, probe: Ipv4Addr) -> Tunnel {
         let answered = self.round_trips.len();
-        let ns = |value: u64| (answered > 0).then_some(value);
+        let time = |ns: u64| (answered > 0).then(|| units::Duration::from_ns(ns));
         Tunnel {
             interface,
             probe,
             probes: answered + self.lost,
             lost: self.lost,
-            round_trip_p50_ns: ns(self.round_trips.value_at_quantile(0.5)),
-            round_trip_p99_ns: ns(self.round_trips.value_at_quantile(0.99)),
-            round_trip_max_ns: ns(self.round_trips.max()),
+            round_trip_p50_ns: time(self.round_trips.value_at_quantile(0.5)),
+            round_trip_p99_ns: time(self.round_trips.value_at_quantile(0.99)),
+            round_trip_max_ns: time(self.round_trips.max()),
         }
     }
 }
@@ -226,7 +227,7 @@ mod tests {
         } = probes.summary("t0".into(), far());
         assert_eq!((known, lost), (3, 1));
         assert_eq!(probes.summary("t0".into(), far()).note(), None);
-        let ms = |ns: Option<u64>| ns.unwrap() / 1_000_000;
+        let ms = |time: Option<units::Duration>| time.unwrap().ns() / 1_000_000;
         assert_eq!((ms(round_trip_p50_ns), ms(round_trip_max_ns)), (2, 10));
         probes.give_up(at(1101));
         assert_eq!(probes.summary("t0".into(), far()).lost, 2);

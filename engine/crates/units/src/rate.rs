@@ -7,6 +7,7 @@ const NS_PER_S: u128 = 1_000_000_000;
 
 /// A rate of data, bit/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 #[repr(transparent)]
 pub struct Rate(u64);
 

@@ -7,6 +7,7 @@ use crate::quantity::amount;
 
 /// A length of time, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 #[repr(transparent)]
 pub struct Duration(u64);
 
@@ -43,6 +44,12 @@ impl Duration {
         self.0
     }
 
+    /// Returns the duration with a sign. It is below 2^63 ns.
+    #[inline]
+    pub const fn signed(self) -> SignedDuration {
+        SignedDuration(self.0 as i64)
+    }
+
     /// Returns the duration in seconds.
     #[inline]
     pub fn seconds(self) -> f64 {
@@ -64,6 +71,7 @@ impl std::fmt::Display for Duration {
 
 /// A length of time with a sign, ns: how much later one point in time is than another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 #[repr(transparent)]
 pub struct SignedDuration(i64);
 
@@ -104,6 +112,14 @@ impl Add for SignedDuration {
     }
 }
 
+impl Sub for SignedDuration {
+    type Output = SignedDuration;
+    #[inline]
+    fn sub(self, other: SignedDuration) -> SignedDuration {
+        SignedDuration(self.0 - other.0)
+    }
+}
+
 impl AddAssign for SignedDuration {
     #[inline]
     fn add_assign(&mut self, other: SignedDuration) {
@@ -119,6 +135,7 @@ impl std::iter::Sum for SignedDuration {
 
 /// A point in time, ns since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 #[repr(transparent)]
 pub struct Instant(u64);
 
@@ -268,6 +285,7 @@ mod tests {
         let mut sum = start.signed_since(end) + SignedDuration::from_ns(1);
         sum += end.signed_since(start);
         assert_eq!(sum.to_string(), "1 ns");
+        assert_eq!(sum - (end - start).signed(), SignedDuration::from_ns(-29));
         assert_eq!([sum; 3].into_iter().sum::<SignedDuration>().ns(), 3);
     }
 

@@ -4,6 +4,7 @@
 use std::net::Ipv4Addr;
 
 use serde::Serialize;
+use slotwise_units::Duration;
 
 use crate::summary::line;
 
@@ -20,19 +21,19 @@ pub struct Tunnel {
     pub lost: u64,
     /// Median round trip; all three are missing if no answer came.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub round_trip_p50_ns: Option<u64>,
+    pub round_trip_p50_ns: Option<Duration>,
     /// 99th percentile.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub round_trip_p99_ns: Option<u64>,
+    pub round_trip_p99_ns: Option<Duration>,
     /// Largest.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub round_trip_max_ns: Option<u64>,
+    pub round_trip_max_ns: Option<Duration>,
 }
 
 impl Tunnel {
     /// A line of the summary.
     pub fn summary(&self) -> String {
-        let us = |ns: Option<u64>| ns.unwrap_or_default() / 1000;
+        let us = |time: Option<Duration>| time.unwrap_or_default().ns() / 1000;
         let times = match self.round_trip_p50_ns {
             Some(_) => format!(
                 "round trip p50 {} us, p99 {} us, max {} us; ",

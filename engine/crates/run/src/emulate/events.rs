@@ -58,8 +58,8 @@ impl Emulation<'_> {
             }
             Ok(Heard::Page(command)) => {
                 running.fabric.set_fibre(command.fibre, command.is_up);
-                let at_ns = running.fabric.now_ns().saturating_sub(running.start_ns());
-                running.news.fibre(&command.name, command.is_up, at_ns);
+                let at = running.now().saturating_since(running.start());
+                running.news.fibre(&command.name, command.is_up, at);
                 Ok(false)
             }
             Ok(Heard::Port(news)) => {
@@ -117,7 +117,7 @@ impl Emulation<'_> {
         if self.calls.has_order_under_way() {
             return None;
         }
-        let since = running.now() - units::Instant::from_ns(first.start_ns);
+        let since = running.now() - first.start;
         if let Some(due) = self.choices.take_due(since) {
             if let Some(Call::Order(due)) = self.calls.call(Call::Order(due)) {
                 self.choices.put_back(due);
@@ -187,7 +187,7 @@ impl Emulation<'_> {
         self.earlier.exited(statistics);
         self.notes.push(format!(
             "controller: exited at {:.1} s; {known}",
-            running.fabric.now_ns() as f64 / 1e9
+            running.now().since_start().seconds()
         ));
         if self.restarts > MAX_RESTARTS {
             return Err(format!("controller: exited {} times", self.restarts).into());
@@ -238,7 +238,7 @@ impl Emulation<'_> {
             Some("phase_done") => {
                 running.fabric.end_phase(running.phases.len().saturating_sub(1));
                 if let Some(phase) = running.phases.last_mut() {
-                    phase.end_ns = running.fabric.now_ns();
+                    phase.end = running.fabric.now();
                 }
                 return true;
             }

@@ -20,8 +20,6 @@ use slotwise_cli::RunError;
 /// Time for hosts and controller to go by themselves. What they have made goes with their namespaces.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
-const NS_PER_MS: u64 = 1_000_000;
-
 /// Says of a flow who played it.
 fn by_engine(mut flow: Value) -> Value {
     flow["played_by"] = "engine".into();
@@ -45,15 +43,13 @@ impl Emulation<'_> {
         // Those of hosts go with them.
         self.tell_of_interfaces(&running);
         running.fabric.end_run();
-        let now_ns = running.fabric.now_ns();
+        let now = running.now();
         if self.interrupted {
             self.failures.push("interrupted".into());
         }
         self.await_answers(running.now());
-        self.notes.extend(
-            self.choices
-                .overdue(units::Duration::from_ns(now_ns.saturating_sub(running.start_ns()))),
-        );
+        self.notes
+            .extend(self.choices.overdue(now.saturating_since(running.start())));
         self.failures.extend(self.untold.take().map(|error| error.to_string()));
         let process = self.poll.ask(Instant::now(), running.now());
         let statistics = match self.statistics() {
@@ -102,9 +98,13 @@ impl Emulation<'_> {
         }
         self.notes.extend(self.args.finish_captures(&mut fabric));
         running.frames.extend(rest);
-        running.frames.retain(|record| record.start_ns <= now_ns);
-        if let Some(phase) = running.phases.last_mut().filter(|phase| phase.end_ns == 0) {
-            phase.end_ns = now_ns;
+        running.frames.retain(|record| record.start_ns <= now.ns());
+        if let Some(phase) = running
+            .phases
+            .last_mut()
+            .filter(|phase| phase.end == units::Instant::ZERO)
+        {
+            phase.end = now;
         }
         if unreadable > 0 {
             self.notes
@@ -130,20 +130,20 @@ impl Emulation<'_> {
         }
         let results = fabric.flow_results();
         for (index, phase) in running.phases.iter_mut().enumerate() {
-            let planned_ns = scenario.phases[index].duration_ms * NS_PER_MS;
-            let length_ns = planned_ns.min(phase.end_ns - phase.start_ns).max(1);
-            let phase_ns = phase.start_ns..phase.start_ns + length_ns;
-            let flows = phase_flows(&results, index, phase_bytes.get(&index), &phase_ns);
+            let planned = units::Duration::from_ms(scenario.phases[index].duration_ms);
+            let length = planned.min(phase.end - phase.start).max(units::Duration::from_ns(1));
+            let during = phase.start..phase.start + length;
+            let flows = phase_flows(&results, index, phase_bytes.get(&index), &during);
             phase.flows.extend(flows.into_iter().map(by_engine));
         }
         if let Some(last) = running.phases.last_mut() {
             last.flows.append(&mut running.whole_flows);
         }
-        let start_ns = running.phases.first().map(|phase| phase.start_ns);
-        if let (Some(recorder), Some(start_ns), Some(last)) = (&recorder, start_ns, running.phases.last_mut()) {
+        let start = running.phases.first().map(|phase| phase.start);
+        if let (Some(recorder), Some(start), Some(last)) = (&recorder, start, running.phases.last_mut()) {
             self.failures.extend(strange_bytes(recorder));
-            let run_ns = start_ns..last.end_ns;
-            let flows = whole_flows(scenario, |group| !group.is_of_linux(), recorder.flows(), &run_ns);
+            let whole = start..last.end;
+            let flows = whole_flows(scenario, |group| !group.is_of_linux(), recorder.flows(), &whole);
             last.flows.extend(flows.into_iter().map(by_engine));
         }
         let gathered = Gathered {

@@ -7,12 +7,12 @@ use serde_json::json;
 use slotwise_observe::live::{LiveView, Snapshot};
 use slotwise_observe::parts::PeriodNow;
 use slotwise_observe::progress::Progress;
+use slotwise_units as units;
 
 use super::{Emulation, Running, VIEW_PERIOD};
 use crate::web::Watch;
 use slotwise_cli::RunError;
 
-const NS_PER_MS: u64 = 1_000_000;
 /// The host agent gives up a phase that takes this many times its duration, and not less than the least time.
 const PATIENCE: u32 = 10;
 const LEAST_PATIENCE: Duration = Duration::from_secs(30);
@@ -76,7 +76,7 @@ impl Emulation<'_> {
                     view.show(&now, running.news.recent(), || running.fabric.drops());
                     self.events.snapshot(&now);
                     if let Some(first) = running.phases.first() {
-                        running.moments.push(now.moment(first.start_ns));
+                        running.moments.push(now.moment(first.start));
                     }
                 }
                 self.show_page(running, index);
@@ -91,26 +91,29 @@ impl Emulation<'_> {
 
     /// What is to be seen now but for what was counted since the last look.
     fn look(&self, running: &Running, phase_index: usize, period: PeriodNow) -> Snapshot {
-        let started_ns: Vec<u64> = running.phases.iter().map(|phase| phase.start_ns).collect();
+        let started: Vec<units::Instant> = running.phases.iter().map(|phase| phase.start).collect();
         let phases = self.network.phases();
-        let lengths_ns: Vec<u64> = phases.iter().map(|(_, duration_ms)| duration_ms * NS_PER_MS).collect();
-        let (now_ns, end_ns) = schedule_ns(&lengths_ns, &started_ns, running.fabric.now_ns());
+        let lengths = phases
+            .iter()
+            .map(|(_, duration_ms)| units::Duration::from_ms(*duration_ms));
+        let lengths: Vec<units::Duration> = lengths.collect();
+        let (now, end) = schedule(&lengths, &started, running.now());
         Snapshot {
-            now_ns,
-            end_ns,
+            now,
+            end,
             phase_index,
             tables: period.tables,
             sessions: period.sessions,
             violations: running.fabric.violations(),
-            lateness_p99_ns: Some(running.fabric.lateness_p99_ns()),
+            lateness_p99: Some(running.fabric.lateness_p99()),
             first_light: running.fabric.first_light(),
             ..Snapshot::default()
         }
     }
 
     fn hear(&self, running: &mut Running) {
-        let start_ns = running.start_ns();
-        running.news.hear(&self.choices.changes, &[], start_ns);
+        let start = running.start();
+        running.news.hear(&self.choices.changes, &[], start);
     }
 
     /// An update for the page, if there is one and it is due.
@@ -128,17 +131,21 @@ impl Emulation<'_> {
     }
 }
 
-/// How long a run has lasted and will have lasted at its end, as things stand at `now_ns`, if its first phases started at `started_ns`
-/// and all are to be as long as `planned_ns`. A phase goes on until its files have arrived.
-fn schedule_ns(planned_ns: &[u64], started_ns: &[u64], now_ns: u64) -> (u64, u64) {
-    let (Some(first_ns), Some(last_ns)) = (started_ns.first(), started_ns.last()) else {
-        return (0, planned_ns.iter().sum());
+/// How long a run has lasted and will have lasted at its end, as things stand now, if its first phases have started and all are to
+/// be as long as planned. A phase goes on until its files have arrived.
+fn schedule(
+    planned: &[units::Duration],
+    started: &[units::Instant],
+    now: units::Instant,
+) -> (units::Duration, units::Duration) {
+    let (Some(&first), Some(&last)) = (started.first(), started.last()) else {
+        return (units::Duration::ZERO, planned.iter().copied().sum());
     };
-    let (begun, to_come) = planned_ns.split_at(started_ns.len());
-    let this_ns = begun[begun.len() - 1].max(now_ns - last_ns);
+    let (begun, to_come) = planned.split_at(started.len());
+    let this = begun[begun.len() - 1].max(now - last);
     (
-        now_ns - first_ns,
-        last_ns - first_ns + this_ns + to_come.iter().sum::<u64>(),
+        now - first,
+        last - first + this + to_come.iter().copied().sum::<units::Duration>(),
     )
 }
 
@@ -167,12 +174,12 @@ mod tests {
 
     #[test]
     fn a_run_never_lasts_longer_than_it_is_said_to() {
-        const S: u64 = 1_000_000_000;
-        let planned_ns = [6 * S, 6 * S, 10 * S];
+        let planned = [6, 6, 10].map(units::Duration::from_s);
+        let second = |s| units::Instant::ZERO + units::Duration::from_s(s);
         let at = |started_s: &[u64], now_s: u64| {
-            let started_ns: Vec<u64> = started_s.iter().map(|s| s * S).collect();
-            let (now_ns, end_ns) = schedule_ns(&planned_ns, &started_ns, now_s * S);
-            (now_ns / S, end_ns / S)
+            let started: Vec<units::Instant> = started_s.iter().map(|s| second(*s)).collect();
+            let (now, end) = schedule(&planned, &started, second(now_s));
+            (now / units::Duration::from_s(1), end / units::Duration::from_s(1))
         };
         assert_eq!(at(&[], 3), (0, 22));
         assert_eq!(at(&[4], 7), (3, 22));

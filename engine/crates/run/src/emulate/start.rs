@@ -43,7 +43,7 @@ impl Emulation<'_> {
         };
         let fabric = self.network.fabric(options);
         let measured = (
-            self.network.scenario.frame.slot.ns(),
+            self.network.scenario.frame.slot,
             self.network.recorder(&fabric, hosts.is_some()),
         );
         let mut plan = self.network.controller(&fabric, self.bmv2_program.is_some());
@@ -109,7 +109,7 @@ impl Emulation<'_> {
         &mut self,
         program: &Path,
         fabric: Fabric,
-        measured: (u64, Option<RoutedRecorder>),
+        measured: (units::Duration, Option<RoutedRecorder>),
         access: Access,
     ) -> Result<(Realtime, Option<JsonChild>), RunError> {
         say!("starting {} for each switch ...", program.display());

@@ -5,65 +5,67 @@
 //! its ports instead of sleeping. But the kernel stops real-time threads for 50 ms when they have had 950 ms of a second, and
 //! other threads of that CPU want some time. So it rests a little more than that, preferably while nothing is due.
 
+use slotwise_units::{Duration, Instant, SignedDuration};
+
 /// Part of the time that is rest, in percent.
 const REST_PERCENT: u64 = 9;
 /// A rest ends so long before the next event: waking up takes time.
-const WAKE_NS: u64 = 15_000;
+const WAKE: Duration = Duration::from_us(15);
 /// Shortest rest worth its two system calls.
-const SHORTEST_NS: u64 = 10_000;
+const SHORTEST: Duration = Duration::from_us(10);
 /// A rest is cut in pieces, since frames of hosts may come that nobody would be woken by.
-const LONGEST_NS: u64 = 250_000;
+const LONGEST: Duration = Duration::from_us(250);
 /// With so much owed it rests although something is due, so as not to be stopped for longer.
-const MOST_OWED_NS: i64 = 10_000_000;
-/// Rest in advance counts up to this: the kernel counts by the second.
-const MOST_SAVED_NS: i64 = 3_000_000;
+const MOST_OWED: SignedDuration = SignedDuration::from_ns(10_000_000);
+/// Rest in advance counts up to this, less than nothing owed: the kernel counts by the second.
+const LEAST_OWED: SignedDuration = SignedDuration::from_ns(-3_000_000);
 
 /// A rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rest {
-    /// When it ends.
-    pub until_ns: u64,
+    /// Its end.
+    pub until: Instant,
     /// Whatever comes: it is owed.
     pub is_forced: bool,
 }
 
 /// Says when to rest.
 pub struct Pace {
-    last_ns: u64,
+    last: Instant,
     /// Rest due, negative if there was more of it.
-    owed_ns: i64,
+    owed: SignedDuration,
 }
 
 impl Pace {
-    /// Nothing is owed at `now_ns`.
-    pub fn new(now_ns: u64) -> Pace {
+    /// Nothing is owed now.
+    pub fn new(now: Instant) -> Pace {
         Pace {
-            last_ns: now_ns,
-            owed_ns: 0,
+            last: now,
+            owed: SignedDuration::ZERO,
         }
     }
 
-    /// Until when to rest, with nothing due before `next_ns`; `None` to go on.
-    pub fn rest(&mut self, now_ns: u64, next_ns: u64) -> Option<Rest> {
-        self.owed_ns += ((now_ns - self.last_ns) * REST_PERCENT / 100) as i64;
-        self.last_ns = now_ns;
-        let longest_ns = now_ns + LONGEST_NS;
-        if self.owed_ns > MOST_OWED_NS {
+    /// Until when to rest, with nothing due before `next`; `None` to go on.
+    pub fn rest(&mut self, now: Instant, next: Instant) -> Option<Rest> {
+        self.owed += ((now - self.last) * REST_PERCENT / 100).signed();
+        self.last = now;
+        let longest = now + LONGEST;
+        if self.owed > MOST_OWED {
             return Some(Rest {
-                until_ns: next_ns.saturating_sub(WAKE_NS).clamp(now_ns + SHORTEST_NS, longest_ns),
+                until: next.saturating_sub(WAKE).clamp(now + SHORTEST, longest),
                 is_forced: true,
             });
         }
-        let until_ns = next_ns.saturating_sub(WAKE_NS).min(longest_ns);
-        (self.owed_ns > 0 && until_ns >= now_ns + SHORTEST_NS).then_some(Rest {
-            until_ns,
+        let until = next.saturating_sub(WAKE).min(longest);
+        (self.owed > SignedDuration::ZERO && until >= now + SHORTEST).then_some(Rest {
+            until,
             is_forced: false,
         })
     }
 
     /// It rested that long.
-    pub fn rested(&mut self, rest_ns: u64) {
-        self.owed_ns = (self.owed_ns - rest_ns as i64).max(-MOST_SAVED_NS);
+    pub fn rested(&mut self, rest: Duration) {
+        self.owed = (self.owed - rest.signed()).max(LEAST_OWED);
     }
 }
 
@@ -71,52 +73,56 @@ impl Pace {
 mod tests {
     use super::*;
 
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
+
     #[test]
     fn it_rests_while_nothing_is_due_and_only_as_much_as_is_owed() {
-        let mut pace = Pace::new(0);
-        assert_eq!(pace.rest(0, 1_000_000), None, "nothing is owed");
-        assert_eq!(pace.rest(100_000, 110_000), None, "an event is near");
-        let idle = |until_ns| {
+        let mut pace = Pace::new(Instant::ZERO);
+        assert_eq!(pace.rest(at(0), at(1_000_000)), None, "nothing is owed");
+        assert_eq!(pace.rest(at(100_000), at(110_000)), None, "an event is near");
+        let idle = |until| {
             Some(Rest {
-                until_ns,
+                until,
                 is_forced: false,
             })
         };
-        assert_eq!(pace.rest(200_000, 300_000), idle(300_000 - WAKE_NS));
-        pace.rested(100_000);
+        assert_eq!(pace.rest(at(200_000), at(300_000)), idle(at(300_000) - WAKE));
+        pace.rested(Duration::from_us(100));
         assert_eq!(
-            pace.rest(300_000, 10_000_000),
+            pace.rest(at(300_000), at(10_000_000)),
             None,
             "9 % of 300 us were less than that"
         );
-        assert_eq!(pace.rest(2_000_000, 10_000_000), idle(2_000_000 + LONGEST_NS));
+        assert_eq!(pace.rest(at(2_000_000), at(10_000_000)), idle(at(2_000_000) + LONGEST));
     }
 
     #[test]
     fn a_thread_that_is_never_idle_is_made_to_rest() {
-        let mut pace = Pace::new(0);
-        let mut slept_ns = 0;
-        let mut now_ns = 0;
-        while now_ns < 2_000_000_000 {
-            now_ns += 50_000;
-            if let Some(Rest { until_ns, is_forced }) = pace.rest(now_ns, now_ns) {
+        let mut pace = Pace::new(Instant::ZERO);
+        let mut slept = Duration::ZERO;
+        let mut now = Instant::ZERO;
+        while now < at(2_000_000_000) {
+            now += Duration::from_us(50);
+            if let Some(Rest { until, is_forced }) = pace.rest(now, now) {
                 assert!(is_forced, "hosts that always send would keep it from resting");
-                slept_ns += until_ns - now_ns;
-                pace.rested(until_ns - now_ns);
-                now_ns = until_ns;
+                slept += until - now;
+                pace.rested(until - now);
+                now = until;
             }
         }
         assert!(
-            slept_ns > 2_000_000_000 / 20,
-            "{slept_ns} ns of 2 s: the kernel would stop it"
+            slept > Duration::from_s(2) / 20,
+            "{slept} of 2 s: the kernel would stop it"
         );
     }
 
     #[test]
     fn much_rest_is_not_saved_up() {
-        let mut pace = Pace::new(0);
-        pace.rested(10_000_000_000);
-        let owed_again_ns = MOST_SAVED_NS as u64 * 100 / REST_PERCENT + 1_000;
-        assert!(pace.rest(owed_again_ns, owed_again_ns + 100_000).is_some());
+        let mut pace = Pace::new(Instant::ZERO);
+        pace.rested(Duration::from_s(10));
+        let owed_again = Instant::ZERO + LEAST_OWED.abs() * 100 / REST_PERCENT + Duration::from_us(1);
+        assert!(pace.rest(owed_again, owed_again + Duration::from_us(100)).is_some());
     }
 }
