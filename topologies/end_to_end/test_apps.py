@@ -112,7 +112,7 @@ def ask(rest: str, path: str, body: dict | None = None) -> dict:
 
 def settled_router(rest: str, device: int) -> dict | None:
     """What the application has for a router, once it has written all of it."""
-    routers = ask(rest, "apps/routes/routes")["routers"]
+    routers = ask(rest, "routes/routes")["routers"]
     return next(
         (router for router in routers if router["device_id"] == device and router["ready"] and router["settled"]), None
     )
@@ -181,9 +181,9 @@ def test_a_star_and_routers_share_a_controller(tmp_path):
         said = Lines(controller.stderr)
         ready = json.loads(Lines(controller.stdout).until('"event":"ready"')[-1])
         rest = ready["rest"]
-        assert [app["id"] for app in ask(rest, "apps")["apps"]] == ["star", "routes"]
-        assert ask(rest, "apps/star/status")["configured"] and ask(rest, "apps/routes/status")["configured"]
-        assert ask(rest, "apps/routes/capacities", XCP_CHOSEN) == XCP_CHOSEN
+        assert [app["id"] for app in ask(rest, "")["systems"]] == ["star", "routes"]
+        assert ask(rest, "star/status")["configured"] and ask(rest, "routes/status")["configured"]
+        assert ask(rest, "routes/capacities/2001/2", {"xcp_bps": XCP_CHOSEN["xcp_bps"]}) == XCP_CHOSEN
         router = await_that("the chosen capacity", lambda: settled_router(rest, 2001))
         wanted = (
             {(route["prefix"], route["port"]) for route in router["routes"]},
@@ -204,4 +204,4 @@ def test_a_star_and_routers_share_a_controller(tmp_path):
         ), "".join(since)
         await_that("the tables of the router that began anew", lambda: settled_router(rest, 2001))
         assert tables(address, 2001) == wanted
-        assert XCP_CHOSEN in ask(rest, "apps/routes/capacities")["outputs"]
+        assert XCP_CHOSEN in ask(rest, "routes/capacities")["outputs"]

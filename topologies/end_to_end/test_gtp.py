@@ -265,9 +265,14 @@ def test_a_daemon_outlives_an_interface_that_takes_less(pair, tmp_path):
 
 def put_session(url: str, session: dict) -> None:
     """Has a session join, or leave."""
-    request = urllib.request.Request(
-        f"{url}/sessions", json.dumps(session).encode(), {"Content-Type": "application/json"}, method="PUT"
-    )
+    place = f"{url}/sessions/{session['session']}"
+    wanted = {key: value for key, value in session.items() if key != "session"}
+    if wanted == {"leave": True}:
+        request = urllib.request.Request(place, method="DELETE")
+    else:
+        request = urllib.request.Request(
+            place, json.dumps(wanted).encode(), {"Content-Type": "application/json"}, method="PUT"
+        )
     with urllib.request.urlopen(request, timeout=60):
         pass
 
@@ -300,7 +305,7 @@ def lambda_controller(pair: Pair, **rest) -> str:
         str(file),
         stderr=subprocess.STDOUT,
     )
-    return re.search(r"https?://[0-9.:]+", read_until(controller, "REST is at"))[0] + "/slotwise/v1/apps/lambda"
+    return re.search(r"https?://[0-9.:]+", read_until(controller, "REST is at"))[0] + "/slotwise/v1/lambda"
 
 
 @pytest.mark.nightly

@@ -113,9 +113,9 @@ def test_the_controller_would_grant_what_the_oracle_says(tmp_path):
         rest = re.search(r"http://[^ ]*/v1/", read_until(run, "REST API at"))[0]
         # Virtual time stands still until both are answered: the run would be over first on a fast machine.
         run.send_signal(signal.SIGSTOP)
-        with urllib.request.urlopen(rest + "apps/lambda/sessions", timeout=60) as answer:
+        with urllib.request.urlopen(rest + "lambda/sessions", timeout=60) as answer:
             granted = {each["session"]: each["granted_bps"] for each in json.load(answer)["sessions"]}
-        with urllib.request.urlopen(rest + "apps/lambda/status", timeout=60) as answer:
+        with urllib.request.urlopen(rest + "lambda/status", timeout=60) as answer:
             assert json.load(answer)["max_min"]
         run.send_signal(signal.SIGCONT)
         run.communicate(timeout=120)

@@ -259,12 +259,12 @@ changes:
     with Emulation("--duration", 12, "--report", report_file, "--rest-port", 0, *chosen, scenario=scenario) as run:
         run.read_until("REST API at ")
         rest = re.search(r"http://[\d.:]+/slotwise/v1/", run.output)[0]
-        assert [app["id"] for app in asked(rest, "apps")["apps"]] == ["star", "routes"]
-        routers = asked(rest, "apps/routes/routes")["routers"]
+        assert [app["id"] for app in asked(rest, "")["systems"]] == ["star", "routes"]
+        routers = asked(rest, "routes/routes")["routers"]
         assert {router["device_id"] for router in routers} == {2001, 2002, 2003}
         hosts = 5 + 5
         assert all(len(router["routes"]) == hosts for router in routers)
-        assert asked(rest, "apps/star/status")["configured"]
+        assert asked(rest, "star/status")["configured"]
         run.read_until("1/2 quiet")
         (controller,) = [pid for pid in children(run.inside()) if command_name(pid) == "java"]
         os.kill(controller, signal.SIGKILL)

@@ -101,9 +101,9 @@ def test_a_run_that_somebody_changed_is_told_in_its_report(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
         try:
             url = next(line for line in run.stdout if "REST API at" in line).split()[-1]
-            body, headers = json.dumps(chosen).encode(), {"Content-Type": "application/json"}
+            body, headers = b'{"target": 0.8}', {"Content-Type": "application/json"}
             with urllib.request.urlopen(
-                urllib.request.Request(url + "apps/ops/targets", body, headers, method="PUT")
+                urllib.request.Request(url + "ops/targets/4001/256", body, headers, method="PUT")
             ) as answer:
                 assert json.load(answer) == chosen
             # The run has looked for what its controller says when it has told of its state again.

@@ -52,7 +52,7 @@ class Run:
             "--rest-port",
             "0",
         )
-        self.rest = re.search(r"http://[^ ]*/v1/", read_until(self.process, "REST API at"))[0] + "apps/lambda/"
+        self.rest = re.search(r"http://[^ ]*/v1/", read_until(self.process, "REST API at"))[0] + "lambda/"
         self._caller = stack.enter_context(requests.Session())
         # A quick machine asks more often than one address may, and waits as it is told to (429, Retry-After).
         self._caller.mount(self.rest, HTTPAdapter(max_retries=RETRIES))
@@ -82,12 +82,10 @@ class Run:
 
     def put(self, session: str, source: int = 0, sink: int = 0, **wanted) -> dict:
         """A session joins or changes, or leaves if it has no ends."""
-        body = (
-            {"session": session}
-            | ({"source": f"edge{source}", "sink": f"edge{sink}"} if source != sink else {"leave": True})
-            | wanted
-        )
-        return self._answer("PUT", "sessions", json=body)
+        if source == sink:
+            return self._answer("DELETE", f"sessions/{session}")
+        body = {"source": f"edge{source}", "sink": f"edge{sink}"} | wanted
+        return self._answer("PUT", f"sessions/{session}", json=body)
 
     def get(self, resource: str) -> dict:
         """What the application shows."""
@@ -97,7 +95,7 @@ class Run:
         answer = self._caller.request(method, self.rest + resource, timeout=PATIENCE_S, **sent)
         assert answer.ok or answer.status_code in REFUSALS, answer.text
         answer.raise_for_status()
-        return answer.json()
+        return answer.json() if answer.content else {}
 
 
 def reserved(run: Run) -> dict[tuple[int, int], int]:

@@ -162,7 +162,7 @@ def test_rest_changes_a_ring_in_virtual_time_and_answers_on(tmp_path):
     (tmp_path / "idle.yaml").write_text(IDLE)
     with ExitStack() as stack:
         run = spawn(stack, SLOTWISE, "simulate", tmp_path / "idle.yaml", "--report", tmp_path / "report.json")
-        ring = re.search(r"http://[^ ]*/v1/", read_until(run, "REST API at"))[0] + "apps/ring/"
+        ring = re.search(r"http://[^ ]*/v1/", read_until(run, "REST API at"))[0] + "ring/"
 
         def ask(resource: str, body: dict | None = None) -> dict:
             data = None if body is None else json.dumps(body).encode()
@@ -180,7 +180,7 @@ def test_rest_changes_a_ring_in_virtual_time_and_answers_on(tmp_path):
             assert ask("mode", {"mode": mode}) == {"mode": mode}
             assert ask("mode") == {"mode": mode}
             await_settled()
-        ask("ports", {"device_id": 3001, "port": 256, "up": False})
+        ask("ports/3001/256", {"up": False})
         while ask("status")["reroutes"] == 0:
             assert run.poll() is None
         await_settled()

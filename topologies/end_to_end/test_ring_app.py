@@ -113,7 +113,7 @@ def entry_count(address: str, device: int) -> int:
 
 def ways(rest: str, station: int) -> list[tuple[int, int, int]]:
     """(station, ringlet, hops) from a station."""
-    found = ask(rest, "apps/ring/ways")["stations"][station]["ways"]
+    found = ask(rest, "ring/ways")["stations"][station]["ways"]
     return [(way["to"], way["ringlet"], way["hops"]) for way in found]
 
 
@@ -170,7 +170,7 @@ def test_the_controller_tells_a_congested_station_what_it_may_add(card, tmp_path
         )
         said = Lines(controller.stderr)
         rest = json.loads(Lines(controller.stdout).until('"event":"ready"')[-1])["rest"]
-        assert [app["id"] for app in ask(rest, "apps")["apps"]] == ["ring"]
+        assert [app["id"] for app in ask(rest, "")["systems"]] == ["ring"]
         # Of station 0: two ringlets, four hosts, two classes, three ways. Classes: best effort, committed, reserved.
         assert entry_count(addresses[3001], 3001) == 11
         assert committed_rates(addresses[3001], 3001) == {4: 1_000_000_000_000, 6: 625_000, 7: 250_000}
@@ -189,18 +189,18 @@ def test_the_controller_tells_a_congested_station_what_it_may_add(card, tmp_path
             return answer[1] if answer is not None and answer[1] else None
 
         assert await_that("a limit of the controller", told) == [(0, TARGET)]
-        span = ask(rest, "apps/ring/spans")["spans"][0]
+        span = ask(rest, "ring/spans")["spans"][0]
         assert (span["head"], span["ringlet"], span["phase"], span["advertised_bps"]) == (1, 0, "congested", 8 * TARGET)
         assert [source["station"] for source in span["sources"]] == [1]
 
         # A link that is lost is gone around, by all.
         assert ways(rest, 0) == [(1, 0, 1), (2, 0, 2), (3, 1, 1)]
         dark = {"device_id": 3001, "port": wire.PORT_RING_EAST, "up": False}
-        assert ask(rest, "apps/ring/ports", dark) == dark
+        assert ask(rest, f"ring/ports/3001/{wire.PORT_RING_EAST}", {"up": False}) == dark
         said.until("ring paths changed")
         assert ways(rest, 0) == [(1, 1, 3), (2, 1, 2), (3, 1, 1)]
         settled = await_that(
-            "the new ways", lambda: all(each["settled"] for each in ask(rest, "apps/ring/stations")["stations"]) or None
+            "the new ways", lambda: all(each["settled"] for each in ask(rest, "ring/stations")["stations"]) or None
         )
         assert settled
         everything = read(addresses[3001], 3001, p4r.Entity(table_entry=p4r.TableEntry()))

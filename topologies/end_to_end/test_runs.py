@@ -292,7 +292,7 @@ def test_a_controller_that_does_not_answer_at_the_end_fails_a_simulation(tmp_pat
             pass
         assert run.wait(PATIENCE_S) == 1
     verdict = load_report(path)["verdict"]
-    assert not verdict["ok"] and verdict["failures"] == ["controller: apps/ops/status: no response in time"]
+    assert not verdict["ok"] and verdict["failures"] == ["controller: ops/status: no response in time"]
 
 
 def test_simulations_at_once_do_not_meet(tmp_path):

@@ -54,7 +54,7 @@ def ask(port: int) -> None:
     for _ in range(ASKED):
         for resource in RESOURCES:
             with urllib.request.urlopen(
-                f"http://127.0.0.1:{port}/slotwise/v1/{resource}", timeout=PATIENCE_S
+                f"http://127.0.0.1:{port}/slotwise/v1/star/{resource}", timeout=PATIENCE_S
             ) as answer:
                 json.load(answer)
 

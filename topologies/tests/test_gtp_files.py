@@ -258,15 +258,19 @@ class Controller(BaseHTTPRequestHandler):
     at_leave: ClassVar[list[str]] = []
 
     def do_PUT(self):
-        """A session joins, or leaves."""
-        session = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if "leave" in session:
-            self.at_leave.append(self.printed.read_text())
-        body = json.dumps({"session": session["session"], "granted_bps": 100_000_000}).encode()
+        """A session joins."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.dumps({"session": self.path.rpartition("/")[2], "granted_bps": 100_000_000}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def do_DELETE(self):
+        """A session leaves."""
+        self.at_leave.append(self.printed.read_text())
+        self.send_response(204)
+        self.end_headers()
 
     def log_message(self, *_):
         """Says nothing."""

@@ -64,7 +64,7 @@ def test_the_rest_interface_of_every_application_is_fuzzed(tmp_path):
     fuzz = runpy.run_path(str(SCRIPTS / "fuzz-rest"))
     apps = json.loads(fuzz["configuration"](tmp_path, 1, "token").read_text())["network"]["apps"]
     document = yaml.safe_load((home.root() / "controller/rest/src/main/resources/openapi.yaml").read_text())
-    assert set(apps) == set(document["components"]["parameters"]["AppId"]["schema"]["enum"])
+    assert set(apps) == set(document["components"]["parameters"]["SystemId"]["schema"]["enum"])
 
 
 def test_what_pip_makes_in_the_clone_is_ignored():

@@ -124,7 +124,7 @@ def test_a_controllers_page_shows_what_rest_says_and_changes_arrive(chromium, st
         page.get_by_label("Scheduler", exact=True).select_option("rotation")
         page.get_by_role("button", name="Apply").click()
         page.get_by_text("rotation is active from the next frame").wait_for()
-        assert rest(server, "scheduler")["name"] == "rotation"
+        assert rest(server, "star/scheduler")["name"] == "rotation"
         shot(page, "controller-control")
         choose(page, "news")
         page.get_by_label("Event log").get_by_text("rotation").wait_for()
@@ -134,10 +134,10 @@ def test_a_controllers_page_shows_what_rest_says_and_changes_arrive(chromium, st
         choose(page, "star")
         while (
             page.locator(".heatmap").count() < 3
-            or f"Version {rest(server, 'schedule')['version']}" not in page.locator("#main").inner_text()
+            or f"Version {rest(server, 'star/schedule')['version']}" not in page.locator("#main").inner_text()
         ):
             page.wait_for_timeout(100)
-        schedule = rest(server, "schedule")
+        schedule = rest(server, "star/schedule")
         assert page.get_by_role("radio", name="goodput").count() == 0, "nor of what was delivered"
         slots = {
             (entry["edge"], slot["slot"]): f"to edge {slot['to']}" if slot["use"] == "data" else slot["use"]
@@ -159,7 +159,7 @@ def test_a_controllers_page_shows_what_rest_says_and_changes_arrive(chromium, st
         ]
         in_force = {(int(match[1]), int(match[2])): float(match[3]) for match in found if match}
         assert in_force == {
-            (pair["from"], pair["to"]): pair["granted_slots"] for pair in rest(server, "demand")["pairs"]
+            (pair["from"], pair["to"]): pair["granted_slots"] for pair in rest(server, "star/demand")["pairs"]
         }
         assert all(in_force.values()), "a rotation gives each pair something"
         shot(page, "controller-star")

@@ -274,7 +274,7 @@ def ports_are_told_dark(page, address, app, of):
     for state, up in (("down", False), ("up", True)):
         ports.get_by_role("button", name=f"Mark {state}: device {device}, port {port}", exact=True).click()
         page.get_by_text(f"Port status sent: device {device}, port {port} is {state}.").wait_for()
-        path = f"/api/slotwise/v1/apps/{app}/ports"
+        path = f"/api/slotwise/v1/{app}/ports"
         page.wait_for_function(believed, arg=[path, address.split("=")[1], device, port, up])
 
 

@@ -220,11 +220,11 @@ def test_who_has_no_token_or_comes_by_another_name_sees_nothing(reports):
         assert ask(address, "/")[0] == 401
         assert ask(address, f"/?token={token[:-1]}x")[0] == 401
         assert ask(address, "/stream")[0] == 401
-        assert ask(address, "/api/slotwise/v1/status")[0] == 401
+        assert ask(address, "/api/slotwise/v1/star/status")[0] == 401
         assert ask(address, f"/?token={token}")[0] == 200
         assert ask(address, f"/?token={token}", Host="evil.example")[0] == 421
         assert ask(address, f"/?token={token}", Origin="http://evil.example")[0] == 403
-        assert ask(address, "/api/slotwise/v1/status", Authorization=f"Bearer {token}")[0] == 404
+        assert ask(address, "/api/slotwise/v1/star/status", Authorization=f"Bearer {token}")[0] == 404
 
 
 def test_a_report_that_is_none_is_refused(tmp_path):

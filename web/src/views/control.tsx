@@ -75,7 +75,7 @@ export function Control({ run }: ViewProps) {
       {rest && has('ring') ? (
         <Numbers
           title="Station weights"
-          path="slotwise/v1/apps/ring/weights"
+          path="slotwise/v1/ring/weights"
           list="weights"
           named={['device_id']}
           number="weight"
@@ -87,7 +87,7 @@ export function Control({ run }: ViewProps) {
       {rest && has('ops') ? (
         <Numbers
           title="Target utilization"
-          path="slotwise/v1/apps/ops/targets"
+          path="slotwise/v1/ops/targets"
           list="targets"
           named={['device_id', 'port']}
           number="target"
@@ -99,7 +99,7 @@ export function Control({ run }: ViewProps) {
       {rest && has('ops') ? (
         <Numbers
           title="Class weights"
-          path="slotwise/v1/apps/ops/weights"
+          path="slotwise/v1/ops/weights"
           list="weights"
           named={['class']}
           number="weight"
@@ -111,7 +111,7 @@ export function Control({ run }: ViewProps) {
       {rest && has('routers') ? (
         <Numbers
           title="XCP capacity"
-          path="slotwise/v1/apps/routes/capacities"
+          path="slotwise/v1/routes/capacities"
           list="outputs"
           named={['device_id', 'port']}
           number="xcp_bps"
@@ -141,7 +141,7 @@ interface SchedulerState {
 }
 
 function Scheduler() {
-  const [state, read] = useResource<SchedulerState>('slotwise/v1/scheduler');
+  const [state, read] = useResource<SchedulerState>('slotwise/v1/star/scheduler');
   const [name, setName] = useState('');
   const [settings, setSettings] = useState<Record<string, string>>({});
   const [answer, setAnswer] = useState<Answer>(null);
@@ -176,7 +176,7 @@ function Scheduler() {
     );
     setAnswer(
       await attempt(async () => {
-        const now = await ask<{ name: string }>('slotwise/v1/scheduler', { name, settings: Object.fromEntries(typed) });
+        const now = await ask<{ name: string }>('slotwise/v1/star/scheduler', { name, settings: Object.fromEntries(typed) });
         await read();
         return `Scheduler ${now.name} is active from the next frame.`;
       }),
@@ -335,13 +335,13 @@ interface Master {
 
 /** Of stars that can do without: others take over, or slaves that join by invitation are told. */
 function Masters({ isOverlaid }: { isOverlaid: boolean }) {
-  const [state, read] = useResource<{ masters: Master[] }>('slotwise/v1/shutdown');
-  const [joined] = useResource<{ membership: 'static' | 'invitation' }>('slotwise/v1/members');
+  const [state, read] = useResource<{ masters: Master[] }>('slotwise/v1/star/shutdown');
+  const [joined] = useResource<{ membership: 'static' | 'invitation' }>('slotwise/v1/star/members');
   const [answer, setAnswer] = useState<Answer>(null);
   const set = async (core: number, shut_down: boolean) => {
     setAnswer(
       await attempt(async () => {
-        await ask('slotwise/v1/shutdown', { core, shut_down });
+        await ask(`slotwise/v1/star/shutdown/${core}`, { shut_down });
         await read();
         return `Master of core ${core} is ${shut_down ? 'disabled' : 'enabled'}.`;
       }),
@@ -376,7 +376,7 @@ interface Port {
 
 /** What the controller believes of ports' light: a loss that is not there, say, or one that a switch cannot tell. */
 function Ports({ app, of }: { app: string; of: string }) {
-  const path = `slotwise/v1/apps/${app}/ports`;
+  const path = `slotwise/v1/${app}/ports`;
   const [state] = useResource<{ ports: Port[] }>(path);
   // Told here since: the controller takes it in its next turn.
   const [told, setTold] = useState<ReadonlyMap<string, boolean>>(new Map());
@@ -384,7 +384,7 @@ function Ports({ app, of }: { app: string; of: string }) {
   const tell = async (name: string, port: Port) => {
     setAnswer(
       await attempt(async () => {
-        await ask(path, port);
+        await ask(`${path}/${port.device_id}/${port.port}`, { up: port.up });
         setTold((before) => new Map(before).set(name, port.up));
         return `Port status sent: ${name} is ${port.up ? 'up' : 'down'}.`;
       }),
@@ -416,7 +416,7 @@ function Ports({ app, of }: { app: string; of: string }) {
 const MODES = ['explicit', 'adaptive', 'controller', 'rpr-aggressive', 'rpr-conservative'];
 
 function RingMode() {
-  const path = 'slotwise/v1/apps/ring/mode';
+  const path = 'slotwise/v1/ring/mode';
   const [state, read] = useResource<{ mode: string }>(path);
   const [answer, setAnswer] = useState<Answer>(null);
   const choose = async (wanted: string) => {
@@ -468,7 +468,7 @@ function Numbers({ title, path, list, named, number, least, most, step }: Number
   const set = async (entry: Record<string, number>, value: number) => {
     setAnswer(
       await attempt(async () => {
-        await ask(path, { ...Object.fromEntries(named.map((key) => [key, entry[key]])), [number]: value });
+        await ask([path, ...named.map((key) => entry[key])].join('/'), { [number]: value });
         await read();
         return `${nameOf(entry)}: ${value}.`;
       }),

@@ -138,7 +138,7 @@ function Alarms() {
   useEffect(() => {
     let goesOn = true;
     const look = async () => {
-      const now = await ask<Members>('slotwise/v1/members').catch(() => null);
+      const now = await ask<Members>('slotwise/v1/star/members').catch(() => null);
       if (goesOn) {
         setMembers((last) => now ?? last);
         setTimeout(look, PERIOD_MS);

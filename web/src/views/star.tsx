@@ -201,7 +201,7 @@ function Slots({ theme, edges }: { theme: string; edges: number }) {
   useEffect(() => {
     let goesOn = true;
     const look = async () => {
-      const now = await ask<Schedule>('slotwise/v1/schedule').catch(() => null);
+      const now = await ask<Schedule>('slotwise/v1/star/schedule').catch(() => null);
       if (goesOn) {
         setSchedule((last) => now ?? last);
         setTimeout(look, PERIOD_MS);

@@ -66,7 +66,7 @@ impl Rest {
     /// # Errors
     /// What the controller, or the way to it, has against it.
     pub fn choose(&self, choice: &SchedulerChoice) -> Result<Value, ControllerError> {
-        self.call(Some(&choice_json(choice)), "scheduler", self.patience)
+        self.call(Some(&choice_json(choice)), "star/scheduler", self.patience)
             .map_err(|error| untold(format!("scheduler '{}'", choice.scheduler), &error))
     }
 
@@ -75,11 +75,9 @@ impl Rest {
     /// # Errors
     /// What the controller, or the way to it, has against it.
     pub fn set_capacity(&self, device_id: u64, port: Port, xcp: Rate) -> Result<(), ControllerError> {
-        let body = json!({"device_id": device_id, "port": port, "xcp_bps": xcp.bps()});
-        let answer = self.call(Some(&body), "apps/routes/capacities", self.patience);
-        answer
-            .map(drop)
-            .map_err(|error| untold(format!("capacity {body}"), &error))
+        let resource = format!("routes/capacities/{device_id}/{port}");
+        let answer = self.call(Some(&json!({"xcp_bps": xcp.bps()})), &resource, self.patience);
+        answer.map(drop).map_err(|error| untold(resource, &error))
     }
 
     /// Tells the controller whether a switch's port has light: of one that cannot tell itself.
@@ -87,12 +85,10 @@ impl Rest {
     /// # Errors
     /// What the controller, or the way to it, has against it.
     pub fn set_light(&self, device_id: u64, port: Port, is_up: bool) -> Result<(), ControllerError> {
-        let body = json!({"device_id": device_id, "port": port, "up": is_up});
-        let app = Device::from_id(device_id).map_or("", |device| device.kind().app);
-        let answer = self.call(Some(&body), &format!("apps/{app}/ports"), self.patience);
-        answer
-            .map(drop)
-            .map_err(|error| untold(format!("port status {body}"), &error))
+        let system = Device::from_id(device_id).map_or("", |device| device.kind().app);
+        let resource = format!("{system}/ports/{device_id}/{port}");
+        let answer = self.call(Some(&json!({"up": is_up})), &resource, self.patience);
+        answer.map(drop).map_err(|error| untold(resource, &error))
     }
 
     /// Reads what the controller has to say at the end (of a star `statistics`).
@@ -213,11 +209,11 @@ mod tests {
             "",
             "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"frames\":7}",
         ]);
-        assert_eq!(rest(address).statistics("statistics").unwrap(), json!({"frames": 7}));
+        assert_eq!(rest(address).statistics("star/statistics").unwrap(), json!({"frames": 7}));
         let asked = asked.join().unwrap();
         assert_eq!(asked.len(), 3);
         for request in asked {
-            assert!(request.starts_with("GET /slotwise/v1/statistics "), "{request}");
+            assert!(request.starts_with("GET /slotwise/v1/star/statistics "), "{request}");
             assert!(
                 request
                     .to_ascii_lowercase()
@@ -260,7 +256,7 @@ mod tests {
     #[test]
     fn what_is_refused_for_good_is_not_tried_again() {
         let (address, asked) = serve(&["HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"]);
-        let error = rest(address).statistics("statistics").unwrap_err();
+        let error = rest(address).statistics("star/statistics").unwrap_err();
         assert_eq!(error.to_string(), "controller: statistics: http status: 400");
         assert_eq!(asked.join().unwrap().len(), 1);
     }
@@ -287,7 +283,7 @@ mod tests {
             elsewhere.local_addr().unwrap()
         );
         let (address, asked) = serve(vec![answer.clone(), answer].leak());
-        rest(address).statistics("statistics").unwrap_err();
+        rest(address).statistics("star/statistics").unwrap_err();
         assert_eq!(rest(address).pass(None, "statistics").unwrap().0, 302);
         assert_eq!(asked.join().unwrap().len(), 2);
         assert_eq!(elsewhere.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
@@ -299,7 +295,7 @@ mod tests {
         if std::env::var_os(WITH_PROXY).is_some() {
             let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
             let (address, asked) = serve(vec![answer, answer].leak());
-            rest(address).statistics("statistics").unwrap();
+            rest(address).statistics("star/statistics").unwrap();
             rest(address).pass(None, "statistics").unwrap();
             assert_eq!(asked.join().unwrap().len(), 2);
             return;

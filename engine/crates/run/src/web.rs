@@ -227,7 +227,7 @@ impl Steering {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
         let resource = asked.path.strip_prefix(REST_PATH);
         let Some(resource) = resource.filter(|path| path.bytes().all(is_plain) && !path.contains("..")) else {
-            return Answer::problem(404, "Not Found", "expected slotwise/v1/RESOURCE, or fibre");
+            return Answer::problem(404, "Not Found", "expected slotwise/v1/SYSTEM/RESOURCE, or fibre");
         };
         let rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(rest) = rest else {
@@ -286,9 +286,9 @@ mod tests {
             (put("fibre", r#"{"name": "edge1-core0"}"#), 400),
             (put("fibre", r#"{"name": "edge1-core0", "up": false, "for": 3}"#), 400),
             (put("fibre", "cut it"), 400),
-            (put("slotwise/v1/scheduler", "{}"), 503),
+            (put("slotwise/v1/star/scheduler", "{}"), 503),
             (put("slotwise/v1/../../secret", "{}"), 404),
-            (put("slotwise/v1/scheduler?x=http://evil", "{}"), 404),
+            (put("slotwise/v1/star/scheduler?x=http://evil", "{}"), 404),
             (put("other", "{}"), 404),
         ] {
             assert_eq!(status(&asked), expected, "{asked:?}");

@@ -13,7 +13,7 @@ use super::App;
 /// The application.
 pub(super) static APP: App = App {
     name: "lambda",
-    statistics: "apps/lambda/status",
+    statistics: "lambda/status",
     is_for: |scenario| scenario.controller.lambda,
     network: |scenario, _, _| match scenario.reserves_slots() {
         true => slots(scenario),

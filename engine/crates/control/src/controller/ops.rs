@@ -21,7 +21,7 @@ const GAMMA: f64 = 0.1;
 /// The application.
 pub(super) static APP: App = App {
     name: "ops",
-    statistics: "apps/ops/status",
+    statistics: "ops/status",
     is_for: Scenario::has_ops,
     network: |scenario, fabric, timestamps| {
         let ops = scenario.ops.as_ref();

@@ -11,7 +11,7 @@ use super::routes::mac;
 /// The application.
 pub(super) static APP: App = App {
     name: "ring",
-    statistics: "apps/ring/status",
+    statistics: "ring/status",
     is_for: Scenario::has_ring,
     network: |scenario, fabric, _| {
         let ring = scenario.ring.as_ref();

@@ -16,7 +16,7 @@ const OVERHEAD_BYTES: u64 = 0;
 /// The application.
 pub(super) static APP: App = App {
     name: "routes",
-    statistics: "apps/routes/status",
+    statistics: "routes/status",
     is_for: Scenario::has_routers,
     network: |scenario, fabric, _| network(scenario, fabric),
 };

@@ -11,7 +11,7 @@ use super::{App, Timestamps, choice_json, ops, routes};
 /// The application.
 pub(super) static APP: App = App {
     name: "star",
-    statistics: "statistics",
+    statistics: "star/statistics",
     is_for: Scenario::has_star,
     network,
 };

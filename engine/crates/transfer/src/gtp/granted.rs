@@ -131,10 +131,11 @@ mod tests {
         let (url, _asked) = serve(&[
             (
                 200,
-                r#"{"sessions": [{"session": "other", "granted_bps": 7}, {"session": "film", "granted_bps": 9000000, "limited_by": null}]}"#,
+                r#"{"session": "film", "granted_bps": 9000000, "limited_by": null}"#,
             ),
+            (404, r#"{"detail": "unknown session 'film'"}"#),
             (200, r#"{"sessions": []}"#),
-            (200, r#"{"sessions": [{"session": "film", "granted_bps": 0}]}"#),
+            (200, r#"{"session": "film", "granted_bps": 0}"#),
         ]);
         let mut granted = Granted::asked_each(OFTEN, NEVER, called(&url, &[]).unwrap()).unwrap();
         assert_eq!(granted.changed(), Some(Rate::from_bps(9_000_000)));
@@ -156,14 +157,15 @@ mod tests {
             |asked: Receiver<String>| -> Vec<String> { asked.iter().map(|request| request[..3].to_owned()).collect() };
         let (url, asked) = serve(&[
             (200, r#"{"session": "film", "granted_bps": 5000000}"#),
-            (200, r#"{"sessions": [{"session": "film", "granted_bps": 4000000}]}"#),
+            (200, r#"{"session": "film", "granted_bps": 4000000}"#),
             (503, ""),
             // It has left: a controller that began anew knows of no lease.
+            (404, r#"{"detail": "unknown session 'film'"}"#),
             (200, r#"{"sessions": []}"#),
             (200, r#"{"session": "film", "granted_bps": 6000000}"#),
         ]);
         let granted = Granted::asked_each(OFTEN, NEVER, called(&url, &own).unwrap()).unwrap();
-        assert_eq!(kinds(asked), ["PUT", "GET", "GET", "GET", "PUT"]);
+        assert_eq!(kinds(asked), ["PUT", "GET", "GET", "GET", "GET", "PUT"]);
         drop(granted);
         // It joins again by time: of answers that take long there are few in a lease.
         let (url, asked) = serve(&[
@@ -177,18 +179,18 @@ mod tests {
         drop(granted);
         let (url, asked) = serve(&[
             (200, r#"{"session": "film", "granted_bps": 5000000}"#),
-            (200, r#"{"session": "film", "leave": true}"#),
+            (204, ""),
         ]);
         drop(Granted::asked_each(NEVER, NEVER, called(&url, &own).unwrap()).unwrap());
         let last = asked.iter().last().unwrap();
-        assert!(last.starts_with("PUT ") && last.contains("\"leave\": true"), "{last}");
+        assert!(last.starts_with("DELETE /slotwise/v1/lambda/sessions/film "), "{last}");
     }
 
     #[test]
     fn who_is_only_asked_renews_no_lease() {
         let (url, asked) = serve(&[
             (200, r#"{"session": "film", "granted_bps": 5000000}"#),
-            (200, r#"{"sessions": [{"session": "film", "granted_bps": 4000000}]}"#),
+            (200, r#"{"session": "film", "granted_bps": 4000000}"#),
             (503, ""),
         ]);
         let lambda = called(&url, &["--source", "a", "--sink", "b"]).unwrap();

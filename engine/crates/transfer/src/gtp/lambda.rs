@@ -12,8 +12,8 @@ use rustls::RootCertStore;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use slotwise_wire::limits::TOKEN_CHARS;
-use ureq::RequestBuilder;
-use ureq::http::Uri;
+use ureq::http::{Response, Uri};
+use ureq::{Body, RequestBuilder};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use zeroize::Zeroizing;
 
@@ -25,19 +25,20 @@ use slotwise_cli::notes::one_line;
 pub const LEASE: Duration = Duration::from_secs(10);
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// All sessions that a controller has, each with a name and two nodes, are less; one that is asked for one session may answer with all.
-const MAX_ANSWER_BYTES: u64 = 16 << 20;
+/// A session, or what is wrong with it, is less.
+const MAX_ANSWER_BYTES: u64 = 64 << 10;
 const MAX_CA_BYTES: u64 = 1 << 20;
 /// Bits of a file's mode by which others than owner and group read it, or others than the owner write it.
 const TOO_MUCH: u32 = 0o027;
 const UNAUTHORIZED: u16 = 401;
+const NOT_FOUND: u16 = 404;
 
 // Where a rate comes from that is not said. No text of its own: it would be that of the command which it is a part of.
 #[derive(Debug, clap::Args)]
 pub struct GrantArgs {
     /// URL of the controller's `lambda` application, which grants the capacity
     ///
-    /// http://HOST:PORT/slotwise/v1/apps/lambda. The rate granted to --session, shared by all transfers per direction
+    /// http://HOST:PORT/slotwise/v1/lambda. The rate granted to --session, shared by all transfers per direction
     /// at this host, is followed as it changes.
     #[arg(long, value_name = "URL", requires = "session", conflicts_with = "rate_bps")]
     pub granted_by: Option<String>,
@@ -70,15 +71,9 @@ pub struct Lambda {
     ends: Option<(String, String)>,
 }
 
-/// What `GET sessions` answers, as far as it is of use here.
-#[derive(Debug, Deserialize)]
-struct Sessions {
-    sessions: Vec<Session>,
-}
-
+/// Session, as far as it is of use here.
 #[derive(Debug, Deserialize)]
 struct Session {
-    session: String,
     granted_bps: u64,
 }
 
@@ -133,11 +128,40 @@ impl Lambda {
     /// # Errors
     /// [`GtpError::NoSession`], or that there was no answer, or none of this kind.
     pub fn ask(&self) -> Result<u64, GtpError> {
-        let answer: Sessions = self.call(None)?;
-        let found = answer.sessions.iter().find(|each| each.session == self.session);
-        found
-            .map(|each| each.granted_bps)
-            .ok_or_else(|| GtpError::NoSession(self.session.clone()))
+        let place = self.place();
+        let answer = authorized(self.agent.get(&place), self.token()).call();
+        let mut answer = answer.map_err(|error| unreached(&self.url, &error))?;
+        if answer.status().as_u16() == NOT_FOUND && self.has_sessions()? {
+            return Err(GtpError::NoSession(self.session.clone()));
+        }
+        self.accepted(&mut answer, false)?;
+        self.granted(&mut answer)
+    }
+
+    /// Whether there is an application with sessions at all.
+    fn has_sessions(&self) -> Result<bool, GtpError> {
+        let answer = authorized(self.agent.get(format!("{}/sessions", self.url)), self.token()).call();
+        let answer = answer.map_err(|error| unreached(&self.url, &error))?;
+        Ok(answer.status().is_success())
+    }
+
+    fn place(&self) -> String {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        let letters = self.session.bytes().map(|byte| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        });
+        format!("{}/sessions/{}", self.url, letters.collect::<String>())
+    }
+
+    fn token(&self) -> Option<&str> {
+        self.authorization.as_ref().map(|value| value.as_str())
+    }
+
+    fn granted(&self, answer: &mut Response<Body>) -> Result<u64, GtpError> {
+        let body = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES);
+        let session: Session = body.read_json().map_err(|error| unreached(&self.url, &error))?;
+        Ok(session.granted_bps)
     }
 
     /// Joins with the session, or stays for another [`LEASE`], if it is this host's own; gives what it is granted then, b/s.
@@ -149,8 +173,11 @@ impl Lambda {
             return self.ask();
         };
         let lease_ms = LEASE.as_millis() as u64;
-        let body = json!({"session": self.session, "source": source, "sink": sink, "lease_ms": lease_ms});
-        self.call::<Session>(Some(&body)).map(|answer| answer.granted_bps)
+        let body = json!({"source": source, "sink": sink, "lease_ms": lease_ms});
+        let answer = authorized(self.agent.put(self.place()), self.token()).send_json(body);
+        let mut answer = answer.map_err(|error| unreached(&self.url, &error))?;
+        self.accepted(&mut answer, true)?;
+        self.granted(&mut answer)
     }
 
     /// Leaves with a session of this host's own.
@@ -158,33 +185,26 @@ impl Lambda {
     /// # Errors
     /// As of [`join`](Self::join); it is gone soon then.
     pub fn leave(&self) -> Result<(), GtpError> {
-        let body = json!({"session": self.session, "leave": true});
-        self.call::<Value>(Some(&body)).map(drop)
+        let answer = authorized(self.agent.delete(self.place()), self.token()).call();
+        let mut answer = answer.map_err(|error| unreached(&self.url, &error))?;
+        self.accepted(&mut answer, true)
     }
 
-    fn call<T: for<'a> Deserialize<'a>>(&self, body: Option<&Value>) -> Result<T, GtpError> {
-        let failed = |error: ureq::Error| unreached(&self.url, &error);
-        let place = format!("{}/sessions", self.url);
-        let token = self.authorization.as_ref().map(|value| value.as_str());
-        let answer = match body {
-            Some(body) => authorized(self.agent.put(place), token).send_json(body),
-            None => authorized(self.agent.get(place).query("name", &self.session), token).call(),
-        };
-        let mut answer = answer.map_err(failed)?;
+    /// Checks the status of an answer; what is said against a change is said against the session.
+    fn accepted(&self, answer: &mut Response<Body>, is_change: bool) -> Result<(), GtpError> {
         let status = answer.status();
-        let body_of = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES);
         if status.is_success() {
-            return body_of.read_json().map_err(failed);
+            return Ok(());
         }
         if status.as_u16() == UNAUTHORIZED {
-            return Err(match token {
+            return Err(match &self.authorization {
                 Some(_) => GtpError::OtherToken(self.url.clone()),
                 None => GtpError::NoToken(self.url.clone()),
             });
         }
-        let detail = body_of.read_json::<Problem>().ok().map(|problem| problem.detail);
-        match detail {
-            Some(reason) if body.is_some() => {
+        let problem = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_json::<Problem>();
+        match problem.ok().map(|problem| problem.detail) {
+            Some(reason) if is_change => {
                 let session = self.session.clone();
                 let reason = one_line(&reason);
                 Err(GtpError::Refused { session, reason })
@@ -197,7 +217,7 @@ impl Lambda {
     }
 }
 
-fn authorized<Body>(request: RequestBuilder<Body>, token: Option<&str>) -> RequestBuilder<Body> {
+fn authorized<B>(request: RequestBuilder<B>, token: Option<&str>) -> RequestBuilder<B> {
     match token {
         Some(token) => request.header("Authorization", token),
         None => request,
@@ -310,7 +330,7 @@ pub mod tests {
     /// Answers a connection each, with status and body; where it is, and what it is asked: head and body.
     pub fn serve(answers: &'static [(u16, &'static str)]) -> (String, Receiver<String>) {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/slotwise/v1/apps/lambda", server.local_addr().unwrap());
+        let url = format!("http://{}/slotwise/v1/lambda", server.local_addr().unwrap());
         let (tell, asked) = channel();
         thread::spawn(move || {
             for (status, body) in answers {
@@ -367,7 +387,7 @@ pub mod tests {
         let token = file(&directory, &format!("{TOKEN}\n"), 0o640);
         let (url, asked) = serve(&[
             (200, r#"{"session": "film", "granted_bps": 5}"#),
-            (200, r#"{"sessions": [{"session": "film", "granted_bps": 6}]}"#),
+            (200, r#"{"session": "film", "granted_bps": 6}"#),
             (401, r#"{"detail": "an Authorization header is needed"}"#),
             (401, "{}"),
             (302, ""),
@@ -377,20 +397,20 @@ pub mod tests {
         assert_eq!(lambda.join().unwrap(), 5);
         let request = asked.recv().unwrap();
         assert!(
-            request.starts_with("PUT /slotwise/v1/apps/lambda/sessions "),
+            request.starts_with("PUT /slotwise/v1/lambda/sessions/film "),
             "{request}"
         );
         assert!(request.contains(&format!("Bearer {TOKEN}\r\n")), "{request}");
         let body: Value = serde_json::from_str(request.split("\r\n\r\n").nth(1).unwrap()).unwrap();
         assert_eq!(
             body,
-            json!({"session": "film", "source": "a", "sink": "b", "lease_ms": 10_000})
+            json!({"source": "a", "sink": "b", "lease_ms": 10_000})
         );
         assert_eq!(lambda.ask().unwrap(), 6);
         let request = asked.recv().unwrap();
         assert!(request.contains(TOKEN));
         assert!(
-            request.starts_with("GET /slotwise/v1/apps/lambda/sessions?name=film "),
+            request.starts_with("GET /slotwise/v1/lambda/sessions/film "),
             "no more than it needs: {request}"
         );
         let error = lambda.ask().unwrap_err();
@@ -410,7 +430,9 @@ pub mod tests {
         let (url, _) = serve(&[
             (409, r#"{"detail": "there is no room"}"#),
             (404, r#"{"detail": "no such thing"}"#),
+            (404, ""),
             (200, "junk"),
+            (404, r#"{"detail": "unknown session 'film'"}"#),
             (200, r#"{"sessions": []}"#),
         ]);
         let own = ["--source", "a", "--sink", "b"];
@@ -426,7 +448,7 @@ pub mod tests {
     #[test]
     fn a_token_that_others_could_have_is_refused_before_anybody_is_asked() {
         let directory = tempfile::tempdir().unwrap();
-        let elsewhere = "http://10.255.255.1:8182/slotwise/v1/apps/lambda";
+        let elsewhere = "http://10.255.255.1:8182/slotwise/v1/lambda";
         let refused = |url: &str, text: &str, mode| {
             let token = file(&directory, text, mode);
             called(url, &["--token-file", &token]).err()

@@ -249,14 +249,14 @@ enum GtpError {
     #[error("{peer}: server busy ({MAX_CHANNELS} channels; idle ones expire after its --timeout-s); try again later")]
     Full { peer: SocketAddr },
     #[error(
-        "{url}: {reason}; expected the `lambda` application of a controller, http://HOST:PORT/slotwise/v1/apps/lambda"
+        "{url}: {reason}; expected the `lambda` application of a controller, http://HOST:PORT/slotwise/v1/lambda"
     )]
     Controller { url: String, reason: String },
     #[error(
         "{url}: certificate rejected: {reason}; expected a certificate for this HOST (not a CA certificate) signed by a CA in --ca"
     )]
     Certificate { url: String, reason: String },
-    #[error("unknown session '{0}'; expected one that has joined (PUT sessions, or --source and --sink)")]
+    #[error("unknown session '{0}'; expected one that has joined (PUT sessions/NAME, or --source and --sink)")]
     NoSession(String),
     #[error("session '{session}': {reason}")]
     Refused { session: String, reason: String },

@@ -7,11 +7,9 @@ import static org.slotwise.onos.OsgiPropertyConstants.ANSWER_TIMEOUT_MS_DEFAULT;
 import static org.slotwise.onos.OsgiPropertyConstants.LAST_RETRY_MS;
 import static org.slotwise.onos.OsgiPropertyConstants.LAST_RETRY_MS_DEFAULT;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.charset.StandardCharsets;
 import java.util.Dictionary;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
@@ -296,21 +294,21 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
     }
 
     @Override
-    public String read(String app, String resource) {
-        return asked(() -> named(find(app).reads(), app, resource).get().toString());
+    public String read(String app, String path) {
+        return asked(() -> valid(() -> find(app).read(path).toString()));
     }
 
     @Override
-    public String change(String app, String resource, String json) {
-        SystemResources.Changer change = asked(() -> named(find(app).changes(), app, resource));
-        try {
-            JsonNode body = JsonFields.parse(json.getBytes(StandardCharsets.UTF_8));
-            return change.apply(body).toString();
-        } catch (InvalidJsonException e) {
-            throw new IllegalArgumentException(e.getMessage(), e);
-        } catch (UnavailableException e) {
-            throw new IllegalStateException(e.getMessage(), e);
-        }
+    public String change(String app, String path, String json) {
+        return asked(() -> valid(() -> find(app).change(path, JsonFields.parse(json.getBytes(StandardCharsets.UTF_8))).toString()));
+    }
+
+    @Override
+    public void delete(String app, String path) {
+        asked(() -> valid(() -> {
+            find(app).delete(path);
+            return path;
+        }));
     }
 
     private SystemResources<?> find(String app) {
@@ -318,13 +316,17 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
                 .orElseThrow(() -> new IllegalArgumentException("unknown application '" + app + "'"));
     }
 
-    private static <T> T named(Map<String, T> resources, String app, String name) {
-        T found = resources.get(name);
-        if (found == null) {
-            throw new IllegalArgumentException("application '" + app + "': resource '" + name + "' does not support this operation; expected one of "
-                    + String.join(", ", resources.keySet()));
+    /** Question that may be rejected as invalid. */
+    private interface Question<T> {
+        T ask() throws InvalidJsonException;
+    }
+
+    private static <T> T valid(Question<T> question) {
+        try {
+            return question.ask();
+        } catch (InvalidJsonException e) {
+            throw new IllegalArgumentException(e.getMessage(), e);
         }
-        return found;
     }
 
     private static <T> T asked(Supplier<T> question) {

@@ -338,7 +338,7 @@ class ClusterMemberTest {
     @Test
     void aChosenSchedulerOutlivesTheNodeUntilTheConfigurationChanges() throws Exception {
         ClusterMember member = joined();
-        member.resources(() -> TIMEOUT_MS).get(0).changes().get("scheduler").apply(new ObjectMapper().readTree("{\"name\": \"islip\"}"));
+        member.resources(() -> TIMEOUT_MS).get(0).change("scheduler", new ObjectMapper().readTree("{\"name\": \"islip\"}"));
         assertEquals("islip", member.view("star", Snapshot.class, TIMEOUT_MS).scheduler().title());
         member.leave();
         ClusterMember second = joined();

@@ -6,14 +6,8 @@ import org.slotwise.rest.system.SystemResources;
 
 /** What the resources need of whoever runs the controller; may be called from any thread. */
 public interface ControllerService {
-    /** The resources of each application that runs; throws {@link UnavailableException} if the controller does not run here. */
+    /** Returns the resources of each system that runs; throws {@link UnavailableException} if the controller does not run here. */
     List<SystemResources<?>> apps();
-
-    /** Those of one application; throws {@link NoSuchApplicationException} if the network has none of that name. */
-    default SystemResources<?> app(String id) {
-        return apps().stream().filter(app -> app.id().equals(id)).findFirst()
-                .orElseThrow(() -> new NoSuchApplicationException("no application " + id + " in this network; see GET /slotwise/v1/apps"));
-    }
 
     /** Packet-ins that no application wanted; throws {@link UnavailableException} if the controller does not answer in time. */
     default long unclaimedPackets() {

@@ -41,6 +41,9 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
         if (error instanceof SystemResources.NotHereException) {
             return answer(Response.status(409), 409, error.getMessage());
         }
+        if (error instanceof SystemResources.NotOnThisHostException) {
+            return answer(Response.status(501), 501, error.getMessage());
+        }
         if (error instanceof ControllerService.NotKeptException) {
             LOG.warn("request failed: {}", error.getMessage());
             return answer(Response.status(INSUFFICIENT_STORAGE), INSUFFICIENT_STORAGE, error.getMessage());

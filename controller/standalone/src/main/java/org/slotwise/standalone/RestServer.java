@@ -23,7 +23,6 @@ import org.slotwise.page.PageHeaders;
 import org.slotwise.page.PageResource;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
-import org.slotwise.systems.Systems;
 
 /** Serves the REST resources, and metrics at {@code /metrics}, over HTTP or HTTPS. */
 final class RestServer implements AutoCloseable {
@@ -110,7 +109,7 @@ final class RestServer implements AutoCloseable {
     }
 
     private static ResourceConfig resources(RestSettings settings, ControllerService service) {
-        ResourceConfig resources = ResourceConfig.forApplication(new SlotwiseApplication(service, Systems.resources(service)));
+        ResourceConfig resources = ResourceConfig.forApplication(new SlotwiseApplication(service));
         if (settings.page()) {
             PageResource.singletons(service, PageHeaders.Frames.NONE).forEach(resources::register);
         }

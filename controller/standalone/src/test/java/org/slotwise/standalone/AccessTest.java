@@ -46,7 +46,7 @@ class AccessTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String TOKEN = "0123456789abcdef-token";
     private static final String RESERVED = "fedcba9876543210-token";
-    private static final String SCHEDULER = "/slotwise/v1/scheduler";
+    private static final String SCHEDULER = "/slotwise/v1/star/scheduler";
     private static final Path TLS = Path.of("../p4runtime/src/test/resources/tls");
 
     @TempDir
@@ -362,9 +362,9 @@ class AccessTest {
         served.close();
         assertEquals(List.of(
                 "{\"time\":\"1970-01-01T00:00:00Z\",\"event\":\"request\",\"from\":\"127.0.0.1\",\"method\":\"PUT\","
-                        + "\"path\":\"/slotwise/v1/scheduler\",\"status\":200}",
+                        + "\"path\":\"/slotwise/v1/star/scheduler\",\"status\":200}",
                 "{\"time\":\"1970-01-01T00:00:00Z\",\"event\":\"request\",\"from\":\"127.0.0.1\",\"method\":\"DELETE\","
-                        + "\"path\":\"/slotwise/v1/scheduler\",\"status\":405}"), lines("audit.jsonl"));
+                        + "\"path\":\"/slotwise/v1/star/scheduler\",\"status\":405}"), lines("audit.jsonl"));
     }
 
     /** A file ends with the record that filled it. */

@@ -35,8 +35,8 @@ import org.slotwise.rest.ProblemTitle;
 
 /** Callers that send half of a request, or a wrong one, or are sent by a web page of someone else. */
 class HostileCallersTest {
-    private static final String STATUS = "/slotwise/v1/status";
-    private static final String PUT = "PUT /slotwise/v1/scheduler HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    private static final String STATUS = "/slotwise/v1/star/status";
+    private static final String PUT = "PUT /slotwise/v1/star/scheduler HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     private static final String CHUNKED = PUT + "Transfer-Encoding: chunked\r\n\r\n";
     private static final Connections.Limits PATIENT = ServedController.PATIENT;
     private static final int SOCKET_TIMEOUT_MS = 20_000;
@@ -257,7 +257,7 @@ class HostileCallersTest {
         sockets.add(socket);
         socket.setReceiveBufferSize(4096);
         socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), URI.create(served.url()).getPort()));
-        socket.getOutputStream().write("GET /slotwise/v1/apps/large/text HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+        socket.getOutputStream().write("GET /slotwise/v1/large/text HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
         return firstLine(socket);
     }
 

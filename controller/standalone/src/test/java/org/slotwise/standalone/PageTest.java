@@ -156,7 +156,7 @@ class PageTest {
         while (star.get("pairs").get(place).intValue() != pair) {
             place++;
         }
-        JsonNode demand = JSON.readTree(get("/slotwise/v1/demand", bearer(TOKEN)).body());
+        JsonNode demand = JSON.readTree(get("/slotwise/v1/star/demand", bearer(TOKEN)).body());
         for (JsonNode one : demand.get("pairs")) {
             if (one.get("from").intValue() == 1 && one.get("to").intValue() == 2) {
                 assertEquals(one.get("backlog_bytes"), star.get("demand_bytes").get(place));
@@ -219,9 +219,9 @@ class PageTest {
         assertEquals(200, get(PAGE, bearer(TOKEN)).statusCode());
         assertEquals(200, get(SCRIPT).statusCode());
         // Neither do addresses that mean the same, or lead elsewhere, open anything.
-        for (String path : List.of(STREAM, STREAM + "?token=" + TOKEN, "/slotwise/v1/status?token=" + TOKEN, "/slotwise/page?token=" + TOKEN,
-                PAGE + "../v1/status?token=" + TOKEN, "/slotwise/page/./?token=" + TOKEN, "/slotwise/%70age/?token=" + TOKEN,
-                SCRIPT + "/../../../v1/status", SCRIPT + ";/../../../v1/status", "/slotwise//page/?token=" + TOKEN)) {
+        for (String path : List.of(STREAM, STREAM + "?token=" + TOKEN, "/slotwise/v1/star/status?token=" + TOKEN, "/slotwise/page?token=" + TOKEN,
+                PAGE + "../v1/star/status?token=" + TOKEN, "/slotwise/page/./?token=" + TOKEN, "/slotwise/%70age/?token=" + TOKEN,
+                SCRIPT + "/../../../v1/star/status", SCRIPT + ";/../../../v1/star/status", "/slotwise//page/?token=" + TOKEN)) {
             String answer = exchange("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
             assertTrue(answer.startsWith("HTTP/1.1 401 ") || answer.startsWith("HTTP/1.1 400 "), path + ": " + answer);
         }
@@ -281,7 +281,7 @@ class PageTest {
         assertEquals("HTTP/1.1 200 OK", firstLine(send(ask)));
         assertEquals("HTTP/1.1 200 OK", firstLine(send(ask)));
         assertEquals("HTTP/1.1 503 Service Unavailable", firstLine(send(ask)));
-        assertEquals(200, get("/slotwise/v1/status", bearer(TOKEN)).statusCode());
+        assertEquals(200, get("/slotwise/v1/star/status", bearer(TOKEN)).statusCode());
         assertEquals(200, get(PAGE + "?token=" + TOKEN).statusCode());
     }
 }

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.fasterxml.jackson.databind.node.TextNode;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import java.io.IOException;
@@ -28,6 +27,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
+import javax.ws.rs.GET;
 import javax.ws.rs.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -38,12 +38,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slotwise.rest.system.OneSystem;
-import org.slotwise.rest.system.ResourceTable;
 import org.slotwise.rest.system.SystemResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.ProblemTitle;
 import org.slotwise.rest.SlotwiseApplication;
-import org.slotwise.systems.Systems;
 import org.slotwise.systems.lambda.rest.LambdaSystem;
 import org.slotwise.systems.star.app.Networks;
 import org.slotwise.systems.star.model.Network;
@@ -92,7 +90,7 @@ class RestServerTest {
     }
 
     private HttpResponse<String> put(String body) throws IOException, InterruptedException {
-        return send("PUT", BASE + "scheduler", "application/json", body);
+        return send("PUT", BASE + "star/scheduler", "application/json", body);
     }
 
     // ---- the document ----
@@ -113,11 +111,11 @@ class RestServerTest {
     }
 
     private static List<Map.Entry<String, JsonNode>> ofStar(JsonNode document) {
-        return document.get("paths").properties().stream().filter(path -> !path.getKey().matches(BASE + "apps/(routes|ring|ops|lambda)/.*")).toList();
+        return document.get("paths").properties().stream().filter(path -> !path.getKey().matches(BASE + "(routes|ring|ops|lambda)/.*")).toList();
     }
 
     private static String example(String path) {
-        return path.replace("{id}", "star").replace("{core}", "0");
+        return path.replace("{system}", "star").replace("{core}", "0");
     }
 
     @Test
@@ -139,14 +137,14 @@ class RestServerTest {
         serve(Networks.byInvitation(Networks.overlaid(4, 20, 2)));
         everyPathOfTheDocumentAnswersAsDescribed();
         List<String> members = new ArrayList<>();
-        get("members").get("members").forEach(member -> members.add(member.get("core") + ":" + member.get("edge")));
+        get("star/members").get("members").forEach(member -> members.add(member.get("core") + ":" + member.get("edge")));
         assertEquals(List.of("0:1", "0:2", "0:3", "1:0", "1:2", "1:3"), members);
     }
 
     @Test
     void outOfBandNoSlotIsShownAsASignalingSlot() throws Exception {
         serve(Networks.outOfBand(Networks.star(4, 20)));
-        JsonNode schedule = get("schedule");
+        JsonNode schedule = get("star/schedule");
         assertEquals(0, schedule.get("first_data_slot").intValue());
         assertFalse(schedule.toString().contains("signaling"), schedule::toString);
     }
@@ -154,18 +152,18 @@ class RestServerTest {
     @Test
     void everyResourceIsInTheDocumentAndNoOther() throws Exception {
         Set<String> resources = new TreeSet<>();
-        for (Object resource : new SlotwiseApplication(served.controller(), Systems.resources(served.controller())).getSingletons()) {
+        for (Object resource : new SlotwiseApplication(served.controller()).getSingletons()) {
             Path base = resource.getClass().getAnnotation(Path.class);
             for (Method method : resource.getClass().getMethods()) {
                 Path below = method.getAnnotation(Path.class);
-                if (base != null && below != null) {
-                    resources.add("/" + base.value() + "/" + below.value());
+                if (base != null && (below != null || method.isAnnotationPresent(GET.class))) {
+                    resources.add("/" + base.value() + (below == null ? "" : "/" + below.value()));
                 }
             }
         }
         Set<String> described = new TreeSet<>();
         get("openapi.json").get("paths").fieldNames().forEachRemaining(path -> described.add(path
-                .replaceFirst("/apps/[a-z]+/[a-z]+/.+", "/apps/{id}/{resource}/{place: .+}").replaceFirst("/apps/[a-z]+/[a-z]+$", "/apps/{id}/{resource}")));
+                .replaceFirst("/v1/[a-z]+/.+", "/v1/{system}/{path: .+}")));
         assertEquals(described, resources);
     }
 
@@ -177,8 +175,9 @@ class RestServerTest {
             methods.remove("PARAMETERS");
             checkMethods(example(path.getKey()), methods);
         }
-        checkMethods(BASE + "apps/star/shutdown", Set.of("GET", "HEAD", "OPTIONS", "PUT"));
-        checkMethods(BASE + "apps/star/status", Set.of("GET", "HEAD", "OPTIONS"));
+        checkMethods(BASE + "star/shutdown", Set.of("GET", "HEAD", "OPTIONS"));
+        checkMethods(BASE + "star/shutdown/0", Set.of("GET", "HEAD", "OPTIONS", "PUT"));
+        checkMethods(BASE + "star/status", Set.of("GET", "HEAD", "OPTIONS"));
     }
 
     private void checkMethods(String path, Set<String> allowed) throws Exception {
@@ -209,56 +208,52 @@ class RestServerTest {
 
     @Test
     void applicationsAndTheirResourcesAreListed() throws Exception {
-        JsonNode star = get("apps").at("/apps/0");
-        assertEquals(get("apps/star"), star);
-        assertEquals(9, star.get("resources").size());
-        for (JsonNode resource : star.get("resources")) {
-            String name = resource.get("name").textValue();
-            assertEquals(get(name), get("apps/star/" + name));
-        }
+        JsonNode star = JSON.readTree(send("GET", "/slotwise/v1", null, null).body()).at("/systems/0");
+        assertEquals(get("star"), star);
+        assertEquals(List.of("status", "topology", "nodes", "members", "demand", "schedule", "statistics", "scheduler", "shutdown"),
+                star.get("resources").findValuesAsText("name"));
+        assertEquals(List.of("false", "false", "false", "false", "false", "false", "false", "true", "true"),
+                star.get("resources").findValuesAsText("can_change"));
     }
 
     @Test
     void anApplicationsResourceCanBeChanged() throws Exception {
-        assertEquals(200, send("PUT", BASE + "apps/star/scheduler", "application/json", "{\"name\": \"islip\"}").statusCode());
-        assertEquals("islip", get("scheduler").get("name").textValue());
-        assertEquals(422, send("PUT", BASE + "apps/star/scheduler", "application/json", "{\"name\": \"x\"}").statusCode());
+        assertEquals(200, send("PUT", BASE + "star/scheduler", "application/json", "{\"name\": \"islip\"}").statusCode());
+        assertEquals("islip", get("star/scheduler").get("name").textValue());
+        assertEquals(422, send("PUT", BASE + "star/scheduler", "application/json", "{\"name\": \"x\"}").statusCode());
     }
 
     @Test
     void whatIsNotThereIsSaidWithWhatThereIs() throws Exception {
-        HttpResponse<String> noApp = send("GET", BASE + "apps/ring", null, null);
+        HttpResponse<String> noApp = send("GET", BASE + "ring", null, null);
         assertEquals(404, noApp.statusCode());
         assertTrue(noApp.body().contains("expected one of star"), noApp::body);
-        HttpResponse<String> noResource = send("GET", BASE + "apps/star/light", null, null);
+        HttpResponse<String> noResource = send("GET", BASE + "star/light", null, null);
         assertEquals(404, noResource.statusCode());
         assertTrue(noResource.body().contains("expected one of status, topology"), noResource::body);
-        assertEquals(404, send("PUT", BASE + "apps/star/light", "application/json", "{}").statusCode());
-        assertEquals(405, send("PUT", BASE + "apps/star/status", "application/json", "{}").statusCode());
-        assertEquals(405, send("DELETE", BASE + "apps/star/status", null, null).statusCode());
-    }
-
-    /** Says what it was asked for. */
-    private static SystemResources<?> named() {
-        return OneSystem.of(new ResourceTable<>("named", "A list of what has names.")
-                .read("all", view -> TextNode.valueOf("all")).part("all", (view, name) -> TextNode.valueOf("only " + name))
-                .read("none", view -> TextNode.valueOf("none")));
+        checkProblem(404, "unknown system; expected one of star", send("GET", BASE + "nothing/status", null, null));
+        assertEquals(404, send("PUT", BASE + "star/light", "application/json", "{}").statusCode());
+        checkProblem(405, "GET", send("PUT", BASE + "star/shutdown", "application/json", "{\"core\": 0, \"shut_down\": true}"));
+        assertEquals(405, send("PUT", BASE + "star/status", "application/json", "{}").statusCode());
+        assertEquals(405, send("DELETE", BASE + "star/status", null, null).statusCode());
     }
 
     @Test
     void eachPlaceHasAPathOfItsOwn() throws Exception {
         serveTwins();
-        String master = BASE + "apps/star/shutdown/1";
+        String master = BASE + "star/shutdown/1";
         JsonNode down = JSON.readTree("{\"core\":1,\"master\":1,\"shut_down\":true}");
         assertEquals(down, JSON.readTree(send("PUT", master, "application/json", "{\"shut_down\":true}").body()));
-        assertEquals(down, get("apps/star/shutdown/1"));
+        assertEquals(down, get("star/shutdown/1"));
         checkProblem(422, "core: unknown field", send("PUT", master, "application/json", "{\"core\":1,\"shut_down\":true}"));
         checkProblem(400, "not JSON", send("PUT", master, "application/json", "{"));
         checkProblem(415, "application/json", send("PUT", master, "text/plain", "{}"));
-        for (String nowhere : List.of("shutdown/7", "shutdown/x", "shutdown/1/1", "shutdown/01", "scheduler/1", "nothing/1")) {
-            checkProblem(404, "nothing at this place", send("GET", BASE + "apps/star/" + nowhere, null, null));
-            checkProblem(404, "nothing at this place", send("PUT", BASE + "apps/star/" + nowhere, "application/json", "{\"shut_down\":true}"));
+        checkProblem(404, "unknown core 7; expected one of 0, 1", send("GET", BASE + "star/shutdown/7", null, null));
+        for (String nowhere : List.of("shutdown/8", "shutdown/x", "shutdown/1/1", "shutdown/01", "scheduler/1", "shutdown/1/1/")) {
+            checkProblem(404, "nothing at this place", send("GET", BASE + "star/" + nowhere, null, null));
+            checkProblem(404, "nothing at this place", send("PUT", BASE + "star/" + nowhere, "application/json", "{\"shut_down\":true}"));
         }
+        checkProblem(404, "unknown resource", send("GET", BASE + "star/nothing/1", null, null));
     }
 
     @Test
@@ -266,36 +261,24 @@ class RestServerTest {
         JsonNode network = JSON.readTree(java.nio.file.Path.of("../../schema/examples/network-lambda.json").toFile()).at("/apps/lambda");
         List<SystemResources<?>> apps = List.of(OneSystem.of(new LambdaSystem().read("", network)));
         served.serve(ServedController.manyRequests(), () -> apps, Connections.Limits.DEFAULT);
-        String session = BASE + "apps/lambda/sessions/7";
-        checkProblem(404, "nothing", send("DELETE", session, null, null));
+        String session = BASE + "lambda/sessions/7";
+        checkProblem(404, "unknown session '7'", send("DELETE", session, null, null));
         assertEquals(200, send("PUT", session, "application/json", "{\"source\":\"ucsd-0\",\"sink\":\"uva-0\",\"lease_ms\":5000}").statusCode());
-        assertEquals("7", get("apps/lambda/sessions/7").get("session").textValue());
+        assertEquals("7", get("lambda/sessions/7").get("session").textValue());
         HttpResponse<String> gone = send("DELETE", session, null, null);
         assertEquals("204 ", gone.statusCode() + " " + gone.body());
-        checkProblem(404, "nothing", send("GET", session, null, null));
-        checkProblem(422, "invalid session name", send("PUT", BASE + "apps/lambda/sessions/a.b", "application/json",
+        checkProblem(404, "unknown session '7'", send("GET", session, null, null));
+        checkProblem(422, "invalid session name", send("PUT", BASE + "lambda/sessions/a.b", "application/json",
                 "{\"source\":\"ucsd-0\",\"sink\":\"uva-0\"}"));
         checkProblem(405, "DELETE", send("POST", session, "application/json", "{}"));
-        checkProblem(405, "HEAD", send("DELETE", BASE + "apps/lambda/sessions", null, null));
-    }
-
-    @Test
-    void whatHasANameIsReadAlone() throws Exception {
-        List<SystemResources<?>> apps = List.of(named());
-        served.serve(ServedController.manyRequests(), () -> apps, Connections.Limits.DEFAULT);
-        assertEquals("all", get("apps/named/all").textValue());
-        assertEquals("only a b", get("apps/named/all?name=a%20b").textValue());
-        assertEquals("only ", get("apps/named/all?name=").textValue());
-        HttpResponse<String> unnamed = send("GET", BASE + "apps/named/none?name=a", null, null);
-        assertEquals(400, unnamed.statusCode());
-        assertTrue(unnamed.body().contains("'name' is not supported"), unnamed::body);
+        checkProblem(405, "HEAD", send("DELETE", BASE + "lambda/sessions", null, null));
     }
 
     // ---- what the resources say ----
 
     @Test
     void scheduleShowsTheHotPairInTheSlotTablesOfEdgeAndCore() throws Exception {
-        JsonNode schedule = get("schedule");
+        JsonNode schedule = get("star/schedule");
         int fromEdge = 0;
         for (JsonNode slot : schedule.at("/edges/1/slots")) {
             fromEdge += slot.get("use").textValue().equals("data") && slot.get("to").intValue() == 2 ? 1 : 0;
@@ -313,15 +296,15 @@ class RestServerTest {
 
     @Test
     void demandAndStatisticsAreThere() throws Exception {
-        for (JsonNode pair : get("demand").get("pairs")) {
+        for (JsonNode pair : get("star/demand").get("pairs")) {
             if (pair.get("from").intValue() == 1 && pair.get("to").intValue() == 2) {
                 assertEquals(400_000, pair.get("backlog_bytes").intValue());
                 assertEquals(16, pair.get("granted_slots").intValue());
             }
         }
-        assertEquals(32, get("statistics").at("/requests/received").intValue());
-        assertEquals(5, get("status").get("devices_ready").intValue());
-        assertTrue(get("status").get("configured").booleanValue());
+        assertEquals(32, get("star/statistics").at("/requests/received").intValue());
+        assertEquals(5, get("star/status").get("devices_ready").intValue());
+        assertTrue(get("star/status").get("configured").booleanValue());
     }
 
     @Test
@@ -330,20 +313,20 @@ class RestServerTest {
         assertEquals(200, response.statusCode());
         assertEquals(JSON.readTree("{\"name\":\"fair\",\"settings\":{\"estimator\":\"ewma\",\"order\":\"contiguous\",\"share\":\"equal\",\"weights\":\"\"}}"),
                 JSON.readTree(response.body()));
-        assertEquals("contiguous", get("scheduler").at("/settings/order").textValue());
-        assertEquals(Schedulers.ours().all().size(), get("scheduler").get("available").size());
+        assertEquals("contiguous", get("star/scheduler").at("/settings/order").textValue());
+        assertEquals(Schedulers.ours().all().size(), get("star/scheduler").get("available").size());
     }
 
     @Test
     void severalStarsAreShownEachAndTogether() throws Exception {
         serveTwins();
-        JsonNode status = get("status");
+        JsonNode status = get("star/status");
         assertEquals(6, status.get("devices").intValue());
         assertTrue(status.get("version").isNull());
         assertEquals("steady", status.at("/stars/1/phase").textValue());
         assertTrue(status.at("/stars/0/version").longValue() > 0);
         assertEquals(4, status.at("/stars/0/usable_edges").size());
-        for (JsonNode pair : get("demand").get("pairs")) {
+        for (JsonNode pair : get("star/demand").get("pairs")) {
             if (pair.get("from").intValue() == 1 && pair.get("to").intValue() == 2) {
                 assertEquals(800_000, pair.get("backlog_bytes").intValue());
                 assertEquals(32, pair.get("granted_slots").intValue());
@@ -351,8 +334,8 @@ class RestServerTest {
                 assertEquals(16, pair.at("/stars/1/granted_slots").intValue());
             }
         }
-        assertEquals(8, get("schedule").get("edges").size());
-        assertEquals(2, get("schedule").get("cores").size());
+        assertEquals(8, get("star/schedule").get("edges").size());
+        assertEquals(2, get("star/schedule").get("cores").size());
         String metrics = send("GET", "/metrics", null, null).body();
         assertTrue(metrics.contains("slotwise_controller_star_live{core=\"1\"} 1.0"), metrics);
         assertTrue(metrics.contains("slotwise_controller_parts{core=\"0\",from=\"1\",to=\"2\"} 8.0"), metrics);
@@ -363,19 +346,19 @@ class RestServerTest {
         serveTwins();
         for (boolean down : new boolean[] {true, false}) {
             HttpResponse<String> response =
-                    send("PUT", BASE + "shutdown", "application/json", "{\"core\":1,\"shut_down\":" + down + "}");
+                    send("PUT", BASE + "star/shutdown/1", "application/json", "{\"shut_down\":" + down + "}");
             assertEquals(200, response.statusCode(), response::body);
             assertEquals(JSON.readTree("{\"core\":1,\"master\":1,\"shut_down\":" + down + "}"),
                     JSON.readTree(response.body()));
-            assertEquals(down, get("shutdown").at("/masters/1/shut_down").booleanValue());
-            assertFalse(get("shutdown").at("/masters/0/shut_down").booleanValue());
+            assertEquals(down, get("star/shutdown").at("/masters/1/shut_down").booleanValue());
+            assertFalse(get("star/shutdown").at("/masters/0/shut_down").booleanValue());
         }
     }
 
     @Test
     void onlyMasterOfAStaticStarIsNotShutDown() throws Exception {
         checkProblem(409, "static membership",
-                send("PUT", BASE + "shutdown", "application/json", "{\"core\":0,\"shut_down\":true}"));
+                send("PUT", BASE + "star/shutdown/0", "application/json", "{\"shut_down\":true}"));
     }
 
     // ---- what is refused ----
@@ -393,19 +376,19 @@ class RestServerTest {
 
     @TestFactory
     Stream<DynamicTest> badChoicesAreRefusedWithTheReasonAndChangeNothing() throws Exception {
-        return badBodies("scheduler");
+        return badBodies("scheduler", "star/scheduler");
     }
 
     @TestFactory
     Stream<DynamicTest> badShutdownsAreRefusedWithTheReasonAndChangeNothing() throws Exception {
         serveTwins();
-        return badBodies("shutdown");
+        return badBodies("shutdown", "star/shutdown/1");
     }
 
-    private Stream<DynamicTest> badBodies(String resource) throws IOException {
-        JsonNode expected = JSON.readTree(BAD.resolve(resource + ".json").toFile());
+    private Stream<DynamicTest> badBodies(String name, String resource) throws IOException {
+        JsonNode expected = JSON.readTree(BAD.resolve(name + ".json").toFile());
         Set<String> files = new TreeSet<>();
-        try (Stream<java.nio.file.Path> listed = Files.list(BAD.resolve(resource))) {
+        try (Stream<java.nio.file.Path> listed = Files.list(BAD.resolve(name))) {
             listed.forEach(file -> files.add(file.getFileName().toString()));
         }
         Set<String> named = new TreeSet<>();
@@ -415,7 +398,7 @@ class RestServerTest {
             JsonNode before = get(resource);
             JsonNode wanted = expected.get(file);
             HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(served.url() + BASE + resource))
-                    .PUT(BodyPublishers.ofFile(BAD.resolve(resource).resolve(file)));
+                    .PUT(BodyPublishers.ofFile(BAD.resolve(name).resolve(file)));
             String type = wanted.path("content_type").asText("application/json");
             if (!type.isEmpty()) {
                 request.header("Content-Type", type);
@@ -429,16 +412,17 @@ class RestServerTest {
     @Test
     void unknownPathsAndMethodsAreProblems() throws Exception {
         checkProblem(404, "openapi.json", send("GET", "/", null, null));
-        checkProblem(404, "openapi.json", send("GET", BASE + "nothing", null, null));
+        checkProblem(404, "expected one of star", send("GET", BASE + "nothing", null, null));
+        checkProblem(404, "openapi.json", send("GET", "/slotwise/nothing", null, null));
         checkProblem(404, "openapi.json", send("GET", BASE + "../../etc/passwd", null, null));
-        HttpResponse<String> notAllowed = send("DELETE", BASE + "scheduler", null, null);
+        HttpResponse<String> notAllowed = send("DELETE", BASE + "star/scheduler", null, null);
         checkProblem(405, "PUT", notAllowed);
         assertTrue(notAllowed.headers().firstValue("Allow").orElse("").contains("GET"));
-        checkProblem(405, "GET", send("POST", BASE + "status", "application/json", "{}"));
+        checkProblem(405, "GET", send("POST", BASE + "star/status", "application/json", "{}"));
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"status", "scheduler", "apps/star/scheduler", "shutdown", "openapi.yaml", "nothing"})
+    @ValueSource(strings = {"", "star", "star/status", "star/scheduler", "star/shutdown/0", "openapi.yaml", "nothing"})
     void aHeaderThatCannotBeReadIsAProblemOfEachResource(String resource) throws Exception {
         for (String type : List.of("json", "application/", "a b/c", "application/json; charset", ";")) {
             checkProblem(400, "Content-Type", send("GET", BASE + resource, type, null));
@@ -455,14 +439,14 @@ class RestServerTest {
         String body = "{\"name\": \"islip\"}";
         for (String refusing : List.of("application/json;q=0", "application/json; q=0.000", "*/*;q=0", "application/*;q=0, text/html",
                 "*/*, application/json;q=0", "application/json;q=0, application/*;q=1")) {
-            checkProblem(406, "expected application/json", send(request("GET", BASE + "status", null).header("Accept", refusing)));
+            checkProblem(406, "expected application/json", send(request("GET", BASE + "star/status", null).header("Accept", refusing)));
             checkProblem(406, "expected application/json", send(request("GET", BASE + "openapi.json", null).header("Accept", refusing)));
-            HttpResponse<String> put = send(request("PUT", BASE + "scheduler", body).header("Content-Type", "application/json").header("Accept", refusing));
+            HttpResponse<String> put = send(request("PUT", BASE + "star/scheduler", body).header("Content-Type", "application/json").header("Accept", refusing));
             checkProblem(406, "expected application/json", put);
         }
-        assertEquals("fair", get("scheduler").get("name").textValue(), "what is not acceptable changes nothing");
+        assertEquals("fair", get("star/scheduler").get("name").textValue(), "what is not acceptable changes nothing");
         for (String accepting : List.of("application/json;q=0.001", "*/*;q=0, application/json", "application/*;q=0, application/json;q=0.5", "text/html;q=0, */*")) {
-            assertEquals(200, send(request("GET", BASE + "status", null).header("Accept", accepting)).statusCode(), accepting);
+            assertEquals(200, send(request("GET", BASE + "star/status", null).header("Accept", accepting)).statusCode(), accepting);
         }
         checkProblem(406, "expected application/yaml", send(request("GET", BASE + "openapi.yaml", null).header("Accept", "application/yaml;q=0, */*")));
         assertEquals(200, send(request("GET", BASE + "openapi.yaml", null).header("Accept", "application/json;q=0, */*")).statusCode());
@@ -475,11 +459,11 @@ class RestServerTest {
         checkProblem(400, "not JSON", send(putBytes(body)));
         byte[] marked = ("\uFEFF" + "{\"name\": \"islip\"}").getBytes(charset);
         checkProblem(400, "not JSON", send(putBytes(marked)));
-        assertEquals("fair", get("scheduler").get("name").textValue());
+        assertEquals("fair", get("star/scheduler").get("name").textValue());
     }
 
     private HttpRequest.Builder putBytes(byte[] body) {
-        return request("PUT", BASE + "scheduler", null).header("Content-Type", "application/json").method("PUT", BodyPublishers.ofByteArray(body));
+        return request("PUT", BASE + "star/scheduler", null).header("Content-Type", "application/json").method("PUT", BodyPublishers.ofByteArray(body));
     }
 
     @Test
@@ -492,28 +476,28 @@ class RestServerTest {
     void aBodyThatIsNotCalledJsonInUtf8IsRefused() throws Exception {
         String body = "{\"name\": \"islip\"}";
         for (String type : List.of("*/*", "application/*", "application/json; charset=utf-16", "application/json; charset=nonsense", "text/plain")) {
-            checkProblem(415, "expected ", send("PUT", BASE + "scheduler", type, body));
+            checkProblem(415, "expected ", send("PUT", BASE + "star/scheduler", type, body));
         }
-        HttpResponse<String> coded = send(request("PUT", BASE + "scheduler", body).header("Content-Type", "application/json").header("Content-Encoding", "gzip"));
+        HttpResponse<String> coded = send(request("PUT", BASE + "star/scheduler", body).header("Content-Type", "application/json").header("Content-Encoding", "gzip"));
         checkProblem(415, "Content-Encoding; expected identity, got 'gzip'", coded);
         assertEquals("identity", coded.headers().firstValue("Accept-Encoding").orElse("none"));
-        assertEquals("fair", get("scheduler").get("name").textValue());
+        assertEquals("fair", get("star/scheduler").get("name").textValue());
         for (String type : List.of("APPLICATION/JSON", "application/json;charset=UTF-8", "application/json; charset=\"utf-8\"")) {
-            assertEquals(200, send("PUT", BASE + "scheduler", type, body).statusCode(), type);
+            assertEquals(200, send("PUT", BASE + "star/scheduler", type, body).statusCode(), type);
         }
-        assertEquals(200, send(request("PUT", BASE + "scheduler", body).header("Content-Type", "application/json").header("Content-Encoding", "identity")).statusCode());
+        assertEquals(200, send(request("PUT", BASE + "star/scheduler", body).header("Content-Type", "application/json").header("Content-Encoding", "identity")).statusCode());
     }
 
     @Test
     void controllerThatDoesNotAnswerIsUnavailable() throws Exception {
         served.controller().failWith(new ControllerService.UnavailableException("the controller is not responding", null));
-        checkProblem(503, "not responding", send("GET", BASE + "status", null, null));
+        checkProblem(503, "not responding", send("GET", BASE + "star/status", null, null));
     }
 
     @Test
     void defectIsReportedWithoutItsTrace() throws Exception {
         served.controller().failWith(new IllegalStateException("secret"));
-        HttpResponse<String> response = send("GET", BASE + "status", null, null);
+        HttpResponse<String> response = send("GET", BASE + "star/status", null, null);
         checkProblem(500, "unexpected", response);
         assertFalse(response.body().contains("secret"));
     }

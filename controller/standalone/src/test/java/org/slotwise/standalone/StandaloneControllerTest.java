@@ -84,18 +84,33 @@ class StandaloneControllerTest {
         return HttpClient.newHttpClient().send(request.build(), HttpResponse.BodyHandlers.ofString());
     }
 
+    private static int delete(StandaloneController controller, String resource) throws IOException, InterruptedException {
+        HttpRequest request = HttpRequest.newBuilder(URI.create(controller.restUrl() + "/slotwise/v1/" + resource)).DELETE().build();
+        return HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString()).statusCode();
+    }
+
+    /** Sets one of what a resource lists, as that shows it: the names of its place are in the path. */
+    private static HttpResponse<String> set(StandaloneController controller, String list, String item, String... place) throws Exception {
+        ObjectNode value = (ObjectNode) JSON.readTree(item);
+        StringBuilder path = new StringBuilder(list);
+        for (String field : place) {
+            path.append('/').append(value.remove(field).asText());
+        }
+        return call(controller, path.toString(), value.toString());
+    }
+
     @Test
     void configuresSwitchesAndKeepsTheChosenSchedulerOverARestart() throws Exception {
         for (String clock : new String[] {"wall", "lockstep"}) {
             Configuration configuration = read(configuration().put("clock", clock));
             try (StandaloneController controller = StandaloneController.start(configuration)) {
                 controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
-                assertTrue(call(controller, "status", null).body().contains("\"configured\":true"));
-                assertEquals(200, call(controller, "scheduler", "{\"name\":\"rotation\"}").statusCode());
+                assertTrue(call(controller, "star/status", null).body().contains("\"configured\":true"));
+                assertEquals(200, call(controller, "star/scheduler", "{\"name\":\"rotation\"}").statusCode());
             }
         }
         try (StandaloneController controller = StandaloneController.start(read(configuration()))) {
-            assertTrue(call(controller, "scheduler", null).body().startsWith("{\"name\":\"rotation\""));
+            assertTrue(call(controller, "star/scheduler", null).body().startsWith("{\"name\":\"rotation\""));
         }
     }
 
@@ -121,8 +136,8 @@ class StandaloneControllerTest {
     void choiceOfASchedulerIsInTheAuditLogAndARefusedOneIsNot() throws Exception {
         Configuration configuration = read(configuration());
         try (StandaloneController controller = StandaloneController.start(configuration)) {
-            assertEquals(200, call(controller, "scheduler", "{\"name\":\"islip\"}").statusCode());
-            assertEquals(422, call(controller, "scheduler", "{\"name\":\"eyeslip\"}").statusCode());
+            assertEquals(200, call(controller, "star/scheduler", "{\"name\":\"islip\"}").statusCode());
+            assertEquals(422, call(controller, "star/scheduler", "{\"name\":\"eyeslip\"}").statusCode());
         }
         List<String> events = new ArrayList<>();
         for (String line : Files.readAllLines(configuration.store().resolve("audit.jsonl"))) {
@@ -142,12 +157,12 @@ class StandaloneControllerTest {
         Configuration configuration = read(node);
         try (StandaloneController controller = StandaloneController.start(configuration)) {
             controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
-            assertEquals(200, call(controller, "shutdown", "{\"core\":1,\"shut_down\":true}").statusCode());
+            assertEquals(200, call(controller, "star/shutdown/1", "{\"shut_down\":true}").statusCode());
         }
         try (StandaloneController controller = StandaloneController.start(configuration)) {
-            assertTrue(call(controller, "shutdown", null).body()
+            assertTrue(call(controller, "star/shutdown", null).body()
                     .contains("{\"core\":1,\"master\":1,\"shut_down\":true}"));
-            assertEquals(200, call(controller, "shutdown", "{\"core\":1,\"shut_down\":false}").statusCode());
+            assertEquals(200, call(controller, "star/shutdown/1", "{\"shut_down\":false}").statusCode());
         } finally {
             cores.close();
         }
@@ -172,12 +187,12 @@ class StandaloneControllerTest {
         Configuration configuration = read(configuration());
         try (StandaloneController controller = StandaloneController.start(configuration)) {
             Files.createDirectory(configuration.store().resolve("controller.store.next"));
-            HttpResponse<String> refused = call(controller, "scheduler", "{\"name\":\"islip\"}");
+            HttpResponse<String> refused = call(controller, "star/scheduler", "{\"name\":\"islip\"}");
             assertEquals(507, refused.statusCode());
             assertTrue(refused.body().contains("write failed"), refused.body());
-            assertTrue(call(controller, "scheduler", null).body().startsWith("{\"name\":\"fair\""));
+            assertTrue(call(controller, "star/scheduler", null).body().startsWith("{\"name\":\"fair\""));
             Files.delete(configuration.store().resolve("controller.store.next"));
-            assertEquals(200, call(controller, "scheduler", "{\"name\":\"islip\"}").statusCode());
+            assertEquals(200, call(controller, "star/scheduler", "{\"name\":\"islip\"}").statusCode());
         }
     }
 
@@ -206,22 +221,22 @@ class StandaloneControllerTest {
             ObjectNode node = configuration("network-mixed.json").put("clock", clock);
             try (StandaloneController controller = StandaloneController.start(read(node))) {
                 controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
-                JsonNode apps = JSON.readTree(call(controller, "apps", null).body()).get("apps");
+                JsonNode apps = JSON.readTree(call(controller, "", null).body()).get("systems");
                 assertEquals(List.of("star", "routes"), List.of(apps.get(0).get("id").textValue(), apps.get(1).get("id").textValue()));
-                assertTrue(call(controller, "status", null).body().contains("\"configured\":true"));
-                assertTrue(call(controller, "apps/routes/status", null).body().startsWith("{\"configured\":true,\"routers\":3"));
-                assertEquals(200, call(controller, "apps/routes/capacities",
-                        "{\"device_id\": 2001, \"port\": 2, \"xcp_bps\": 5000000}").statusCode());
+                assertTrue(call(controller, "star/status", null).body().contains("\"configured\":true"));
+                assertTrue(call(controller, "routes/status", null).body().startsWith("{\"configured\":true,\"routers\":3"));
+                assertEquals(200, set(controller, "routes/capacities",
+                        "{\"device_id\": 2001, \"port\": 2, \"xcp_bps\": 5000000}", "device_id", "port").statusCode());
                 String dark = "{\"device_id\":2001,\"port\":2,\"up\":false}";
-                assertEquals(dark, call(controller, "apps/routes/ports", dark).body());
-                assertEquals(422, call(controller, "apps/routes/ports", dark.replace("2001", "1001")).statusCode());
+                assertEquals(dark, set(controller, "routes/ports", dark, "device_id", "port").body());
+                assertEquals(404, set(controller, "routes/ports", dark.replace("2001", "1001"), "device_id", "port").statusCode());
             }
         }
         try (StandaloneController controller = StandaloneController.start(read(configuration("network-mixed.json")))) {
-            assertTrue(call(controller, "apps/routes/capacities", null).body()
+            assertTrue(call(controller, "routes/capacities", null).body()
                     .contains("{\"device_id\":2001,\"port\":2,\"xcp_bps\":5000000}"));
-            assertEquals(422, call(controller, "apps/routes/capacities",
-                    "{\"device_id\": 2003, \"port\": 1, \"xcp_bps\": 5000000}").statusCode());
+            assertEquals(404, set(controller, "routes/capacities",
+                    "{\"device_id\": 2003, \"port\": 1, \"xcp_bps\": 5000000}", "device_id", "port").statusCode());
         }
     }
 
@@ -235,13 +250,13 @@ class StandaloneControllerTest {
         first.put("xcp_bps", 700_000_000L);
         second.put("xcp_bps", 800_000_000L);
         try (StandaloneController controller = StandaloneController.start(read(node))) {
-            assertEquals(200, call(controller, "apps/routes/capacities", chosen).statusCode());
-            assertEquals(200, call(controller, "apps/routes/capacities", chosen.replace("port\":2", "port\":1")).statusCode());
+            assertEquals(200, set(controller, "routes/capacities", chosen, "device_id", "port").statusCode());
+            assertEquals(200, set(controller, "routes/capacities", chosen.replace("port\":2", "port\":1"), "device_id", "port").statusCode());
         }
         assertEquals(List.of("2 800000000 5000000", "1 700000000 5000000"), audited("capacity", "port", "before", "after"));
         first.put("xcp_bps", 600_000_000L);
         try (StandaloneController controller = StandaloneController.start(read(node))) {
-            String capacities = call(controller, "apps/routes/capacities", null).body();
+            String capacities = call(controller, "routes/capacities", null).body();
             assertTrue(capacities.contains(chosen), capacities);
             assertTrue(capacities.contains("\"port\":1,\"xcp_bps\":600000000"), capacities);
         }
@@ -249,7 +264,7 @@ class StandaloneControllerTest {
         second.remove("xcp_bps");
         for (int start = 0; start < 2; start++) {
             try (StandaloneController controller = StandaloneController.start(read(node))) {
-                String capacities = call(controller, "apps/routes/capacities", null).body();
+                String capacities = call(controller, "routes/capacities", null).body();
                 assertTrue(capacities.contains("\"port\":1,\"xcp_bps\":700000000"), "it was forgotten: " + capacities);
                 assertEquals(second.has("xcp_bps"), capacities.contains("\"port\":2,\"xcp_bps\":800000000"), capacities);
             }
@@ -274,7 +289,7 @@ class StandaloneControllerTest {
         node.putObject("schedulers").putObject("unable").put("jar", unable().toString());
         try (StandaloneController controller = StandaloneController.start(read(node))) {
             assertEquals(List.of(), warnings);
-            assertEquals(200, call(controller, "scheduler", "{\"name\":\"unable\"}").statusCode());
+            assertEquals(200, call(controller, "star/scheduler", "{\"name\":\"unable\"}").statusCode());
         }
         try (StandaloneController controller = StandaloneController.start(read(node))) {
             ObjectNode ready = JSON.createObjectNode();
@@ -308,7 +323,7 @@ class StandaloneControllerTest {
         serve(2001, 2002, 2003);
         try (StandaloneController controller = StandaloneController.start(read(configuration("network-routers.json")))) {
             controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
-            JsonNode routes = JSON.readTree(call(controller, "apps/routes/routes", null).body());
+            JsonNode routes = JSON.readTree(call(controller, "routes/routes", null).body());
             assertEquals("10.1.0.0/16", routes.at("/routers/0/routes/1/prefix").textValue());
             assertTrue(routes.at("/routers/0/settled").booleanValue());
             switches.sendPacket(2001, 1, new byte[60]);
@@ -316,8 +331,8 @@ class StandaloneControllerTest {
             assertTrue(metrics.contains("slotwise_controller_routes_routers_settled 3.0"), metrics);
             assertTrue(metrics.contains("slotwise_controller_routes_reroutes_total 0.0"), metrics);
             assertTrue(metrics.contains("slotwise_controller_routes_dark_ports 0.0"), metrics);
-            assertEquals(404, call(controller, "status", null).statusCode());
-            assertEquals(404, call(controller, "apps/star", null).statusCode());
+            assertEquals(404, call(controller, "star/status", null).statusCode());
+            assertEquals(404, call(controller, "star", null).statusCode());
         }
         ObjectNode noProgram = configuration("network-routers.json");
         ((ObjectNode) noProgram.get("pipelines")).remove("router");
@@ -330,17 +345,17 @@ class StandaloneControllerTest {
         String joined = "{\"session\": \"film\", \"source\": \"ucsd-0\", \"sink\": \"uva-0\", \"bytes\": 1000000000, \"deadline_ms\": 60000}";
         try (StandaloneController controller = StandaloneController.start(read(node))) {
             controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
-            HttpResponse<String> answer = call(controller, "apps/lambda/sessions", joined);
+            HttpResponse<String> answer = set(controller, "lambda/sessions", joined, "session");
             assertEquals(200, answer.statusCode(), answer.body());
             assertEquals(1_000_000_000, JSON.readTree(answer.body()).get("granted_bps").longValue());
-            assertEquals(409, call(controller, "apps/lambda/sessions", joined.replace("film", "other").replace("60000", "1")).statusCode());
-            assertEquals(422, call(controller, "apps/lambda/sessions", joined.replace("uva-0", "nobody")).statusCode());
+            assertEquals(409, set(controller, "lambda/sessions", joined.replace("film", "other").replace("60000", "1"), "session").statusCode());
+            assertEquals(422, set(controller, "lambda/sessions", joined.replace("uva-0", "nobody"), "session").statusCode());
             awaitMetric(controller, "slotwise_controller_lambda_sessions 2.0");
         }
         try (StandaloneController controller = StandaloneController.start(read(node))) {
-            assertTrue(call(controller, "apps/lambda/sessions", null).body().contains("\"session\":\"film\""));
-            assertEquals(200, call(controller, "apps/lambda/sessions", "{\"session\": \"film\", \"leave\": true}").statusCode());
-            assertEquals(409, call(controller, "apps/lambda/sessions", "{\"session\": \"film\", \"leave\": true}").statusCode());
+            assertTrue(call(controller, "lambda/sessions", null).body().contains("\"session\":\"film\""));
+            assertEquals(204, delete(controller, "lambda/sessions/film"));
+            assertEquals(404, delete(controller, "lambda/sessions/film"));
         }
         // Sessions of a star are slots of the star beside it.
         ObjectNode star = configuration("network-lambda.json");
@@ -356,7 +371,7 @@ class StandaloneControllerTest {
         lambda.withArray("sessions").addObject().put("session", "a").put("source", "edge1").put("sink", "edge2");
         try (StandaloneController controller = StandaloneController.start(read(star))) {
             controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
-            assertEquals("{\"slots\":[{\"source\":\"edge1\",\"sink\":\"edge2\",\"a_frame\":8}]}", call(controller, "apps/lambda/slots", null).body());
+            assertEquals("{\"slots\":[{\"source\":\"edge1\",\"sink\":\"edge2\",\"a_frame\":8}]}", call(controller, "lambda/slots", null).body());
         }
     }
 
@@ -364,27 +379,28 @@ class StandaloneControllerTest {
     void aPacketRingIsConfiguredAndWhatIsChosenHoldsUntilItIsConfiguredOtherwise() throws Exception {
         serve(3001, 3002, 3003, 3004);
         String weight = "{\"device_id\":3002,\"weight\":7}";
-        String classes = "{\"device_id\":3001,\"classes\":[{\"port\":1,\"dscp\":46,\"class\":\"reserved\",\"rate_bps\":800000}]}";
+        String rules = "{\"classes\":[{\"port\":1,\"dscp\":46,\"class\":\"reserved\",\"rate_bps\":800000}]}";
+        String classes = rules.replace("{\"classes", "{\"device_id\":3001,\"classes");
         ObjectNode node = configuration("network-ring.json");
         try (StandaloneController controller = StandaloneController.start(read(node))) {
             controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
-            assertTrue(call(controller, "apps/ring/status", null).body().startsWith("{\"configured\":true,\"name\":\"ring4\",\"mode\":\"explicit\""));
-            assertTrue(call(controller, "apps/ring/stations", null).body().contains("\"name\":\"node3\",\"device_id\":3004,\"ready\":true,\"settled\":true"));
+            assertTrue(call(controller, "ring/status", null).body().startsWith("{\"configured\":true,\"name\":\"ring4\",\"mode\":\"explicit\""));
+            assertTrue(call(controller, "ring/stations", null).body().contains("\"name\":\"node3\",\"device_id\":3004,\"ready\":true,\"settled\":true"));
             assertEquals(250_000, switches.meters(3001).get(7L).getConfig().getCir(), "byte/s of the reserved class of port 1");
-            assertEquals(weight, call(controller, "apps/ring/weights", weight).body());
-            assertEquals(classes, call(controller, "apps/ring/classes", classes).body());
-            assertEquals("{\"mode\":\"controller\"}", call(controller, "apps/ring/mode", "{\"mode\":\"controller\"}").body());
+            assertEquals(weight, set(controller, "ring/weights", weight, "device_id").body());
+            assertEquals(classes, set(controller, "ring/classes", classes, "device_id").body());
+            assertEquals("{\"mode\":\"controller\"}", call(controller, "ring/mode", "{\"mode\":\"controller\"}").body());
             String dark = "{\"device_id\":3001,\"port\":256,\"up\":false}";
-            assertEquals(dark, call(controller, "apps/ring/ports", dark).body());
-            for (String wrong : new String[] {"weights {\"device_id\":3002,\"weight\":0}", "weights {\"device_id\":3009,\"weight\":1}",
-                "mode {\"mode\":\"best\"}", "ports {\"device_id\":3001,\"port\":255,\"up\":false}",
-                "classes " + classes.replace("\"port\":1", "\"port\":2"), "classes " + classes.replace("800000", "7999")}) {
+            assertEquals(dark, set(controller, "ring/ports", dark, "device_id", "port").body());
+            for (String wrong : new String[] {"404 weights/3009 {\"weight\":1}", "422 weights/3002 {\"weight\":0}",
+                "422 mode {\"mode\":\"best\"}", "404 ports/3001/255 {\"up\":false}",
+                "422 classes/3001 " + rules.replace("\"port\":1", "\"port\":2"), "422 classes/3001 " + rules.replace("800000", "7999")}) {
                 String[] parts = wrong.split(" ", -1);
-                assertEquals(422, call(controller, "apps/ring/" + parts[0], parts[1]).statusCode(), wrong);
+                assertEquals(Integer.parseInt(parts[0]), call(controller, "ring/" + parts[1], parts[2]).statusCode(), wrong);
             }
-            assertEquals(405, call(controller, "apps/ring/spans", "{}").statusCode());
+            assertEquals(405, call(controller, "ring/spans", "{}").statusCode());
             String metrics = awaitMetric(controller, "slotwise_controller_ring_reroutes_total 1.0");
-            assertTrue(call(controller, "apps/ring/ways", null).body()
+            assertTrue(call(controller, "ring/ways", null).body()
                     .startsWith("{\"stations\":[{\"station\":0,\"ways\":[{\"to\":1,\"ringlet\":1,\"hops\":3}"));
             assertTrue(metrics.contains("slotwise_controller_ring_reports_refused_total{reason=\"stale\"} 0.0"), metrics);
         }
@@ -392,9 +408,9 @@ class StandaloneControllerTest {
         ObjectNode ring = (ObjectNode) node.at("/network/apps/ring");
         ((ObjectNode) ring.at("/stations/0/classes/1")).put("rate_bps", 4_000_000);
         try (StandaloneController controller = StandaloneController.start(read(node))) {
-            assertTrue(call(controller, "apps/ring/weights", null).body().contains(weight));
-            assertEquals("{\"mode\":\"controller\"}", call(controller, "apps/ring/mode", null).body());
-            String held = call(controller, "apps/ring/classes", null).body();
+            assertTrue(call(controller, "ring/weights", null).body().contains(weight));
+            assertEquals("{\"mode\":\"controller\"}", call(controller, "ring/mode", null).body());
+            String held = call(controller, "ring/classes", null).body();
             assertTrue(held.contains("4000000") && !held.contains(":800000}"), "configured otherwise: " + held);
         }
         ObjectNode noProgram = configuration("network-ring.json");
@@ -410,29 +426,29 @@ class StandaloneControllerTest {
         ObjectNode node = configuration("network-ops-trains.json");
         try (StandaloneController controller = StandaloneController.start(read(node))) {
             controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
-            assertTrue(call(controller, "apps/ops/status", null).body().startsWith("{\"configured\":true,\"name\":\"triangle\",\"switches\":3,"
+            assertTrue(call(controller, "ops/status", null).body().startsWith("{\"configured\":true,\"name\":\"triangle\",\"switches\":3,"
                     + "\"switches_ready\":3,\"edges\":3,\"edges_ready\":3"));
-            assertEquals(target, call(controller, "apps/ops/targets", target).body());
-            assertEquals(422, call(controller, "apps/ops/targets", target.replace("257", "258")).statusCode());
-            assertEquals(weight, call(controller, "apps/ops/weights", weight).body());
-            assertEquals(422, call(controller, "apps/ops/weights", weight.replace("1,", "3,")).statusCode());
+            assertEquals(target, set(controller, "ops/targets", target, "device_id", "port").body());
+            assertEquals(404, set(controller, "ops/targets", target.replace("257", "258"), "device_id", "port").statusCode());
+            assertEquals(weight, set(controller, "ops/weights", weight, "class").body());
+            assertEquals(404, set(controller, "ops/weights", weight.replace("1,", "3,"), "class").statusCode());
             String dark = "{\"device_id\":4001,\"port\":256,\"up\":false}";
-            assertEquals(dark, call(controller, "apps/ops/ports", dark).body());
+            assertEquals(dark, set(controller, "ops/ports", dark, "device_id", "port").body());
             awaitMetric(controller, "slotwise_controller_ops_reroutes_total 1.0");
-            assertTrue(call(controller, "apps/ops/routes", null).body().contains("{\"edge\":1,\"fibres\":[1]}"));
+            assertTrue(call(controller, "ops/routes", null).body().contains("{\"edge\":1,\"fibres\":[1]}"));
         }
         try (StandaloneController controller = StandaloneController.start(read(node))) {
-            assertTrue(call(controller, "apps/ops/targets", null).body().contains(target));
-            assertTrue(call(controller, "apps/ops/weights", null).body().contains(weight));
+            assertTrue(call(controller, "ops/targets", null).body().contains(target));
+            assertTrue(call(controller, "ops/weights", null).body().contains(weight));
         }
         ((ObjectNode) node.at("/network/apps/ops")).put("target", 0.8);
         try (StandaloneController controller = StandaloneController.start(read(node))) {
-            assertFalse(call(controller, "apps/ops/targets", null).body().contains(target), "configured otherwise");
-            assertTrue(call(controller, "apps/ops/weights", null).body().contains(weight), "a choice of its own");
+            assertFalse(call(controller, "ops/targets", null).body().contains(target), "configured otherwise");
+            assertTrue(call(controller, "ops/weights", null).body().contains(weight), "a choice of its own");
         }
         ((ObjectNode) node.at("/network/apps/ops/classes/2")).put("weight", 2);
         try (StandaloneController controller = StandaloneController.start(read(node))) {
-            assertFalse(call(controller, "apps/ops/weights", null).body().contains(weight), "configured otherwise");
+            assertFalse(call(controller, "ops/weights", null).body().contains(weight), "configured otherwise");
         }
         ((ObjectNode) node.get("pipelines")).remove("ops");
         checkRefused("pipelines.ops: missing", node);

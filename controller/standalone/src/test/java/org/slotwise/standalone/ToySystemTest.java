@@ -74,18 +74,18 @@ class ToySystemTest {
     void itsDocumentResourcesMetricsChoicesAndAuditAreThere() throws Exception {
         try (StandaloneController controller = StandaloneController.start(read(switches.address(), 3, "toy"))) {
             controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
-            assertEquals("200 {\"apps\":[{\"id\":\"toy\",\"description\":\"A level, and nothing else.\","
-                    + "\"resources\":[{\"name\":\"level\",\"can_change\":true}]}]}", call(controller, "slotwise/v1/apps", null));
-            assertEquals("200 {\"level\":3}", call(controller, "slotwise/v1/apps/toy/level", null));
-            assertEquals("200 {\"level\":7}", call(controller, "slotwise/v1/apps/toy/level", "{\"level\": 7}"));
-            assertTrue(call(controller, "slotwise/v1/apps/toy/level", "{\"level\": 10}").startsWith("422 "));
+            assertEquals("200 {\"systems\":[{\"id\":\"toy\",\"description\":\"A level, and nothing else.\","
+                    + "\"resources\":[{\"name\":\"level\",\"can_change\":true}]}]}", call(controller, "slotwise/v1", null));
+            assertEquals("200 {\"level\":3}", call(controller, "slotwise/v1/toy/level", null));
+            assertEquals("200 {\"level\":7}", call(controller, "slotwise/v1/toy/level", "{\"level\": 7}"));
+            assertTrue(call(controller, "slotwise/v1/toy/level", "{\"level\": 10}").startsWith("422 "));
             String metrics = call(controller, "metrics", null);
             assertTrue(metrics.contains("\nslotwise_controller_toy_level 7.0\n"), metrics);
-            assertTrue(call(controller, "slotwise/v1/status", null).contains("no application star in this network"));
+            assertTrue(call(controller, "slotwise/v1/star/status", null).contains("unknown system; expected one of toy"));
         }
         try (StandaloneController controller = StandaloneController.start(read(switches.address(), 3, "toy"))) {
             controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
-            assertEquals("200 {\"level\":7}", call(controller, "slotwise/v1/apps/toy/level", null), "kept over the restart");
+            assertEquals("200 {\"level\":7}", call(controller, "slotwise/v1/toy/level", null), "kept over the restart");
         }
         List<String> audited = new ArrayList<>();
         for (String line : Files.readAllLines(directory.resolve("store/audit.jsonl"))) {

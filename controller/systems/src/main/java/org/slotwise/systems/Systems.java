@@ -3,12 +3,10 @@ package org.slotwise.systems;
 
 import java.util.List;
 import org.slotwise.rest.system.SystemKinds;
-import org.slotwise.rest.ControllerService;
 import org.slotwise.systems.lambda.rest.LambdaSystem;
 import org.slotwise.systems.ops.rest.OpsSystem;
 import org.slotwise.systems.ring.rest.RingSystem;
 import org.slotwise.systems.routes.rest.RoutesSystem;
-import org.slotwise.systems.star.rest.StarPaths;
 import org.slotwise.systems.star.rest.StarSystem;
 
 /** The one list of systems that come with the controller. */
@@ -24,10 +22,5 @@ public final class Systems {
                 new RingSystem(),
                 new OpsSystem(),
                 new LambdaSystem()));
-    }
-
-    /** Returns JAX-RS resources of systems outside {@code apps/}. */
-    public static List<Object> resources(ControllerService service) {
-        return List.of(new StarPaths(service));
     }
 }

@@ -164,12 +164,13 @@ class PageStreamTest {
             RunningApps controller = RunningApps.of(of.getKey());
             PageStream stream = stream(controller);
             assertFalse(column(later(stream), "links", "light").containsValue(0.0), of::getKey);
-            ObjectNode port = (ObjectNode) controller.read(of.getValue(), "ports").at("/ports/0");
-            controller.change(of.getValue(), "ports", port.put("up", false).toString());
+            JsonNode port = controller.read(of.getValue(), "ports").at("/ports/0");
+            String path = "ports/" + port.get("device_id") + "/" + port.get("port");
+            controller.change(of.getValue(), path, "{\"up\":false}");
             JsonNode dark = later(stream);
             assertEquals(1, column(dark, "links", "light").values().stream().filter(light -> light == 0).count(), dark::toString);
             assertTrue(texts(dark, "alarm").get(0).endsWith(" is down"), dark::toString);
-            controller.change(of.getValue(), "ports", port.put("up", true).toString());
+            controller.change(of.getValue(), path, "{\"up\":true}");
             assertTrue(texts(later(stream), "recovery").get(0).endsWith(" is up"));
         }
     }
@@ -206,7 +207,7 @@ class PageStreamTest {
         assertEquals(Map.of("backup", controller.read("lambda", "sessions").at("/sessions/0/granted_bps").doubleValue()), column(update, "sessions", "rate_bps"));
         assertEquals(column(update, "sessions", "rate_bps"), column(update, "sessions", "fair_bps"));
         assertEquals(Map.of("all sessions", 0.0), column(update, "distance", "distance"));
-        controller.change("lambda", "sessions", "{\"session\": \"backup\", \"leave\": true}");
+        controller.delete("lambda", "sessions/backup");
         assertEquals(Map.of(), column(later(stream), "sessions", "rate_bps"));
     }
 
@@ -218,7 +219,7 @@ class PageStreamTest {
         JsonNode update = later(stream);
         assertTrue(column(update, "links", "target").containsValue(target.get("target").doubleValue()));
         assertFalse(column(update, "labels", "first_fibre").isEmpty());
-        controller.change("ops", "targets", ((ObjectNode) target).put("target", 0.25).toString());
+        controller.change("ops", "targets/" + target.get("device_id") + "/" + target.get("port"), "{\"target\":0.25}");
         assertTrue(texts(later(stream), "change").get(0).endsWith(" has target utilization 0.25"));
     }
 

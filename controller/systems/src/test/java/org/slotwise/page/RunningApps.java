@@ -105,12 +105,20 @@ public final class RunningApps implements ControllerService, SystemHost {
     }
 
     /** A resource as REST has it. */
-    JsonNode read(String app, String resource) {
-        return app(app).reads().get(resource).get();
+    JsonNode read(String app, String resource) throws Exception {
+        return system(app).read(resource);
+    }
+
+    void delete(String app, String path) throws Exception {
+        system(app).delete(path);
     }
 
     void change(String app, String resource, String body) throws Exception {
-        app(app).changes().get(resource).apply(JSON.readTree(body));
+        system(app).change(resource, JSON.readTree(body));
+    }
+
+    private SystemResources<?> system(String id) {
+        return apps().stream().filter(each -> each.id().equals(id)).findFirst().orElseThrow();
     }
 
     @Override

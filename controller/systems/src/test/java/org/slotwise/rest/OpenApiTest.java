@@ -64,7 +64,7 @@ class OpenApiTest {
         for (String network : NETWORKS) {
             for (SystemResources<?> system : RunningApps.of(network).apps()) {
                 for (Map.Entry<String, Supplier<JsonNode>> resource : system.reads().entrySet()) {
-                    String path = "/slotwise/v1/apps/" + system.id() + "/" + resource.getKey();
+                    String path = "/slotwise/v1/" + system.id() + "/" + resource.getKey();
                     ObjectNode schema = document.get("paths").get(path).at("/get/responses/200/content/application~1json/schema").deepCopy();
                     schema.set("components", document.get("components"));
                     JsonNode value = JSON.readTree(resource.getValue().get().toString());

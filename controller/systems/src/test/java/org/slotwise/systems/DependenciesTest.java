@@ -25,7 +25,7 @@ class DependenciesTest {
     private static final String REST = "rest";
     private static final Pattern SYSTEM = Pattern.compile("\\borg\\.slotwise\\.systems\\.([a-z]+)\\.(\\w+)");
     private static final Pattern FRAMEWORK = Pattern.compile(
-            "\\b(com\\.fasterxml|javax\\.ws|org\\.slotwise\\.(rest|apps|page))\\.");
+            "\\b(com\\.fasterxml|javax\\.ws|org\\.slotwise\\.(rest|page))\\.");
 
     private static List<Path> sources(Path below) throws IOException {
         try (Stream<Path> files = Files.walk(below)) {

@@ -6,7 +6,7 @@ import org.onosproject.event.ListenerService;
 
 /**
  * The controller for other applications of ONOS. What can be read and changed are the resources that REST has at
- * {@code /onos/slotwise/v1/apps/{app}/{resource}}, as JSON text, so that nothing here changes when there are more of them. Every
+ * {@code /onos/slotwise/v1/{app}/{path}}, as JSON text, so that nothing here changes when there are more of them. Every
  * method waits for the controller's answer; on a node that does not run it they throw IllegalStateException, which says where it
  * runs.
  */
@@ -20,9 +20,12 @@ public interface SlotwiseService extends ListenerService<SlotwiseEvent, Slotwise
     /** Names of an application's resources; IllegalArgumentException if there is no such application. */
     Set<String> resources(String app);
 
-    /** A resource as JSON; IllegalArgumentException if there is none of that name. */
-    String read(String app, String resource);
+    /** Returns the resource at a path such as {@code weights/1} as JSON; IllegalArgumentException for an unknown path. */
+    String read(String app, String path);
 
     /** Changes a resource and returns what holds now as JSON; IllegalArgumentException with the reason if that makes no sense. */
-    String change(String app, String resource, String json);
+    String change(String app, String path, String json);
+
+    /** Removes a resource such as {@code sessions/film}; IllegalArgumentException if it cannot be removed. */
+    void delete(String app, String path);
 }

@@ -9,6 +9,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.karaf.shell.api.action.Argument;
 import org.apache.karaf.shell.api.action.Command;
+import org.apache.karaf.shell.api.action.Option;
 import org.apache.karaf.shell.api.action.lifecycle.Service;
 import org.onosproject.cli.AbstractShellCommand;
 import org.slotwise.rest.system.SystemResources;
@@ -16,15 +17,18 @@ import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 
-/** SystemKinds of the network and their resources: one of these is shown as text, or as REST has it, or changed. */
+/** Systems of the network and their resources: one of these is shown as text, or as REST has it, or changed. */
 @Service
 @Command(scope = "onos", name = "slotwise-app", description = "List the applications of the network, or show or change a resource of one")
 public final class AppCommand extends AbstractShellCommand {
     @Argument(index = 0, name = "application", description = "Application; omit it to list them")
     String application;
 
-    @Argument(index = 1, name = "resource", description = "Resource of the application; omit it to list them")
+    @Argument(index = 1, name = "resource", description = "Resource of the application, such as mode or weights/3001; omit it to list them")
     String resource;
+
+    @Option(name = "--delete", description = "Delete the resource, such as sessions/film")
+    boolean delete;
 
     @Argument(index = 2, name = "json", description = "New value, JSON as in REST")
     String json;
@@ -47,12 +51,14 @@ public final class AppCommand extends AbstractShellCommand {
 
     private void show(SystemResources<?> app) throws InvalidJsonException {
         Supplier<List<String>> text = app.texts().get(resource);
-        if (json != null) {
+        if (delete) {
+            app.delete(resource);
+        } else if (json != null) {
             print("%s", change(app, resource, json));
         } else if (text != null && !outputJson()) {
             text.get().forEach(line -> print("%s", line));
         } else {
-            print("%s", read(app, resource));
+            print("%s", app.read(resource));
         }
     }
 
@@ -62,7 +68,7 @@ public final class AppCommand extends AbstractShellCommand {
 
     private static String line(SystemResources<?> app) {
         return String.format("%s: %s Resources: %s; changeable: %s", app.id(), app.description(),
-                String.join(", ", app.reads().keySet()), app.changes().keySet().stream().sorted().collect(Collectors.joining(", ")));
+                String.join(", ", app.reads().keySet()), app.reads().keySet().stream().filter(app::canChange).collect(Collectors.joining(", ")));
     }
 
     static SystemResources<?> named(Collection<SystemResources<?>> apps, String id) throws InvalidJsonException {
@@ -70,17 +76,7 @@ public final class AppCommand extends AbstractShellCommand {
                 "unknown application '" + id + "'; expected one of " + apps.stream().map(SystemResources::id).collect(Collectors.joining(", "))));
     }
 
-    static JsonNode read(SystemResources<?> app, String name) throws InvalidJsonException {
-        if (!app.reads().containsKey(name)) {
-            throw new InvalidJsonException("resource", "unknown resource '" + name + "'; expected one of " + String.join(", ", app.reads().keySet()));
-        }
-        return app.reads().get(name).get();
-    }
-
-    static JsonNode change(SystemResources<?> app, String name, String body) throws InvalidJsonException {
-        if (!app.changes().containsKey(name)) {
-            throw new InvalidJsonException("resource", "read-only resource '" + name + "'; expected one of " + String.join(", ", app.changes().keySet()));
-        }
-        return app.changes().get(name).apply(JsonFields.parse(body.getBytes(StandardCharsets.UTF_8)));
+    static JsonNode change(SystemResources<?> app, String path, String body) throws InvalidJsonException {
+        return app.change(path, JsonFields.parse(body.getBytes(StandardCharsets.UTF_8)));
     }
 }

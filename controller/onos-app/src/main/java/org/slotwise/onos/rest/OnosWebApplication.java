@@ -17,7 +17,6 @@ import org.slotwise.page.PageHeaders;
 import org.slotwise.page.PageResource;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
-import org.slotwise.systems.Systems;
 
 /**
  * The REST resources in ONOS, at {@code /onos/slotwise/v1}, and the live page, at {@code /onos/slotwise/page/}; ONOS asks for its own
@@ -35,7 +34,7 @@ public final class OnosWebApplication extends Application {
     OnosWebApplication(ServiceDirectory directory) {
         this.directory = directory;
         ControllerService controller = new CurrentController(directory);
-        singletons.addAll(new SlotwiseApplication(controller, Systems.resources(controller)).getSingletons());
+        singletons.addAll(new SlotwiseApplication(controller).getSingletons());
         // ONOS's own web interface may show the page in a frame.
         singletons.addAll(PageResource.singletons(controller, PageHeaders.Frames.SAME_SERVER));
         singletons.add(new ContextPathFilter(new LeaderRedirect(this::remoteLeader)));

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The live page and the resources as a browser gets them: from the packed bundle, by Karaf's web container, behind its login. */
 class ServedBundleIT {
     private static final Path BUILT = Path.of("../../web/dist");
-    private static final List<String> ALL = List.of("page/", "page/assets/page.js", "page/assets/page.css", "page/stream", "v1/status", "v1/openapi.json");
+    private static final List<String> ALL = List.of("page/", "page/assets/page.js", "page/assets/page.css", "page/stream", "v1/star/status", "v1/openapi.json");
 
     @TempDir
     static Path directory;
@@ -97,18 +97,18 @@ class ServedBundleIT {
     @Test
     void aViewerChangesNothing() throws Exception {
         String body = "{\"name\": \"islip\"}";
-        assertEquals(403, call("PUT", "v1/scheduler", ServedBundle.VIEWER, body).statusCode());
-        assertEquals("fair", json("v1/scheduler").get("name").textValue());
-        assertEquals(200, call("PUT", "v1/scheduler", ServedBundle.ADMIN, body).statusCode());
-        assertEquals("islip", json("v1/scheduler").get("name").textValue());
-        assertEquals(200, call("PUT", "v1/scheduler", ServedBundle.ADMIN, "{\"name\": \"fair\"}").statusCode());
+        assertEquals(403, call("PUT", "v1/star/scheduler", ServedBundle.VIEWER, body).statusCode());
+        assertEquals("fair", json("v1/star/scheduler").get("name").textValue());
+        assertEquals(200, call("PUT", "v1/star/scheduler", ServedBundle.ADMIN, body).statusCode());
+        assertEquals("islip", json("v1/star/scheduler").get("name").textValue());
+        assertEquals(200, call("PUT", "v1/star/scheduler", ServedBundle.ADMIN, "{\"name\": \"fair\"}").statusCode());
     }
 
     @Test
     void anotherNodeThatLeadsHasThePageAndNotItsFiles() throws Exception {
         served.leadBy("127.0.0.2");
         try {
-            for (String path : List.of("page/", "page/stream", "v1/status")) {
+            for (String path : List.of("page/", "page/stream", "v1/star/status")) {
                 HttpResponse<byte[]> answer = get(path, ServedBundle.VIEWER);
                 assertEquals(307, answer.statusCode(), path);
                 assertEquals(served.url().resolve(path).toString().replace("127.0.0.1", "127.0.0.2"), answer.headers().firstValue("Location").orElseThrow());

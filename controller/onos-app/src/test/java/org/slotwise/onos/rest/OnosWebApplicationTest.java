@@ -14,6 +14,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Optional;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.glassfish.jersey.internal.MapPropertiesDelegate;
 import org.glassfish.jersey.server.ApplicationHandler;
 import org.glassfish.jersey.server.ContainerRequest;
@@ -101,34 +103,35 @@ class OnosWebApplicationTest {
 
     @Test
     void theResourcesAreBelowTheContextPath() throws Exception {
-        assertTrue(call(200, "GET", "v1/status", "").contains("waiting_for_devices")
-                || call(200, "GET", "v1/status", "").contains("WAITING_FOR_DEVICES"));
+        assertTrue(call(200, "GET", "v1/star/status", "").contains("waiting_for_devices")
+                || call(200, "GET", "v1/star/status", "").contains("WAITING_FOR_DEVICES"));
         for (String path : List.of("topology", "nodes", "demand", "schedule", "statistics", "scheduler")) {
-            assertTrue(call(200, "GET", "v1/" + path, "").startsWith("{"), path);
+            assertTrue(call(200, "GET", "v1/star/" + path, "").startsWith("{"), path);
         }
     }
 
     @Test
     void theDocumentIsReadWithOnosLibraries() throws Exception {
-        assertTrue(call(200, "GET", "v1/openapi.json", "").contains("/slotwise/v1/scheduler"));
+        assertTrue(call(200, "GET", "v1/openapi.json", "").contains("/slotwise/v1/star/scheduler"));
         assertTrue(call(200, "GET", "v1/openapi.yaml", "").startsWith("#"));
     }
 
     @Test
     void aSchedulerIsChosenAndABadOneRefused() throws Exception {
-        call(200, "PUT", "v1/scheduler", "{\"name\": \"islip\"}");
+        call(200, "PUT", "v1/star/scheduler", "{\"name\": \"islip\"}");
         assertEquals("islip", choices.get(0).kind().title());
-        String refused = call(422, "PUT", "v1/scheduler", "{\"name\": \"best\"}");
+        String refused = call(422, "PUT", "v1/star/scheduler", "{\"name\": \"best\"}");
         assertTrue(refused.contains("best"), refused);
-        call(400, "PUT", "v1/scheduler", "{");
+        call(400, "PUT", "v1/star/scheduler", "{");
         assertEquals(1, choices.size());
     }
 
     @Test
     void whatOneControllerOfSeveralCannotDoIsNotImplemented() throws Exception {
-        call(501, "PUT", "v1/apps/star/shutdown", "{\"core\": 0, \"shut_down\": true}");
-        call(501, "PUT", "v1/apps/star/shutdown/0", "{\"shut_down\": true}");
-        assertTrue(call(200, "GET", "v1/apps/star", "").contains("{\"name\":\"shutdown\",\"can_change\":false}"));
+        call(405, "PUT", "v1/star/shutdown", "{\"core\": 0, \"shut_down\": true}");
+        assertEquals("GET, HEAD, OPTIONS", new TreeSet<>(List.of(header("Allow").split(", *"))).stream().collect(Collectors.joining(", ")));
+        call(501, "PUT", "v1/star/shutdown/0", "{\"shut_down\": true}");
+        assertTrue(call(200, "GET", "v1/star", "").contains("{\"name\":\"shutdown\",\"can_change\":false}"));
     }
 
     @Test
@@ -136,20 +139,20 @@ class OnosWebApplicationTest {
         assertTrue(call(404, "GET", "v1/nothing", "").contains("\"status\":404"));
         assertTrue(call(404, "GET", "", "").contains("\"status\":404"));
         active = false;
-        assertTrue(call(503, "GET", "v1/status", "").contains("not active"));
+        assertTrue(call(503, "GET", "v1/star/status", "").contains("not active"));
     }
 
     @Test
     void aNodeThatDoesNotLeadSendsCallersToTheLeader() throws Exception {
         leader = Optional.of("192.0.2.7");
-        assertTrue(call(307, "GET", "v1/status?x=1", "").contains("192.0.2.7"));
-        assertEquals("http://192.0.2.7:8181/onos/slotwise/v1/status?x=1", header("Location"));
-        call(307, "PUT", "v1/scheduler", "{\"name\": \"islip\"}");
+        assertTrue(call(307, "GET", "v1/star/status?x=1", "").contains("192.0.2.7"));
+        assertEquals("http://192.0.2.7:8181/onos/slotwise/v1/star/status?x=1", header("Location"));
+        call(307, "PUT", "v1/star/scheduler", "{\"name\": \"islip\"}");
         assertTrue(choices.isEmpty());
         leader = Optional.of("[2001:db8::7]");
-        call(307, "GET", "v1/nodes", "");
-        assertEquals("http://[2001:db8::7]:8181/onos/slotwise/v1/nodes", header("Location"));
-        assertTrue(call(200, "GET", "v1/openapi.json", "").contains("/slotwise/v1/scheduler"));
+        call(307, "GET", "v1/star/nodes", "");
+        assertEquals("http://[2001:db8::7]:8181/onos/slotwise/v1/star/nodes", header("Location"));
+        assertTrue(call(200, "GET", "v1/openapi.json", "").contains("/slotwise/v1/star/scheduler"));
     }
 
     // ---- the live page ----
@@ -170,7 +173,7 @@ class OnosWebApplicationTest {
         assertEquals("text/javascript;charset=utf-8", header("Content-Type").replace(" ", ""));
         assertTrue(call(200, "GET", "page/stream?after=", "").contains("\"message\":\"hello\""));
         assertMayBeInFramesOfOnosOnly();
-        call(200, "GET", "v1/status", "");
+        call(200, "GET", "v1/star/status", "");
         assertNull(header("Content-Security-Policy"));
     }
 

@@ -56,7 +56,7 @@ public final class HostedSystems {
     /** The application of a name; throws {@link NoSuchApplicationException}. */
     public App<?> app(String id) {
         return Optional.ofNullable(apps.get(id)).orElseThrow(
-                () -> new NoSuchApplicationException("no application " + id + " in this network; see GET /slotwise/v1/apps"));
+                () -> new NoSuchApplicationException("no system " + id + " in this network; see GET /slotwise/v1"));
     }
 
     /** Their resources on a host. */

@@ -8,8 +8,8 @@ import java.util.Optional;
 import org.slotwise.rest.json.InvalidJsonException;
 
 /**
- * Resources of one kind below one that lists them, such as the weight of each class: each has its place in the path, by the names of
- * fields, in order.
+ * Values that can be changed: one resource, or one each below a resource that lists them, such as the weight of each class. Each has its
+ * place in the path below that, by the names of fields, in order.
  *
  * @param <V> what the system shows of itself
  */
@@ -22,6 +22,11 @@ public interface Items<V> {
 
     /** Changes what is at a place, or puts something there, and returns what holds now; empty if the network has no such place. */
     Optional<JsonNode> put(SystemResources<V> system, ObjectNode place, JsonNode body) throws InvalidJsonException;
+
+    /** Returns the reason why there is nothing at a place. */
+    default String unknown(ObjectNode place) {
+        return "nothing at this place; see the resource above";
+    }
 
     /** Returns whether what is at a place can go. */
     default boolean canDelete() {

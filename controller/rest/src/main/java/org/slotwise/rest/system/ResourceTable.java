@@ -9,13 +9,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.control.AppState;
 import org.slotwise.control.Event;
-import org.slotwise.rest.json.InvalidJsonException;
 
 /**
  * Resources of a system, a row each: what can be read, and what can be changed. Everything that REST, metrics, the live page and the store need
@@ -29,22 +27,13 @@ public final class ResourceTable<V> {
     private final String id;
     private final String description;
     private final Map<String, Function<V, JsonNode>> reads = new LinkedHashMap<>();
-    private final Map<String, BiFunction<V, String, JsonNode>> parts = new LinkedHashMap<>();
     private final Map<String, Function<V, List<String>>> texts = new LinkedHashMap<>();
-    private final Map<String, Changer<V>> changes = new TreeMap<>();
-    private final Map<String, Changer<V>> localChanges = new TreeMap<>();
     private final Map<String, SystemSetting<V, ?, ?>> settings = new LinkedHashMap<>();
     private final Map<String, Items<V>> items = new LinkedHashMap<>();
     private final Map<String, String> lists = new LinkedHashMap<>();
     private final List<StoredValues> stored = new ArrayList<>();
     private Function<V, List<Metric>> metrics = view -> List.of();
     private Function<V, Optional<AppPage>> page = view -> Optional.empty();
-
-    /** Changes a resource. */
-    public interface Changer<V> {
-        /** Takes the system and the body, and returns what holds now; throws for a body that makes no sense. */
-        JsonNode change(SystemResources<V> system, JsonNode body) throws InvalidJsonException;
-    }
 
     /** Takes the system's name and one sentence. */
     public ResourceTable(String id, String description) {
@@ -58,31 +47,19 @@ public final class ResourceTable<V> {
         return this;
     }
 
-    /** Gives a resource that lists what has names a form with one of them, at most one. */
-    public ResourceTable<V> part(String name, BiFunction<V, String, JsonNode> shown) {
-        parts.put(name, shown);
-        return this;
-    }
-
     /** Gives a resource a form for a terminal, a line each. */
     public ResourceTable<V> text(String name, Function<V, List<String>> lines) {
         texts.put(name, lines);
         return this;
     }
 
-    /** Lets a resource be changed. */
-    public ResourceTable<V> change(String name, Changer<V> changer) {
-        changes.put(name, changer);
-        return this;
-    }
-
-    /** Adds a resource for each of what a resource lists, below it. */
+    /** Adds a resource for each of what a resource lists, below it; each can be changed. */
     public ResourceTable<V> items(String name, Items<V> below) {
         items.put(name, below);
         return this;
     }
 
-    /** Adds values that are stored over restarts, where another changer creates them. */
+    /** Adds values that are stored over restarts, which others create. */
     public ResourceTable<V> stored(NamedSetting<V, ?> setting) {
         stored.add(setting);
         return this;
@@ -98,10 +75,7 @@ public final class ResourceTable<V> {
         stored.add(setting);
         settings.put(name, setting);
         lists.put(name, list);
-        if (!setting.isOne()) {
-            items.put(name, setting);
-        }
-        (setting.isShared() ? changes : localChanges).put(name, (system, body) -> system.apply(setting.read(body)));
+        items.put(name, setting);
         return read(name, view -> setting.show(view, list));
     }
 
@@ -148,7 +122,7 @@ public final class ResourceTable<V> {
         return settings;
     }
 
-    /** Returns resources below others, by the name of these. */
+    /** Returns values that can be changed, by the name of the resource that has or lists them. */
     Map<String, Items<V>> items() {
         return items;
     }
@@ -162,21 +136,13 @@ public final class ResourceTable<V> {
         return reads;
     }
 
-    Map<String, BiFunction<V, String, JsonNode>> parts() {
-        return parts;
-    }
-
     Map<String, Function<V, List<String>>> texts() {
         return texts;
     }
 
-    /** Returns what can be changed, of which a cluster of controllers has less. */
-    Map<String, Changer<V>> changes(boolean isCluster) {
-        Map<String, Changer<V>> all = new TreeMap<>(changes);
-        if (!isCluster) {
-            all.putAll(localChanges);
-        }
-        return all;
+    /** Returns whether a cluster of controllers cannot change a resource. */
+    boolean isLocal(String name) {
+        return settings.containsKey(name) && !settings.get(name).isShared();
     }
 
     List<Metric> metrics(V view) {

@@ -6,12 +6,12 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.LongNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -31,18 +31,18 @@ public final class SystemResources<V> {
     private final ResourceTable<V> table;
     private final SystemHost host;
 
-    /** Changes a resource. */
-    public interface Changer {
-        /** Takes the body, and returns what holds now; throws for a body that makes no sense, or {@link NotHereException}. */
-        JsonNode apply(JsonNode body) throws InvalidJsonException;
-    }
-
-    /** One resource below one that lists such. */
-    public interface Item {
+    /** Resource at a path below the system's. */
+    public interface Resource {
         /** Returns what holds; empty if there is nothing. */
         Optional<JsonNode> read();
 
-        /** Changes it, and returns what holds now; empty if the network has no place for it. */
+        /** Returns whether it can be changed, though maybe not on this host. */
+        boolean canChange();
+
+        /**
+         * Changes it, and returns what holds now; empty if the network has no place for it. Throws for a body that makes no sense,
+         * {@link NotHereException} or {@link NotOnThisHostException}.
+         */
         Optional<JsonNode> put(JsonNode body) throws InvalidJsonException;
 
         /** Returns whether it can go. */
@@ -50,6 +50,9 @@ public final class SystemResources<V> {
 
         /** Removes it; returns false if there was nothing. */
         boolean delete();
+
+        /** Returns the reason why there is nothing. */
+        String unknown();
     }
 
     /** Refusal of what makes sense, but not for this network. */
@@ -59,6 +62,15 @@ public final class SystemResources<V> {
         /** Takes the reason, which callers may see. */
         public NotHereException(String reason) {
             super(reason);
+        }
+    }
+
+    /** Refusal of what can never be changed on this host. */
+    public static final class NotOnThisHostException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        NotOnThisHostException() {
+            super("not supported by this controller");
         }
     }
 
@@ -107,56 +119,108 @@ public final class SystemResources<V> {
         return bound(table.reads(), shown -> () -> shown.apply(view()));
     }
 
-    /** The part of one name, at most one, in the form of the whole, of resources that list what has names; by name of the resource. */
-    public Map<String, Function<String, JsonNode>> parts() {
-        return bound(table.parts(), (BiFunction<V, String, JsonNode> shown) -> name -> shown.apply(view(), name));
-    }
-
     /** Resources as text for a terminal, by name: a line each. */
     public Map<String, Supplier<List<String>>> texts() {
         return bound(table.texts(), shown -> () -> shown.apply(view()));
     }
 
-    /** Resources that can be changed on this host, by name; each can be read, too. */
-    public Map<String, Changer> changes() {
-        return bound(table.changes(host.isCluster()), changer -> body -> changer.change(this, body));
+    /** Returns whether a resource, or what it lists, can be changed on this host. */
+    public boolean canChange(String name) {
+        return table.items().containsKey(name) && !isFixed(name);
     }
 
-    /** Returns whether a resource can be changed, though not on this host, now or later. */
-    public boolean isFixed(String resource) {
-        return table.changes(false).containsKey(resource) && !table.changes(host.isCluster()).containsKey(resource);
+    private boolean isFixed(String name) {
+        return host.isCluster() && table.isLocal(name);
     }
 
-    /** Returns what is below a resource at a place; empty if nothing ever is. */
-    public Optional<Item> item(String resource, List<String> path) {
-        Items<V> below = table.items().get(resource);
-        if (below == null || below.place().size() != path.size()) {
+    /** Returns the resource at a path, its name first; empty if no network has any there. */
+    public Optional<Resource> at(List<String> path) {
+        String name = path.get(0);
+        List<String> below = path.subList(1, path.size());
+        Optional<Items<V>> items = Optional.ofNullable(table.items().get(name)).filter(known -> known.place().size() == below.size());
+        if (!table.reads().containsKey(name) || items.isEmpty() && !below.isEmpty()) {
             return Optional.empty();
         }
         ObjectNode place = JsonNodeFactory.instance.objectNode();
-        Iterator<String> segments = path.iterator();
-        below.place().keySet().forEach(field -> place.set(field, segment(segments.next())));
-        return Optional.of(new Item() {
-            @Override
-            public Optional<JsonNode> read() {
-                return below.read(view(), place);
-            }
+        Iterator<String> segments = below.iterator();
+        items.ifPresent(known -> known.place().keySet().forEach(field -> place.set(field, segment(segments.next()))));
+        return Optional.of(new At(name, items, place));
+    }
 
-            @Override
-            public Optional<JsonNode> put(JsonNode body) throws InvalidJsonException {
-                return below.put(SystemResources.this, place, body);
-            }
+    /** Reads the resource at a path such as {@code weights/1}; throws if there is none. */
+    public JsonNode read(String path) throws InvalidJsonException {
+        Resource found = find(path);
+        return found.read().orElseThrow(() -> new InvalidJsonException(path, found.unknown()));
+    }
 
-            @Override
-            public boolean canDelete() {
-                return below.canDelete();
-            }
+    /** Changes the resource at a path, and returns what holds now; throws if there is none, as for a body that makes no sense. */
+    public JsonNode change(String path, JsonNode body) throws InvalidJsonException {
+        Resource found = find(path);
+        if (!found.canChange()) {
+            throw new InvalidJsonException("resource", "read-only resource '" + path + "'");
+        }
+        return found.put(body).orElseThrow(() -> new InvalidJsonException(path, found.unknown()));
+    }
 
-            @Override
-            public boolean delete() {
-                return below.delete(SystemResources.this, place);
+    /** Removes the resource at a path; throws if there is none, or none that can go. */
+    public void delete(String path) throws InvalidJsonException {
+        Resource found = find(path);
+        if (!found.canDelete()) {
+            throw new InvalidJsonException("resource", "permanent resource '" + path + "'");
+        }
+        if (!found.delete()) {
+            throw new InvalidJsonException(path, found.unknown());
+        }
+    }
+
+    private Resource find(String path) throws InvalidJsonException {
+        return at(Arrays.asList(path.split("/", -1))).orElseThrow(() -> new InvalidJsonException("resource",
+                "unknown resource '" + path + "'; expected one of " + String.join(", ", table.reads().keySet())));
+    }
+
+    private final class At implements Resource {
+        private final String name;
+        private final Optional<Items<V>> items;
+        private final ObjectNode place;
+
+        At(String name, Optional<Items<V>> items, ObjectNode place) {
+            this.name = name;
+            this.items = items;
+            this.place = place;
+        }
+
+        @Override
+        public Optional<JsonNode> read() {
+            return place.isEmpty() ? Optional.of(table.reads().get(name).apply(view())) : items.orElseThrow().read(view(), place);
+        }
+
+        @Override
+        public boolean canChange() {
+            return items.isPresent();
+        }
+
+        @Override
+        public Optional<JsonNode> put(JsonNode body) throws InvalidJsonException {
+            if (isFixed(name)) {
+                throw new NotOnThisHostException();
             }
-        });
+            return items.orElseThrow().put(SystemResources.this, place, body);
+        }
+
+        @Override
+        public boolean canDelete() {
+            return items.isPresent() && items.get().canDelete();
+        }
+
+        @Override
+        public boolean delete() {
+            return items.orElseThrow().delete(SystemResources.this, place);
+        }
+
+        @Override
+        public String unknown() {
+            return items.orElseThrow().unknown(place);
+        }
     }
 
     /** A whole number, or text. */

@@ -7,10 +7,8 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -122,14 +120,10 @@ public final class SystemSetting<V, P, T> implements StoredValues, Items<V> {
         return title;
     }
 
-    /** Returns the schema of one value with its place, as it is sent or as it is shown. */
+    /** Returns the schema of one value: as it is sent, or with its place as it is shown. */
     ObjectNode schema(boolean shown) {
-        return Shape.schema(shown, place, value).put("description", Character.toUpperCase(title.charAt(0)) + title.substring(1));
-    }
-
-    /** Returns the schema of a value without its place, as it is sent. */
-    ObjectNode valueSchema() {
-        return Shape.schema(false, value).put("description", Character.toUpperCase(title.charAt(0)) + title.substring(1));
+        ObjectNode schema = shown ? Shape.schema(true, place, value) : Shape.schema(false, value);
+        return schema.put("description", Character.toUpperCase(title.charAt(0)) + title.substring(1));
     }
 
     /** Returns whether it has one value, without a place. */
@@ -174,25 +168,17 @@ public final class SystemSetting<V, P, T> implements StoredValues, Items<V> {
         return configured.containsKey(known.get()) ? Optional.of(system.apply(read(known.get(), Shape.open(body, value)))) : Optional.empty();
     }
 
+    @Override
+    public String unknown(ObjectNode at) {
+        return at(at).map(unknown).filter(reason -> !reason.isEmpty()).orElseGet(() -> Items.super.unknown(at));
+    }
+
     private Optional<P> at(ObjectNode at) {
         try {
             return Optional.of(place.read(Shape.open(at, place)));
         } catch (InvalidJsonException e) {
             return Optional.empty();
         }
-    }
-
-    /** Reads and checks another value at one place. */
-    Change<V> read(JsonNode body) throws InvalidJsonException {
-        JsonFields fields = Shape.open(body, place, value);
-        P at = place.read(fields);
-        if (configured.isEmpty()) {
-            throw new SystemResources.NotHereException(unavailable);
-        }
-        if (!configured.containsKey(at)) {
-            throw new InvalidJsonException(wrongField(at), unknown.apply(at));
-        }
-        return read(at, fields);
     }
 
     private Change<V> read(P at, JsonFields fields) throws InvalidJsonException {
@@ -202,19 +188,6 @@ public final class SystemSetting<V, P, T> implements StoredValues, Items<V> {
         } catch (IllegalArgumentException e) {
             throw new InvalidJsonException("", e.getMessage());
         }
-    }
-
-    /** Returns the first field that, with those before it, no place has. */
-    private String wrongField(P at) {
-        ObjectNode wrong = place.write(at);
-        Set<ObjectNode> left = configured.keySet().stream().map(place::write).collect(Collectors.toCollection(LinkedHashSet::new));
-        for (String field : place.names()) {
-            left.removeIf(other -> !other.get(field).equals(wrong.get(field)));
-            if (left.isEmpty()) {
-                return field;
-            }
-        }
-        return HERE;
     }
 
     /** Returns the change to a value at a place; throws IllegalArgumentException if it does not fit there. */

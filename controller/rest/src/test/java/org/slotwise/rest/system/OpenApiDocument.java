@@ -10,7 +10,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.stream.Stream;
 import org.slotwise.rest.json.Shape;
 
 /**
@@ -20,8 +19,6 @@ import org.slotwise.rest.json.Shape;
 public final class OpenApiDocument {
     private static final String V1 = "/slotwise/v1/";
     private static final List<Integer> REFUSALS = List.of(400, 411, 413, 415, 422);
-    /** The system whose resources are at the root, too. */
-    private static final String AT_ROOT = "star";
 
     private final ObjectNode document;
     private final ObjectNode paths;
@@ -58,33 +55,20 @@ public final class OpenApiDocument {
             }
             ObjectNode path = JsonNodeFactory.instance.objectNode();
             ObjectNode get = path.putObject("get").put("summary", schemas.get(type).get("description").textValue()).put("operationId", "get" + type);
-            if (table.parts().containsKey(name)) {
-                get.putArray("parameters").addObject().put("name", "name").put("in", "query")
-                        .put("description", "Name of the one to read; without it all are read.").putObject("schema").put("type", "string");
-            }
             answers(get, type);
-            if (table.changes(false).containsKey(name)) {
-                ObjectNode put = path.putObject("put").put("summary", "Set " + setting.map(SystemSetting::title).orElse("one of the " + name))
-                        .put("operationId", "put" + type);
-                if (table.items().containsKey(name)) {
-                    put.put("deprecated", true).put("description", "The resource of each place, below, has the same.");
-                }
-                ObjectNode body = put.putObject("requestBody").put("required", true).put("description", "At most 16 KiB.");
-                content(body, type + "Change");
-                ObjectNode answers = answers(put, Stream.of("Changed", "Item", "").map(type::concat).filter(schemas::has).findFirst().orElseThrow());
-                REFUSALS.forEach(status -> answers.set(Integer.toString(status), problem()));
-            }
-            paths.set(V1 + "apps/" + table.id() + "/" + name, path);
-            Optional.ofNullable(table.items().get(name)).ifPresent(below -> addItem(table, name, type, below));
-            if (table.id().equals(AT_ROOT)) {
-                paths.set(V1 + name, atRoot(path));
+            paths.set(V1 + table.id() + "/" + name, path);
+            if (setting.isPresent() && setting.get().isOne()) {
+                ObjectNode put = path.putObject("put").put("summary", "Set " + setting.get().title()).put("operationId", "put" + type);
+                answersPut(put, type + "Change", schemas.has(type + "Item") ? type + "Item" : type);
+            } else if (table.items().containsKey(name)) {
+                addItem(table, name, type, table.items().get(name));
             }
         }
     }
 
     private void addItem(ResourceTable<?> table, String name, String type, Items<?> below) {
         ObjectNode path = JsonNodeFactory.instance.objectNode();
-        StringBuilder at = new StringBuilder(V1 + "apps/" + table.id() + "/" + name);
+        StringBuilder at = new StringBuilder(V1 + table.id() + "/" + name);
         ArrayNode parameters = path.putArray("parameters");
         below.place().forEach((field, schema) -> {
             at.append("/{").append(field).append('}');
@@ -93,10 +77,7 @@ public final class OpenApiDocument {
         String summary = schemas.get(type + "Item").get("description").textValue();
         answers(path.putObject("get").put("summary", summary).put("operationId", "get" + type + "Item"), type + "Item");
         ObjectNode put = path.putObject("put").put("summary", "Set or add: " + summary).put("operationId", "put" + type + "Item");
-        Optional.ofNullable(table.settings().get(name)).ifPresent(setting -> schemas.set(type + "Value", setting.valueSchema()));
-        content(put.putObject("requestBody").put("required", true).put("description", "At most 16 KiB."), type + "Value");
-        ObjectNode answers = answers(put, type + "Item");
-        REFUSALS.forEach(status -> answers.set(Integer.toString(status), problem()));
+        answersPut(put, type + "Change", type + "Item");
         if (below.canDelete()) {
             ObjectNode gone = path.putObject("delete").put("summary", "Remove: " + summary).put("operationId", "delete" + type + "Item").putObject("responses");
             gone.putObject("204").put("description", "Removed");
@@ -105,11 +86,10 @@ public final class OpenApiDocument {
         paths.set(at.toString(), path);
     }
 
-    private static ObjectNode atRoot(ObjectNode path) {
-        ObjectNode same = path.deepCopy();
-        same.forEach(operation -> ((ObjectNode) operation).put("deprecated", true)
-                .put("operationId", operation.get("operationId").textValue().replace("Star", "Root")));
-        return same;
+    private void answersPut(ObjectNode put, String body, String type) {
+        content(put.putObject("requestBody").put("required", true).put("description", "At most 16 KiB."), body);
+        ObjectNode answers = answers(put, type);
+        REFUSALS.forEach(status -> answers.set(Integer.toString(status), problem()));
     }
 
     private void addSchemas(String type, String list, SystemSetting<?, ?, ?> setting) {

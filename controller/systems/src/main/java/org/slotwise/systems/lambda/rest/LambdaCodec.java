@@ -18,7 +18,6 @@ import org.slotwise.systems.lambda.app.Demand;
 import org.slotwise.systems.lambda.app.Grants;
 import org.slotwise.systems.lambda.app.LambdaApp;
 import org.slotwise.systems.lambda.app.LambdaView;
-import org.slotwise.systems.lambda.app.SessionLeft;
 import org.slotwise.systems.lambda.model.Lambda;
 import org.slotwise.systems.lambda.model.LambdaNode;
 import org.slotwise.systems.lambda.model.LambdaSession;
@@ -122,20 +121,6 @@ public final class LambdaCodec {
 
     // ---- sessions ----
 
-    /** Whether a session is said to leave; what else is said is checked by {@link #left} and {@link #demand}. */
-    static boolean leaves(JsonNode value) throws InvalidJsonException {
-        return JsonFields.open("", value).optional(LEAVE).isPresent();
-    }
-
-    /** Reads a session that leaves. */
-    static SessionLeft left(JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of("", value, SESSION, LEAVE);
-        if (!fields.flag(LEAVE)) {
-            throw new InvalidJsonException(LEAVE, "expected true; omit it to create or update a session");
-        }
-        return fields.parsed(SESSION, SessionLeft::new);
-    }
-
     /** Returns the fields of a session that is there until it leaves; a lease is only shown. */
     static Shape<Demand> shape(LambdaWeb web) {
         return Shape.of(fields -> demand("", web, fields), (demand, node) -> write(web, demand, node),
@@ -147,17 +132,12 @@ public final class LambdaCodec {
         return demand(where, web, JsonFields.of(where, value, SESSION, SOURCE, SINK, WANTED, WEIGHT, BYTES, DEADLINE));
     }
 
-    /** Reads what a session wants that somebody asks for now. */
-    static Demand asked(LambdaWeb web, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of("", value, SESSION, SOURCE, SINK, WANTED, WEIGHT, BYTES, DEADLINE, LEASE);
-        Demand demand = demand("", web, fields);
-        return fields.optional(LEASE).isPresent() ? demand.leased(fields.integer(LEASE, Demand.MIN_LEASE_MS, Demand.MAX_LEASE_MS)) : demand;
-    }
-
-    /** Reads what the session of a name wants, whose name is not in the value. */
+    /** Reads what the session of a name wants, which somebody asks for now; the name is not in the value. */
     static Demand asked(LambdaWeb web, String session, JsonNode value) throws InvalidJsonException {
         JsonFields.of("", value, SOURCE, SINK, WANTED, WEIGHT, BYTES, DEADLINE, LEASE);
-        return asked(web, ((ObjectNode) value).deepCopy().put(SESSION, session));
+        JsonFields fields = JsonFields.open("", ((ObjectNode) value).deepCopy().put(SESSION, session));
+        Demand demand = demand("", web, fields);
+        return fields.optional(LEASE).isPresent() ? demand.leased(fields.integer(LEASE, Demand.MIN_LEASE_MS, Demand.MAX_LEASE_MS)) : demand;
     }
 
     private static Demand demand(String where, LambdaWeb web, JsonFields fields) throws InvalidJsonException {
@@ -217,18 +197,9 @@ public final class LambdaCodec {
 
     /** Sessions and what they have. */
     static ObjectNode sessions(LambdaView view) {
-        return sessions(view, IntStream.range(0, view.grants().demands().size()));
-    }
-
-    /** The session of a name, if it is there, as {@link #sessions(LambdaView)} has it. */
-    static ObjectNode sessions(LambdaView view, String name) {
-        return sessions(view, place(view.grants(), name).stream().mapToInt(Integer::intValue));
-    }
-
-    private static ObjectNode sessions(LambdaView view, IntStream places) {
         ObjectNode node = JsonNodeFactory.instance.objectNode();
         ArrayNode sessions = node.putArray(SESSIONS);
-        places.forEach(place -> sessions.add(session(view, place)));
+        IntStream.range(0, view.grants().demands().size()).forEach(place -> sessions.add(session(view, place)));
         return node;
     }
 

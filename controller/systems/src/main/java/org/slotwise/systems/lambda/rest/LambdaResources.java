@@ -38,7 +38,7 @@ final class LambdaResources {
         return new ResourceTable<LambdaView>(LambdaApp.ID,
                 "Lambda networks: sessions with max-min fair rates over all links, as pacing rates or slots of a star.")
                 .read("status", LambdaCodec::status)
-                .read(SESSIONS, LambdaCodec::sessions).part(SESSIONS, LambdaCodec::sessions).change(SESSIONS, this::session).items(SESSIONS, new Sessions()).stored(setting)
+                .read(SESSIONS, LambdaCodec::sessions).items(SESSIONS, new Sessions()).stored(setting)
                 .read("links", LambdaCodec::links)
                 .read("slots", LambdaCodec::slots)
                 .page(LambdaPage::of)
@@ -46,18 +46,6 @@ final class LambdaResources {
                         Metric.gauge("lambda_sessions", "Active sessions.", view.grants().demands().size()),
                         Metric.gauge("lambda_granted_bps", "Sum of the granted rates, bit/s.", Math.round(view.grants().sumBps())),
                         Metric.counter("lambda_sessions_refused", "Sessions rejected after they were stored.", view.refused())));
-    }
-
-    /** A session joins, changes or leaves. */
-    private JsonNode session(SystemResources<LambdaView> lambda, JsonNode body) throws InvalidJsonException {
-        if (LambdaCodec.leaves(body)) {
-            SessionLeft left = LambdaCodec.left(body);
-            if (!leave(lambda, left)) {
-                throw new NotHereException("unknown session '" + left.session() + "'");
-            }
-            return LambdaCodec.left(left.session());
-        }
-        return ask(lambda, LambdaCodec.asked(web, body));
     }
 
     /** A session with a lease is not stored: whoever asked for it asks again. */
@@ -78,11 +66,11 @@ final class LambdaResources {
         }
     }
 
-    private boolean leave(SystemResources<LambdaView> lambda, SessionLeft left) {
+    private boolean leave(SystemResources<LambdaView> lambda, String session) {
         synchronized (changing) {
-            boolean isThere = demand(lambda.view(), left.session()).isPresent();
+            boolean isThere = demand(lambda.view(), session).isPresent();
             if (isThere) {
-                lambda.apply(setting.removal(left.session(), left, LambdaCodec.left(left.session())));
+                lambda.apply(setting.removal(session, new SessionLeft(session), LambdaCodec.left(session)));
             }
             return isThere;
         }
@@ -106,13 +94,18 @@ final class LambdaResources {
         }
 
         @Override
+        public String unknown(ObjectNode place) {
+            return "unknown session '" + name(place) + "'";
+        }
+
+        @Override
         public boolean canDelete() {
             return true;
         }
 
         @Override
         public boolean delete(SystemResources<LambdaView> lambda, ObjectNode place) {
-            return demand(lambda.view(), name(place)).isPresent() && leave(lambda, new SessionLeft(name(place)));
+            return leave(lambda, name(place));
         }
 
         private String name(ObjectNode place) {

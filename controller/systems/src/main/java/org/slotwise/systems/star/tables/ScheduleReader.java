@@ -8,7 +8,6 @@ import org.slotwise.control.tables.TableEntry;
 import org.slotwise.systems.star.model.CorePorts;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.schedule.FrameSchedule;
-import org.slotwise.wire.WireConstants;
 
 /**
  * Reads the data part of a schedule back from the tables of a star's switches. Connections of the core count; but it

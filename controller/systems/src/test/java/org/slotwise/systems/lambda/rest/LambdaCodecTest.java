@@ -114,24 +114,24 @@ class LambdaCodecTest {
         return host.resources();
     }
 
-    private static String put(SystemResources<?> lambda, String body) throws Exception {
-        return lambda.changes().get("sessions").apply(JSON.readTree(body.replace('\'', '"'))).toString().replace('"', '\'');
+    private static String put(SystemResources<?> lambda, String session, String body) throws Exception {
+        return lambda.change("sessions/" + session, JSON.readTree(body.replace('\'', '"'))).toString().replace('"', '\'');
     }
 
     @Test
     void sessionsJoinChangeAndLeaveAndAreKept() throws Exception {
         SystemResources<?> lambda = resources(new LambdaSystem().read("", empty()));
         assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':1000000000,'limited_by':'ucsd-0 up'}",
-                put(lambda, "{'session':'a','source':'ucsd-0','sink':'uva-0'}"));
+                put(lambda, "a", "{'source':'ucsd-0','sink':'uva-0'}"));
         assertEquals("{'session':'b','source':'ucsd-1','sink':'uva-0','wanted_bps':300000000,'weight':2.0,'bytes':1000000,'deadline_ms':1000,"
                 + "'granted_bps':300000000,'limited_by':null}",
-                put(lambda, "{'session':'b','source':'ucsd-1','sink':'uva-0','wanted_bps':300000000,'weight':2,'bytes':1000000,'deadline_ms':1000}"));
+                put(lambda, "b", "{'source':'ucsd-1','sink':'uva-0','wanted_bps':300000000,'weight':2,'bytes':1000000,'deadline_ms':1000}"));
         assertEquals("{'sessions':[{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':700000000,'limited_by':'uic to uva'},"
                 + "{'session':'b','source':'ucsd-1','sink':'uva-0','wanted_bps':300000000,'weight':2.0,'bytes':1000000,'deadline_ms':1000,"
                 + "'granted_bps':300000000,'limited_by':null}]}", lambda.reads().get("sessions").get().toString().replace('"', '\''));
-        assertEquals("{'sessions':[{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':700000000,'limited_by':'uic to uva'}]}",
-                lambda.parts().get("sessions").apply("a").toString().replace('"', '\''));
-        assertEquals("{\"sessions\":[]}", lambda.parts().get("sessions").apply("c").toString());
+        assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':700000000,'limited_by':'uic to uva'}",
+                lambda.read("sessions/a").toString().replace('"', '\''));
+        assertEquals("sessions/c: unknown session 'c'", assertThrows(InvalidJsonException.class, () -> lambda.read("sessions/c")).getMessage());
         assertEquals("{'name':'optiputer','nodes':5,'lambdas':4,'sessions':2,'granted_bps':1000000000,'max_min':true}",
                 lambda.reads().get("status").get().toString().replace('"', '\''));
         assertTrue(lambda.reads().get("links").get().toString().contains("{\"name\":\"uic to uva\",\"rate_bps\":1000000000,\"sessions\":2,\"load_bps\":1000000000}"));
@@ -140,7 +140,7 @@ class LambdaCodecTest {
         // Another controller with the same store; then one whose network has no ucsd-1.
         SystemResources<?> next = resources(new LambdaSystem().read("", empty()));
         assertEquals(lambda.reads().get("sessions").get(), next.reads().get("sessions").get());
-        assertEquals("{'session':'b','leave':true}", put(next, "{'session':'b','leave':true}"));
+        next.delete("sessions/b");
         assertEquals(List.of("session_a"), List.copyOf(kept.keySet()));
         ObjectNode without = empty();
         ((ArrayNode) without.get("nodes")).remove(0);
@@ -152,23 +152,23 @@ class LambdaCodecTest {
     @Test
     void sessionsWithALeaseAreNotKeptAndRenewedWithoutAWord() throws Exception {
         SystemResources<?> lambda = resources(new LambdaSystem().read("", empty()));
-        put(lambda, "{'session':'a','source':'ucsd-0','sink':'uva-0'}");
+        put(lambda, "a", "{'source':'ucsd-0','sink':'uva-0'}");
         assertEquals(1, kept.size());
-        String leased = "{'session':'a','source':'ucsd-0','sink':'uva-0','lease_ms':5000}";
+        String leased = "{'source':'ucsd-0','sink':'uva-0','lease_ms':5000}";
         assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'lease_ms':5000,'granted_bps':1000000000,'limited_by':'ucsd-0 up'}",
-                put(lambda, leased));
+                put(lambda, "a", leased));
         assertEquals(0, kept.size());
         assertEquals(0, host.unstored());
-        put(lambda, leased);
+        put(lambda, "a", leased);
         assertEquals(1, host.unstored());
-        put(lambda, leased.replace("5000", "6000"));
-        put(lambda, "{'session':'a','leave':true}");
-        put(lambda, leased);
+        put(lambda, "a", leased.replace("5000", "6000"));
+        lambda.delete("sessions/a");
+        put(lambda, "a", leased);
         assertEquals(1, host.unstored());
-        put(lambda, "{'session':'a','source':'ucsd-0','sink':'uva-0'}");
+        put(lambda, "a", "{'source':'ucsd-0','sink':'uva-0'}");
         assertEquals(1, kept.size());
         for (String wrong : List.of("999", "86400001", "null", "1.5", "'x'", "-5")) {
-            assertThrows(InvalidJsonException.class, () -> put(lambda, leased.replace("5000", wrong)), wrong);
+            assertThrows(InvalidJsonException.class, () -> put(lambda, "a", leased.replace("5000", wrong)), wrong);
         }
         ObjectNode inDocument = example();
         ((ObjectNode) inDocument.at("/sessions/0")).put("lease_ms", 5000);
@@ -179,8 +179,8 @@ class LambdaCodecTest {
     @Test
     void aStarShowsSlots() throws Exception {
         SystemResources<?> lambda = resources(new LambdaSystem().read("", star()));
-        put(lambda, "{'session':'a','source':'e0','sink':'e1','wanted_bps':5000000}");
-        put(lambda, "{'session':'b','source':'e0','sink':'e2'}");
+        put(lambda, "a", "{'source':'e0','sink':'e1','wanted_bps':5000000}");
+        put(lambda, "b", "{'source':'e0','sink':'e2'}");
         assertEquals("{'slots':[{'source':'e0','sink':'e1','a_frame':5},{'source':'e0','sink':'e2','a_frame':11}]}",
                 lambda.reads().get("slots").get().toString().replace('"', '\''));
     }
@@ -188,17 +188,18 @@ class LambdaCodecTest {
     @Test
     void whatMakesNoSenseChangesNothing() throws Exception {
         SystemResources<?> lambda = resources(new LambdaSystem().read("", empty()));
-        for (String wrong : List.of("{}", "[]", "{'session':'a'}", "{'session':'a','source':'nobody','sink':'uva-0'}", "{'session':'a','source':'uva-0','sink':'uva-0'}",
-                "{'session':'a b','source':'ucsd-0','sink':'uva-0'}", "{'session':'a','source':'ucsd-0','sink':'uva-0','wanted_bps':0}",
-                "{'session':'a','source':'ucsd-0','sink':'uva-0','weight':0}", "{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1e400}",
-                "{'session':'a','source':'ucsd-0','sink':'uva-0','deadline_ms':5}", "{'session':'a','source':'ucsd-0','sink':'uva-0','bytes':1.5}",
-                "{'session':'a','leave':false}", "{'session':'a','leave':true,'source':'ucsd-0'}", "{'session':7,'leave':true}", "{'leave':true}",
-                "{'session':'a','source':'ucsd-0','sink':'uva-0','leave':null}")) {
-            assertThrows(InvalidJsonException.class, () -> put(lambda, wrong), wrong);
+        for (String wrong : List.of("a {}", "a []", "a {'source':'nobody','sink':'uva-0'}", "a {'source':'uva-0','sink':'uva-0'}",
+                "a.b {'source':'ucsd-0','sink':'uva-0'}", "a {'source':'ucsd-0','sink':'uva-0','wanted_bps':0}",
+                "a {'source':'ucsd-0','sink':'uva-0','weight':0}", "a {'source':'ucsd-0','sink':'uva-0','weight':1e400}",
+                "a {'source':'ucsd-0','sink':'uva-0','deadline_ms':5}", "a {'source':'ucsd-0','sink':'uva-0','bytes':1.5}",
+                "a {'leave':true}", "a {'session':'a','source':'ucsd-0','sink':'uva-0'}", "a {'source':'ucsd-0','sink':'uva-0','leave':null}")) {
+            String[] parts = wrong.split(" ", 2);
+            assertThrows(InvalidJsonException.class, () -> put(lambda, parts[0], parts[1]), wrong);
         }
-        for (String wrong : List.of("{'session':'a','leave':true}", "{'session':'a','source':'ucsd-0','sink':'uva-0','bytes':1000000000,'deadline_ms':1}")) {
-            assertThrows(SystemResources.NotHereException.class, () -> put(lambda, wrong), wrong);
-        }
+        assertThrows(InvalidJsonException.class, () -> lambda.delete("sessions/a"));
+        assertThrows(InvalidJsonException.class, () -> lambda.delete("sessions"));
+        assertThrows(SystemResources.NotHereException.class,
+                () -> put(lambda, "a", "{'source':'ucsd-0','sink':'uva-0','bytes':1000000000,'deadline_ms':1}"));
         assertEquals(Map.of(), kept);
         assertEquals("{\"sessions\":[]}", lambda.reads().get("sessions").get().toString());
     }

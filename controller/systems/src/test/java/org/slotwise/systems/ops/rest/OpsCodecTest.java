@@ -210,38 +210,35 @@ class OpsCodecTest {
         assertTrue(ops.reads().get("routes").get().toString().startsWith("{\"switches\":[{\"name\":\"s0\",\"device_id\":4001,\"routes\":["
                 + "{\"edge\":0,\"fibres\":[2]},{\"edge\":1,\"fibres\":[0,1]},{\"edge\":2,\"fibres\":[1,0]}]}"));
         JsonNode target = JSON.readTree("{\"device_id\":4001,\"port\":257,\"target\":0.5}");
-        assertEquals(target, JSON.readTree(ops.changes().get("targets").apply(target).toString()));
+        assertEquals(target, JSON.readTree(ops.change("targets/4001/257", JSON.readTree("{\"target\":0.5}")).toString()));
         assertEquals("{\"device_id\":4001,\"port\":257,\"before\":0.9,\"after\":0.5}", host.audited().get(0).toString());
-        assertTrue(ops.reads().get("targets").get().toString().contains("{\"device_id\":4001,\"port\":257,\"target\":0.5},"
+        assertTrue(ops.read("targets").toString().contains("{\"device_id\":4001,\"port\":257,\"target\":0.5},"
                 + "{\"device_id\":4001,\"port\":260,\"target\":0.9}"));
         String dark = "{\"device_id\":5001,\"port\":258,\"up\":false}";
-        assertEquals(dark, ops.changes().get("ports").apply(JSON.readTree(dark)).toString());
-        assertTrue(ops.reads().get("ports").get().toString().contains(dark));
-        assertTrue(ops.reads().get("nodes").get().toString().contains("\"device_id\":5001,\"program\":\"edge\",\"ready\":false,\"settled\":false,\"dark_ports\":[258]"));
+        assertEquals(dark, ops.change("ports/5001/258", JSON.readTree("{\"up\":false}")).toString());
+        assertTrue(ops.read("ports").toString().contains(dark));
+        assertTrue(ops.read("nodes").toString().contains("\"device_id\":5001,\"program\":\"edge\",\"ready\":false,\"settled\":false,\"dark_ports\":[258]"));
         assertEquals(6, ops.metrics().size());
-        for (String wrong : List.of("targets {\"device_id\":4001,\"port\":258,\"target\":0.5}", "targets {\"device_id\":5001,\"port\":256,\"target\":0.5}",
-                "targets {\"device_id\":4001,\"port\":256,\"target\":0}", "targets {\"device_id\":4001,\"port\":256,\"target\":1.1}",
-                "ports {\"device_id\":4001,\"port\":259,\"up\":true}", "ports {\"device_id\":9,\"port\":256,\"up\":true}",
-                "ports {\"device_id\":4001,\"port\":256,\"up\":1}")) {
+        for (String wrong : List.of("targets/4001/258 {\"target\":0.5}", "targets/5001/256 {\"target\":0.5}", "targets/4001/256 {\"target\":0}",
+                "targets/4001/256 {\"target\":1.1}", "ports/4001/259 {\"up\":true}", "ports/9/256 {\"up\":true}", "ports/4001/256 {\"up\":1}",
+                "ports/4001 {\"up\":true}", "targets {\"device_id\":4001,\"port\":257,\"target\":0.5}")) {
             String[] parts = wrong.split(" ", -1);
             JsonNode body = JSON.readTree(parts[1]);
-            assertThrows(InvalidJsonException.class, () -> ops.changes().get(parts[0]).apply(body), wrong);
+            assertThrows(InvalidJsonException.class, () -> ops.change(parts[0], body), wrong);
         }
-        JsonNode elsewhere = JSON.readTree("{\"device_id\":4001,\"port\":258,\"target\":0.5}");
-        String said = assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(elsewhere)).getMessage();
-        assertTrue(said.startsWith("port: no XCP agent at port 258 of device 4001; expected one of [256, 257, "), said);
+        String said = refusal(ops, "targets/4001/258", "{\"target\":0.5}");
+        assertTrue(said.startsWith("targets/4001/258: no XCP agent at port 258 of device 4001; expected one of [256, 257, "), said);
         for (String value : List.of("0", "1.5", "-1")) {
-            JsonNode wrong = JSON.readTree("{\"device_id\":4001,\"port\":257,\"target\":" + value + "}");
-            assertEquals("target: expected a number above 0 and at most 1, got " + value,
-                    assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(wrong)).getMessage());
+            assertEquals("target: expected a number above 0 and at most 1, got " + value, refusal(ops, "targets/4001/257", "{\"target\":" + value + "}"));
         }
-        JsonNode misspelt = JSON.readTree("{\"device_id\":4001,\"port\":257,\"tgt\":0.5}");
-        assertEquals("tgt: unknown field; did you mean 'target'?",
-                assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(misspelt)).getMessage());
-        JsonNode ofEdge = JSON.readTree("{\"device_id\":5001,\"port\":256,\"target\":0.5}");
-        assertEquals("device_id: no XCP agent at port 256 of device 5001; the device is an edge",
-                assertThrows(InvalidJsonException.class, () -> ops.changes().get("targets").apply(ofEdge)).getMessage());
+        assertEquals("tgt: unknown field; did you mean 'target'?", refusal(ops, "targets/4001/257", "{\"tgt\":0.5}"));
+        assertEquals("targets/5001/256: no XCP agent at port 256 of device 5001; the device is an edge", refusal(ops, "targets/5001/256", "{\"target\":0.5}"));
         assertEquals(1, host.audited().size());
+    }
+
+    private static String refusal(SystemResources<?> ops, String path, String body) throws Exception {
+        JsonNode wrong = JSON.readTree(body);
+        return assertThrows(InvalidJsonException.class, () -> ops.change(path, wrong)).getMessage();
     }
 
     @Test
@@ -251,17 +248,18 @@ class OpsCodecTest {
         assertEquals("{\"weights\":[{\"class\":0,\"weight\":2.0},{\"class\":1,\"weight\":3.0},{\"class\":2,\"weight\":0.5}]}",
                 ops.reads().get("weights").get().toString());
         JsonNode weight = JSON.readTree("{\"class\":1,\"weight\":4.0}");
-        assertEquals(weight, JSON.readTree(ops.changes().get("weights").apply(weight).toString()));
+        JsonNode four = JSON.readTree("{\"weight\":4.0}");
+        assertEquals(weight, JSON.readTree(ops.change("weights/1", four).toString()));
         assertEquals("{\"class\":1,\"before\":3.0,\"after\":4.0}", host.audited().get(0).toString());
         assertEquals(4.0, host.app().view().weights().get(1));
-        for (String wrong : List.of("{\"class\":3,\"weight\":1}", "{\"class\":8,\"weight\":1}", "{\"class\":1,\"weight\":0}",
-                "{\"class\":1,\"weight\":1001}", "{\"class\":1}", "{\"class\":1,\"weight\":1,\"edge\":0}")) {
-            JsonNode body = JSON.readTree(wrong);
-            assertThrows(InvalidJsonException.class, () -> ops.changes().get("weights").apply(body), wrong);
+        for (String wrong : List.of("3 {\"weight\":1}", "8 {\"weight\":1}", "1 {\"weight\":0}", "1 {\"weight\":1001}", "1 {}",
+                "1 {\"weight\":1,\"edge\":0}")) {
+            String[] parts = wrong.split(" ", -1);
+            assertFalse(refusal(ops, "weights/" + parts[0], parts[1]).isEmpty(), wrong);
         }
         SystemResources<LabelView> plain = OneSystem.of(new OpsSystem().read("", example()));
         assertEquals("class weights require 'ingress: {discipline: fair, trains: 4}' and 'aggregation' in the scenario",
-                assertThrows(SystemResources.NotHereException.class, () -> plain.changes().get("weights").apply(weight)).getMessage());
+                assertThrows(SystemResources.NotHereException.class, () -> plain.change("weights/1", four)).getMessage());
         assertEquals("{\"weights\":[]}", plain.reads().get("weights").get().toString());
         assertEquals(1, host.audited().size());
     }
