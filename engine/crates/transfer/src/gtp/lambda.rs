@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustls::RootCertStore;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use slotwise_wire::limits::TOKEN_CHARS;
 use ureq::http::{Response, Uri};
 use ureq::{Body, RequestBuilder};
@@ -401,7 +401,7 @@ pub mod tests {
             "{request}"
         );
         assert!(request.contains(&format!("Bearer {TOKEN}\r\n")), "{request}");
-        let body: Value = serde_json::from_str(request.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+        let body: serde_json::Value = serde_json::from_str(request.split("\r\n\r\n").nth(1).unwrap()).unwrap();
         assert_eq!(
             body,
             json!({"source": "a", "sink": "b", "lease_ms": 10_000})
