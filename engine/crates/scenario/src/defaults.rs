@@ -4,21 +4,16 @@
 use slotwise_wire::limits;
 
 use crate::doc::Doc;
+use crate::model::{Edge, Fibre, Hosts, Queues};
 use crate::parse::Parts;
 use crate::reader::{Fields, Reader, is_name};
+use crate::section::Section as _;
 use crate::spelling::is_spelling;
 
 /// Name of a scenario whose file has none that could be a name.
 pub(crate) const NAME: &str = "scenario";
 /// Keys of a fibre that an edge without a list of fibres may have: those of all its fibres.
 const OF_FIBRES: [&str; 5] = ["rate_bps", "delay_ns", "loss", "attenuation_mdb", "port"];
-const FIBRE: [(&str, &str); 2] = [("rate_bps", "200000000"), ("delay_ns", "10000")];
-const STAR_HOSTS: [(&str, &str); 3] = [
-    ("mtu", "1500"),
-    ("access_rate_bps", "1000000000"),
-    ("access_delay_ns", "1000"),
-];
-const QUEUES: [(&str, &str); 1] = [("limit_bytes", "400000")];
 const CONTROLLER: [(&str, &str); 3] = [
     ("scheduler", "fair"),
     ("control_latency_ns", "200000"),
@@ -115,11 +110,12 @@ fn star(doc: &mut Doc) {
     }
     let cores = elements(doc, &["cores"]).len();
     for (index, edge) in elements(doc, &["edges"]).iter_mut().enumerate() {
-        fill(edge, &[("id", &index.to_string()), ("hosts", "1")]);
+        fill(edge, &[("id", &index.to_string())]);
+        Edge::fill(edge);
         if edge.is_mapping() && is_missing(edge, "fibres") {
             let mut fibre = Doc::mapping(edge.line());
             edge.take_into(&mut fibre, |key| OF_FIBRES.iter().any(|known| is_spelling(key, known)));
-            fill(&mut fibre, &FIBRE);
+            Fibre::fill(&mut fibre);
             let fibres = (0..cores).map(|core| {
                 let mut fibre = fibre.clone();
                 fibre.set("core", Doc::scalar(core.to_string(), edge.line()));
@@ -130,8 +126,8 @@ fn star(doc: &mut Doc) {
     }
     let edges = elements(doc, &["edges"]).len();
     frame(section(doc, "frame"), cores.max(1), edges.max(1));
-    fill(section(doc, "queues"), &QUEUES);
-    fill(section(doc, "hosts"), &STAR_HOSTS);
+    Queues::fill(section(doc, "queues"));
+    Hosts::fill(section(doc, "hosts"));
     fill(section(doc, "controller"), &CONTROLLER);
     let phases = elements(doc, &["phases"]);
     let is_only = phases.len() == 1;
@@ -250,7 +246,7 @@ pub(crate) fn name_by_ends(entry: &mut Doc) {
 }
 
 /// Puts values under keys of a mapping that it has in no spelling.
-fn fill(doc: &mut Doc, defaults: &[(&str, &str)]) {
+pub(crate) fn fill(doc: &mut Doc, defaults: &[(&str, &str)]) {
     for (key, value) in defaults {
         if is_missing(doc, key) {
             doc.set(key, Doc::scalar((*value).to_owned(), doc.line()));

@@ -30,6 +30,8 @@ mod reserved;
 mod ring;
 mod routed;
 mod scheduler;
+mod schema;
+mod section;
 mod sources;
 mod spelling;
 mod stars;
@@ -58,6 +60,7 @@ pub use routed::{
     Buffer, Changed, FlowGroup, GtpFlow, GtpHost, HostGroup, Metric, Party, Routed, RoutedChange, RoutedLink, Source,
     Tcp,
 };
+pub use schema::schema;
 pub use scheduler::{SchedulerChange, SchedulerChoice, SettingValue};
 pub use stars::request_blocks;
 pub use timing::{TooShort, WIRE_OVERHEAD};

@@ -13,7 +13,7 @@ use slotwise_wire::{Ethernet, Ipv4, Label, MAX_CORES, Optical, PORT_OPTICAL_BASE
 
 use crate::address::Device;
 use crate::model::Scenario;
-use crate::own::{OwnNodes, Section};
+use crate::own::{NetworkSection, OwnNodes};
 pub use features::{Aggregation, IngressBuffer, Macroflows, OpsClass, OpsMatch, Scheme, Share, TrainTimer};
 pub(crate) use features::{aggregation, star_classes};
 pub(crate) use notes::notes;
@@ -287,7 +287,7 @@ impl Scenario {
 }
 
 /// The section `ops`.
-pub(crate) static SECTION: Section = Section {
+pub(crate) static SECTION: NetworkSection = NetworkSection {
     key: "ops",
     called: "an OPS network",
     hosts_at: "edge",

@@ -10,19 +10,19 @@ pub(crate) use slotwise_wire::limits::{DELAY_NS, DURATION_MS, RATE_BPS, SEED};
 use slotwise_wire::{MAX_CORES, MAX_FIBRES};
 
 use crate::address::Endpoint;
-use crate::clocks::clocks;
+use crate::clocks::Clocks;
 use crate::faults::faults;
 use crate::model::{
-    Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, Phase, Queues, Scenario, Signaling, Traffic, TrafficKind,
-    Transport,
+    Controller, Core, Edge, Frame, Hosts, LinkChange, Phase, Queues, Scenario, Traffic, TrafficKind, Transport,
 };
-use crate::optics::{ATTENUATION_MDB, optics};
-use crate::own::{SECTIONS, Section};
+use crate::optics::{ATTENUATION_MDB, Optics};
+use crate::own::{NetworkSection, SECTIONS};
 use crate::own_scheduler::OwnScheduler;
 use crate::problem::{Problem, ScenarioError, locate};
 use crate::reader::{Fields, Reader};
 use crate::routed::{self, GROUPS, Metric, Routed};
 use crate::scheduler::SchedulerChoice;
+use crate::section::Section;
 use crate::{check, defaults, ops, own_scheduler, repeat, scheduler, sources};
 
 /// Bytes of a file.
@@ -108,7 +108,7 @@ pub(crate) struct Parts {
     pub(crate) star: bool,
     pub(crate) routers: bool,
     /// A network of a section of its own.
-    pub(crate) own: Option<&'static Section>,
+    pub(crate) own: Option<&'static NetworkSection>,
 }
 
 /// What a packet of IP may be marked with.
@@ -181,7 +181,7 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
         );
         keys.push(FLOWS);
     }
-    for Section { key, called, .. } in SECTIONS {
+    for NetworkSection { key, called, .. } in SECTIONS {
         if value.get(key).is_some() && parts.own.is_none_or(|own| own.key != *key) {
             let reason = format!("{called} cannot be combined with another network");
             r.report(format!("/{key}"), reason, format!("{called} only"));
@@ -195,16 +195,16 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
     let mut scenario = Scenario {
         name,
         seed,
-        frame: if parts.star { frame(r, &fields) } else { Frame::NONE },
+        frame: of_star_section(r, &fields, parts, "frame").unwrap_or(Frame::NONE),
         cores: of_star(r, &fields, parts, "cores", 1..=MAX_CORES as usize)
             .into_iter()
-            .map(|(v, p)| core(r, v, p))
+            .map(|(v, p)| Core::of(r, v, p, ()))
             .collect(),
         edges: of_star(r, &fields, parts, "edges", 2..=usize::from(MAX_FIBRES))
             .into_iter()
-            .map(|(v, p)| edge(r, v, p))
+            .map(|(v, p)| Edge::of(r, v, p, ()))
             .collect(),
-        queues: if parts.star { queues(r, &fields) } else { Queues::NONE },
+        queues: of_star_section(r, &fields, parts, "queues").unwrap_or(Queues::NONE),
         aggregation: None,
         classes: Vec::new(),
         hosts: if parts.star {
@@ -217,8 +217,8 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
         ring: None,
         ops: None,
         phases: phases(r, &fields, parts),
-        clocks: clocks(r, &fields),
-        optics: optics(r, &fields),
+        clocks: Clocks::under(r, &fields, "clocks", ()),
+        optics: Optics::under(r, &fields, "optics", ()),
         scheduler_changes: scheduler::changes(r, &fields, &schedulers),
         link_changes: link_changes(r, &fields),
         faults: Vec::new(),
@@ -257,99 +257,31 @@ fn of_star<'v>(
     }
 }
 
+/// A section that a star must have.
+fn of_star_section<S: for<'c> Section<Context<'c> = ()>>(
+    r: &mut Reader,
+    fields: &Fields,
+    parts: Parts,
+    key: &str,
+) -> Option<S> {
+    let value = parts.star.then(|| r.required(fields, key))??;
+    Some(S::of(r, value, fields.pointer(key), ()))
+}
+
 /// The mapping under `key`; reads as empty when it is missing, which is reported once.
 fn section<'v>(r: &mut Reader, parent: &Fields<'v>, key: &str, known: &[&str]) -> Option<Fields<'v>> {
     let value = r.required(parent, key)?;
     Some(r.fields(value, parent.pointer(key), known))
 }
 
-fn frame(r: &mut Reader, parent: &Fields) -> Frame {
-    let Some(fields) = section(r, parent, "frame", &["slots", "slot_ns", "guard_ns", "signaling"]) else {
-        return Frame::NONE;
-    };
-    let signaling = match r.optional(&fields, "signaling") {
-        None => Signaling::default(),
-        Some(_) => r.choice(
-            &fields,
-            "signaling",
-            &Signaling::ALL.map(|signaling| (signaling.name(), signaling)),
-        ),
-    };
-    Frame {
-        slots: r.integer(&fields, "slots", limits::SLOTS) as u32,
-        slot: r.duration(&fields, "slot_ns", limits::SLOT_NS),
-        guard: r.duration(&fields, "guard_ns", limits::GUARD_NS),
-        signaling,
-    }
-}
-
-fn core(r: &mut Reader, value: &Doc, pointer: String) -> Core {
-    let fields = r.fields(value, pointer, &["id", "master"]);
-    Core {
-        id: r.integer(&fields, "id", STATION) as u16,
-        master: r.integer(&fields, "master", STATION) as u16,
-    }
-}
-
-fn edge(r: &mut Reader, value: &Doc, pointer: String) -> Edge {
-    let fields = r.fields(value, pointer, &["id", "hosts", "fibres"]);
-    let id = r.integer(&fields, "id", STATION) as u16;
-    Edge {
-        id,
-        hosts: r.integer(&fields, "hosts", limits::EDGE_HOSTS) as u16,
-        fibres: r
-            .list(&fields, "fibres", 1..=MAX_CORES as usize)
-            .into_iter()
-            .map(|(v, p)| fibre(r, v, p, id))
-            .collect(),
-    }
-}
-
-fn fibre(r: &mut Reader, value: &Doc, pointer: String, edge: u16) -> Fibre {
-    let fields = r.fields(
-        value,
-        pointer,
-        &["core", "rate_bps", "delay_ns", "loss", "port", "attenuation_mdb"],
-    );
-    Fibre {
-        core: r.integer(&fields, "core", STATION) as u16,
-        rate: r.rate(&fields, "rate_bps", RATE_BPS),
-        delay: r.duration(&fields, "delay_ns", DELAY_NS),
-        loss: r.optional_probability(&fields, "loss").unwrap_or(0.0),
-        port: r
-            .optional_integer(&fields, "port", STATION)
-            .map_or(edge, |port| port as u16),
-        attenuation_mdb: r
-            .optional_integer(&fields, "attenuation_mdb", ATTENUATION_MDB)
-            .unwrap_or(0) as u32,
-    }
-}
-
-fn queues(r: &mut Reader, parent: &Fields) -> Queues {
-    let Some(fields) = section(r, parent, "queues", &["limit_bytes"]) else {
-        return Queues::NONE;
-    };
-    // A report has 32 bits for the backlog.
-    Queues {
-        limit: r.bytes(&fields, "limit_bytes", 1..=u64::from(u32::MAX)),
-    }
-}
-
+/// The hosts of edges; groups of hosts, where there may be any, are read elsewhere.
 fn hosts(r: &mut Reader, parent: &Fields, parts: Parts) -> Hosts {
-    let keys = ["mtu", "access_rate_bps", "access_delay_ns", GROUPS];
-    let Some(fields) = section(
-        r,
-        parent,
-        "hosts",
-        &keys[..keys.len() - usize::from(!parts.has_groups())],
-    ) else {
+    let Some(value) = r.required(parent, "hosts") else {
         return Hosts::NONE;
     };
-    Hosts {
-        mtu: r.integer(&fields, "mtu", limits::MTU) as u32,
-        access_rate: r.rate(&fields, "access_rate_bps", RATE_BPS),
-        access_delay: r.duration(&fields, "access_delay_ns", DELAY_NS),
-    }
+    let keys = [Hosts::keys(), &[GROUPS][usize::from(!parts.has_groups())..]].concat();
+    let fields = r.fields(value, parent.pointer("hosts"), &keys);
+    Hosts::of_fields(r, &fields, ())
 }
 
 fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Parts) -> Controller {

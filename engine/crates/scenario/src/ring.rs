@@ -14,7 +14,7 @@ use slotwise_wire::{Ethernet, Ring as RingHeader, RingClass, RingData, RingMode}
 
 use crate::address::Device;
 use crate::model::Scenario;
-use crate::own::{OwnNodes, Section};
+use crate::own::{NetworkSection, OwnNodes};
 use crate::parse::{DELAY_NS, DSCP, FLOW_RATE_BPS};
 use crate::reader::{Fields, Reader};
 
@@ -164,7 +164,7 @@ fn is_rpr(mode: RingMode) -> bool {
 }
 
 /// The section `ring`.
-pub(crate) static SECTION: Section = Section {
+pub(crate) static SECTION: NetworkSection = NetworkSection {
     key: "ring",
     called: "a ring",
     hosts_at: "station",
