@@ -5,8 +5,10 @@ use slotwise_wire::limits;
 
 use crate::doc::Doc;
 use crate::model::{Edge, Fibre, Hosts, Queues};
+use crate::ops::EdgesOfSwitches;
 use crate::parse::Parts;
 use crate::reader::{Fields, Reader, is_name};
+use crate::ring::RingKeys;
 use crate::section::Section as _;
 use crate::spelling::is_spelling;
 
@@ -25,7 +27,8 @@ const GROUP: [(&str, &str); 4] = [
     ("up_delay_ns", "1000"),
     ("down_delay_ns", "1000"),
 ];
-const OPS_EDGES: [(&str, &str); 2] = [("each", "1"), ("delay_ns", "1000")];
+/// Delay of the fibre of an edge of optical packet switches.
+const EDGE_DELAY_NS: &str = "1000";
 const PACKET: &str = "1500";
 /// Half a token bucket of a ring, without the headers on the ring.
 const RING_PACKET: &str = "1470";
@@ -86,7 +89,7 @@ pub(crate) fn complete(doc: &mut Doc, name: &str) {
         fill(doc, &[("packet_bytes", packet)]);
     }
     if let Some(ring) = doc.get_mut("ring") {
-        fill(ring, &[("mode", "explicit")]);
+        RingKeys::fill(ring);
     }
     ops(doc);
     groups(doc, parts);
@@ -162,10 +165,10 @@ fn ops(doc: &mut Doc) {
     };
     let edges = section(ops, "edges");
     if edges.is_mapping() {
-        fill(edges, &OPS_EDGES);
+        EdgesOfSwitches::fill(edges);
     }
     for edge in elements(ops, &["edges"]) {
-        fill(edge, &OPS_EDGES[1..]);
+        fill(edge, &[("delay_ns", EDGE_DELAY_NS)]);
     }
 }
 

@@ -60,8 +60,8 @@ pub use routed::{
     Buffer, Changed, FlowGroup, GtpFlow, GtpHost, HostGroup, Metric, Party, Routed, RoutedChange, RoutedLink, Source,
     Tcp,
 };
-pub use schema::schema;
 pub use scheduler::{SchedulerChange, SchedulerChoice, SettingValue};
+pub use schema::schema;
 pub use stars::request_blocks;
 pub use timing::{TooShort, WIRE_OVERHEAD};
 

@@ -148,7 +148,9 @@ const FIBRES: RangeInclusive<usize> = 1..=MAX_CORES as usize;
 
 fn fibres(r: &mut Reader, fields: &Fields, edge: u16) -> Vec<Fibre> {
     let elements = r.list(fields, "fibres", FIBRES).into_iter();
-    elements.map(|(value, pointer)| Fibre::of(r, value, pointer, edge)).collect()
+    elements
+        .map(|(value, pointer)| Fibre::of(r, value, pointer, edge))
+        .collect()
 }
 
 section! {

@@ -15,6 +15,7 @@ use crate::address::{Device, Endpoint, HostId};
 use crate::model::{Process, Scenario, Transport, Web};
 pub(crate) use check::cross_check;
 pub use gtp::{GtpFlow, GtpHost};
+pub(crate) use gtp::{GtpFlowKeys, GtpHostKeys};
 pub(crate) use parse::parse;
 pub use tcp::Tcp;
 

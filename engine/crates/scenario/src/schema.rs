@@ -4,8 +4,10 @@
 use crate::clocks::Clocks;
 use crate::doc::Doc;
 use crate::model::{Core, Edge, Frame, Hosts, Queues};
+use crate::ops::{AggregationKeys, OpsKeys, StarClass};
 use crate::optics::Optics;
 use crate::section::Section;
+use crate::{ring, routed};
 
 /// Everything that no section declares. A mapping with the key `$section` stands for the section of this name, with the further keys
 /// and properties of the mapping.
@@ -16,13 +18,20 @@ const WIDTH: usize = 200;
 
 /// Schemas of sections by name.
 const SECTIONS: &[(&str, fn() -> Doc)] = &[
+    ("aggregation", AggregationKeys::described),
     ("clocks", Clocks::described),
     ("core", Core::schema),
     ("edge", Edge::schema),
+    ("flow_gtp", routed::GtpFlowKeys::described),
+    ("flow_tcp", routed::Tcp::described),
     ("frame", Frame::described),
+    ("host_gtp", routed::GtpHostKeys::described),
     ("hosts", Hosts::described),
+    ("ops", OpsKeys::described),
     ("optics", Optics::described),
     ("queues", Queues::described),
+    ("star_class", StarClass::schema),
+    ("ring", ring::RingKeys::described),
 ];
 
 /// The JSON Schema of scenario files in their plain form, as text.
@@ -47,10 +56,11 @@ fn insert(schema: &mut Doc) {
     merge(schema, more);
 }
 
-/// Adds keys to a mapping, and to the mappings within.
+/// Adds keys to a mapping, and to the mappings within; null removes one.
 fn merge(schema: &mut Doc, mut more: Doc) {
     for key in more.names() {
         match (schema.get_mut(&key), more.get_mut(&key)) {
+            (_, Some(value)) if value.to_json() == "null" => schema.remove(|known| known == key),
             (Some(known), Some(value)) if known.is_mapping() => merge(known, std::mem::replace(value, Doc::mapping(0))),
             (_, Some(value)) => schema.set(&key, std::mem::replace(value, Doc::mapping(0))),
             (_, None) => {}

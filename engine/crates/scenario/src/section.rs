@@ -28,8 +28,8 @@
 mod shape;
 
 pub(crate) use shape::{
-    Schema, Shape, above, either, flag, integer, list, name, nested, number, object, powers_of_two, refers, signed,
-    text, word,
+    Schema, Shape, above, either, flag, integer, integers, list, name, nested, number, object, one_of, powers_of_two,
+    raw, shaped, signed, text, word,
 };
 
 use crate::doc::{Doc, NOTHING};
@@ -129,7 +129,10 @@ pub(crate) fn describe(lines: &[&str], schema: Doc) -> Doc {
 
 /// Schema of a mapping with these properties; `rules` are further keys of the schema, as JSON.
 pub(crate) fn mapping(properties: Vec<(&str, Doc)>, required: &[&str], rules: &str) -> Doc {
-    let mut schema = object([("type", text("object")), ("additionalProperties", Doc::scalar("false".into(), 0))]);
+    let mut schema = object([
+        ("type", text("object")),
+        ("additionalProperties", Doc::scalar("false".into(), 0)),
+    ]);
     if !required.is_empty() {
         let required = required.iter().map(|key| text(key)).collect();
         schema.set("required", Doc::list(required, 0));

@@ -205,7 +205,7 @@ fn wrong_names_and_keys_are_answered_with_those_that_there_are() {
     let message = told(
         "ram_bytes:",
         "zzz:",
-        "unknown key 'zzz'; expected one of switches, links, ",
+        "unknown key 'zzz'; expected one of switches, rate_bps, ",
     );
     assert!(!message.contains("closest"), "{message}");
 }

@@ -125,7 +125,9 @@ impl Shape for PowersOfTwo {
 
 impl Schema for PowersOfTwo {
     fn schema(&self) -> Doc {
-        let powers = (0..u64::BITS).map(|bit| 1_u64 << bit).filter(|power| self.0.contains(power));
+        let powers = (0..u64::BITS)
+            .map(|bit| 1_u64 << bit)
+            .filter(|power| self.0.contains(power));
         object([("enum", Doc::list(powers.map(plain).collect(), 0))])
     }
 }
@@ -276,13 +278,17 @@ impl<E: Element> Shape for List<E> {
 
 impl<E: Schema> Schema for List<E> {
     fn schema(&self) -> Doc {
-        object([
-            ("type", text("array")),
-            ("minItems", plain(self.length.start())),
-            ("maxItems", plain(self.length.end())),
-            ("items", self.of.schema()),
-        ])
+        array(&self.length, self.of.schema())
     }
+}
+
+fn array(length: &RangeInclusive<usize>, items: Doc) -> Doc {
+    object([
+        ("type", text("array")),
+        ("minItems", plain(length.start())),
+        ("maxItems", plain(length.end())),
+        ("items", items),
+    ])
 }
 
 /// A section of its own.
@@ -341,20 +347,81 @@ impl<S: for<'c> Section<Context<'c> = ()>> Element for Either<S> {
 
 impl<S: Section> Schema for Either<S> {
     fn schema(&self) -> Doc {
-        let forms = vec![definition("name"), S::schema()];
-        object([("oneOf", Doc::list(forms, 0))])
+        one_of(name(), nested::<S>()).schema()
     }
 }
 
-/// Schema of a value that is read by an expression: a definition in `$defs`.
-pub(crate) struct Refers(&'static str);
-
-pub(crate) fn refers(name: &'static str) -> Refers {
-    Refers(name)
+/// Integers in a list.
+pub(crate) struct Integers {
+    length: usize,
+    range: RangeInclusive<u64>,
 }
 
-impl Schema for Refers {
+pub(crate) fn integers(length: usize, range: RangeInclusive<u64>) -> Integers {
+    Integers { length, range }
+}
+
+impl Shape for Integers {
+    type Value = Vec<u64>;
+
+    fn required(&self, r: &mut Reader, fields: &Fields, key: &str) -> Vec<u64> {
+        r.integers(fields, key, self.length, &self.range)
+    }
+}
+
+impl Schema for Integers {
     fn schema(&self) -> Doc {
-        definition(self.0)
+        array(&(self.length..=self.length), integer(self.range.clone()).schema())
+    }
+}
+
+/// Value of one of two shapes, which an expression reads.
+pub(crate) struct OneOf<A, B>(A, B);
+
+pub(crate) fn one_of<A: Schema, B: Schema>(one: A, other: B) -> OneOf<A, B> {
+    OneOf(one, other)
+}
+
+impl<A: Schema, B: Schema> Schema for OneOf<A, B> {
+    fn schema(&self) -> Doc {
+        object([("oneOf", Doc::list(vec![self.0.schema(), self.1.schema()], 0))])
+    }
+}
+
+/// Schema as JSON of a value that an expression reads.
+pub(crate) struct Raw(&'static str);
+
+pub(crate) fn raw(json: &'static str) -> Raw {
+    Raw(json)
+}
+
+impl Schema for Raw {
+    fn schema(&self) -> Doc {
+        Doc::read(self.0.as_bytes()).expect("it is JSON, which is YAML")
+    }
+}
+
+/// Value of a shape with another schema.
+pub(crate) struct Shaped<S>(S, Raw);
+
+pub(crate) fn shaped<S: Shape>(shape: S, json: &'static str) -> Shaped<S> {
+    Shaped(shape, raw(json))
+}
+
+impl<S: Shape> Shape for Shaped<S> {
+    type Value = S::Value;
+
+    fn required(&self, r: &mut Reader, fields: &Fields, key: &str) -> S::Value {
+        self.0.required(r, fields, key)
+    }
+
+    fn optional(&self, r: &mut Reader, fields: &Fields, key: &str) -> Option<S::Value> {
+        self.0.optional(r, fields, key)
+    }
+}
+
+impl<S> Schema for Shaped<S> {
+    fn schema(&self) -> Doc {
+        self.1.schema()
     }
 }
