@@ -8,7 +8,9 @@ use crate::model::{Edge, Fibre, Hosts, Queues};
 use crate::ops::EdgesOfSwitches;
 use crate::parse::Parts;
 use crate::reader::{Fields, Reader, is_name};
+use crate::renamed::is_before;
 use crate::ring::RingKeys;
+use crate::routed::AT;
 use crate::section::Section as _;
 use crate::spelling::is_spelling;
 
@@ -66,11 +68,16 @@ pub(crate) fn expand(doc: &mut Doc) {
             *value = Doc::list(vec![one; count as usize], line);
         }
     }
-    if !parts.has_groups() && doc.get("phases").is_none() && doc.get("traffic").is_some() {
+    if !parts.has_groups() && doc.get("phases").is_none() && doc.names().iter().any(|key| is_flows(key)) {
         let mut phase = Doc::mapping(doc.line());
-        doc.take_into(&mut phase, |key| key == "traffic" || is_spelling(key, "duration_ms"));
+        doc.take_into(&mut phase, |key| is_flows(key) || is_spelling(key, "duration_ms"));
         doc.set("phases", Doc::list(vec![phase], doc.line()));
     }
+}
+
+/// Returns whether a key is that of flows, also in a file of before.
+fn is_flows(key: &str) -> bool {
+    key == "flows" || is_before(key, "flows")
 }
 
 /// Puts defaults where a file has nothing; `name` is that of a scenario without one.
@@ -183,7 +190,7 @@ fn groups(doc: &mut Doc, parts: Parts) {
         let group = |(index, node): (usize, String)| {
             let mut group = Doc::mapping(line);
             group.set("name", Doc::scalar(format!("h{index}"), line));
-            group.set(key, Doc::text(&node, line));
+            group.set(AT, Doc::text(&node, line));
             group
         };
         let groups = nodes(doc, key).into_iter().enumerate().map(group);
@@ -191,9 +198,6 @@ fn groups(doc: &mut Doc, parts: Parts) {
     }
     let path: &[&str] = if parts.star { &["hosts", "groups"] } else { &["hosts"] };
     for group in elements(doc, path) {
-        if group.get(key).is_none() {
-            group.rename("at", key);
-        }
         fill(group, &GROUP);
         buffer(group);
     }
@@ -204,7 +208,7 @@ fn nodes(doc: &mut Doc, key: &str) -> Vec<String> {
     let switches = elements(doc, &["ops", "switches"]).len();
     let each = doc
         .at_mut(&["ops", "edges"])
-        .and_then(|edges| edges.get("each")?.as_u64());
+        .and_then(|edges| edges.get("edges_per_switch")?.as_u64());
     if let ("edge", Some(each)) = (key, each) {
         return (0..switches as u64 * each.min(1000))
             .map(|number| format!("e{number}"))

@@ -25,6 +25,7 @@ mod own_scheduler;
 mod parse;
 mod problem;
 mod reader;
+mod renamed;
 mod repeat;
 mod reserved;
 mod ring;

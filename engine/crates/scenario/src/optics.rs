@@ -91,7 +91,7 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
     }
     for (index, change) in scenario.link_changes.iter().enumerate() {
         if scenario.optics.is_none() && change.attenuation_mdb.is_some() {
-            without_optics(format!("/link_changes/{index}/attenuation_mdb"), r);
+            without_optics(format!("{}/attenuation_mdb", r.changes.fibres[index]), r);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::doc::Doc;
+use crate::doc::{Doc, NOTHING};
 use slotwise_units::Duration;
 use slotwise_wire::limits;
 pub(crate) use slotwise_wire::limits::{DELAY_NS, DURATION_MS, RATE_BPS, SEED};
@@ -113,7 +113,16 @@ pub(crate) struct Parts {
 
 /// What a packet of IP may be marked with.
 pub(crate) const DSCP: RangeInclusive<u64> = 0..=63;
-const COMMON_KEYS: &[&str] = &["version", "name", "seed", "hosts", "controller", "phases", "faults"];
+const COMMON_KEYS: &[&str] = &[
+    "version",
+    "name",
+    "seed",
+    "hosts",
+    "controller",
+    "phases",
+    "changes",
+    "faults",
+];
 const STAR_KEYS: &[&str] = &[
     "frame",
     "cores",
@@ -124,11 +133,9 @@ const STAR_KEYS: &[&str] = &[
     "clocks",
     "optics",
     "schedulers",
-    "scheduler_changes",
-    "link_changes",
 ];
 /// Where hosts stand in groups.
-const GROUP_KEYS: &[&str] = &["duration_ms", "sample_ms", "packet_bytes", FLOWS, "changes"];
+const GROUP_KEYS: &[&str] = &["duration_ms", "sample_ms", "packet_bytes", FLOWS];
 const FLOWS: &str = "flows";
 const ROUTER_KEYS: &[&str] = &["routers", "links"];
 
@@ -173,10 +180,10 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
         keys.push("kind");
     }
     if parts.star && !parts.has_groups() && value.get(FLOWS).is_some() {
-        let expected = "'traffic' in 'phases', or routers linked to an edge of the star";
+        let expected = "'flows' in 'phases', or routers linked to an edge of the star";
         r.report(
             format!("/{FLOWS}"),
-            "'flows' need host groups, which a star without routers does not have",
+            "'flows' beside 'phases' need host groups, which a star without routers does not have",
             expected,
         );
         keys.push(FLOWS);
@@ -219,8 +226,8 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
         phases: phases(r, &fields, parts),
         clocks: Clocks::under(r, &fields, "clocks", ()),
         optics: Optics::under(r, &fields, "optics", ()),
-        scheduler_changes: scheduler::changes(r, &fields, &schedulers),
-        link_changes: link_changes(r, &fields),
+        scheduler_changes: Vec::new(),
+        link_changes: Vec::new(),
         faults: Vec::new(),
         schedulers,
     };
@@ -233,13 +240,34 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
     if let Some(section) = parts.own {
         (section.read)(r, &fields, &mut scenario);
     }
+    let of_groups = changes(r, &fields, parts, &mut scenario);
     if parts.has_groups() {
         let nodes = scenario.own_nodes().map(|(_, nodes)| nodes);
-        scenario.routed = routed::parse(r, &fields, parts, nodes.as_ref());
+        scenario.routed = routed::parse(r, &fields, parts, nodes.as_ref(), of_groups);
     }
     // What there is says what may fail.
     scenario.faults = faults(r, &fields, &scenario);
     scenario
+}
+
+/// Reads the changes of fibres and schedulers. Returns the others.
+fn changes<'v>(r: &mut Reader, fields: &Fields<'v>, parts: Parts, scenario: &mut Scenario) -> Vec<(&'v Doc, String)> {
+    let mut of_groups = Vec::new();
+    for (value, pointer) in r.optional_list(fields, "changes", 0..=10_000) {
+        let has = |keys: &[&str]| keys.iter().any(|key| value.get(key).is_some());
+        if parts.star && has(&["scheduler"]) {
+            r.changes.schedulers.push(pointer.clone());
+            let change = scheduler::change(r, &scenario.schedulers, value, pointer);
+            scenario.scheduler_changes.push(change);
+        } else if parts.star && (has(&["core", "edge"]) || !parts.has_groups()) {
+            r.changes.fibres.push(pointer.clone());
+            scenario.link_changes.push(fibre_change(r, value, pointer));
+        } else {
+            r.changes.groups.push(pointer.clone());
+            of_groups.push((value, pointer));
+        }
+    }
+    of_groups
 }
 
 /// A list that a star must have; where there is none it is empty.
@@ -293,7 +321,7 @@ fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Part
         metric: Metric::default(),
         lambda: false,
     };
-    let of_star = ["scheduler", "beacon_hold_frames", "xcp_bps"];
+    let of_star = ["scheduler", "beacon_hold_frames", "xcp_capacity_bps"];
     let of_star = if parts.star { &of_star[..] } else { &[] };
     let of_routers: &[&str] = if parts.routers { &["metric"] } else { &[] };
     let of_both: &[&str] = if parts.star || parts.routers { &["lambda"] } else { &[] };
@@ -309,7 +337,7 @@ fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Part
             scheduler: scheduler::choice(r, &fields, "scheduler", own),
             control_latency: r.duration(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS),
             beacon_hold_frames: r.integer(&fields, "beacon_hold_frames", limits::BEACON_HOLD_FRAMES) as u32,
-            xcp: r.optional_rate(&fields, "xcp_bps", RATE_BPS),
+            xcp: r.optional_rate(&fields, "xcp_capacity_bps", RATE_BPS),
             ..controller
         };
     } else if let Some(latency) = r.optional_duration(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS) {
@@ -334,15 +362,13 @@ fn phases(r: &mut Reader, parent: &Fields, parts: Parts) -> Vec<Phase> {
             );
         }
         let elements = r.list(parent, "phases", 1..=1000);
-        if let Some(place) = elements
-            .iter()
-            .find_map(|(phase, place)| traffic_of_edges(phase, place))
+        if let Some(place) = elements.iter().find_map(|(phase, place)| flows_of_edges(phase, place))
             && !parts.star
         {
             r.report(
                 place,
-                "'traffic' in 'phases' needs the edge hosts of a star; this network has none",
-                "'duration_ms' and 'flows' instead of 'phases'",
+                "'flows' in 'phases' need the edge hosts of a star; this network has none",
+                "'duration_ms' and 'flows' of the file instead of 'phases'",
             );
             return Vec::new();
         }
@@ -355,78 +381,87 @@ fn phases(r: &mut Reader, parent: &Fields, parts: Parts) -> Vec<Phase> {
     }]
 }
 
-/// Where a phase has traffic, or has to say that it has none.
-fn traffic_of_edges(phase: &Doc, place: &str) -> Option<String> {
-    match phase.as_mapping()?.get("traffic") {
+/// Place of the flows of a phase; none if it has an empty list.
+fn flows_of_edges(phase: &Doc, place: &str) -> Option<String> {
+    match phase.as_mapping()?.get(FLOWS) {
         Some(entries) if entries.as_list().is_some_and(<[Doc]>::is_empty) => None,
-        Some(_) => Some(format!("{place}/traffic")),
+        Some(_) => Some(format!("{place}/{FLOWS}")),
         None => Some(place.to_owned()),
     }
 }
 
 fn phase(r: &mut Reader, value: &Doc, pointer: String) -> Phase {
-    let fields = r.fields(value, pointer, &["name", "duration_ms", "traffic"]);
+    let fields = r.fields(value, pointer, &["name", "duration_ms", FLOWS]);
     Phase {
         name: r.name(&fields, "name"),
         duration_ms: r.integer(&fields, "duration_ms", DURATION_MS),
         traffic: r
-            .list(&fields, "traffic", 0..=1000)
+            .list(&fields, FLOWS, 0..=1000)
             .into_iter()
-            .filter_map(|(v, p)| traffic(r, v, p))
+            .filter_map(|(v, p)| flow(r, v, p))
             .collect(),
     }
 }
 
-fn traffic(r: &mut Reader, value: &Doc, pointer: String) -> Option<Traffic> {
-    #[derive(Clone, Copy)]
-    enum Kind {
-        Tcp,
-        Udp,
-        File,
-        Web,
-    }
-    const KINDS: [(&str, Kind, &[&str]); 4] = [
-        ("tcp", Kind::Tcp, &["rate_bps", "streams", "transport"]),
-        ("udp", Kind::Udp, &sources::UDP_KEYS),
-        ("file", Kind::File, &["bytes", "transport"]),
-        ("web", Kind::Web, &sources::WEB_KEYS),
-    ];
-    // The kind decides which keys are known, so it is read first.
-    let common = ["kind", "from", "to"];
-    let name = value.get("kind").and_then(Doc::as_str);
-    let Some((_, kind, own)) = KINDS.iter().find(|(known, _, _)| Some(*known) == name) else {
-        let all: Vec<&str> = common
-            .into_iter()
-            .chain(KINDS.iter().flat_map(|kind| kind.2.iter().copied()))
-            .collect();
-        let fields = r.fields(value, pointer, &all);
-        r.choice(&fields, "kind", &KINDS.map(|(name, kind, _)| (name, kind)));
+/// A flow between edges' hosts: a stream unless the entry has the key of another kind.
+fn flow(r: &mut Reader, value: &Doc, pointer: String) -> Option<Traffic> {
+    const KINDS: [&str; 4] = ["tcp", "udp", "file", "web"];
+    if value.get("kind").is_some() {
+        let expected = format!("the key of the kind, with what only it has: {}", KINDS.join(", "));
+        r.report(
+            format!("{pointer}/kind"),
+            "'kind' was renamed to the kind itself",
+            expected,
+        );
         return None;
+    }
+    let kind = KINDS.into_iter().find(|kind| value.get(kind).is_some());
+    let own: &[&str] = match kind {
+        None => &["transport", "tcp", "udp", "file", "web"],
+        Some("udp") => &["udp"],
+        Some("file") => &["transport", "file"],
+        Some("web") => &["transport", "web"],
+        Some(_) => &["transport", "tcp"],
     };
-    let known = &[&common, *own].concat();
-    let fields = r.fields(value, pointer, known);
+    let fields = r.fields(value, pointer, &[&["from", "to"], own].concat());
     let from = endpoint(r, &fields, "from");
     let to = endpoint(r, &fields, "to");
+    let transport = transport(r, &fields, |_| true);
     let kind = match kind {
-        Kind::Tcp => TrafficKind::Tcp {
-            rate: r.optional_rate(&fields, "rate_bps", FLOW_RATE_BPS),
-            streams: r.optional_integer(&fields, "streams", 1..=64).unwrap_or(1) as u32,
-            transport: transport(r, &fields, |_| true),
-        },
-        Kind::Udp => TrafficKind::Udp {
-            rate: r.rate(&fields, "rate_bps", FLOW_RATE_BPS),
-            payload_bytes: r.integer(&fields, "payload_bytes", sources::PAYLOAD_BYTES) as u32,
-            process: sources::process(r, &fields),
-        },
-        Kind::File => TrafficKind::File {
-            bytes: r.bytes(&fields, "bytes", FILE_BYTES),
-            transport: transport(r, &fields, |_| true),
-        },
-        Kind::Web => TrafficKind::Web {
-            users: r.optional_integer(&fields, "users", sources::USERS).unwrap_or(1) as u32,
-            web: sources::web(r, &fields),
-            transport: transport(r, &fields, |_| true),
-        },
+        Some("udp") => {
+            let udp = section(r, &fields, "udp", &sources::UDP_KEYS)?;
+            TrafficKind::Udp {
+                rate: r.rate(&udp, "rate_bps", FLOW_RATE_BPS),
+                payload_bytes: r.integer(&udp, "payload_bytes", sources::PAYLOAD_BYTES) as u32,
+                process: sources::process(r, &udp),
+            }
+        }
+        Some("file") => {
+            let file = section(r, &fields, "file", &["bytes"])?;
+            TrafficKind::File {
+                bytes: r.bytes(&file, "bytes", FILE_BYTES),
+                transport,
+            }
+        }
+        Some("web") => {
+            let web = section(r, &fields, "web", &sources::WEB_KEYS)?;
+            TrafficKind::Web {
+                users: r.optional_integer(&web, "users", sources::USERS).unwrap_or(1) as u32,
+                web: sources::web(r, &web),
+                transport,
+            }
+        }
+        _ => {
+            let tcp = match r.optional(&fields, "tcp") {
+                Some(value) => r.fields(value, fields.pointer("tcp"), &["rate_bps", "streams"]),
+                None => Fields::of(&NOTHING, fields.pointer("tcp")),
+            };
+            TrafficKind::Tcp {
+                rate: r.optional_rate(&tcp, "rate_bps", FLOW_RATE_BPS),
+                streams: r.optional_integer(&tcp, "streams", 1..=64).unwrap_or(1) as u32,
+                transport,
+            }
+        }
     };
     Some(Traffic {
         from: from?,
@@ -453,12 +488,7 @@ fn endpoint(r: &mut Reader, fields: &Fields, key: &str) -> Option<Endpoint> {
     )
 }
 
-fn link_changes(r: &mut Reader, parent: &Fields) -> Vec<LinkChange> {
-    let elements = r.optional_list(parent, "link_changes", 0..=10_000);
-    elements.into_iter().map(|(v, p)| link_change(r, v, p)).collect()
-}
-
-fn link_change(r: &mut Reader, value: &Doc, pointer: String) -> LinkChange {
+fn fibre_change(r: &mut Reader, value: &Doc, pointer: String) -> LinkChange {
     let effects = ["rate_bps", "delay_ns", "loss", "attenuation_mdb", "up"];
     let keys = [&["at_ms", "core", "edge"], &effects[..]].concat();
     let fields = r.fields(value, pointer.clone(), &keys);

@@ -100,23 +100,23 @@ section! {
         /// Estimator parameter W2. Default: 8 (RPR modes: 64).
         pub w2: u32 = "w2" or(if is_rpr(mode) { 64 } else { 8 }), powers_of_two(RING_ESTIMATOR);
         /// Bucket depth of add-rate limiters in bytes; at least two of the longest frames on the ring. Default: 3000.
-        pub bucket_bytes: u32 = "bucket_bytes" or(3000), integer(RING_BUCKET_BYTES);
+        pub bucket_bytes: u32 = "bucket_depth_bytes" or(3000), integer(RING_BUCKET_BYTES);
         /// Head-of-line timer in ns: longest delay of an add packet by transit traffic before the station is
         /// congested. Default: 1,000,000.
         pub hol_timer: Duration = "hol_timer_ns" or(Duration::from_ms(1)), integer(RING_HOL_TIMER_NS);
-        /// Clear intervals: intervals below the low threshold (`threshold` less `relief`) after which congestion
+        /// Clear intervals: intervals below the low threshold (`threshold` less `hysteresis`) after which congestion
         /// ends. Default: 10 (RPR modes: 1).
-        pub calm_intervals: u32 = "calm_intervals" or(if is_rpr(mode) { 1 } else { 10 }), integer(RING_INTERVALS);
+        pub calm_intervals: u32 = "clear_intervals" or(if is_rpr(mode) { 1 } else { 10 }), integer(RING_INTERVALS);
         /// Lifetime of an advertised rate, in intervals. Default: 10.
         pub hold_intervals: u32 = "hold_intervals" or(10), integer(RING_INTERVALS);
         /// Correction intervals: intervals between two rate corrections (mode `rpr-conservative`). Default: 10.
-        pub wait_intervals: u32 = "wait_intervals" or(10), integer(RING_INTERVALS);
+        pub wait_intervals: u32 = "correction_intervals" or(10), integer(RING_INTERVALS);
         /// Intervals between two reports of a congested station to the controller (mode `controller`); less than
         /// `hold_intervals`. Default: 1.
         pub report_intervals: u32 = "report_intervals" or(1), integer(RING_INTERVALS);
         /// Monitor intervals: intervals between two reports in the other modes, where the controller only displays
         /// them. Default: no reports.
-        pub watch_intervals: Option<u32> = "watch_intervals" optional, integer(RING_INTERVALS);
+        pub watch_intervals: Option<u32> = "monitor_intervals" optional, integer(RING_INTERVALS);
     }
 }
 
@@ -143,13 +143,13 @@ section! {
         threshold: f64 = "threshold" or(if is_rpr(mode) { 0.95 } else { 0.85 }), above(0.0, 1.0);
         /// Hysteresis: fraction of the link rate below `threshold` at which congestion ends. Default: 0.05 (RPR
         /// modes: 0.095).
-        relief: f64 = "relief" or(if is_rpr(mode) { 0.095 } else { 0.05 }), above(0.0, 1.0);
+        relief: f64 = "hysteresis" or(if is_rpr(mode) { 0.095 } else { 0.05 }), above(0.0, 1.0);
         /// Links of the ring, in both directions.
         links: RingLinks = "links" required, nested::<RingLinks>();
         /// Stations along ringlet 0: names, or names with settings.
         stations: Vec<Station> = "stations" required, list(STATIONS, either(Station::of_name));
         /// If true, the ring is open: no link from last to first station. Default: false.
-        half: bool = "half" or(false), flag();
+        half: bool = "open" or(false), flag();
         /// Ingress buffer and shaper in front of the add queues of each station.
         ingress: Ingress = "ingress" read_optional(Ingress::under_or_empty(r, fields, "ingress", ())), nested::<Ingress>();
         /// Timing and bucket depth of the fairness algorithm.
@@ -297,7 +297,11 @@ fn check(scenario: &Scenario, r: &mut Reader) {
     }
     if ring.relief >= ring.threshold {
         let reason = format!("{} is not below 'threshold'", ring.relief);
-        r.report("/ring/relief".into(), reason, format!("less than {}", ring.threshold));
+        r.report(
+            "/ring/hysteresis".into(),
+            reason,
+            format!("less than {}", ring.threshold),
+        );
     }
     let timing = &ring.timing;
     for (key, number) in [("w1", timing.w1), ("w2", timing.w2)] {

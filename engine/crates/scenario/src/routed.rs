@@ -22,6 +22,9 @@ pub use tcp::Tcp;
 /// Key of the groups of hosts beside what else a mix says of hosts.
 pub(crate) const GROUPS: &str = "groups";
 
+/// Key of the node that a group of hosts is at.
+pub(crate) const AT: &str = "at";
+
 /// The routers of a network and their links; groups of hosts, and flows over the whole run. What there is not is empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Routed {

@@ -75,14 +75,6 @@ impl Doc {
         }
     }
 
-    /// Gives a key of a mapping another name.
-    pub(crate) fn rename(&mut self, from: &str, to: &str) {
-        let entries = self.entries_mut().into_iter().flatten();
-        for (key, _) in entries.filter(|(key, _)| key.as_str() == Some(from)) {
-            *key = Doc::text(to, key.line);
-        }
-    }
-
     /// Keys of a mapping.
     pub(crate) fn names(&self) -> Vec<String> {
         let keys = self.as_mapping().into_iter().flat_map(Mapping::keys);

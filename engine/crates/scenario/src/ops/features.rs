@@ -90,15 +90,15 @@ section! {
     /// Queues of an edge in front of its wavelengths.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct IngressBuffer [_r, fields, rate: Rate] {
-        /// Queue limit in bytes as counted by links: per wavelength; with an aggregation, `trains` or macroflows per
+        /// Queue limit in bytes as counted by links: per wavelength; with an aggregation, `bursts` or macroflows per
         /// edge. Default: 0.25 s of a wavelength.
         pub bytes: Bytes = "bytes" or(rate.bytes_in(BUFFERED)), integer(BUFFER_BYTES);
-        /// Maximum queued bursts per wavelength, with `fair` per class, excluding the burst in transmission. Further
+        /// Maximum queued bursts per wavelength, with `scfq` per class, excluding the burst in transmission. Further
         /// bursts take the alternate fibre if there is one, else they are dropped. Default: unlimited.
-        pub trains: Option<u8> = "trains" optional, integer(TRAINS);
-        /// Queue discipline. `fair`: classes share a wavelength by weight (start-time fair queueing); needs `trains`
+        pub trains: Option<u8> = "bursts" optional, integer(TRAINS);
+        /// Queue discipline. `scfq`: classes share a wavelength by weight (start-time fair queueing); needs `bursts`
         /// and an aggregation. Default: `fifo`.
-        pub fair: bool = "discipline" or(false), word([("fifo", false), ("fair", true)]);
+        pub fair: bool = "discipline" or(false), word([("fifo", false), ("scfq", true)]);
     }
 }
 
@@ -121,7 +121,7 @@ section! {
         pub matches: Option<OpsMatch> = "match" read_optional(matches(r, fields, class)), nested::<MatchKeys>();
         /// Wavelength of the class's bursts at the edge. Default: 0.
         pub wavelength: u8 = "wavelength" or(0), integer(WAVELENGTH);
-        /// Weight of the class in sharing a wavelength; needs `discipline: fair` in `ingress`. Default: 1.
+        /// Weight of the class in sharing a wavelength; needs `discipline: scfq` in `ingress`. Default: 1.
         pub weight: f64 = "weight" or(1.0), number(LEAST_WEIGHT..=MOST_WEIGHT);
     }
     rules r#"
@@ -151,7 +151,7 @@ section! {
         /// Packets with this DSCP.
         dscp: Option<u8> = "dscp" optional, integer(DSCP);
         /// TCP packets without payload, with any DSCP. The first matching class in the list applies.
-        acknowledgements: Option<bool> = "acknowledgements" optional, shaped(flag(), r#"{"const": true}"#);
+        acknowledgements: Option<bool> = "acks" optional, shaped(flag(), r#"{"const": true}"#);
     }
     rules r#"{"minProperties": 1, "maxProperties": 1}"#
 }
@@ -180,9 +180,9 @@ section! {
         alpha: Option<f64> = "alpha" optional, above(0.0, MAX_STEP);
         /// Minimum increase, as a fraction of the maximum one. Default: 0.2.
         beta: Option<f64> = "beta" optional, above(0.0, MAX_STEP);
-        /// Near-target rule for a macroflow just below its target rate: beyond it (`as-printed`), or the target at
-        /// most (`capped`). Default: `as-printed`.
-        knife_edge: KnifeEdge = "knife_edge" or(KnifeEdge::default()), word(KNIFE_EDGES);
+        /// Near-target rule for a macroflow just below its target rate: beyond it (`as-published`), or the target at
+        /// most (`capped`). Default: `as-published`.
+        knife_edge: KnifeEdge = "near_target" or(KnifeEdge::default()), word(KNIFE_EDGES);
     }
 }
 
@@ -220,7 +220,7 @@ section! {
     rules r#"
     {
       "if": {"properties": {"scheme": {"const": "none"}}},
-      "then": {"maxProperties": 1},
+      "then": {"properties": {"interval_ns": {"not": {}}, "size_bytes": {"not": {}}, "timer": {"not": {}}, "dither": {"not": {}}, "edges": {"not": {}}}},
       "else": {"required": ["interval_ns"]}
     }
     "#
@@ -320,11 +320,7 @@ fn matches(r: &mut Reader, parent: &Fields, class: u8) -> Option<OpsMatch> {
         (Some(dscp), None) => Some(OpsMatch::Dscp(dscp)),
         (None, Some(true)) => Some(OpsMatch::Acknowledgements),
         _ => {
-            r.report(
-                place,
-                "none or two criteria",
-                "either 'dscp' or 'acknowledgements: true'",
-            );
+            r.report(place, "none or two criteria", "either 'dscp' or 'acks: true'");
             None
         }
     }

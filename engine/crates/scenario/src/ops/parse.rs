@@ -65,11 +65,11 @@ section! {
         /// Probe wavelength, and agents at the outputs of switches. Default: neither.
         probes: Option<Probes> = "probes" optional, nested::<Probes>();
         /// Data wavelengths per fibre. Edges send on wavelength 0 unless a class has another one
-        /// (`classes[].wavelength`); switches use the others only for those classes, or with `conversion`. Default:
+        /// (`classes[].wavelength`); switches use the others only for those classes, or with `wavelength_conversion`. Default:
         /// 1.
         wavelengths: u8 = "wavelengths" or(1), integer(WAVELENGTHS);
         /// If true, switches convert wavelengths. Default: false.
-        conversion: bool = "conversion" or(false), flag();
+        conversion: bool = "wavelength_conversion" or(false), flag();
         /// Optical RAM per output of a switch in bytes as counted by links; 0: none. A burst is accepted if at most
         /// this much is still to be sent, including the rest of the burst in transmission and each burst's guard
         /// time. RAM for n packets is n * `packet_bytes`; with `framing_bytes: 30`, where labels count, n *
@@ -79,13 +79,13 @@ section! {
         /// than 1 ns (above 160 Gb/s with 30 `framing_bytes`). Default: 0.
         guard: Duration = "guard_ns" or(Duration::ZERO), integer(GUARD_NS);
         /// Maximum deflections per burst. Default: `none`.
-        deflections: u8 = "deflections" read_optional(deflections(r, fields)), raw(DEFLECTIONS);
+        deflections: u8 = "max_deflections" read_optional(deflections(r, fields)), raw(DEFLECTIONS);
         /// Maximum hops of a burst (switches and edges); at least those of the longest path between edges. Default:
         /// 32.
-        hops: u8 = "hops" or(32), integer(HOPS);
+        hops: u8 = "max_hops" or(32), integer(HOPS);
         /// Target utilization of an output, as a fraction of its rate; below 1 it needs macroflows paced by agents.
         /// Default: 1.
-        target: f64 = "target" or(1.0), above(0.0, 1.0);
+        target: f64 = "target_utilization" or(1.0), above(0.0, 1.0);
         /// Bytes per frame that links do not count. Default: 50, so that only IP bytes of single-packet bursts count;
         /// with an aggregation 30 (also its maximum), so that labels count too.
         framing_bytes: u16 = "framing_bytes" or(uncounted(aggregation.is_some())), integer(0..=LABEL_OVERHEAD_BYTES);
@@ -125,7 +125,7 @@ section! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(crate) struct EdgesOfSwitches {
         /// Edges per switch.
-        each: u64 = "each" filled("1"), integer(EACH);
+        each: u64 = "edges_per_switch" filled("1"), integer(EACH);
         /// Propagation delay of the edges' fibres in ns.
         delay: Duration = "delay_ns" filled("1000"), integer(DELAY_NS);
     }
@@ -389,7 +389,11 @@ fn edges(r: &mut Reader, switches: &[String], parent: &Fields) -> Vec<OpsEdge> {
     let count = each * switches.len();
     if !EDGES.contains(&count) {
         let expected = format!("from {} to {}", EDGES.start(), EDGES.end());
-        r.report(format!("{place}/each"), format!("{count} edges in total"), expected);
+        r.report(
+            format!("{place}/edges_per_switch"),
+            format!("{count} edges in total"),
+            expected,
+        );
         return Vec::new();
     }
     let edge = |number: usize| OpsEdge {
@@ -423,7 +427,7 @@ fn delay_to(r: &mut Reader, switches: &[String], fields: &Fields) -> Duration {
 }
 
 fn deflections(r: &mut Reader, fields: &Fields) -> u8 {
-    match r.optional(fields, "deflections") {
+    match r.optional(fields, "max_deflections") {
         None => 0,
         Some(value) if value.as_str() == Some("none") => 0,
         Some(value) if value.as_str() == Some("unlimited") => UNLIMITED,
@@ -431,7 +435,7 @@ fn deflections(r: &mut Reader, fields: &Fields) -> u8 {
             Some(number @ 0..=254) => number as u8,
             _ => {
                 let expected = "none, unlimited, or an integer from 0 to 254";
-                r.report(fields.pointer("deflections"), "invalid value", expected);
+                r.report(fields.pointer("max_deflections"), "invalid value", expected);
                 0
             }
         },

@@ -16,13 +16,13 @@ const DEFAULT_INTERVAL_MS: u64 = 50;
 /// Largest alpha or beta.
 pub(crate) const MAX_STEP: f64 = 0.999;
 pub(crate) const KNIFE_EDGES: [(&str, KnifeEdge); 2] =
-    [("as-printed", KnifeEdge::AsPrinted), ("capped", KnifeEdge::Capped)];
+    [("as-published", KnifeEdge::AsPrinted), ("capped", KnifeEdge::Capped)];
 const CROWDS: [(&str, Crowd); 3] = [
-    ("as-printed", Crowd::AsPrinted),
+    ("as-published", Crowd::AsPrinted),
     ("newcomers-share", Crowd::NewcomersShare),
     ("rises-share", Crowd::RisesShare),
 ];
-const STARTS: [(&str, Start); 2] = [("as-printed", Start::AsPrinted), ("fair-share", Start::FairShare)];
+const STARTS: [(&str, Start); 2] = [("as-published", Start::AsPrinted), ("fair-share", Start::FairShare)];
 
 /// How a host shares its link, each direction, among its sessions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,13 +77,13 @@ section! {
         /// Minimum increase, as a fraction of the maximum one. Default: 0.2.
         beta: Option<f64> = "beta" optional, above(0.0, MAX_STEP);
         /// Near-target rule for a session just below its target rate: up to alpha times beta beyond it
-        /// (`as-printed`), or the target at most (`capped`). Default: `as-printed`.
-        knife_edge: KnifeEdge = "knife_edge" or(KnifeEdge::default()), word(KNIFE_EDGES);
-        /// Limit on concurrent increases: per session (`as-printed`), one step shared by the new sessions
-        /// (`newcomers-share`), or one shared by all increasing sessions (`rises-share`). Default: `as-printed`.
-        crowd: Crowd = "crowd" or(Crowd::default()), word(CROWDS);
-        /// First rate of a session: one step from 0 (`as-printed`), or as much of its fair share as the others leave
-        /// (`fair-share`). Default: `as-printed`.
+        /// (`as-published`), or the target at most (`capped`). Default: `as-published`.
+        knife_edge: KnifeEdge = "near_target" or(KnifeEdge::default()), word(KNIFE_EDGES);
+        /// Limit on concurrent increases: per session (`as-published`), one step shared by the new sessions
+        /// (`newcomers-share`), or one shared by all increasing sessions (`rises-share`). Default: `as-published`.
+        crowd: Crowd = "concurrent_increase" or(Crowd::default()), word(CROWDS);
+        /// First rate of a session: one step from 0 (`as-published`), or as much of its fair share as the others leave
+        /// (`fair-share`). Default: `as-published`.
         start: Start = "start" or(Start::default()), word(STARTS);
     }
 }
@@ -95,13 +95,13 @@ section! {
         /// Bytes requested by each flow. Default: until the end of the run.
         bytes: Option<Bytes> = "bytes" optional, integer(FILE_BYTES);
         /// Source limit in bit/s of IP packets. Default: the granted rate.
-        limit: Option<Rate> = "limit_bps" optional, integer(FLOW_RATE_BPS);
+        limit: Option<Rate> = "source_limit_bps" optional, integer(FLOW_RATE_BPS);
         /// Alpha of the session at both hosts, overriding theirs. Default with `beta`: 0.15.
         alpha: Option<f64> = "alpha" optional, above(0.0, MAX_STEP);
         /// Beta of the session at both hosts, overriding theirs. Default with `alpha`: 0.2.
         beta: Option<f64> = "beta" optional, above(0.0, MAX_STEP);
         /// Initial rate in bit/s of IP packets, as if granted by both hosts without a time limit. Default: 0.
-        begin: Rate = "begin_bps" or(Rate::default()), integer(FLOW_RATE_BPS);
+        begin: Rate = "initial_rate_bps" or(Rate::default()), integer(FLOW_RATE_BPS);
     }
 }
 

@@ -22,12 +22,12 @@ section! {
         pub initial_ssthresh: Option<u32> = "initial_ssthresh" optional, integer(SEGMENTS);
         /// Maximum window in segments: limit on outstanding data in addition to the receive window. Default:
         /// unlimited.
-        pub window_packets: Option<u32> = "window_packets" optional, integer(SEGMENTS);
+        pub window_packets: Option<u32> = "max_window_segments" optional, integer(SEGMENTS);
         /// Minimum retransmission timeout in ms. Default: 1000 (RFC 6298).
         pub min_rto_ms: Option<u64> = "min_rto_ms" optional, integer(MIN_RTO_MS);
         /// RTO granularity G in ms (RFC 6298): round trips are measured in whole ticks and timeouts rounded up. Old
         /// stacks have 10 to 500. Default: 1 ns.
-        pub rto_tick_ms: Option<u64> = "rto_tick_ms" optional, integer(RTO_TICK_MS);
+        pub rto_tick_ms: Option<u64> = "rto_granularity_ms" optional, integer(RTO_TICK_MS);
         /// If true, an acknowledgment waits for a second segment or 40 ms. Default: true, with `xcp` false.
         pub delayed_acks: Option<bool> = "delayed_acks" optional, flag();
         /// If true, the first two duplicate acknowledgments send new data (RFC 3042). Default: true.
