@@ -69,10 +69,10 @@ def test_edges_behind_one_port_share_its_slots_and_reach_each_other(tmp_path):
 def test_late_joiners_behind_one_port_do_not_meet(tmp_path):
     dark = [{"at_ms": at_ms, "core": 0, "edge": edge, "up": at_ms > 0} for at_ms in (0, 300) for edge in (4, 5)]
     phases = [
-        {"name": "joining", "duration_ms": 1200, "traffic": []},
-        {"name": "uniform", "duration_ms": 300, "traffic": [{"kind": "tcp", "from": "all", "to": "all"}]},
+        {"name": "joining", "duration_ms": 1200, "flows": []},
+        {"name": "uniform", "duration_ms": 300, "flows": [{"from": "all", "to": "all"}]},
     ]
-    scenario = variant(tmp_path / "drift.yaml", clocks=CLOCKS, link_changes=dark, phases=phases)
+    scenario = variant(tmp_path / "drift.yaml", clocks=CLOCKS, changes=dark, phases=phases)
     report = simulate(scenario, tmp_path / "report.json")
     assert all(delivered(report)[a, b] > 0 for a in PORTS for b in PORTS if a != b)
 

@@ -167,7 +167,7 @@ def accepted(part: dict | list) -> None:
     if "flows" in part and "version" not in part:
         whole = scenario.load(examples / "routers.yaml") | part
     elif isinstance(part, list):
-        whole["phases"][0]["traffic"] = part
+        whole["phases"][0]["flows"] = part
     elif "version" in part:
         whole = part
     else:

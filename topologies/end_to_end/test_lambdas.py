@@ -30,13 +30,13 @@ links:
 - {name: b-c, from: b, to: c, rate_bps: 4000000, delay_ns: 1000000, buffer: {packets: 100}}
 - {name: c-b, from: c, to: b, rate_bps: 4000000, delay_ns: 1000000, buffer: {packets: 100}}
 hosts:
-- {name: one, count: 1, router: a, rate_bps: 20000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {packets: 100}, gtp: {capacity_bps: 10000000}}
-- {name: near, count: 1, router: b, rate_bps: 20000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {packets: 100}}
-- {name: far, count: 1, router: c, rate_bps: 20000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {packets: 100}}
+- {name: one, count: 1, at: a, rate_bps: 20000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {packets: 100}, gtp: {capacity_bps: 10000000}}
+- {name: near, count: 1, at: b, rate_bps: 20000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {packets: 100}}
+- {name: far, count: 1, at: c, rate_bps: 20000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {packets: 100}}
 flows:
-- {name: first, from: one, to: near, spread_ms: 0, gtp: {}}
-- {name: second, from: one, to: far, spread_ms: 0, start_ms: 1100, gtp: {}}
-- {name: third, from: near, to: far, spread_ms: 0, stop_ms: 2000, gtp: {limit_bps: 1000000}}
+- {name: first, from: one, to: near, start_jitter_ms: 0, gtp: {}}
+- {name: second, from: one, to: far, start_jitter_ms: 0, start_ms: 1100, gtp: {}}
+- {name: third, from: near, to: far, start_jitter_ms: 0, stop_ms: 2000, gtp: {source_limit_bps: 1000000}}
 changes:
 - {at_ms: 3000, link: b-c, rate_bps: 2000000}
 """
@@ -104,7 +104,7 @@ def test_the_controller_would_grant_what_the_oracle_says(tmp_path):
         ["a", "b", "c"], 2, lambdas=[("a", "b"), ("b", "c")], by_controller=True, seconds=4, access_rate_bps=50_000_000
     )
     made.link("a", "c", rate_bps=30_000_000, delay_ns=5_000_000)
-    made.gtp("hosts0", "hosts2", name="short").gtp("hosts1", "hosts2", name="other", limit_bps=7_000_000).gtp(
+    made.gtp("hosts0", "hosts2", name="short").gtp("hosts1", "hosts2", name="other", source_limit_bps=7_000_000).gtp(
         "hosts0", "hosts1", name="near"
     )
     made.save(tmp_path / "web.yaml")
@@ -157,7 +157,7 @@ def test_sessions_stand_beside_their_max_min_rates_while_they_are_there(tmp_path
 
 
 def test_a_session_that_begins_at_a_rate_sends_at_it_at_once_and_stays(tmp_path):
-    text = NETWORK.replace("gtp: {}}", "gtp: {begin_bps: 10000000}}", 1).replace(
+    text = NETWORK.replace("gtp: {}}", "gtp: {initial_rate_bps: 10000000}}", 1).replace(
         "start_ms: 1100, gtp: {}", "start_ms: 4900, gtp: {}"
     )
     sent = rates(simulated(tmp_path, text))["first.0"]

@@ -109,7 +109,7 @@ def test_flows_cross_routers_and_star_and_take_what_the_least_of_both_leaves(tmp
     assert 1.5 * slow["across"] < fast["across"] < 160e6
     assert fast["across"] + fast["wide"] < 160e6, "they share a fibre with 16 of 20 slots for data"
     # With a fixed capacity at the edges it is that which they get.
-    scenario.write_text(text.replace("beacon_hold_frames: 1", "beacon_hold_frames: 1, xcp_bps: 20000000"))
+    scenario.write_text(text.replace("beacon_hold_frames: 1", "beacon_hold_frames: 1, xcp_capacity_bps: 20000000"))
     held = goodputs_bps(simulated(scenario, tmp_path / "fixed.json"))
     assert 0.8 * 20e6 < held["across"] < 20e6 and 0.8 * 20e6 < held["wide"] < 20e6
 
@@ -155,8 +155,8 @@ def test_faults_of_both_kinds_are_borne_and_the_same_seed_gives_the_same(tmp_pat
 
 def test_a_mix_is_built_in_python(tmp_path):
     network = Network("built", seconds=1, packet_bytes=1450).star(3, [1, 1, 0]).node("inner", "border")
-    network.link("inner", "border", rate_bps=20_000_000, delay_ns=500_000, xcp_bps=20_000_000)
-    network.link("border", "edge2", rate_bps=400_000_000, delay_ns=10_000, xcp_bps=400_000_000)
+    network.link("inner", "border", rate_bps=20_000_000, delay_ns=500_000, xcp_capacity_bps=20_000_000)
+    network.link("border", "edge2", rate_bps=400_000_000, delay_ns=10_000, xcp_capacity_bps=400_000_000)
     network.hosts("lab", "inner").tcp("lab", "edge0", transport="xcp").tcp("edge1", "lab").fault("core-down", 0.4, 0.01)
     network.save(tmp_path / "built.yaml")
     report = network.simulate(quiet=True)
@@ -168,7 +168,7 @@ def test_a_mix_is_built_in_python(tmp_path):
 
 def test_a_mix_of_python_has_what_stars_have(tmp_path):
     network = Network("parts", seed=3, packet_bytes=1450).star(3, [1, 1, 0]).node("lab").hosts("desk", "lab")
-    network.link("lab", "edge2", rate_bps=100_000_000, delay_ns=500_000, xcp_bps=100_000_000).tcp(
+    network.link("lab", "edge2", rate_bps=100_000_000, delay_ns=500_000, xcp_capacity_bps=100_000_000).tcp(
         "desk", "edge0", transport="xcp"
     )
     network.phase("quiet", 0.2).phase("busy", 0.3).traffic("tcp", "edge1", "edge0", rate_bps=10_000_000).file(
@@ -247,10 +247,9 @@ def test_a_live_mix_is_asked_captured_changed_and_outlives_its_controller(tmp_pa
     """One controller has both applications; light goes on without it, and the next one hears of what was cut meanwhile."""
     scenario, report_file, captures = (tmp_path / name for name in ("changes.yaml", "report.json", "captures"))
     changes = """\
-link_changes:
-- {at_ms: 500, core: 0, edge: 1, loss: 0.001}
 changes:
-- {at_ms: 1000, link: west-lab, xcp_bps: 30000000}
+- {at_ms: 500, core: 0, edge: 1, loss: 0.001}
+- {at_ms: 1000, link: west-lab, xcp_capacity_bps: 30000000}
 - {at_ms: 1500, link: lab-west, up: false}
 - {at_ms: 2000, link: lab-west, up: true}
 """

@@ -41,7 +41,7 @@ def test_failures_of_a_killed_controller_count(tmp_path):
     command = [sys.executable, "-c", "import sys; sys.exit('no such scheduler')"]
     scenario["schedulers"] = {"broken": {"command": command}}
     scenario["controller"]["scheduler"] = "broken"
-    scenario["scheduler_changes"] = [{"at_ms": 100, "scheduler": "fair"}]
+    scenario["changes"] = [{"at_ms": 100, "scheduler": "fair"}]
     scenario["faults"] = [{"kind": "controller-restart", "every_ms": 300, "for_ms": 40}]
     file, report = tmp_path / "broken.yaml", tmp_path / "report.json"
     scenario["phases"] = [{**scenario["phases"][0], "duration_ms": 1000}]

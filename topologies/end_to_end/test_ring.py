@@ -38,8 +38,8 @@ ring:
   links: {rate_bps: 50000000, delay_ns: 10000}
   stations: [n0, n1, n2, n3, n4]
 hosts:
-- {name: s, count: 1, station: n0, rate_bps: 100000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {packets: 1000}}
-- {name: d, count: 1, station: n2, rate_bps: 100000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {packets: 1000}}
+- {name: s, count: 1, at: n0, rate_bps: 100000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {packets: 1000}}
+- {name: d, count: 1, at: n2, rate_bps: 100000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {packets: 1000}}
 flows:
 - {name: f, from: s, to: d, udp: {rate_bps: 10000000, process: constant}}
 changes:
@@ -60,19 +60,19 @@ sample_ms: 100
 packet_bytes: 1470
 ring:
   mode: explicit
-  half: true
+  open: true
   links: {rate_bps: 150000000, delay_ns: 10000}
   ingress: {buffer_bytes: 200000}
   stations: [n0, n1, n2, n3, n4]
 hosts:
 """
     + "".join(
-        f"- {{name: h{n}, count: 1, station: n{n}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
+        f"- {{name: h{n}, count: 1, at: n{n}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
         for n in range(5)
     )
     + "flows:\n"
     + "".join(
-        f"- {{name: f{a}{b}, from: h{a}, to: h{b}, spread_ms: 0, udp: {{rate_bps: 150000000, process: constant}}}}\n"
+        f"- {{name: f{a}{b}, from: h{a}, to: h{b}, start_jitter_ms: 0, udp: {{rate_bps: 150000000, process: constant}}}}\n"
         for a, b in ((0, 4), (1, 4), (2, 4), (3, 4), (0, 1))
     )
 )
@@ -89,18 +89,18 @@ sample_ms: 100
 packet_bytes: 1470
 ring:
   mode: {mode}
-  half: true
+  open: true
   links: {{rate_bps: 50000000, delay_ns: 10000}}
   stations: [n0, n1, n2, n3, n4, n5, n6, n7, n8]
 hosts:
 """
     + "".join(
-        f"- {{{{name: h{n}, count: 1, station: n{n}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{{{packets: 1000}}}}}}}}\n"
+        f"- {{{{name: h{n}, count: 1, at: n{n}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{{{packets: 1000}}}}}}}}\n"
         for n in range(9)
     )
-    + "flows:\n- {{name: greedy, from: h0, to: h8, spread_ms: 0, udp: {{rate_bps: 100000000, process: constant}}}}\n"
+    + "flows:\n- {{name: greedy, from: h0, to: h8, start_jitter_ms: 0, udp: {{rate_bps: 100000000, process: constant}}}}\n"
     + "".join(
-        f"- {{{{name: t{n}, from: h{n}, to: h8, packet_bytes: 64, spread_ms: 5, udp: {{{{rate_bps: 102400, process: constant}}}}}}}}\n"
+        f"- {{{{name: t{n}, from: h{n}, to: h8, packet_bytes: 64, start_jitter_ms: 5, udp: {{{{rate_bps: 102400, process: constant}}}}}}}}\n"
         for n in range(1, 8)
     )
 )

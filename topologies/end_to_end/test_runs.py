@@ -308,7 +308,7 @@ def test_schedulers_change_in_time(tmp_path):
     scenario = tmp_path / "schedulers.yaml"
     scenario.write_text(
         with_a_small_file(tmp_path).read_text()
-        + "scheduler_changes:\n- {at_ms: 500, scheduler: {name: islip, settings: {iterations: 7}}}\n"
+        + "changes:\n- {at_ms: 500, scheduler: {name: islip, settings: {iterations: 7}}}\n"
     )
     path = tmp_path / "report.json"
     done = slotwise("simulate", scenario, "--duration", 0.5, "--report", path)
@@ -396,7 +396,7 @@ def test_out_of_band_every_slot_is_a_frame_and_carries_data(tmp_path):
 def test_columns_are_written_and_what_hosts_of_linux_cannot_play_the_engine_plays(tmp_path):
     scenario = tmp_path / "web.yaml"
     text = SCENARIO.read_text()
-    web = "phases:\n- name: web\n  duration_ms: 300\n  traffic:\n  - {kind: web, from: h0_0, to: h1_0, mean_think_ns: 1000000, mean_bytes: 5000}\n"
+    web = "phases:\n- name: web\n  duration_ms: 300\n  flows:\n  - {from: h0_0, to: h1_0, web: {mean_think_ns: 1000000, mean_bytes: 5000}}\n"
     scenario.write_text(text[: text.index("phases:")] + web)
     done = slotwise(
         "simulate",
@@ -418,12 +418,12 @@ def test_columns_are_written_and_what_hosts_of_linux_cannot_play_the_engine_play
     ]
     (flow,) = load_report(tmp_path / "report.json")["phases"][0]["flows"]
     assert flow["kind"] == "web" and flow["pages"] > 0
-    udp = "  - {kind: udp, from: h1_0, to: h2_0, rate_bps: 1000000, payload_bytes: 500, process: %s}\n"
+    udp = "  - {from: h1_0, to: h2_0, udp: {rate_bps: 1000000, payload_bytes: 500, process: %s}}\n"
     scenario.write_text(
         scenario.read_text()
         + udp % "constant"
         + udp % "poisson"
-        + "  - {kind: file, from: h2_0, to: h0_0, bytes: 1000, transport: xcp}\n"
+        + "  - {from: h2_0, to: h0_0, transport: xcp, file: {bytes: 1000}}\n"
     )
     done = slotwise("emulate", scenario, "--duration", 2, "--report", tmp_path / "live.json")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -574,7 +574,7 @@ def test_hosts_that_vanish_end_a_run_with_its_report(tmp_path):
 def test_an_interface_that_is_deleted_fails_a_run_whose_flows_the_engine_plays(tmp_path):
     scenario, path = tmp_path / "web.yaml", tmp_path / "report.json"
     text = SCENARIO.read_text()
-    web = "phases:\n- name: web\n  duration_ms: 6000\n  traffic:\n  - {kind: web, from: h0_0, to: h1_0, mean_think_ns: 1000000, mean_bytes: 5000}\n"
+    web = "phases:\n- name: web\n  duration_ms: 6000\n  flows:\n  - {from: h0_0, to: h1_0, web: {mean_think_ns: 1000000, mean_bytes: 5000}}\n"
     scenario.write_text(text[: text.index("phases:")] + web)
     with Emulation("--report", path, scenario=scenario) as run:
         run.read_until("1/1 web")

@@ -74,9 +74,9 @@ def test_stars_that_signal_out_of_band_notice_a_cut_fibre(tmp_path):
         + """phases:
   - name: all-pairs
     duration_ms: 900
-    traffic:
-      - {kind: udp, from: all, to: all, rate_bps: 1000000, payload_bytes: 1000, process: constant}
-link_changes:
+    flows:
+      - {from: all, to: all, udp: {rate_bps: 1000000, payload_bytes: 1000, process: constant}}
+changes:
   - {at_ms: 300, core: 0, edge: 2, up: false}
 """
     )

@@ -18,7 +18,7 @@ FAULTS = {
     "switch-restart": ("for_s",),
     "opsedge-restart": ("for_s",),
     "controller-restart": ("for_s",),
-    "clock-step": ("least_ns", "most_ns", "edge"),
+    "clock-step": ("min_ns", "max_ns", "edge"),
     "messages-lost": ("for_s", "share"),
     "messages-duplicated": ("for_s", "share"),
     "messages-reordered": ("for_s", "share"),
@@ -29,11 +29,11 @@ FAULTS = {
 OPS_KEYS = frozenset(
     {
         "wavelengths",
-        "conversion",
+        "wavelength_conversion",
         "probes",
         "guard_ns",
-        "hops",
-        "target",
+        "max_hops",
+        "target_utilization",
         "framing_bytes",
         "ingress",
         "aggregation",
@@ -141,7 +141,7 @@ def ring(
     mode: str = "explicit",
     rate_bps: int = 100_000_000,
     delay_ns: int = 10_000,
-    half: bool = False,
+    open: bool = False,
     threshold: float | None = None,
     interval_ns: int = 1_000_000,
     buffer_bytes: int = 100_000,
@@ -157,7 +157,7 @@ def ring(
     """Packet ring of `stations` (their number, or their names in the order of ringlet 0), each with a group of `hosts_per_station` hosts:
     `hosts0` ... from the first station on.
 
-    `half`: open ring, without the span from the last station to the first.
+    `open`: open ring, without the span from the last station to the first.
     `interval_ns`: measurement interval of the links; a shorter one converges faster and costs more.
     `buffer_bytes`: ingress buffer of a station. `packet_bytes`: size of a full IP packet.
     `mode`, `threshold`: see docs/ring.md.
@@ -188,14 +188,14 @@ def ring(
         "ring": {
             "mode": mode,
             **shared,
-            "half": half,
+            "open": open,
             "links": {"rate_bps": rate_bps, "delay_ns": delay_ns},
             "ingress": {"buffer_bytes": buffer_bytes},
-            "timing": {"interval_ns": interval_ns, "watch_intervals": watch},
+            "timing": {"interval_ns": interval_ns, "monitor_intervals": watch},
             "stations": list(stations),
         },
         "hosts": [
-            {"name": f"hosts{number}", "count": hosts_per_station, "station": station, **link}
+            {"name": f"hosts{number}", "count": hosts_per_station, "at": station, **link}
             for number, station in enumerate(stations)
         ],
         "flows": [],
@@ -213,7 +213,7 @@ def ops(
     delay_ns: int = 200_000,
     edge_delay_ns: int = 100_000,
     ram_bytes: int = 9_000,
-    deflections: int | str = 3,
+    max_deflections: int | str = 3,
     ingress_bytes: int | None = None,
     access_rate_bps: int = 1_000_000_000,
     access_delay_ns: int = 1_000,
@@ -229,7 +229,7 @@ def ops(
     `hosts0` ... at edges `e0` ....
 
     `links`: pairs of names, each with an optional delay in ns in place of `delay_ns`. Default: each switch to the next two in a circle.
-    `rate_bps`: rate of a wavelength. `ram_bytes`: optical RAM of each output. `deflections`: "none", a number or "unlimited".
+    `rate_bps`: rate of a wavelength. `ram_bytes`: optical RAM of each output. `max_deflections`: "none", a number or "unlimited".
     `ingress_bytes`: queue limit of an edge. Default: a quarter of a second of a wavelength.
     `more`: other keys of the section `ops` (docs/scenario.md).
 
@@ -274,15 +274,15 @@ def ops(
             "links": [
                 {"between": list(link[:2]), "delay_ns": link[2] if len(link) == 3 else delay_ns} for link in links
             ],
-            "edges": {"each": edges_per_switch, "delay_ns": edge_delay_ns},
+            "edges": {"edges_per_switch": edges_per_switch, "delay_ns": edge_delay_ns},
             "rate_bps": rate_bps,
             "ram_bytes": ram_bytes,
-            "deflections": deflections,
+            "max_deflections": max_deflections,
             **ingress,
             **(more or {}),
         },
         "hosts": [
-            {"name": f"hosts{number}", "count": hosts_per_edge, "edge": f"e{number}", **access}
+            {"name": f"hosts{number}", "count": hosts_per_edge, "at": f"e{number}", **access}
             for number in range(edges_per_switch * len(switches))
         ],
         "flows": [],
@@ -315,7 +315,7 @@ def lambda_network(
 
     `lambdas`: pairs of names, each with an optional delay in ns in place of `delay_ns`; a lightpath in both directions. Default: one
     between every two sites. Sessions use the path with the least delay.
-    `gtp`: rate allocation at the hosts' links (docs/scenario.md: `capacity_bps`, `interval_ms`, `alpha`, `beta`, `knife_edge`, `crowd`,
+    `gtp`: rate allocation at the hosts' links (docs/scenario.md: `capacity_bps`, `interval_ms`, `alpha`, `beta`, `near_target`, `concurrent_increase`,
     `start`).
     `by_controller`: report the sessions to the controller's application `lambda`.
 
@@ -363,7 +363,7 @@ def lambda_network(
             for start, end in ((here, there), (there, here))
         ],
         "hosts": [
-            {"name": f"hosts{number}", "count": hosts_per_site, "router": site, **access}
+            {"name": f"hosts{number}", "count": hosts_per_site, "at": site, **access}
             for number, site in enumerate(sites)
         ],
         "flows": [],
@@ -403,7 +403,7 @@ def optics(*, launch_mdbm: int = 1_000, sensitivity_mdbm: int = -28_000, margin_
 
 def fault(kind: str, every_s: float, **options) -> dict:
     """Injected faults of one type, `every_s` seconds apart on average. Options by type, as in `FAULTS`: `for_s`, the mean duration in s;
-    `edge` (default: drawn for each fault); `share`, the probability that a message is affected; `least_ns` and `most_ns`, the range of
+    `edge` (default: drawn for each fault); `share`, the probability that a message is affected; `min_ns` and `max_ns`, the range of
     clock steps. Raises UnknownName, and UnknownArgument for an option that the type does not have."""
     if kind not in FAULTS:
         raise UnknownName("fault type", kind, FAULTS, "Slotwise")

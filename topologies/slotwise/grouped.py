@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Common parts of router networks, rings and optical packet switches: host groups, flows over the whole run, and changes of links."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 from slotwise import builders, scenario
 from slotwise.errors import InvalidArgument, UnknownArgument
@@ -13,9 +13,6 @@ PACKETS = 100
 
 class Grouped(Parts):
     """A network with host groups."""
-
-    OF_GROUP: ClassVar[str]
-    """Key of a group's node."""
 
     def _nodes(self) -> list[str]:
         """Names of the nodes that can have hosts."""
@@ -42,7 +39,7 @@ class Grouped(Parts):
             {
                 "name": name,
                 "count": count,
-                self.OF_GROUP: self._known("node", node, self._nodes()),
+                "at": self._known("node", node, self._nodes()),
                 "rate_bps": rate_bps,
                 "up_delay_ns": delay_ns,
                 "down_delay_ns": down_delay_ns,
@@ -53,7 +50,7 @@ class Grouped(Parts):
 
     def tcp(self, source: str, destination: str, *, transport: str | None = None, **options) -> Self:
         """Adds a TCP stream from each host of a group to the host with the same number in another. `options`: keys of a scenario's `flows`
-        (docs/scenario.md), such as `sack`, `tcp={"paced": True}`, `dscp`, `measure` and `name`; times also in s, such as `start_s` for
+        (docs/scenario.md), such as `sack`, `tcp={"paced": True}`, `dscp`, `packet_stats` and `name`; times also in s, such as `start_s` for
         `start_ms`; `size_bytes` for `bytes` (default: until the end of the run). Raises UnknownName, and UnknownArgument."""
         return self._flow(source, destination, None, {"transport": transport, **options})
 
@@ -63,8 +60,8 @@ class Grouped(Parts):
         return self._flow(source, destination, "udp", {"rate_bps": rate_bps, "process": process, **options})
 
     def gtp(self, source: str, destination: str, **options) -> Self:
-        """Adds a GTP session of `size_bytes` or until the end of the run. `limit_bps`: source limit; `alpha`, `beta`: in place of those of
-        the hosts; `begin_bps`: initial rate, as if granted by both hosts; other options as in `tcp`. Raises UnknownName, and
+        """Adds a GTP session of `size_bytes` or until the end of the run. `source_limit_bps`: source limit; `alpha`, `beta`: in place of those of
+        the hosts; `initial_rate_bps`: initial rate, as if granted by both hosts; other options as in `tcp`. Raises UnknownName, and
         UnknownArgument."""
         return self._flow(source, destination, "gtp", options)
 
@@ -82,7 +79,7 @@ class Grouped(Parts):
         return self._change(at_s, {"hosts": self._group(hosts)}, every_s, times, change)
 
     def controller(self, **options) -> Self:
-        """Sets options of the controller: path `metric` (hops or delay), `control_latency_ns`, and with a star `xcp_bps`."""
+        """Sets options of the controller: path `metric` (hops or delay), `control_latency_ns`, and with a star `xcp_capacity_bps`."""
         return self._set("controller", self.scenario.get("controller", {}) | options)
 
     def _group(self, name: str) -> str:

@@ -10,7 +10,6 @@ class OpsMesh(Spanned):
     can be added. Rates are in bit/s, delays in ns, other times in s."""
 
     NEEDED = ("ops", "missing; expected optical packet switches")
-    OF_GROUP = "edge"
 
     def __init__(self, switches: int | list[str] = 5, hosts_per_edge: int = 1, **options):
         super().__init__(builders.ops(switches, hosts_per_edge, **options))

@@ -74,7 +74,7 @@ class AgileStar(MarkedTopo):
     def scenario(edges: int = 4, hosts: int = 2, **options) -> dict:
         """Star with the one phase that a scenario needs, without traffic."""
         return builders.star(edges, hosts, **options) | {
-            "phases": [{"name": ATTACHED, "duration_ms": 1000, "traffic": []}]
+            "phases": [{"name": ATTACHED, "duration_ms": 1000, "flows": []}]
         }
 
 
@@ -138,7 +138,7 @@ class Agile(MarkedTopo):
         if "phases" in scenario:
             # What changes at a time is in the file's own time.
             lasts_ms = sum(phase["duration_ms"] for phase in scenario["phases"])
-            scenario["phases"] = [{"name": ATTACHED, "duration_ms": lasts_ms, "traffic": []}]
+            scenario["phases"] = [{"name": ATTACHED, "duration_ms": lasts_ms, "flows": []}]
         return scenario
 
 

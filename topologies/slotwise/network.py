@@ -19,7 +19,6 @@ class Network(Grouped):
     and `web` add flows over the whole run, `traffic` and `file` add traffic of edges' hosts to a phase."""
 
     NEEDED = ("routers", "missing; expected a network with routers")
-    OF_GROUP = "router"
 
     def __init__(
         self,
@@ -85,11 +84,11 @@ class Network(Grouped):
         delay_ns: int,
         buffer_packets: int | None = None,
         buffer_bytes: int | None = None,
-        xcp_bps: int | None = None,
+        xcp_capacity_bps: int | None = None,
         loss: float = 0,
         both_ways: bool = True,
     ) -> Self:
-        """Connects two nodes by links `START-END` and, unless `both_ways` is false, `END-START`. `xcp_bps`: XCP capacity of their outputs;
+        """Connects two nodes by links `START-END` and, unless `both_ways` is false, `END-START`. `xcp_capacity_bps`: XCP capacity of their outputs;
         None: no XCP. `loss`: probability of losing a packet at the end of a link. Raises UnknownName."""
         for source, destination in [(start, end), (end, start)][: 2 if both_ways else 1]:
             entry = {
@@ -101,14 +100,14 @@ class Network(Grouped):
                 "buffer": buffer(buffer_packets, buffer_bytes),
             } | ({"loss": loss} if loss else {})
             # Edges have XCP before their fibres only.
-            has_xcp = xcp_bps is not None and source in self.scenario["routers"]
-            self._append("links", entry | ({"xcp_bps": xcp_bps} if has_xcp else {}))
+            has_xcp = xcp_capacity_bps is not None and source in self.scenario["routers"]
+            self._append("links", entry | ({"xcp_capacity_bps": xcp_capacity_bps} if has_xcp else {}))
         return self
 
     def link_change(
         self, at_s: float, start: str, end: str, *, every_s: float | None = None, times: int | None = None, **change
     ) -> Self:
-        """Changes the link from `start` to `end`, once or `times` times: `rate_bps`, `delay_ns`, `xcp_bps`, `up`. Raises UnknownName."""
+        """Changes the link from `start` to `end`, once or `times` times: `rate_bps`, `delay_ns`, `xcp_capacity_bps`, `up`. Raises UnknownName."""
         known = [link["name"] for link in self.scenario["links"]]
         return self._change(at_s, {"link": self._known("link", f"{start}-{end}", known)}, every_s, times, change)
 

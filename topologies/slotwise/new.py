@@ -87,7 +87,7 @@ def routers(
             rate_bps=rate_bps,
             delay_ns=delay_ns,
             buffer_packets=buffer_packets,
-            xcp_bps=rate_bps if xcp else None,
+            xcp_capacity_bps=rate_bps if xcp else None,
         )
     for group, router in (("senders", names[0]), ("receivers", names[-1])):
         made.hosts(

@@ -24,7 +24,7 @@ class Parts(Document):
     def phase(self, name: str, seconds: float = DEFAULT_PHASE_S) -> Self:
         """Starts a phase; traffic added next belongs to it. The run is as long as its phases."""
         self.scenario.pop("duration_ms", None)
-        return self._append("phases", {"name": name, "duration_ms": builders.ms(seconds), "traffic": []})
+        return self._append("phases", {"name": name, "duration_ms": builders.ms(seconds), "flows": []})
 
     def traffic(self, kind: str, source: str = "all", destination: str = "all", **options) -> Self:
         """Adds traffic between hosts of edges to the phase; endpoints are "all", an edge, or a host. `kind` and `options` as in scenario
@@ -35,8 +35,12 @@ class Parts(Document):
         if not self.scenario.get("phases"):
             self.phase("main", self.scenario.get("duration_ms", DEFAULT_PHASE_S * 1000) / 1000)
         phase = len(self.scenario["phases"]) - 1
-        entry = {"kind": kind, "from": source, "to": destination, **options}
-        return self._append(f"phases/{phase}/traffic", entry)
+        entry = {"from": source, "to": destination}
+        if "transport" in options:
+            entry["transport"] = options.pop("transport")
+        # A stream without settings needs no key.
+        entry |= {kind: options} if options or kind != "tcp" else {}
+        return self._append(f"phases/{phase}/flows", entry)
 
     def file(self, source: str, destination: str, size_bytes: int) -> Self:
         """Adds one file over HTTP from host to host (`h0_0`), compared by SHA-256. Raises UnknownEndpoint, and InvalidArgument without a
@@ -49,12 +53,12 @@ class Parts(Document):
         if (core, edge) not in fibres:
             names = (f"edge{e}-core{c}" for c, e in sorted(fibres))
             raise UnknownFibre("fibre", f"edge{edge}-core{core}", names, self.source)
-        return self._append("link_changes", {"at_ms": builders.ms(at_s), "core": core, "edge": edge, **change})
+        return self._append("changes", {"at_ms": builders.ms(at_s), "core": core, "edge": edge, **change})
 
     def scheduler_change(self, at_s: float, scheduler: str | dict) -> Self:
         """Changes the scheduler at a time, by name or as `{"name": ..., "settings": {...}}`. Raises InvalidArgument without a star."""
         self._need_star("a scheduler")
-        return self._append("scheduler_changes", {"at_ms": builders.ms(at_s), "scheduler": scheduler})
+        return self._append("changes", {"at_ms": builders.ms(at_s), "scheduler": scheduler})
 
     def clocks(self, **options) -> Self:
         """Sets free-running clocks of the edges: arguments of `builders.clocks`. Raises InvalidArgument without a star."""

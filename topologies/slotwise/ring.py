@@ -10,7 +10,6 @@ class Ring(Spanned):
     Rates are in bit/s, delays in ns, other times in s."""
 
     NEEDED = ("ring", "missing; expected a packet ring")
-    OF_GROUP = "station"
 
     def __init__(self, stations: int | list[str] = 8, hosts_per_station: int = 1, **options):
         super().__init__(builders.ring(stations, hosts_per_station, **options))

@@ -123,14 +123,13 @@ def routed_hosts(scenario: dict) -> list[RoutedHost]:
         # An edge at an end has its ports elsewhere.
         neighbours.setdefault(link["from"], set()).add(link["to"])
         neighbours.setdefault(link["to"], set()).add(link["from"])
-    named = {"router": ("r", routers), "station": ("s", stations(scenario)), "edge": ("o", ops_edges(scenario))}
-    next_port = {f"{letter}{number}": 1 for letter, names in named.values() for number in range(len(names))}
+    nodes = {"r": routers, "s": stations(scenario), "o": ops_edges(scenario)}
+    next_port = {f"{letter}{number}": 1 for letter, names in nodes.items() for number in range(len(names))}
     next_port |= {f"r{number}": len(neighbours[router]) + 1 for number, router in enumerate(routers)}
     found = []
     for group in groups(scenario):
-        key = next(key for key in named if key in group)
-        letter, names = named[key]
-        switch = f"{letter}{names.index(group[key])}"
+        letter, names = next((letter, names) for letter, names in nodes.items() if group["at"] in names)
+        switch = f"{letter}{names.index(group['at'])}"
         for index in range(group["count"]):
             found.append(RoutedHost(len(found), f"{group['name']}.{index}", switch, next_port[switch]))
             next_port[switch] += 1
@@ -148,7 +147,7 @@ def ops_edges(scenario: dict) -> list[str]:
     ops = scenario.get("ops", {})
     edges = ops.get("edges", [])
     if isinstance(edges, dict):
-        return [f"e{number}" for number in range(edges["each"] * len(ops["switches"]))]
+        return [f"e{number}" for number in range(edges["edges_per_switch"] * len(ops["switches"]))]
     return [edge["name"] for edge in edges]
 
 
@@ -163,7 +162,7 @@ def _ops_spans(scenario: dict) -> list[str]:
     homes = (
         [edge["switch"] for edge in edges]
         if isinstance(edges, list)
-        else [name for name in ops["switches"] for _ in range(edges["each"])]
+        else [name for name in ops["switches"] for _ in range(edges["edges_per_switch"])]
     )
     links = ["-".join(link["between"]) for link in ops.get("links", [])]
     return links + [f"{edge}-{switch}" for edge, switch in zip(ops_edges(scenario), homes, strict=True)]
@@ -183,7 +182,7 @@ def hosts(scenario: dict) -> list[HostId]:
 def fibre_names(scenario: dict) -> list[str]:
     """Names of links that can be taken down manually: fibre pairs, router links, ring spans, and fibres of optical packet switches."""
     ring = stations(scenario)
-    ends = zip(ring, ring[1:] if scenario.get("ring", {}).get("half") else [*ring[1:], *ring[:1]], strict=False)
+    ends = zip(ring, ring[1:] if scenario.get("ring", {}).get("open") else [*ring[1:], *ring[:1]], strict=False)
     fibres = [f"edge{edge['id']}-core{fibre['core']}" for edge in scenario.get("edges", []) for fibre in edge["fibres"]]
     return (
         fibres
@@ -285,8 +284,10 @@ def _unknown_schedulers(document: dict) -> Iterator[Problem]:
     if "cores" not in document:
         return
     choices = [("/controller/scheduler", document["controller"]["scheduler"])]
-    changes = document.get("scheduler_changes", [])
-    choices += [(f"/scheduler_changes/{index}/scheduler", change["scheduler"]) for index, change in enumerate(changes)]
+    changes = enumerate(document.get("changes", []))
+    choices += [
+        (f"/changes/{index}/scheduler", change["scheduler"]) for index, change in changes if "scheduler" in change
+    ]
     for place, choice in choices:
         name = choice["name"] if isinstance(choice, dict) else choice
         if name not in known:
@@ -372,7 +373,7 @@ def _matches(
 MADE_BY = {"flows": "tcp, udp, web or gtp", "routers": "node", "links": "link"}
 """Python methods that add to lists that cannot be empty."""
 NO_FLOWS_IN_A_STAR = (
-    "'flows' need host groups, which a star without routers does not have; expected 'traffic' in 'phases' (in Python traffic, tcp, udp, web, "
+    "'flows' beside 'phases' need host groups, which a star without routers does not have; expected 'flows' in 'phases' (in Python traffic, tcp, udp, web, "
     "file), or routers linked to an edge of the star"
 )
 
@@ -417,6 +418,10 @@ def _of_forms(error: jsonschema.ValidationError) -> Iterator[Problem]:
         for inner in forms.values()
         if not any(not each.path and each.validator in ("type", "enum", "const") for each in inner)
     ]
+    if len(fitting) > 1:
+        # Of changes only one kind has its key.
+        whole = [inner for inner in fitting if not any(not each.path and each.validator == "required" for each in inner)]
+        fitting = whole if len(whole) == 1 else fitting
     if len(fitting) == 1:
         for inner in fitting[0]:
             yield from _problems(inner)

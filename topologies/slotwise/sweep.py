@@ -86,7 +86,7 @@ class Sweep:
     ):
         """`base`: a file, a dictionary, or a scenario from a builder. `grid`: values by JSON pointer (as `set` in docs/experiments.md), where the
         last word of the pointer is the parameter's name; or by the parameter's name a dictionary of named values, each with the values to set by
-        JSON pointer: `{"load": {"low": {"/phases/0/traffic/0/rate_bps": 10_000_000}, "high": {...}}}`. `seeds`: seeds of the runs at each point.
+        JSON pointer: `{"load": {"low": {"/phases/0/flows/0/tcp/rate_bps": 10_000_000}, "high": {...}}}`. `seeds`: seeds of the runs at each point.
         `duration_s` and `sample_frames`: see `Document.simulate`. `tables`: tables to store (default: all).
 
         Raises InvalidArgument, ScenarioError, or OSError.

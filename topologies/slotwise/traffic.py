@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from slotwise.scenario import HostId, RoutedHost, hosts, routed_hosts
 
-DEFAULT_SPREAD_MS = 10
+DEFAULT_JITTER_MS = 10
 IP_AND_UDP_BYTES = 28
 
 
@@ -20,7 +20,7 @@ class Flow(NamedTuple):
     source: HostId | RoutedHost
     destination: HostId | RoutedHost
     options: dict
-    """Traffic entry: `kind` and its options."""
+    """`kind` of the entry and its options."""
     start_ms: int = 0
     """Start in ms, from the start of the phase or the run."""
     name: str | None = None
@@ -33,9 +33,9 @@ class Flow(NamedTuple):
 
 def flows(scenario: dict, phase: int) -> list[Flow]:
     """Flows of a phase, ordered by entry, source and destination."""
-    of_phase = scenario["phases"][phase]["traffic"] if "phases" in scenario else []
+    of_phase = scenario["phases"][phase]["flows"] if "phases" in scenario else []
     return [
-        Flow(phase, number, source, destination, entry)
+        Flow(phase, number, source, destination, _phase_options(entry))
         for number, entry in enumerate(of_phase)
         for source, destination in _host_pairs(scenario, entry["from"], entry["to"])
     ]
@@ -48,13 +48,13 @@ def phase_count(scenario: dict) -> int:
 
 def run_flows(scenario: dict, run_ms: int) -> list[Flow]:
     """Flows over a whole run of `run_ms`; their starts are scaled from the duration in the file. Flow i of a group of n starts at the
-    start of the i-th part of the group's `spread_ms`."""
+    start of the i-th part of the group's `start_jitter_ms`."""
     found = []
     last = phase_count(scenario) - 1
     for number, entry in enumerate(scenario.get("flows", [])):
         sources, destinations = _party(scenario, entry["from"]), _party(scenario, entry["to"])
         for index, ends in enumerate(zip(sources, destinations, strict=True)):
-            start_ms = entry.get("start_ms", 0) + index * entry.get("spread_ms", DEFAULT_SPREAD_MS) // len(sources)
+            start_ms = entry.get("start_ms", 0) + index * entry.get("start_jitter_ms", DEFAULT_JITTER_MS) // len(sources)
             start_ms = start_ms * run_ms // duration_ms(scenario)
             found.append(
                 Flow(last, number, *ends, _iperf_options(scenario, entry), start_ms, f"{entry['name']}.{index}")
@@ -75,8 +75,19 @@ def _party(scenario: dict, name: str) -> list[HostId] | list[RoutedHost]:
     return of_group or _hosts_of(scenario, name)
 
 
+KINDS = ("udp", "file", "web")
+"""Keys of a phase's flow that replace the TCP stream."""
+
+
+def _phase_options(entry: dict) -> dict:
+    """Kind of a phase's flow with its options."""
+    kind = next((kind for kind in KINDS if kind in entry), "tcp")
+    common = {key: value for key, value in entry.items() if key in ("from", "to", "transport")}
+    return {"kind": kind, **common, **entry.get(kind, {})}
+
+
 def _iperf_options(scenario: dict, entry: dict) -> dict:
-    """Options as in an entry of a star's traffic."""
+    """Options of a flow over the whole run for iperf3."""
     if "udp" in entry:
         payload_bytes = scenario["packet_bytes"] - IP_AND_UDP_BYTES
         # The rate counts IP bytes.

@@ -124,7 +124,7 @@ def chosen(document: dict, names: list[str]) -> list[HostId | RoutedHost]:
         by_name[host.name] = [host]
         by_name.setdefault(f"edge{host.edge}", []).append(host)
     of_group = {
-        group["name"]: next(group[key] for key in ("router", "station", "edge") if key in group)
+        group["name"]: group["at"]
         for group in scenario.groups(document)
     }
     for host in scenario.routed_hosts(document):

@@ -81,7 +81,7 @@ def load_script():
 def star() -> dict:
     """Four edges with two hosts each and one empty phase."""
     scenario = builders.star(4, 2)
-    scenario["phases"] = [{"name": "main", "duration_ms": 1000, "traffic": []}]
+    scenario["phases"] = [{"name": "main", "duration_ms": 1000, "flows": []}]
     return scenario
 
 

@@ -66,7 +66,7 @@ def test_clocks_optics_and_faults_of_every_kind_are_a_scenario():
         .clocks(max_offset_ns=1000)
         .optics(attenuation_mdb={1: 2500}, margin_mdb=1000)
     )
-    lengths = {"for_s": 0.02, "edge": 1, "share": 0.5, "least_ns": 100, "most_ns": 5000}
+    lengths = {"for_s": 0.02, "edge": 1, "share": 0.5, "min_ns": 100, "max_ns": 5000}
     for kind, options in builders.FAULTS.items():
         if kind not in ("router-restart", "station-restart", "switch-restart", "opsedge-restart"):
             star.fault(kind, 0.1, **{name: lengths[name] for name in options})
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_said_with_the_line_that_said_so():
     with pytest.raises(ScenarioError) as refusal:
         star.simulate()
     assert str(refusal.value) == (
-        "scenario 'star4': /phases/0/traffic/0/rate_bp: unknown key 'rate_bp'; expected 'rate_bps' (closest key) "
+        "scenario 'star4': /phases/0/flows/0/tcp/rate_bp: unknown key 'rate_bp'; expected 'rate_bps' (closest key) "
         f"({__file__}:{line})"
     )
 
@@ -144,7 +144,7 @@ def test_traffic_belongs_to_the_phase_before_it():
         "h0_0", "h1_0", 10
     )
     phases = star.scenario["phases"]
-    assert [(phase["name"], phase["duration_ms"], len(phase["traffic"])) for phase in phases] == [
+    assert [(phase["name"], phase["duration_ms"], len(phase["flows"])) for phase in phases] == [
         ("one", 500, 1),
         ("two", 5000, 2),
     ]
@@ -157,7 +157,7 @@ def test_a_mix_without_phases_gets_one_as_long_as_its_run():
     del document["phases"]
     mix = Experiment(document).tcp("edge0", "edge1").file("h0_0", "h1_0", 10)
     scenario.check(mix.scenario)
-    assert [(phase["name"], phase["duration_ms"], len(phase["traffic"])) for phase in mix.scenario["phases"]] == [
+    assert [(phase["name"], phase["duration_ms"], len(phase["flows"])) for phase in mix.scenario["phases"]] == [
         ("main", 1500, 2)
     ]
 
@@ -165,8 +165,8 @@ def test_a_mix_without_phases_gets_one_as_long_as_its_run():
 def test_schedulers_have_settings_and_change_in_time():
     star = Star(scheduler={"name": "islip", "settings": {"iterations": 2}}).tcp().scheduler_change(0.5, "fair")
     scenario.check(star.scenario)
-    assert star.scenario["scheduler_changes"] == [{"at_ms": 500, "scheduler": "fair"}]
-    with pytest.raises(ScenarioError, match=r"/scheduler_changes/1/scheduler.*test_experiment.py:\d+"):
+    assert star.scenario["changes"] == [{"at_ms": 500, "scheduler": "fair"}]
+    with pytest.raises(ScenarioError, match=r"/changes/1/scheduler.*test_experiment.py:\d+"):
         star.scheduler_change(0.7, "fare").simulate()
 
 

@@ -72,7 +72,7 @@ def scenario() -> dict:
 def mix() -> dict:
     """In two short phases without traffic; what hosts of Linux play starts after the first one."""
     found = load(home.root() / "topologies" / "mixed.yaml")
-    found["phases"] = [{"name": name, "duration_ms": 300, "traffic": []} for name in ("one", "other")]
+    found["phases"] = [{"name": name, "duration_ms": 300, "flows": []} for name in ("one", "other")]
     found["flows"][2]["start_ms"] = 400
     found["packet_bytes"] = 1000
     return found

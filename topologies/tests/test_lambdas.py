@@ -8,9 +8,9 @@ from slotwise import InvalidArgument, LambdaNetwork, ScenarioError, UnknownArgum
 
 def test_a_lambda_network_is_what_a_scenario_file_may_be():
     made = LambdaNetwork(
-        ["a", "b", "c"], 2, lambdas=[("a", "b"), ("b", "c", 5000)], gtp={"knife_edge": "capped"}, by_controller=True
+        ["a", "b", "c"], 2, lambdas=[("a", "b"), ("b", "c", 5000)], gtp={"near_target": "capped"}, by_controller=True
     )
-    made.gtp("hosts0", "hosts2", size_bytes=1000, begin_bps=1_000_000).gtp(
+    made.gtp("hosts0", "hosts2", size_bytes=1000, initial_rate_bps=1_000_000).gtp(
         "hosts1", "hosts2", start_s=1, stop_s=2, name="stream"
     )
     scenario.check(made.scenario, "lambda network")
@@ -21,7 +21,7 @@ def test_a_lambda_network_is_what_a_scenario_file_may_be():
         ("c-b", 5000),
     ]
     assert [host.switch for host in scenario.routed_hosts(made.scenario)] == ["r0", "r0", "r1", "r1", "r2", "r2"]
-    assert all(group["gtp"] == {"knife_edge": "capped"} for group in made.scenario["hosts"])
+    assert all(group["gtp"] == {"near_target": "capped"} for group in made.scenario["hosts"])
     assert made.scenario["controller"] == {"control_latency_ns": 1_000_000, "metric": "delay", "lambda": True}
     assert made.scenario["flows"][1] == {
         "name": "stream",

@@ -57,7 +57,7 @@ def test_edges_by_name_have_spans_of_their_own():
         {"name": "y", "switch": "s0", "delay_ns": 1},
     ]
     assert scenario.fibre_names(document) == ["s0-s1", "x-s1", "y-s0"]
-    document["hosts"] = [{**group, "edge": name} for group, name in zip(document["hosts"], "yx", strict=True)]
+    document["hosts"] = [{**group, "at": name} for group, name in zip(document["hosts"], "yx", strict=True)]
     assert [host.switch for host in scenario.routed_hosts(document)] == ["o1", "o0"]
 
 
@@ -95,7 +95,7 @@ def test_a_key_of_the_section_goes_into_more():
     ):
         OpsMesh(3, aggregation={"scheme": "none"})
     section = json.loads((home.root() / "schema" / "scenario.schema.json").read_text())["$defs"]["ops"]["properties"]
-    own = {"switches", "links", "edges", "rate_bps", "ram_bytes", "deflections"}
+    own = {"switches", "links", "edges", "rate_bps", "ram_bytes", "max_deflections"}
     assert set(section) - own == builders.OPS_KEYS, "all others that a file may have"
 
 
@@ -127,11 +127,11 @@ def test_switches_and_edges_fail_where_there_are_some():
 def test_a_value_of_several_forms_is_answered_with_them(tmp_path):
     with pytest.raises(
         ScenarioError,
-        match="/ops/deflections: invalid value 'all'; expected none or unlimited or an integer from 0 to 254",
+        match="/ops/max_deflections: invalid value 'all'; expected none or unlimited or an integer from 0 to 254",
     ):
-        OpsMesh(3, deflections="all").tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
-    with pytest.raises(ScenarioError, match="/ops/deflections: 300 is greater than the maximum of 254"):
-        OpsMesh(3, deflections=300).tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
+        OpsMesh(3, max_deflections="all").tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
+    with pytest.raises(ScenarioError, match="/ops/max_deflections: 300 is greater than the maximum of 254"):
+        OpsMesh(3, max_deflections=300).tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
 
 
 def test_a_span_may_be_named_from_either_end():
@@ -167,7 +167,7 @@ def test_flows_take_the_keys_of_a_scenarios_flows():
         transport="reno",
         tcp={"paced": True},
         dscp=10,
-        measure=True,
+        packet_stats=True,
         size_bytes=1000,
         start_s=0.5,
         stop_ms=800,
@@ -183,7 +183,7 @@ def test_flows_take_the_keys_of_a_scenarios_flows():
         packet_bytes=500,
     )
     mesh.web("hosts1", "hosts3", 1_000_000, 10_000, sizes="exponential", window_bytes=65_535)
-    mesh.gtp("hosts1", "hosts3", size_bytes=5000, limit_bps=100_000, each=2)
+    mesh.gtp("hosts1", "hosts3", size_bytes=5000, source_limit_bps=100_000, flows_per_pair=2)
     scenario.check(mesh.scenario)
     assert mesh.scenario["flows"] == [
         {
@@ -193,7 +193,7 @@ def test_flows_take_the_keys_of_a_scenarios_flows():
             "transport": "reno",
             "tcp": {"paced": True},
             "dscp": 10,
-            "measure": True,
+            "packet_stats": True,
             "bytes": 1000,
             "start_ms": 500,
             "stop_ms": 800,
@@ -218,7 +218,7 @@ def test_flows_take_the_keys_of_a_scenarios_flows():
             "window_bytes": 65_535,
             "web": {"mean_think_ns": 1_000_000, "mean_bytes": 10_000, "sizes": "exponential"},
         },
-        {"name": "flow3", "from": "hosts1", "to": "hosts3", "each": 2, "gtp": {"bytes": 5000, "limit_bps": 100_000}},
+        {"name": "flow3", "from": "hosts1", "to": "hosts3", "flows_per_pair": 2, "gtp": {"bytes": 5000, "source_limit_bps": 100_000}},
     ]
 
 
@@ -227,14 +227,14 @@ def test_keys_of_flows_are_the_schemas():
     assert set(scenario.flow_keys(None)[0]) == keys
     without = {kind: keys - set(scenario.flow_keys(kind)[0]) for kind in scenario.KINDS_OF_FLOW}
     of_streams = {"transport", "sack", "tcp", "window_bytes", "bytes"}
-    assert without == {"udp": of_streams, "gtp": of_streams, "web": {"bytes", "measure"}}
+    assert without == {"udp": of_streams, "gtp": of_streams, "web": {"bytes", "packet_stats"}}
 
 
 def test_an_option_of_a_flow_that_is_none_is_refused_with_those_that_are():
-    others = "name, each, .*start_s, dscp, spread_s, stop_s, measure"
+    others = "name, flows_per_pair, .*start_s, dscp, start_jitter_s, stop_s, packet_stats"
     for flow, options in (
-        ("tcp", "name, each, transport, sack, tcp, window_bytes, size_bytes"),
-        ("gtp", "size_bytes, limit_bps, alpha, beta, begin_bps, name"),
+        ("tcp", "name, flows_per_pair, transport, sack, tcp, window_bytes, size_bytes"),
+        ("gtp", "size_bytes, source_limit_bps, alpha, beta, initial_rate_bps, name"),
     ):
         with pytest.raises(
             UnknownArgument, match=f"a flow has no option 'size'; (did you mean .*)?expected one of {options}"

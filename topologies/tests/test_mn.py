@@ -224,10 +224,10 @@ def test_a_fabric_that_dies_while_mininet_tests_harms_nobody(tmp_path):
 def test_a_scenario_file_is_a_topology_with_the_runs_options(tmp_path):
     file = tmp_path / "mine.yaml"
     scenario = builders.star(2, [1, 2], name="mine")
-    tcp = {"kind": "tcp", "from": "all", "to": "all"}
+    tcp = {"from": "all", "to": "all"}
     scenario["phases"] = [
-        {"name": "uniform", "duration_ms": 1000, "traffic": [tcp]},
-        {"name": "late", "duration_ms": 2000, "traffic": []},
+        {"name": "uniform", "duration_ms": 1000, "flows": [tcp]},
+        {"name": "late", "duration_ms": 2000, "flows": []},
     ]
     file.write_text(yaml.safe_dump(scenario))
     options = "report=/tmp/r.json,pcap=/tmp/captures,pcap_filter=data+edge0-*,snaplen=96"
@@ -237,7 +237,7 @@ def test_a_scenario_file_is_a_topology_with_the_runs_options(tmp_path):
     assert "0% dropped (6/6 received)" in result.stdout + result.stderr
     told = yaml.safe_load((tmp_path / "scenario.yaml").read_text())
     # Its phases are not run, so the summary names none of them.
-    assert (told["name"], told["phases"]) == ("mine", [{"name": "attached", "duration_ms": 3000, "traffic": []}])
+    assert (told["name"], told["phases"]) == ("mine", [{"name": "attached", "duration_ms": 3000, "flows": []}])
     words = (tmp_path / "arguments").read_text().split()
     assert words[4:] == [
         "--until-input-ends",
@@ -305,7 +305,7 @@ import os, signal, sys
 from slotwise import builders
 from slotwise.fabric import Fabric
 scenario = builders.star(2, 1)
-scenario["phases"] = [{"name": "main", "duration_ms": 1000, "traffic": []}]
+scenario["phases"] = [{"name": "main", "duration_ms": 1000, "flows": []}]
 Fabric(scenario, [])
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -26,14 +26,14 @@ EXAMPLE = ROOT / "schema" / "examples" / "valid" / "routers.yaml"
 def bottleneck() -> Network:
     """Two routers with a slow link between them."""
     network = Network("bottleneck", seconds=2, seed=7).node("left", "right")
-    network.link("left", "right", rate_bps=45_000_000, delay_ns=1_000_000, buffer_packets=50, xcp_bps=45_000_000)
+    network.link("left", "right", rate_bps=45_000_000, delay_ns=1_000_000, buffer_packets=50, xcp_capacity_bps=45_000_000)
     return network.hosts("s", "left", 3, delay_ns=5_000_000).hosts(
         "d", "right", 3, delay_ns=5_000_000, down_delay_ns=7_000_000
     )
 
 
 def test_a_network_is_what_the_schema_takes(tmp_path):
-    network = bottleneck().tcp("s", "d", transport="xcp", name="bulk", start_s=0.01, spread_s=0.1)
+    network = bottleneck().tcp("s", "d", transport="xcp", name="bulk", start_s=0.01, start_jitter_s=0.1)
     network.tcp("d", "s", size_bytes=100_000).udp(
         "s", "d", 1_000_000, "on-off-pareto", mean_on_ns=20_000_000, mean_off_ns=30_000_000
     )
@@ -50,7 +50,7 @@ def test_a_network_is_what_the_schema_takes(tmp_path):
     assert saved["hosts"][1] == {
         "name": "d",
         "count": 3,
-        "router": "right",
+        "at": "right",
         "rate_bps": 1_000_000_000,
         "up_delay_ns": 5_000_000,
         "down_delay_ns": 7_000_000,
@@ -63,7 +63,7 @@ def test_a_network_is_what_the_schema_takes(tmp_path):
         "to": "d",
         "transport": "xcp",
         "start_ms": 10,
-        "spread_ms": 100,
+        "start_jitter_ms": 100,
     }
     assert saved["changes"][0] == {
         "at_ms": 500,
@@ -147,7 +147,7 @@ def mix() -> Network:
     return (
         bottleneck()
         .star(3, [1, 1, 0])
-        .link("right", "edge2", rate_bps=400_000_000, delay_ns=10_000, xcp_bps=400_000_000)
+        .link("right", "edge2", rate_bps=400_000_000, delay_ns=10_000, xcp_capacity_bps=400_000_000)
     )
 
 
@@ -161,25 +161,28 @@ def test_with_a_star_it_has_what_stars_have(tmp_path):
         {1: 2500}
     )
     network.fault("link-cut", 0.5, 0.05, edge=1).fault("router-restart", 0.5, 0.01).fault(
-        "clock-step", 0.5, least_ns=10, most_ns=20, edge=1
+        "clock-step", 0.5, min_ns=10, max_ns=20, edge=1
     )
     network.link_change(0.9, "right", "edge2", delay_ns=20_000)
     network.save(tmp_path / "network.yaml")
     saved = scenario.load(tmp_path / "network.yaml")
     assert "duration_ms" not in saved, "its phases say how long it runs"
     assert [(phase["name"], phase["duration_ms"]) for phase in saved["phases"]] == [("quiet", 500), ("busy", 1000)]
-    assert saved["phases"][1]["traffic"] == [
-        {"kind": "tcp", "from": "edge1", "to": "edge0", "streams": 2},
-        {"kind": "file", "from": "h0_0", "to": "h1_0", "bytes": 10},
+    assert saved["phases"][1]["flows"] == [
+        {"from": "edge1", "to": "edge0", "tcp": {"streams": 2}},
+        {"from": "h0_0", "to": "h1_0", "file": {"bytes": 10}},
     ]
-    assert saved["link_changes"] == [{"at_ms": 700, "core": 0, "edge": 1, "loss": 0.001}]
-    assert saved["scheduler_changes"] == [{"at_ms": 800, "scheduler": "islip"}]
+    assert saved["changes"] == [
+        {"at_ms": 700, "core": 0, "edge": 1, "loss": 0.001},
+        {"at_ms": 800, "scheduler": "islip"},
+        {"at_ms": 900, "link": "right-edge2", "delay_ns": 20_000},
+    ]
     assert saved["clocks"]["max_offset_ns"] == 1000
     assert [edge["fibres"][0]["attenuation_mdb"] for edge in saved["edges"]] == [0, 2500, 0]
     assert saved["faults"] == [
         {"kind": "link-cut", "every_ms": 500, "for_ms": 50, "edge": 1},
         {"kind": "router-restart", "every_ms": 500, "for_ms": 10},
-        {"kind": "clock-step", "every_ms": 500, "least_ns": 10, "most_ns": 20, "edge": 1},
+        {"kind": "clock-step", "every_ms": 500, "min_ns": 10, "max_ns": 20, "edge": 1},
     ]
     assert saved["controller"] == {
         "scheduler": "fair",
@@ -252,13 +255,13 @@ def test_a_star_alone_says_that_it_has_no_sized_flows():
         network.check()
     (problem,) = refused.value.problems
     assert problem.pointer == "/routers" and problem.reason.startswith(
-        "no routers: 'flows' need host groups, which a star without routers does not have; expected 'traffic'"
+        "no routers: 'flows' beside 'phases' need host groups, which a star without routers does not have; expected 'flows'"
     )
     network.node("unused").link("unused", "edge0", rate_bps=1_000_000, delay_ns=0)
     assert scenario.check(network.scenario)
     document = Star(3).tcp().scenario | {"flows": [{"name": "one", "from": "edge0", "to": "edge1", "bytes": 1000}]}
     with pytest.raises(
-        ScenarioError, match="/flows: 'flows' need host groups, which a star without routers does not have"
+        ScenarioError, match="/flows: 'flows' beside 'phases' need host groups, which a star without routers does not have"
     ):
         scenario.check(document)
 
@@ -311,7 +314,7 @@ def test_what_is_wrong_with_a_mix_is_said_with_the_line_that_said_so():
         "/hosts/groups/2/down_delay_ns": f"{__file__}:{line}",
         "/edges/0/fibres/0/rate_bps": f"{__file__}:{star_line}",
         "/edges/1/fibres/0/rate_bps": f"{__file__}:{star_line}",
-        "/phases/0/traffic/0/rate_bp": f"{__file__}:{star_line + 2}",
+        "/phases/0/flows/0/tcp/rate_bp": f"{__file__}:{star_line + 2}",
     }
 
 
@@ -321,18 +324,18 @@ def test_sessions_of_gtp_and_what_their_hosts_share():
         .node("left", "right")
         .link("left", "right", rate_bps=1_000_000_000, delay_ns=1_000_000)
     )
-    network.hosts("s", "left").hosts("d", "right", gtp={"capacity_bps": 800_000_000, "knife_edge": "capped"})
-    network.gtp("s", "d", size_bytes=1_000_000, limit_bps=500_000_000, alpha=0.1, start_s=0.1).gtp(
+    network.hosts("s", "left").hosts("d", "right", gtp={"capacity_bps": 800_000_000, "near_target": "capped"})
+    network.gtp("s", "d", size_bytes=1_000_000, source_limit_bps=500_000_000, alpha=0.1, start_s=0.1).gtp(
         "s", "d", name="rest"
     )
-    assert network.scenario["hosts"][1]["gtp"] == {"capacity_bps": 800_000_000, "knife_edge": "capped"}
+    assert network.scenario["hosts"][1]["gtp"] == {"capacity_bps": 800_000_000, "near_target": "capped"}
     assert "gtp" not in network.scenario["hosts"][0]
     assert network.scenario["flows"] == [
         {
             "name": "flow0",
             "from": "s",
             "to": "d",
-            "gtp": {"bytes": 1_000_000, "limit_bps": 500_000_000, "alpha": 0.1},
+            "gtp": {"bytes": 1_000_000, "source_limit_bps": 500_000_000, "alpha": 0.1},
             "start_ms": 100,
         },
         {"name": "rest", "from": "s", "to": "d", "gtp": {}},

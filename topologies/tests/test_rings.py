@@ -7,7 +7,7 @@ from slotwise import InvalidArgument, Ring, ScenarioError, UnknownArgument, Unkn
 
 
 def test_a_ring_is_what_a_scenario_file_may_be():
-    ring = Ring(["a", "b", "c"], 2, mode="adaptive", threshold=0.9, half=True).tcp("hosts0", "hosts2")
+    ring = Ring(["a", "b", "c"], 2, mode="adaptive", threshold=0.9, open=True).tcp("hosts0", "hosts2")
     scenario.check(ring.scenario, "ring")
     assert scenario.fibre_names(ring.scenario) == ["a-b", "b-c"]
     assert [host.switch for host in scenario.routed_hosts(ring.scenario)] == ["s0", "s0", "s1", "s1", "s2", "s2"]

@@ -162,8 +162,8 @@ def test_what_is_nearly_an_integer_is_refused_with_what_to_write(star, key, valu
 
 
 def test_a_word_for_a_boolean_is_refused_with_what_to_write(star):
-    star["link_changes"] = [{"at_ms": 1, "core": 0, "edge": 1, "up": "no"}]
-    with pytest.raises(ScenarioError, match=r"/link_changes/0/up: 'no' is not of type 'boolean'; write true or false$"):
+    star["changes"] = [{"at_ms": 1, "core": 0, "edge": 1, "up": "no"}]
+    with pytest.raises(ScenarioError, match=r"/changes/0/up: 'no' is not of type 'boolean'; write true or false$"):
         scenario.check(star)
 
 
@@ -228,7 +228,7 @@ def test_a_problem_of_a_file_with_units_is_that_of_the_engine(tmp_path, monkeypa
 
 def test_builders_make_overlaid_stars_and_shared_ports():
     twin = builders.star(edges=5, masters=[0, 2], ports=[0, 1, 2, 3, 3])
-    twin["phases"] = [{"name": "silence", "duration_ms": 1, "traffic": []}]
+    twin["phases"] = [{"name": "silence", "duration_ms": 1, "flows": []}]
     scenario.check(twin)
     assert twin["cores"] == [{"id": 0, "master": 0}, {"id": 1, "master": 2}]
     assert [(fibre["core"], fibre["port"]) for fibre in twin["edges"][4]["fibres"]] == [(0, 3), (1, 3)]

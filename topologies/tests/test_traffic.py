@@ -11,7 +11,7 @@ from slotwise.traffic import flows, kernel_congestion_control, phase_count, run_
 
 
 def pairs(scenario: dict, source: str, destination: str, kind: str = "tcp") -> list[tuple[str, str]]:
-    scenario["phases"][0]["traffic"] = [{"kind": kind, "from": source, "to": destination}]
+    scenario["phases"][0]["flows"] = [{"from": source, "to": destination, **({} if kind == "tcp" else {kind: {}})}]
     return [(flow.source.name, flow.destination.name) for flow in flows(scenario, 0)]
 
 
@@ -63,7 +63,7 @@ def test_traffic_of_a_mix_is_between_hosts_of_edges_as_the_engine_has_them(hosts
     examples = home.root() / "schema" / "examples"
     document = load(examples / "valid" / "mixed.yaml")
     told = hosts_told(json.loads((examples / "networks" / "mixed.json").read_text()))
-    document["phases"][1]["traffic"] = [{"kind": "tcp", "from": "all", "to": "all"}]
+    document["phases"][1]["flows"] = [{"from": "all", "to": "all"}]
     found = flows(document, 1)
     assert [(flow.source.name, flow.destination.name) for flow in found] == [
         ("h0_0", "h1_0"),
@@ -76,9 +76,9 @@ def test_traffic_of_a_mix_is_between_hosts_of_edges_as_the_engine_has_them(hosts
 
 
 def test_flows_keep_their_entry(star):
-    star["phases"][0]["traffic"] = [
-        {"kind": "tcp", "from": "edge0", "to": "edge1", "streams": 3},
-        {"kind": "file", "from": "h1_0", "to": "h3_1", "bytes": 10},
+    star["phases"][0]["flows"] = [
+        {"from": "edge0", "to": "edge1", "tcp": {"streams": 3}},
+        {"from": "h1_0", "to": "h3_1", "file": {"bytes": 10}},
     ]
     found = flows(star, 0)
     assert [(flow.entry, flow.kind) for flow in found] == [(0, "tcp"), (0, "tcp"), (1, "file")]

@@ -11,7 +11,7 @@ figure, axes = pyplot.subplots(figsize=(6, 3), layout="constrained")
 for deflections, colour in (("none", "#d9822b"), (3, "#1f5fa8")):
     lost = []
     for load in loads:
-        mesh = OpsMesh(6, rate_bps=50_000_000, ram_bytes=0, deflections=deflections, seconds=1)
+        mesh = OpsMesh(6, rate_bps=50_000_000, ram_bytes=0, max_deflections=deflections, seconds=1)
         for edge in range(6):
             mesh.udp(f"hosts{edge}", f"hosts{(edge + 3) % 6}", int(50e6 * load), "poisson")
         switches = mesh.simulate(columns="mesh", quiet=True).columns("switches")

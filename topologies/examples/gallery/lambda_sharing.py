@@ -12,7 +12,7 @@ network.link("core", "far", rate_bps=1_000_000_000, delay_ns=10_000_000, buffer_
 network.hosts("sink", "far", rate_bps=100_000_000, gtp=share, buffer_packets=500)
 for number, limit_bps in enumerate((10_000_000, None, None)):
     network.hosts(f"s{number}", "core", rate_bps=100_000_000, gtp=share, buffer_packets=500)
-    network.gtp(f"s{number}", "sink", limit_bps=limit_bps, name=f"session{number}", start_s=2.0 * number)
+    network.gtp(f"s{number}", "sink", source_limit_bps=limit_bps, name=f"session{number}", start_s=2.0 * number)
 flows = network.simulate(columns="lambdas", quiet=True).columns("flows")
 figure, axes = pyplot.subplots(figsize=(6, 3), layout="constrained")
 for name, flow in flows.groupby("flow"):

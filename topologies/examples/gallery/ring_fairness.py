@@ -6,7 +6,7 @@ from matplotlib import pyplot
 
 from slotwise import Ring
 
-ring = Ring(6, rate_bps=100_000_000, half=True, seconds=1)
+ring = Ring(6, rate_bps=100_000_000, open=True, seconds=1)
 for station in range(4):
     ring.udp(f"hosts{station}", "hosts5", 60_000_000, name=f"station{station}", start_s=0.1 * station)
 flows = ring.simulate(columns="ring", quiet=True).columns("flows")

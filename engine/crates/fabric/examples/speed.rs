@@ -16,7 +16,7 @@ fn main() {
         .nth(1)
         .map_or(2000, |text| text.parse().expect("a number of milliseconds"));
     let scenario = star4(&format!(
-        "  - {{name: all, duration_ms: {milliseconds}, traffic: [{{kind: tcp, from: all, to: all}}]}}"
+        "  - {{name: all, duration_ms: {milliseconds}, flows: [{{from: all, to: all}}]}}"
     ));
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
     let start = Instant::now();

@@ -31,7 +31,7 @@ fn scenario(seed: u64, drift_ppb: u64) -> Scenario {
          hosts: {{mtu: 1450, access_rate_bps: 1000000000, access_delay_ns: 1000}}\n\
          controller: {{scheduler: fair, control_latency_ns: 200000, beacon_hold_frames: 8}}\n\
          clocks: {{max_offset_ns: 400000000, max_drift_ppb: {drift_ppb}, walk_ppb: 50, step_ns: 1000000}}\n\
-         phases:\n  - {{name: silence, duration_ms: 1000, traffic: []}}\n",
+         phases:\n  - {{name: silence, duration_ms: 1000, flows: []}}\n",
         edge(0, 10_000)
     );
     Scenario::parse(text.as_bytes()).unwrap()

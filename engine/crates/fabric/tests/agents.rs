@@ -78,8 +78,8 @@ impl Controller for Recorder {
 #[test]
 fn digests_links_and_timers_reach_the_controller_once_and_in_order() {
     let scenario = star4(
-        "  - {name: silence, duration_ms: 1000, traffic: []}
-link_changes: [{at_ms: 3, core: 0, edge: 2, up: false}, {at_ms: 4, core: 0, edge: 2, rate_bps: 100000000},
+        "  - {name: silence, duration_ms: 1000, flows: []}
+changes: [{at_ms: 3, core: 0, edge: 2, up: false}, {at_ms: 4, core: 0, edge: 2, rate_bps: 100000000},
                {at_ms: 5, core: 0, edge: 2, up: true}]",
     );
     let run = |step_ns: u64| {
@@ -123,7 +123,7 @@ link_changes: [{at_ms: 3, core: 0, edge: 2, up: false}, {at_ms: 4, core: 0, edge
 
 #[test]
 fn a_controller_that_was_told_something_has_a_turn_at_once() {
-    let scenario = star4("  - {name: silence, duration_ms: 1000, traffic: []}");
+    let scenario = star4("  - {name: silence, duration_ms: 1000, flows: []}");
     let mut fabric = Fabric::new(&scenario, options(HostMode::External));
     let mut lockstep = Lockstep::start(Recorder::default(), &mut fabric, LATENCY_NS).unwrap();
     let mut turns_by = |until_ns, is_called: bool, is_killed: bool| {

@@ -135,7 +135,7 @@ fn two_edges_of_a_port_that_send_at_once_collide() {
 fn a_port_is_dark_when_all_its_fibres_are() {
     let changes = [(1, 1, false), (2, 2, false), (3, 1, true), (4, 2, true)];
     let lines = changes.map(|(at_ms, edge, up)| format!("- {{at_ms: {at_ms}, core: 0, edge: {edge}, up: {up}}}\n"));
-    let scenario = scenario(&format!("link_changes:\n{}", lines.concat()));
+    let scenario = scenario(&format!("changes:\n{}", lines.concat()));
     let mut fabric = network(&scenario);
     fabric.schedule_link_changes(0);
     fabric.run_until(10_000_000);

@@ -13,9 +13,9 @@ use support::*;
 /// All packets have arrived long before the end.
 const TRAFFIC: &str = "  - name: udp
     duration_ms: 30
-    traffic:
-      - {kind: udp, from: all, to: all, rate_bps: 1000000, payload_bytes: 700, process: constant}
-  - {name: silence, duration_ms: 20, traffic: []}";
+    flows:
+      - {from: all, to: all, udp: {rate_bps: 1000000, payload_bytes: 700, process: constant}}
+  - {name: silence, duration_ms: 20, flows: []}";
 
 const CORE: u64 = 1001;
 const MASTER: u64 = 1;
@@ -104,7 +104,7 @@ fn switches_that_answer_late_deliver_the_same_and_break_nothing() {
 
 #[test]
 fn packets_keep_their_birth_through_switches_that_answer_late() {
-    let traffic = "  - {name: tcp, duration_ms: 100, traffic: [{kind: tcp, from: h1_0, to: h2_0}]}";
+    let traffic = "  - {name: tcp, duration_ms: 100, flows: [{from: h1_0, to: h2_0}]}";
     let scenario = star4(traffic);
     let mut outside = Outside::new(&scenario);
     outside.run_until(scenario.end().ns(), |_| Some(QUICK_NS));
@@ -181,12 +181,12 @@ fn what_no_switch_should_put_out_changes_nothing() {
 fn cards_of_a_ring_tick_on_if_their_switches_answer_late() {
     let flow = |station| {
         format!(
-            "- {{name: f{station}, from: h{station}, to: h2, spread_ms: 1, udp: {{rate_bps: 20000000, process: constant}}}}\n"
+            "- {{name: f{station}, from: h{station}, to: h2, start_jitter_ms: 1, udp: {{rate_bps: 20000000, process: constant}}}}\n"
         )
     };
     let group = |station| {
         format!(
-            "- {{name: h{station}, count: 1, station: n{station}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
+            "- {{name: h{station}, count: 1, at: n{station}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
         )
     };
     let text = format!(
@@ -199,7 +199,7 @@ ring:
   mode: explicit
   links: {{rate_bps: 20000000, delay_ns: 10000}}
   stations: [n0, n1, n2]
-  half: true
+  open: true
 hosts:
 {}{}{}
 flows:

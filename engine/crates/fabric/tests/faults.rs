@@ -186,8 +186,8 @@ fn light_in_the_guard_is_seen() {
 #[test]
 fn light_across_the_end_of_a_slot_is_seen() {
     let scenario = star4(
-        "  - {name: silence, duration_ms: 1000, traffic: []}\n\
-         link_changes: [{at_ms: 15, core: 0, edge: 1, delay_ns: 85001}]",
+        "  - {name: silence, duration_ms: 1000, flows: []}\n\
+         changes: [{at_ms: 15, core: 0, edge: 1, delay_ns: 85001}]",
     );
     let mut fabric = star(&scenario, HostMode::External, &rotation(&scenario));
     fabric.schedule_link_changes(scenario.epoch().ns());
@@ -269,8 +269,8 @@ fn a_packet_that_arrives_twice_is_seen() {
 #[test]
 fn a_fibre_that_is_down_carries_nothing_until_it_is_up() {
     let scenario = star4(
-        "  - {name: silence, duration_ms: 1000, traffic: []}\n\
-         link_changes: [{at_ms: 15, core: 0, edge: 3, up: false}, {at_ms: 100, core: 0, edge: 3, up: true}]",
+        "  - {name: silence, duration_ms: 1000, flows: []}\n\
+         changes: [{at_ms: 15, core: 0, edge: 3, up: false}, {at_ms: 100, core: 0, edge: 3, up: true}]",
     );
     let mut fabric = star(&scenario, HostMode::External, &rotation(&scenario));
     fabric.schedule_link_changes(scenario.epoch().ns());
@@ -295,8 +295,8 @@ fn a_fibre_that_is_down_carries_nothing_until_it_is_up() {
 #[test]
 fn an_edge_without_beacons_goes_dark_and_breaks_nothing() {
     let scenario = star4(
-        "  - {name: silence, duration_ms: 1000, traffic: []}\n\
-         link_changes: [{at_ms: 15, core: 0, edge: 1, loss: 1}, {at_ms: 35, core: 0, edge: 1, loss: 0}]",
+        "  - {name: silence, duration_ms: 1000, flows: []}\n\
+         changes: [{at_ms: 15, core: 0, edge: 1, loss: 1}, {at_ms: 35, core: 0, edge: 1, loss: 0}]",
     );
     let mut fabric = star(&scenario, HostMode::External, &rotation(&scenario));
     fabric.schedule_link_changes(scenario.epoch().ns());

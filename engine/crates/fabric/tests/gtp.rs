@@ -36,7 +36,7 @@ fn sessions(network: &Fabric) -> Vec<SessionUse> {
 fn a_session_takes_what_both_its_hosts_grant_and_ends_when_told() {
     let mut network = network(
         &scenario(
-            "{name: f, from: s, to: d, stop_ms: 4500, gtp: {alpha: 0.3, limit_bps: 4500000}}",
+            "{name: f, from: s, to: d, stop_ms: 4500, gtp: {alpha: 0.3, source_limit_bps: 4500000}}",
             "",
         ),
         3,
@@ -62,7 +62,7 @@ fn a_session_takes_what_both_its_hosts_grant_and_ends_when_told() {
 
 #[test]
 fn sessions_of_one_sink_share_it_and_tcp_lives_in_the_rest() {
-    let flows = "{name: f, from: s, to: d, each: 2, gtp: {limit_bps: 2000000, alpha: 0.3}}, {name: t, from: s, to: d}";
+    let flows = "{name: f, from: s, to: d, flows_per_pair: 2, gtp: {source_limit_bps: 2000000, alpha: 0.3}}, {name: t, from: s, to: d}";
     let mut scenario = scenario(flows, "");
     // Two sessions of 2 Mb/s that each host may send, and no more than 3 for the sink.
     scenario.routed.hosts[1].gtp.capacity = Rate::from_bps(3_000_000);
@@ -94,7 +94,7 @@ fn every_byte_comes_once_through_a_link_that_fails() {
 ";
     let mut network = network(
         &scenario(
-            "{name: f, from: s, to: d, gtp: {bytes: 1000000, alpha: 0.3, limit_bps: 4500000}}",
+            "{name: f, from: s, to: d, gtp: {bytes: 1000000, alpha: 0.3, source_limit_bps: 4500000}}",
             changes,
         ),
         3,
@@ -120,7 +120,7 @@ fn every_byte_comes_once_through_a_link_that_fails() {
 
 #[test]
 fn one_seed_gives_one_run() {
-    let scenario = scenario("{name: f, from: s, to: d, each: 3, gtp: {}}", "");
+    let scenario = scenario("{name: f, from: s, to: d, flows_per_pair: 3, gtp: {}}", "");
     let result = |seed| {
         let mut network = network(&scenario, seed);
         (run(&mut network, 2000), sessions(&network))

@@ -8,8 +8,8 @@ use slotwise_scenario::{Device, Scenario};
 use support::members::{drifting_star4, invite_only, join};
 use support::*;
 
-const BURSTS: &str = "  - {name: bursts, duration_ms: 2000, traffic: [{kind: udp, from: all, to: all, rate_bps: 5000000, \
-                      payload_bytes: 1000, process: poisson}]}";
+const BURSTS: &str = "  - {name: bursts, duration_ms: 2000, flows: [{from: all, to: all, udp: {rate_bps: 5000000, \
+                      payload_bytes: 1000, process: poisson}}]}";
 
 fn scenario(faults: &str) -> Scenario {
     star4(&format!("{BURSTS}\nfaults:\n{faults}"))
@@ -103,7 +103,7 @@ fn a_switch_that_stops_says_so_and_is_not_well_before_it_is_configured() {
 #[test]
 fn a_clock_that_jumps_silences_its_edge_until_it_has_answered_again() {
     let clocks = "{max_offset_ns: 3000000, max_drift_ppb: 1000, walk_ppb: 1, step_ns: 1000000}";
-    let faults = "faults:\n  - {kind: clock-step, every_ms: 700, least_ns: 1000000, most_ns: 9000000, edge: 1}";
+    let faults = "faults:\n  - {kind: clock-step, every_ms: 700, min_ns: 1000000, max_ns: 9000000, edge: 1}";
     let scenario = drifting_star4(clocks, &format!("{BURSTS}\n{faults}"));
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
     invite_only(&mut fabric, &scenario);

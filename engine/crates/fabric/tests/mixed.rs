@@ -61,8 +61,8 @@ fn configured(scenario: &Scenario) -> Fabric {
 }
 
 const PHASES: &str = "phases:
-- {name: busy, duration_ms: 300, traffic: [{kind: tcp, from: edge1, to: edge0}]}
-- {name: quiet, duration_ms: 1700, traffic: []}";
+- {name: busy, duration_ms: 300, flows: [{from: edge1, to: edge0}]}
+- {name: quiet, duration_ms: 1700, flows: []}";
 
 #[test]
 fn streams_of_a_phase_that_is_over_are_not_waited_for_after_a_fault_of_a_router() {

@@ -14,7 +14,7 @@ use support::{bits, ops as written, options};
 const MS: u64 = 1_000_000;
 
 /// An edge at each switch.
-const EACH: &str = "{each: 1, delay_ns: 100000}";
+const EACH: &str = "{edges_per_switch: 1, delay_ns: 100000}";
 /// Two at the same one.
 const TWO_AT_ONE: &str = "[{name: e0, switch: s0, delay_ns: 100000}, {name: e1, switch: s0, delay_ns: 100000}, {name: e2, switch: s2, delay_ns: 100000}]";
 
@@ -27,7 +27,7 @@ fn with_edges(edges: &str, of_ops: &str, flows: &str, rest: &str) -> Scenario {
     let hosts: String = (0..3)
         .map(|edge| {
             format!(
-                "- {{name: h{edge}, count: 2, edge: e{edge}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
+                "- {{name: h{edge}, count: 2, at: e{edge}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
             )
         })
         .collect();
@@ -54,7 +54,7 @@ flows:
 
 fn udp(from: usize, to: usize, rate_bps: u64, process: &str) -> String {
     format!(
-        "- {{name: f{from}{to}, from: h{from}, to: h{to}, spread_ms: 1, udp: {{rate_bps: {rate_bps}, process: {process}}}}}\n"
+        "- {{name: f{from}{to}, from: h{from}, to: h{to}, start_jitter_ms: 1, udp: {{rate_bps: {rate_bps}, process: {process}}}}}\n"
     )
 }
 
@@ -153,7 +153,7 @@ fn optical_ram_and_deflection_decide_what_is_lost() {
     });
     let most = most.max().unwrap();
     assert!((7500..=9000).contains(&most), "{most}");
-    let (_, trains, _) = contended("  ram_bytes: 0\n  deflections: 3");
+    let (_, trains, _) = contended("  ram_bytes: 0\n  max_deflections: 3");
     assert!(of(trains, TrainFate::Deflected) > 0);
     let all = formed(&network, 3);
     assert_eq!(all.formed, all.delivered + all.lost + all.under_way);
@@ -162,7 +162,7 @@ fn optical_ram_and_deflection_decide_what_is_lost() {
 
 #[test]
 fn a_second_wavelength_takes_what_is_converted() {
-    let (drops, trains, _) = contended("  ram_bytes: 0\n  wavelengths: 2\n  conversion: true");
+    let (drops, trains, _) = contended("  ram_bytes: 0\n  wavelengths: 2\n  wavelength_conversion: true");
     assert!(of(trains, TrainFate::Converted) > 0);
     let (kept, none, _) = contended("  ram_bytes: 0\n  wavelengths: 2");
     assert_eq!(of(none, TrainFate::Converted), 0);
@@ -173,7 +173,7 @@ fn a_second_wavelength_takes_what_is_converted() {
 fn what_a_cut_takes_is_counted_and_the_rest_goes_another_way() {
     let flows = udp(0, 2, 100_000_000, "constant");
     let rest = "changes:\n- {at_ms: 50, span: s0-s2, up: false}\n- {at_ms: 100, span: s0-s2, up: true}\n";
-    let scenario = triangle("  ram_bytes: 9000\n  deflections: 1", &flows, rest);
+    let scenario = triangle("  ram_bytes: 9000\n  max_deflections: 1", &flows, rest);
     let mut network = ops(&scenario);
     network.run_until(49 * MS);
     let before = formed(&network, 3);

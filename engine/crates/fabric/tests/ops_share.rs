@@ -45,7 +45,7 @@ fn scenario(pairs: &[Pair], rest: &str) -> Scenario {
     let hosts: String = (0..EDGES)
         .map(|edge| {
             format!(
-                "- {{name: h{edge}, count: 1, edge: e{edge}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 10000}}}}\n"
+                "- {{name: h{edge}, count: 1, at: e{edge}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 10000}}}}\n"
             )
         })
         .collect();
@@ -72,12 +72,12 @@ packet_bytes: 1500
 ops:
   switches: [s0]
   links: []
-  edges: {{each: {EDGES}, delay_ns: 1000000}}
+  edges: {{edges_per_switch: {EDGES}, delay_ns: 1000000}}
   rate_bps: 100000000
   ram_bytes: 60000
   probes: {{rate_bps: 100000000, period_ns: 20000000}}
   ingress: {{bytes: 1000000}}
-  macroflows: {{share: {{capacity_bps: {CAPACITY_BPS}, knife_edge: capped}}}}
+  macroflows: {{share: {{capacity_bps: {CAPACITY_BPS}, near_target: capped}}}}
 hosts:
 {hosts}
 flows:

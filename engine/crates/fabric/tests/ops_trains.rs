@@ -32,7 +32,7 @@ impl TwoLinks {
         };
         TwoLinks {
             aggregation: format!("{{scheme: {scheme}{more}}}"),
-            ingress: "{bytes: 4000000, trains: 2}",
+            ingress: "{bytes: 4000000, bursts: 2}",
             second: "loss: 0.2, delay: {hold_ms: [1, 100], mean_ms: 5, deviation_ms: 4}",
             rest: "",
             flows,
@@ -61,8 +61,8 @@ ops:
   ingress: {ingress}
 {rest}
 hosts:
-- {{name: s, count: 10, edge: r0, rate_bps: 100000000, up_delay_ns: 100000, down_delay_ns: 100000, buffer: {{bytes: 4000000}}}}
-- {{name: d, count: 10, edge: r1, rate_bps: 100000000, up_delay_ns: 100000, down_delay_ns: 100000, buffer: {{bytes: 4000000}}}}
+- {{name: s, count: 10, at: r0, rate_bps: 100000000, up_delay_ns: 100000, down_delay_ns: 100000, buffer: {{bytes: 4000000}}}}
+- {{name: d, count: 10, at: r1, rate_bps: 100000000, up_delay_ns: 100000, down_delay_ns: 100000, buffer: {{bytes: 4000000}}}}
 flows:
 {flows}"
         );
@@ -213,7 +213,7 @@ fn more_trains_than_may_wait_are_seen() {
 fn classes_share_a_link_by_weight() {
     let flows = udp("a", 12_000_000, 10) + &udp("b", 12_000_000, 12);
     let two = TwoLinks {
-        ingress: "{bytes: 4000000, trains: 4, discipline: fair}",
+        ingress: "{bytes: 4000000, bursts: 4, discipline: scfq}",
         second: "rate_bps: 1000000, loss: 1.0",
         rest: "  classes: [{class: 1, match: {dscp: 10}, weight: 0.4}, {class: 2, match: {dscp: 12}, weight: 0.1}]",
         ..TwoLinks::new("class", flows)
@@ -295,15 +295,15 @@ packet_bytes: 1500
 ops:
   switches: [s0, s1, s2]
   links: [{{between: [s0, s1], delay_ns: 1000000}}, {{between: [s1, s2], delay_ns: 1000000}}]
-  edges: {{each: 1, delay_ns: 100000}}
+  edges: {{edges_per_switch: 1, delay_ns: 100000}}
   rate_bps: 100000000
   ram_bytes: 9000
   aggregation: {{scheme: full, interval_ns: 1000000, size_bytes: 6000}}
 {rest}
 hosts:
-- {{name: a, count: 5, edge: e0, rate_bps: 100000000, up_delay_ns: 0, down_delay_ns: 0, buffer: {{packets: 1000}}}}
-- {{name: b, count: 5, edge: e1, rate_bps: 100000000, up_delay_ns: 0, down_delay_ns: 0, buffer: {{packets: 1000}}}}
-- {{name: c, count: 5, edge: e2, rate_bps: 100000000, up_delay_ns: 0, down_delay_ns: 0, buffer: {{packets: 1000}}}}
+- {{name: a, count: 5, at: e0, rate_bps: 100000000, up_delay_ns: 0, down_delay_ns: 0, buffer: {{packets: 1000}}}}
+- {{name: b, count: 5, at: e1, rate_bps: 100000000, up_delay_ns: 0, down_delay_ns: 0, buffer: {{packets: 1000}}}}
+- {{name: c, count: 5, at: e2, rate_bps: 100000000, up_delay_ns: 0, down_delay_ns: 0, buffer: {{packets: 1000}}}}
 flows:
 - {{name: ac, from: a, to: c, udp: {{rate_bps: 9000000, process: poisson}}}}
 - {{name: bc, from: b, to: c, udp: {{rate_bps: 9000000, process: poisson}}}}

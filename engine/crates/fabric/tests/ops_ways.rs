@@ -28,21 +28,21 @@ ops:
   rate_bps: 100000000
   {rest}
 hosts:
-- {{name: s, count: 4, edge: r0, rate_bps: 100000000, up_delay_ns: 1000000, down_delay_ns: 1000000, buffer: {{bytes: 4000000}}}}
-- {{name: d, count: 4, edge: r1, rate_bps: 100000000, up_delay_ns: 1000000, down_delay_ns: 1000000, buffer: {{bytes: 4000000}}}}
+- {{name: s, count: 4, at: r0, rate_bps: 100000000, up_delay_ns: 1000000, down_delay_ns: 1000000, buffer: {{bytes: 4000000}}}}
+- {{name: d, count: 4, at: r1, rate_bps: 100000000, up_delay_ns: 1000000, down_delay_ns: 1000000, buffer: {{bytes: 4000000}}}}
 flows:
 {flows}"
     ))
 }
 
-const RENO: &str = "transport: reno, sack: false, tcp: {initial_window: 2, window_packets: 200, rto_tick_ms: 10, delayed_acks: false}, measure: true";
+const RENO: &str = "transport: reno, sack: false, tcp: {initial_window: 2, max_window_segments: 200, rto_granularity_ms: 10, delayed_acks: false}, packet_stats: true";
 const WITH_TRAINS: &str = "aggregation: {scheme: full, interval_ns: 2000000}\n  ingress: {bytes: 4000000}";
 
 #[test]
 fn trains_of_the_second_link_are_deflected_and_take_as_much_longer_as_it_draws() {
     let links = "{between: [r0, r1], delay_ns: 5000000}, \
                  {between: [r0, r1], delay_ns: 5000000, loss: 0.2, delay: {hold_ms: [1, 100], mean_ms: 20, deviation_ms: 1}}";
-    let rest = "aggregation: {scheme: full, interval_ns: 1000000}\n  ingress: {bytes: 4000000, trains: 2}";
+    let rest = "aggregation: {scheme: full, interval_ns: 1000000}\n  ingress: {bytes: 4000000, bursts: 2}";
     let flows = "- {name: u, from: s, to: d, udp: {rate_bps: 35000000, process: poisson}}\n";
     let mut network = two_edges(links, rest, flows);
     network.run_until(3 * SECOND);
@@ -80,11 +80,11 @@ ops:
   edges: [{name: e0, switch: s0, delay_ns: 100000}, {name: e1, switch: s0, delay_ns: 100000}, {name: e2, switch: s2, delay_ns: 100000}]
   rate_bps: 100000000
   ram_bytes: 0
-  deflections: 3
+  max_deflections: 3
 hosts:
-- {name: a, count: 1, edge: e0, rate_bps: 100000000, up_delay_ns: 0, down_delay_ns: 0, buffer: {packets: 1000}}
-- {name: b, count: 1, edge: e1, rate_bps: 100000000, up_delay_ns: 0, down_delay_ns: 0, buffer: {packets: 1000}}
-- {name: c, count: 1, edge: e2, rate_bps: 100000000, up_delay_ns: 0, down_delay_ns: 0, buffer: {packets: 1000}}
+- {name: a, count: 1, at: e0, rate_bps: 100000000, up_delay_ns: 0, down_delay_ns: 0, buffer: {packets: 1000}}
+- {name: b, count: 1, at: e1, rate_bps: 100000000, up_delay_ns: 0, down_delay_ns: 0, buffer: {packets: 1000}}
+- {name: c, count: 1, at: e2, rate_bps: 100000000, up_delay_ns: 0, down_delay_ns: 0, buffer: {packets: 1000}}
 flows:
 - {name: ac, from: a, to: c, udp: {rate_bps: 30000000, process: poisson}}
 - {name: bc, from: b, to: c, udp: {rate_bps: 60000000, process: poisson}}
@@ -143,7 +143,7 @@ fn losses_of_single_packets_are_repaired_and_those_of_long_trains_wait_for_the_t
 fn a_flow_counts_a_deflected_train_once_and_only_what_comes() {
     // S takes 4 Mb/s, so most is deflected, and some of that lost.
     let links = "{between: [r0, r1], delay_ns: 5000000, rate_bps: 4000000}, {between: [r0, r1], delay_ns: 5000000, loss: [0.05, 0]}";
-    let rest = "aggregation: {scheme: full, interval_ns: 2000000}\n  ingress: {bytes: 4000000, trains: 1}";
+    let rest = "aggregation: {scheme: full, interval_ns: 2000000}\n  ingress: {bytes: 4000000, bursts: 1}";
     let flow = format!(
         "- {{name: t, from: s, to: d, {RENO}}}\n- {{name: u, from: s, to: d, udp: {{rate_bps: 10000000, process: poisson}}}}\n"
     );

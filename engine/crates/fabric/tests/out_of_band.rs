@@ -19,9 +19,9 @@ fn slot_based() -> (Scenario, Fabric) {
         .replace("{slots: 20,", "{signaling: out-of-band, slots: 1,")
         .replace("control_latency_ns: 200000", "control_latency_ns: 20000");
     let flow =
-        |to| format!("{{kind: udp, from: h1_0, to: {to}, rate_bps: 20000000, payload_bytes: 1000, process: constant}}");
+        |to| format!("{{from: h1_0, to: {to}, udp: {{rate_bps: 20000000, payload_bytes: 1000, process: constant}}}}");
     let (second, third) = (flow("h2_0"), flow("h3_0"));
-    let phases = format!("phases:\n- {{name: load, duration_ms: 100, traffic: [{second}, {third}]}}\n");
+    let phases = format!("phases:\n- {{name: load, duration_ms: 100, flows: [{second}, {third}]}}\n");
     let scenario = Scenario::parse((head + &phases).as_bytes()).unwrap();
     let schedule: Schedule = vec![vec![None, Some(2), Some(3), None]];
     let mut fabric = star(&scenario, HostMode::Simulated, &schedule);

@@ -24,8 +24,8 @@ fn scenario() -> Scenario {
         .map(|(at_ms, mdb)| format!("  - {{at_ms: {at_ms}, core: 0, edge: {EDGE}, attenuation_mdb: {mdb}}}"))
         .collect();
     let text = format!(
-        "{head}clocks: {clocks}\noptics: {optics}\nphases:\n  - {{name: silence, duration_ms: 10000, traffic: []}}\n\
-         link_changes:\n{}\n",
+        "{head}clocks: {clocks}\noptics: {optics}\nphases:\n  - {{name: silence, duration_ms: 10000, flows: []}}\n\
+         changes:\n{}\n",
         changes.join("\n")
     );
     Scenario::parse(text.as_bytes()).unwrap()

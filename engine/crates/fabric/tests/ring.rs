@@ -22,7 +22,7 @@ fn scenario(of_ring: &str, flows: &str, rest: &str) -> Scenario {
     let hosts: String = (0..5)
         .map(|station| {
             format!(
-                "- {{name: h{station}, count: 2, station: n{station}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
+                "- {{name: h{station}, count: 2, at: n{station}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
             )
         })
         .collect();
@@ -48,7 +48,7 @@ flows:
 
 fn udp(name: &str, from: usize, to: usize, rate_bps: u64) -> String {
     format!(
-        "- {{name: {name}, from: h{from}, to: h{to}, spread_ms: 1, udp: {{rate_bps: {rate_bps}, process: constant}}}}\n"
+        "- {{name: {name}, from: h{from}, to: h{to}, start_jitter_ms: 1, udp: {{rate_bps: {rate_bps}, process: constant}}}}\n"
     )
 }
 
@@ -114,7 +114,7 @@ fn stations_of_a_parking_lot_share_the_last_link() {
     let flows: String = (0..4)
         .map(|station| udp(&format!("f{station}"), station, 4, 150_000_000))
         .collect();
-    let mut network = ring(&scenario("  half: true", &flows, ""), HostMode::Simulated);
+    let mut network = ring(&scenario("  open: true", &flows, ""), HostMode::Simulated);
     let rates = delivered(&mut network, 200, 600);
     let share = 0.85 * 150e6 / 4.0;
     for (name, bps) in &rates {
@@ -140,7 +140,7 @@ fn a_ring_is_used_again_where_its_links_are_free() {
         .map(|station| udp(&format!("f{station}"), station, 4, 150_000_000))
         .collect();
     flows += &udp("near", 0, 1, 150_000_000);
-    let mut network = ring(&scenario("  half: true", &flows, ""), HostMode::Simulated);
+    let mut network = ring(&scenario("  open: true", &flows, ""), HostMode::Simulated);
     let rates = delivered(&mut network, 200, 600);
     for (name, bps) in &rates {
         let share = 0.85 * 150e6 * if name == "near" { 0.75 } else { 0.25 };
@@ -204,7 +204,7 @@ fn a_message_that_a_newer_one_replaced_is_no_lost_packet() {
         .map(|station| udp(&format!("f{station}"), station, 4, 10_000_000))
         .collect();
     // A packet takes 1.2 ms, in which messages come each 100 us.
-    let of_ring = "  half: true\n  ingress: {buffer_bytes: 100000000}\n";
+    let of_ring = "  open: true\n  ingress: {buffer_bytes: 100000000}\n";
     let mut scenario = scenario(of_ring, &(flows + &udp("back", 4, 0, 9_000_000)), "");
     scenario.ring.as_mut().unwrap().rate = Rate::from_bps(10_000_000);
     let mut network = ring(&scenario, HostMode::Simulated);
@@ -279,14 +279,14 @@ fn greedy_beside(trickling: usize, gap_ms: u64, mode: &str, rest: &str) -> Scena
     let stations = (trickling + 2).max(9);
     let host = |station| {
         format!(
-            "- {{name: h{station}, count: 1, station: n{station}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
+            "- {{name: h{station}, count: 1, at: n{station}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
         )
     };
     let last = stations - 1;
     let trickle = |station| {
         let rate_bps = 64 * 8 * 1000 / gap_ms;
         format!(
-            "- {{name: t{station}, from: h{station}, to: h{last}, packet_bytes: 64, spread_ms: {gap_ms}, udp: {{rate_bps: {rate_bps}, process: constant}}}}\n"
+            "- {{name: t{station}, from: h{station}, to: h{last}, packet_bytes: 64, start_jitter_ms: {gap_ms}, udp: {{rate_bps: {rate_bps}, process: constant}}}}\n"
         )
     };
     let names: Vec<String> = (0..stations).map(|station| format!("n{station}")).collect();
@@ -298,13 +298,13 @@ duration_ms: 2000
 packet_bytes: 1470
 ring:
   mode: {mode}
-  half: true
+  open: true
   links: {{rate_bps: 50000000, delay_ns: 10000}}
   stations: [{}]
 hosts:
 {}
 flows:
-- {{name: greedy, from: h0, to: h{last}, spread_ms: 1, udp: {{rate_bps: 45000000, process: constant}}}}
+- {{name: greedy, from: h0, to: h{last}, start_jitter_ms: 1, udp: {{rate_bps: 45000000, process: constant}}}}
 {}{rest}",
         names.join(", "),
         (0..stations).map(host).collect::<String>(),
@@ -383,7 +383,7 @@ fn reports_know_who_sends_a_packet_now_and_then() {
 /// It counts as soon as it has added more than before by its bucket, which two packets and a part of a third one are.
 #[test]
 fn who_was_known_to_want_little_and_turns_greedy_gets_its_part() {
-    let greedy = "- {name: turned, from: h4, to: h8, start_ms: 500, spread_ms: 0, udp: {rate_bps: 50000000, process: constant}}\n";
+    let greedy = "- {name: turned, from: h4, to: h8, start_ms: 500, start_jitter_ms: 0, udp: {rate_bps: 50000000, process: constant}}\n";
     let mut network = ring(&greedy_beside(7, 20, "explicit", greedy), HostMode::Simulated);
     let all = 0.85 * 50e6 - 7.0 * 94.0 * 8.0 * 50.0;
     let early = delivered(&mut network, 505, 525);

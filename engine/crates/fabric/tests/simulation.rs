@@ -19,10 +19,10 @@ use support::*;
 
 const ALL_KINDS: &str = "  - name: mixed
     duration_ms: 60
-    traffic:
-      - {kind: udp, from: all, to: all, rate_bps: 2000000, payload_bytes: 700, process: poisson}
-      - {kind: tcp, from: edge1, to: edge2, streams: 4}
-      - {kind: file, from: h0_0, to: h3_1, bytes: 20000}";
+    flows:
+      - {from: all, to: all, udp: {rate_bps: 2000000, payload_bytes: 700, process: poisson}}
+      - {from: edge1, to: edge2, tcp: {streams: 4}}
+      - {from: h0_0, to: h3_1, file: {bytes: 20000}}";
 
 /// Captures in memory, by name.
 #[derive(Clone, Default)]
@@ -280,7 +280,7 @@ fn simulated_hosts_are_served() {
 /// One phase of 1 s with a fixed rotation: a pair of edges has 5 or 6 of 16 data slots, 4 full packets each.
 fn streams(traffic: &str) -> Vec<FlowResult> {
     let scenario = star4(&format!(
-        "  - {{name: streams, duration_ms: 1000, traffic: [{traffic}]}}"
+        "  - {{name: streams, duration_ms: 1000, flows: [{traffic}]}}"
     ));
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
     fabric.run_until(scenario.end().ns());
@@ -292,7 +292,7 @@ fn streams(traffic: &str) -> Vec<FlowResult> {
 fn greedy_streams_of_every_transport_fill_the_slots_that_they_have() {
     // Slow start overruns the queue; without SACK the holes are mended one a round trip.
     for (transport, least) in [("reno", 0.5), ("newreno", 0.5), ("cubic", 0.8)] {
-        let flows = streams(&format!("{{kind: tcp, from: h0_0, to: h1_0, transport: {transport}}}"));
+        let flows = streams(&format!("{{from: h0_0, to: h1_0, transport: {transport}}}"));
         let goodput_bps = flows[0].received_bytes * 8;
         // 6 slots of 4 packets of 1410 bytes of payload in each frame of 5 ms.
         let most_bps = 6 * 4 * 1410 * 8 * 200;
@@ -304,7 +304,7 @@ fn greedy_streams_of_every_transport_fill_the_slots_that_they_have() {
 
 #[test]
 fn streams_that_write_at_a_rate_keep_it() {
-    let flows = streams("{kind: tcp, from: h0_0, to: h1_0, rate_bps: 2000000, streams: 3}");
+    let flows = streams("{from: h0_0, to: h1_0, tcp: {rate_bps: 2000000, streams: 3}}");
     let sent_bps = flows[0].sent_bytes * 8;
     // Whole segments of 1410 bytes in 1 s, less the start.
     assert!((5_800_000..=6_000_000).contains(&sent_bps), "{sent_bps} bit/s");
@@ -315,7 +315,7 @@ fn streams_that_write_at_a_rate_keep_it() {
 #[test]
 fn streams_of_both_directions_between_two_hosts_are_apart() {
     let flows = streams(
-        "{kind: tcp, from: h0_0, to: h1_0, rate_bps: 2000000}, {kind: tcp, from: h1_0, to: h0_0, rate_bps: 500000}",
+        "{from: h0_0, to: h1_0, tcp: {rate_bps: 2000000}}, {from: h1_0, to: h0_0, tcp: {rate_bps: 500000}}",
     );
     let received_bps: Vec<u64> = flows.iter().map(|flow| flow.received_bytes * 8).collect();
     assert!((1_800_000..=2_000_000).contains(&received_bps[0]), "{received_bps:?}");
@@ -325,8 +325,8 @@ fn streams_of_both_directions_between_two_hosts_are_apart() {
 #[test]
 fn streams_of_different_phases_use_their_own_ports() {
     let scenario = star4(
-        "  - {name: one, duration_ms: 200, traffic: [{kind: tcp, from: h0_0, to: h1_0}]}
-  - {name: two, duration_ms: 200, traffic: [{kind: tcp, from: h0_0, to: h1_0, transport: xcp}]}",
+        "  - {name: one, duration_ms: 200, flows: [{from: h0_0, to: h1_0}]}
+  - {name: two, duration_ms: 200, flows: [{from: h0_0, to: h1_0, transport: xcp}]}",
     );
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
     fabric.run_until(scenario.end().ns());
@@ -340,9 +340,9 @@ fn demand_that_gets_no_light_is_counted_beside_the_waits_of_what_does() {
     let scenario = star4(
         "  - name: starved
     duration_ms: 60
-    traffic:
-      - {kind: udp, from: h1_0, to: h2_0, rate_bps: 2000000, payload_bytes: 700, process: constant}
-      - {kind: udp, from: h1_0, to: h3_0, rate_bps: 2000000, payload_bytes: 700, process: constant}",
+    flows:
+      - {from: h1_0, to: h2_0, udp: {rate_bps: 2000000, payload_bytes: 700, process: constant}}
+      - {from: h1_0, to: h3_0, udp: {rate_bps: 2000000, payload_bytes: 700, process: constant}}",
     );
     let mut schedule = rotation(&scenario);
     for slot in &mut schedule {
@@ -385,8 +385,8 @@ fn a_commit_takes_effect_everywhere_in_one_frame() {
     let scenario = star4(
         "  - name: short-packets
     duration_ms: 60
-    traffic:
-      - {kind: udp, from: all, to: all, rate_bps: 16000000, payload_bytes: 64, process: poisson}",
+    flows:
+      - {from: all, to: all, udp: {rate_bps: 16000000, payload_bytes: 64, process: poisson}}",
     );
     let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
@@ -406,9 +406,9 @@ fn an_edge_that_misses_the_announcement_goes_dark_and_breaks_nothing() {
     let scenario = star4(
         "  - name: short-packets
     duration_ms: 60
-    traffic:
-      - {kind: udp, from: all, to: all, rate_bps: 16000000, payload_bytes: 64, process: poisson}
-link_changes: [{at_ms: 30, core: 0, edge: 1, loss: 1}, {at_ms: 36, core: 0, edge: 1, loss: 0}]",
+    flows:
+      - {from: all, to: all, udp: {rate_bps: 16000000, payload_bytes: 64, process: poisson}}
+changes: [{at_ms: 30, core: 0, edge: 1, loss: 1}, {at_ms: 36, core: 0, edge: 1, loss: 0}]",
     );
     let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);

@@ -7,7 +7,7 @@ use slotwise_fabric::{FlowResult, HostMode};
 use support::*;
 
 fn results(traffic: &str) -> Vec<FlowResult> {
-    let scenario = star4(&format!("  - {{name: one, duration_ms: 3000, traffic: [{traffic}]}}"));
+    let scenario = star4(&format!("  - {{name: one, duration_ms: 3000, flows: [{traffic}]}}"));
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
     fabric.run_until(scenario.end().ns() + 1_000_000_000);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
@@ -16,8 +16,8 @@ fn results(traffic: &str) -> Vec<FlowResult> {
 
 #[test]
 fn web_users_fetch_page_after_page_and_every_byte_is_right() {
-    let web = "{kind: web, from: h1_0, to: h2_0, users: 3, mean_think_ns: 20000000, mean_bytes: 20000, shape: 1.5, \
-               max_bytes: 200000}";
+    let web = "{from: h1_0, to: h2_0, web: {users: 3, mean_think_ns: 20000000, mean_bytes: 20000, shape: 1.5, \
+               max_bytes: 200000}}";
     let flows = results(web);
     let flow = &flows[0];
     let pages = flow.pages.unwrap();
@@ -32,8 +32,8 @@ fn web_users_fetch_page_after_page_and_every_byte_is_right() {
 #[test]
 fn web_users_share_hosts_with_other_streams() {
     let flows = results(
-        "{kind: web, from: edge1, to: edge2, mean_think_ns: 10000000, mean_bytes: 5000, transport: newreno}, \
-         {kind: tcp, from: edge1, to: edge2, rate_bps: 1000000}, {kind: tcp, from: edge2, to: edge1, rate_bps: 1000000}",
+        "{from: edge1, to: edge2, transport: newreno, web: {mean_think_ns: 10000000, mean_bytes: 5000}}, \
+         {from: edge1, to: edge2, tcp: {rate_bps: 1000000}}, {from: edge2, to: edge1, tcp: {rate_bps: 1000000}}",
     );
     assert_eq!(flows.len(), 6);
     for flow in &flows {
@@ -48,8 +48,8 @@ fn web_users_share_hosts_with_other_streams() {
 #[test]
 fn bursts_arrive_at_their_mean_rate() {
     let flows = results(
-        "{kind: udp, from: all, to: all, rate_bps: 4000000, payload_bytes: 500, process: on-off-pareto, \
-         mean_on_ns: 5000000, mean_off_ns: 15000000, shape: 1.9}",
+        "{from: all, to: all, udp: {rate_bps: 4000000, payload_bytes: 500, process: on-off-pareto, \
+         mean_on_ns: 5000000, mean_off_ns: 15000000, shape: 1.9}}",
     );
     assert_eq!(flows.len(), 24);
     let sent: u64 = flows.iter().map(|flow| flow.sent_bytes).sum();

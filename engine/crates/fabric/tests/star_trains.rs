@@ -20,7 +20,7 @@ fn scenario(aggregation: &str, frame: &str) -> Scenario {
     let head = STAR4[..STAR4.find("phases:").unwrap()]
         .replace("{slots: 20,", frame)
         .replace("control_latency_ns: 200000", "control_latency_ns: 20000");
-    let phases = "phases: [{name: silence, duration_ms: 1000, traffic: []}]";
+    let phases = "phases: [{name: silence, duration_ms: 1000, flows: []}]";
     Scenario::parse(format!("{head}aggregation: {aggregation}\n{phases}\n").as_bytes()).unwrap()
 }
 

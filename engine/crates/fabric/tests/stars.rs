@@ -9,7 +9,7 @@ use slotwise_wire::{Check, Commit, DropReason, Ethernet, Optical, OpticalKind, P
 use support::*;
 
 const TWIN: &str = include_str!("../../../../topologies/star4-twin.yaml");
-const SILENCE: &str = "  - {name: silence, duration_ms: 1000, traffic: []}";
+const SILENCE: &str = "  - {name: silence, duration_ms: 1000, flows: []}";
 const FIRST_DATA_SLOT: u64 = 4;
 
 fn twin(phases: &str) -> Scenario {
@@ -122,9 +122,9 @@ fn an_edge_sends_over_both_cores_at_once() {
 #[test]
 fn shares_split_the_flows_of_a_pair_over_the_cores() {
     // 16 flows of 15 Mb/s; a star has 16 slots of 4 packets in 5 ms, 152 Mb/s on the fibre.
-    let flow = "{kind: udp, from: edge1, to: edge2, rate_bps: 15000000, payload_bytes: 1400, process: constant}";
+    let flow = "{from: edge1, to: edge2, udp: {rate_bps: 15000000, payload_bytes: 1400, process: constant}}";
     let scenario = twin(&format!(
-        "  - {{name: hot, duration_ms: 200, traffic: [{}]}}",
+        "  - {{name: hot, duration_ms: 200, flows: [{}]}}",
         [flow; 8].join(", ")
     ));
     let mut fabric = stars(&scenario, HostMode::Simulated);
@@ -235,7 +235,7 @@ fn dark_core() -> Scenario {
             (0..4).map(move |edge| format!("  - {{at_ms: {at_ms}, core: 1, edge: {edge}, up: {up}}}\n"))
         })
         .collect();
-    twin(&format!("{SILENCE}\nlink_changes:\n{changes}"))
+    twin(&format!("{SILENCE}\nchanges:\n{changes}"))
 }
 
 #[test]

@@ -14,7 +14,7 @@ use support::*;
 
 /// Tens of ppm, and a walk of a thousandth of them each millisecond.
 const CLOCKS: &str = "{max_offset_ns: 400000000, max_drift_ppb: 50000, walk_ppb: 50, step_ns: 1000000}";
-const SILENCE: &str = "  - {name: silence, duration_ms: 10000, traffic: []}";
+const SILENCE: &str = "  - {name: silence, duration_ms: 10000, flows: []}";
 /// Frames in which an edge learns how its clock runs.
 const ACQUISITION_FRAMES: u64 = 20;
 

@@ -22,7 +22,7 @@ fn order(flows: &str, changes: &str) -> OrderUse {
 
 #[test]
 fn each_two_hosts_have_as_many_flows_as_the_group_says() {
-    let mut network = network("{name: f, from: s, to: d, each: 3, transport: newreno}", "");
+    let mut network = network("{name: f, from: s, to: d, flows_per_pair: 3, transport: newreno}", "");
     let names: Vec<String> = network.routed_flows().iter().map(|flow| flow.name.clone()).collect();
     assert_eq!(names, ["f.0", "f.1", "f.2", "f.3", "f.4", "f.5"]);
     network.run_until(3000 * MS);
@@ -36,8 +36,8 @@ fn each_two_hosts_have_as_many_flows_as_the_group_says() {
 fn a_paced_window_does_not_queue_where_the_same_window_at_once_does() {
     // Ten packets come at 100 Mb/s and leave at 10.
     let queue = |paced: bool| {
-        let tcp = format!("{{initial_window: 10, window_packets: 10, delayed_acks: false, paced: {paced}}}");
-        let flow = format!("{{name: f, from: s, to: d, transport: newreno, spread_ms: 300, tcp: {tcp}}}");
+        let tcp = format!("{{initial_window: 10, max_window_segments: 10, delayed_acks: false, paced: {paced}}}");
+        let flow = format!("{{name: f, from: s, to: d, transport: newreno, start_jitter_ms: 300, tcp: {tcp}}}");
         let mut network = network(&flow, "");
         network.run_until(3000 * MS);
         let goodput = network.take_flow_use(0).delivered_bytes;
@@ -54,8 +54,8 @@ fn a_paced_window_does_not_queue_where_the_same_window_at_once_does() {
 
 #[test]
 fn what_is_measured_of_a_flow_without_losses_is_even() {
-    let tcp = "{window_packets: 5, delayed_acks: false}";
-    let flow = format!("{{name: f, from: s, to: d, transport: newreno, spread_ms: 0, tcp: {tcp}, measure: true}}");
+    let tcp = "{max_window_segments: 5, delayed_acks: false}";
+    let flow = format!("{{name: f, from: s, to: d, transport: newreno, start_jitter_ms: 0, tcp: {tcp}, packet_stats: true}}");
     let order = order(&flow, "");
     assert!(order.packets > 500 && order.sent >= order.packets && order.sent <= order.packets + 5);
     assert_eq!(
@@ -74,8 +74,8 @@ fn what_is_measured_of_a_flow_without_losses_is_even() {
 
 #[test]
 fn a_timer_that_goes_off_too_early_sends_needlessly_and_a_real_loss_does_not() {
-    let tcp = "{window_packets: 5, delayed_acks: false, min_rto_ms: 0}";
-    let flow = format!("{{name: f, from: s, to: d, transport: reno, spread_ms: 0, tcp: {tcp}, measure: true}}");
+    let tcp = "{max_window_segments: 5, delayed_acks: false, min_rto_ms: 0}";
+    let flow = format!("{{name: f, from: s, to: d, transport: reno, start_jitter_ms: 0, tcp: {tcp}, packet_stats: true}}");
     let late = order(&flow, "changes: [{at_ms: 1000, link: there, delay_ns: 400000000}]");
     assert!(late.timeouts > 0 && late.retransmissions > 0);
     assert_eq!(
@@ -83,8 +83,8 @@ fn a_timer_that_goes_off_too_early_sends_needlessly_and_a_real_loss_does_not() {
         "nothing is ever lost"
     );
     // Of 26 packets at ten times the link's rate some find no room; NewReno sends again what is missing and nothing else.
-    let tcp = "{initial_window: 26, window_packets: 26, delayed_acks: false}";
-    let flow = format!("{{name: f, from: s, to: d, transport: newreno, spread_ms: 0, tcp: {tcp}, measure: true}}");
+    let tcp = "{initial_window: 26, max_window_segments: 26, delayed_acks: false}";
+    let flow = format!("{{name: f, from: s, to: d, transport: newreno, start_jitter_ms: 0, tcp: {tcp}, packet_stats: true}}");
     let lossy = order(&flow, "");
     assert!(
         lossy.fast_retransmits > 0 && lossy.retransmissions > 0 && lossy.timeouts == 0,
@@ -99,7 +99,7 @@ fn a_timer_that_goes_off_too_early_sends_needlessly_and_a_real_loss_does_not() {
 #[test]
 fn datagrams_are_measured_too() {
     let order = order(
-        "{name: u, from: s, to: d, udp: {rate_bps: 4000000, process: poisson}, measure: true}",
+        "{name: u, from: s, to: d, udp: {rate_bps: 4000000, process: poisson}, packet_stats: true}",
         "",
     );
     assert!(

@@ -13,7 +13,7 @@ const OVERHEAD_BYTES: u64 = 34;
 #[test]
 fn xcp_flows_take_the_slots_granted_to_their_voq_and_lose_nothing() {
     let scenario = star4(
-        "  - {name: xcp, duration_ms: 4000, traffic: [{kind: tcp, from: edge0, to: edge1, transport: xcp, streams: 2}]}",
+        "  - {name: xcp, duration_ms: 4000, flows: [{from: edge0, to: edge1, transport: xcp, tcp: {streams: 2}}]}",
     );
     let schedule = rotation(&scenario);
     let granted = schedule.iter().filter(|slot| slot[0] == Some(1)).count() as u64;

@@ -34,8 +34,8 @@ fn of_a_mix_the_access_links_are_those_of_edges() {
 #[test]
 fn every_name_has_a_row_each_period_and_hosts_are_seen_sending() {
     let head = &STAR4[..STAR4.find("phases:").unwrap()];
-    let phases = "phases:\n- name: one\n  duration_ms: 100\n  traffic: [{kind: udp, from: h0_0, to: h1_0, rate_bps: 8000000, \
-                  payload_bytes: 1000, process: constant}, {kind: tcp, from: edge2, to: edge3, transport: xcp}]\n";
+    let phases = "phases:\n- name: one\n  duration_ms: 100\n  flows: [{from: h0_0, to: h1_0, udp: {rate_bps: 8000000, \
+                  payload_bytes: 1000, process: constant}}, {from: edge2, to: edge3, transport: xcp}]\n";
     let scenario = Scenario::parse(format!("{head}{phases}").as_bytes()).unwrap();
     let mut fabric = fabric_of(&scenario);
     let mut recorder = Recorder::new(&scenario, 3);

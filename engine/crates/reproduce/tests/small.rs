@@ -20,15 +20,15 @@ sample_ms: 100
 packet_bytes: 1000
 routers: [left, right]
 links:
-- {name: there, from: left, to: right, rate_bps: 10000000, delay_ns: 5000000, buffer: {packets: 200}, xcp_bps: 10000000}
+- {name: there, from: left, to: right, rate_bps: 10000000, delay_ns: 5000000, buffer: {packets: 200}, xcp_capacity_bps: 10000000}
 - {name: back, from: right, to: left, rate_bps: 10000000, delay_ns: 5000000, buffer: {packets: 200}}
 hosts:
-- {name: s, count: 4, router: left, rate_bps: 100000000, up_delay_ns: 10000000, down_delay_ns: 10000000, buffer: {packets: 200}}
-- {name: d, count: 4, router: right, rate_bps: 100000000, up_delay_ns: 10000000, down_delay_ns: 10000000, buffer: {packets: 200}}
+- {name: s, count: 4, at: left, rate_bps: 100000000, up_delay_ns: 10000000, down_delay_ns: 10000000, buffer: {packets: 200}}
+- {name: d, count: 4, at: right, rate_bps: 100000000, up_delay_ns: 10000000, down_delay_ns: 10000000, buffer: {packets: 200}}
 flows:
-- {name: f, from: s, to: d, transport: xcp, sack: false, spread_ms: 100}
+- {name: f, from: s, to: d, transport: xcp, sack: false, start_jitter_ms: 100}
 changes:
-- {at_ms: 6000, link: there, rate_bps: 8000000, xcp_bps: 8000000}
+- {at_ms: 6000, link: there, rate_bps: 8000000, xcp_capacity_bps: 8000000}
 ";
 
 const EXPERIMENT: &str = "name: small

@@ -255,9 +255,9 @@ fn phases(scenario: &Scenario, r: &mut Reader) {
         }
         let mut flows = 0;
         for (t, traffic) in phase.traffic.iter().enumerate() {
-            flows += traffic_entry(scenario, traffic, &format!("/phases/{p}/traffic/{t}"), r);
+            flows += traffic_entry(scenario, traffic, &format!("/phases/{p}/flows/{t}"), r);
         }
-        at_most_flows(r, format!("/phases/{p}/traffic"), flows);
+        at_most_flows(r, format!("/phases/{p}/flows"), flows);
     }
 }
 
@@ -283,7 +283,7 @@ fn traffic_entry(scenario: &Scenario, traffic: &Traffic, place: &str, r: &mut Re
                 scenario.hosts.mtu
             );
             let most = scenario.hosts.mtu - DATAGRAM_HEADER_BYTES;
-            r.report(format!("{place}/payload_bytes"), reason, format!("at most {most}"));
+            r.report(format!("{place}/udp/payload_bytes"), reason, format!("at most {most}"));
         }
         TrafficKind::File { .. } => {
             for (key, end) in [("from", traffic.from), ("to", traffic.to)] {
@@ -345,7 +345,7 @@ fn endpoint(scenario: &Scenario, endpoint: Endpoint, place: String, r: &mut Read
 
 fn link_changes(scenario: &Scenario, r: &mut Reader) {
     for (index, change) in scenario.link_changes.iter().enumerate() {
-        let place = format!("/link_changes/{index}");
+        let place = r.changes.fibres[index].clone();
         if change.at_ms >= scenario.duration_ms() {
             let reason = format!("{} ms is after the end of the run", change.at_ms);
             r.report(

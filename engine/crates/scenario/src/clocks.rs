@@ -7,7 +7,8 @@ use slotwise_units::{Bytes, Duration};
 use slotwise_wire::{HOLD_FRAMES, Stamp, Sync};
 
 use crate::model::{Scenario, Signaling};
-use crate::reader::{Fields, Reader};
+use crate::reader::Reader;
+use crate::section::{integer, section};
 use crate::timing::WIRE_OVERHEAD;
 
 const PPB: u128 = 1_000_000_000;
@@ -15,31 +16,20 @@ const PPB: u128 = 1_000_000_000;
 /// An edge's T_d is its delay less its offset; line cards take a second either way.
 const MAX_OFFSET_NS: RangeInclusive<u64> = 0..=500_000_000;
 
-/// How far the clocks of the edges are from the master's, which is fabric time. Each edge but the master draws an
-/// offset and a rate from the seed; the rate then walks at random.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Clocks {
-    /// Offsets are from 0 to this.
-    pub max_offset: Duration,
-    /// Rates differ by at most this, either way, in parts per billion.
-    pub max_drift_ppb: u64,
-    /// In each step a rate changes by at most this, either way.
-    pub walk_ppb: u64,
-    /// Length of a step.
-    pub step: Duration,
-}
-
-/// The optional section `clocks`.
-pub(crate) fn clocks(r: &mut Reader, parent: &Fields) -> Option<Clocks> {
-    let value = r.optional(parent, "clocks")?;
-    let keys = ["max_offset_ns", "max_drift_ppb", "walk_ppb", "step_ns"];
-    let fields = r.fields(value, parent.pointer("clocks"), &keys);
-    Some(Clocks {
-        max_offset: r.duration(&fields, "max_offset_ns", MAX_OFFSET_NS),
-        max_drift_ppb: r.integer(&fields, "max_drift_ppb", 0..=500_000),
-        walk_ppb: r.integer(&fields, "walk_ppb", 0..=10_000),
-        step: r.duration(&fields, "step_ns", 100_000..=1_000_000_000),
-    })
+section! {
+    /// Free-running clocks of all edges except the master, whose clock is the network time; edges then join by
+    /// discovery and ranging. Default: one common clock.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Clocks {
+        /// Maximum clock offset from the network time in ns; offsets are drawn from 0 to this value.
+        pub max_offset: Duration = "max_offset_ns" required, integer(MAX_OFFSET_NS);
+        /// Maximum deviation of a clock rate from the master's in parts per billion, in both directions.
+        pub max_drift_ppb: u64 = "max_drift_ppb" required, integer(0..=500_000);
+        /// Maximum change of a clock rate per step in parts per billion, in both directions.
+        pub walk_ppb: u64 = "walk_ppb" required, integer(0..=10_000);
+        /// Length of a step in ns.
+        pub step: Duration = "step_ns" required, integer(100_000..=1_000_000_000);
+    }
 }
 
 /// An edge that has not learnt its clock's rate keeps a guard clear on either side, so it must leave before it can be farther off.

@@ -4,21 +4,20 @@
 use slotwise_wire::limits;
 
 use crate::doc::Doc;
+use crate::model::{Edge, Fibre, Hosts, Queues};
+use crate::ops::EdgesOfSwitches;
 use crate::parse::Parts;
 use crate::reader::{Fields, Reader, is_name};
+use crate::renamed::is_before;
+use crate::ring::RingKeys;
+use crate::routed::AT;
+use crate::section::Section as _;
 use crate::spelling::is_spelling;
 
 /// Name of a scenario whose file has none that could be a name.
 pub(crate) const NAME: &str = "scenario";
 /// Keys of a fibre that an edge without a list of fibres may have: those of all its fibres.
 const OF_FIBRES: [&str; 5] = ["rate_bps", "delay_ns", "loss", "attenuation_mdb", "port"];
-const FIBRE: [(&str, &str); 2] = [("rate_bps", "200000000"), ("delay_ns", "10000")];
-const STAR_HOSTS: [(&str, &str); 3] = [
-    ("mtu", "1500"),
-    ("access_rate_bps", "1000000000"),
-    ("access_delay_ns", "1000"),
-];
-const QUEUES: [(&str, &str); 1] = [("limit_bytes", "400000")];
 const CONTROLLER: [(&str, &str); 3] = [
     ("scheduler", "fair"),
     ("control_latency_ns", "200000"),
@@ -30,7 +29,8 @@ const GROUP: [(&str, &str); 4] = [
     ("up_delay_ns", "1000"),
     ("down_delay_ns", "1000"),
 ];
-const OPS_EDGES: [(&str, &str); 2] = [("each", "1"), ("delay_ns", "1000")];
+/// Delay of the fibre of an edge of optical packet switches.
+const EDGE_DELAY_NS: &str = "1000";
 const PACKET: &str = "1500";
 /// Half a token bucket of a ring, without the headers on the ring.
 const RING_PACKET: &str = "1470";
@@ -68,11 +68,16 @@ pub(crate) fn expand(doc: &mut Doc) {
             *value = Doc::list(vec![one; count as usize], line);
         }
     }
-    if !parts.has_groups() && doc.get("phases").is_none() && doc.get("traffic").is_some() {
+    if !parts.has_groups() && doc.get("phases").is_none() && doc.names().iter().any(|key| is_flows(key)) {
         let mut phase = Doc::mapping(doc.line());
-        doc.take_into(&mut phase, |key| key == "traffic" || is_spelling(key, "duration_ms"));
+        doc.take_into(&mut phase, |key| is_flows(key) || is_spelling(key, "duration_ms"));
         doc.set("phases", Doc::list(vec![phase], doc.line()));
     }
+}
+
+/// Returns whether a key is that of flows, also in a file of before.
+fn is_flows(key: &str) -> bool {
+    key == "flows" || is_before(key, "flows")
 }
 
 /// Puts defaults where a file has nothing; `name` is that of a scenario without one.
@@ -91,7 +96,7 @@ pub(crate) fn complete(doc: &mut Doc, name: &str) {
         fill(doc, &[("packet_bytes", packet)]);
     }
     if let Some(ring) = doc.get_mut("ring") {
-        fill(ring, &[("mode", "explicit")]);
+        RingKeys::fill(ring);
     }
     ops(doc);
     groups(doc, parts);
@@ -115,11 +120,12 @@ fn star(doc: &mut Doc) {
     }
     let cores = elements(doc, &["cores"]).len();
     for (index, edge) in elements(doc, &["edges"]).iter_mut().enumerate() {
-        fill(edge, &[("id", &index.to_string()), ("hosts", "1")]);
+        fill(edge, &[("id", &index.to_string())]);
+        Edge::fill(edge);
         if edge.is_mapping() && is_missing(edge, "fibres") {
             let mut fibre = Doc::mapping(edge.line());
             edge.take_into(&mut fibre, |key| OF_FIBRES.iter().any(|known| is_spelling(key, known)));
-            fill(&mut fibre, &FIBRE);
+            Fibre::fill(&mut fibre);
             let fibres = (0..cores).map(|core| {
                 let mut fibre = fibre.clone();
                 fibre.set("core", Doc::scalar(core.to_string(), edge.line()));
@@ -130,8 +136,8 @@ fn star(doc: &mut Doc) {
     }
     let edges = elements(doc, &["edges"]).len();
     frame(section(doc, "frame"), cores.max(1), edges.max(1));
-    fill(section(doc, "queues"), &QUEUES);
-    fill(section(doc, "hosts"), &STAR_HOSTS);
+    Queues::fill(section(doc, "queues"));
+    Hosts::fill(section(doc, "hosts"));
     fill(section(doc, "controller"), &CONTROLLER);
     let phases = elements(doc, &["phases"]);
     let is_only = phases.len() == 1;
@@ -166,10 +172,10 @@ fn ops(doc: &mut Doc) {
     };
     let edges = section(ops, "edges");
     if edges.is_mapping() {
-        fill(edges, &OPS_EDGES);
+        EdgesOfSwitches::fill(edges);
     }
     for edge in elements(ops, &["edges"]) {
-        fill(edge, &OPS_EDGES[1..]);
+        fill(edge, &[("delay_ns", EDGE_DELAY_NS)]);
     }
 }
 
@@ -184,7 +190,7 @@ fn groups(doc: &mut Doc, parts: Parts) {
         let group = |(index, node): (usize, String)| {
             let mut group = Doc::mapping(line);
             group.set("name", Doc::scalar(format!("h{index}"), line));
-            group.set(key, Doc::text(&node, line));
+            group.set(AT, Doc::text(&node, line));
             group
         };
         let groups = nodes(doc, key).into_iter().enumerate().map(group);
@@ -192,9 +198,6 @@ fn groups(doc: &mut Doc, parts: Parts) {
     }
     let path: &[&str] = if parts.star { &["hosts", "groups"] } else { &["hosts"] };
     for group in elements(doc, path) {
-        if group.get(key).is_none() {
-            group.rename("at", key);
-        }
         fill(group, &GROUP);
         buffer(group);
     }
@@ -205,7 +208,7 @@ fn nodes(doc: &mut Doc, key: &str) -> Vec<String> {
     let switches = elements(doc, &["ops", "switches"]).len();
     let each = doc
         .at_mut(&["ops", "edges"])
-        .and_then(|edges| edges.get("each")?.as_u64());
+        .and_then(|edges| edges.get("edges_per_switch")?.as_u64());
     if let ("edge", Some(each)) = (key, each) {
         return (0..switches as u64 * each.min(1000))
             .map(|number| format!("e{number}"))
@@ -250,7 +253,7 @@ pub(crate) fn name_by_ends(entry: &mut Doc) {
 }
 
 /// Puts values under keys of a mapping that it has in no spelling.
-fn fill(doc: &mut Doc, defaults: &[(&str, &str)]) {
+pub(crate) fn fill(doc: &mut Doc, defaults: &[(&str, &str)]) {
     for (key, value) in defaults {
         if is_missing(doc, key) {
             doc.set(key, Doc::scalar((*value).to_owned(), doc.line()));

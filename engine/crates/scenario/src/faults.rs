@@ -98,7 +98,7 @@ impl FaultKind {
 const COMMON_KEYS: [&str; 2] = ["kind", "every_ms"];
 const LENGTH: &[&str] = &["for_ms"];
 const LENGTH_AND_EDGE: &[&str] = &["for_ms", "edge"];
-const STEP: &[&str] = &["edge", "least_ns", "most_ns"];
+const STEP: &[&str] = &["edge", "min_ns", "max_ns"];
 const MESSAGES: &[&str] = &["for_ms", "share"];
 
 /// Kinds by name, with the keys that only they have; what a kind says for itself is read afterwards.
@@ -153,8 +153,8 @@ fn entry(r: &mut Reader, scenario: &Scenario, value: &Doc, pointer: String) -> O
     let fields = r.fields(value, pointer, &[&COMMON_KEYS[..], own].concat());
     let kind = match *kind {
         FaultKind::ClockStep { .. } => FaultKind::ClockStep {
-            least: r.duration(&fields, "least_ns", STEP_NS),
-            most: r.duration(&fields, "most_ns", STEP_NS),
+            least: r.duration(&fields, "min_ns", STEP_NS),
+            most: r.duration(&fields, "max_ns", STEP_NS),
         },
         FaultKind::Messages { treatment, .. } => FaultKind::Messages {
             treatment,
@@ -222,8 +222,8 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
                 }
                 if least > most {
                     r.report(
-                        format!("{place}/least_ns"),
-                        format!("{least} exceeds 'most_ns'"),
+                        format!("{place}/min_ns"),
+                        format!("{least} exceeds 'max_ns'"),
                         format!("at most {}", most.ns()),
                     );
                 }

@@ -25,11 +25,14 @@ mod own_scheduler;
 mod parse;
 mod problem;
 mod reader;
+mod renamed;
 mod repeat;
 mod reserved;
 mod ring;
 mod routed;
 mod scheduler;
+mod schema;
+mod section;
 mod sources;
 mod spelling;
 mod stars;
@@ -59,6 +62,7 @@ pub use routed::{
     Tcp,
 };
 pub use scheduler::{SchedulerChange, SchedulerChoice, SettingValue};
+pub use schema::schema;
 pub use stars::request_blocks;
 pub use timing::{TooShort, WIRE_OVERHEAD};
 

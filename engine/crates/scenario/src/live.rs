@@ -70,7 +70,7 @@ impl Scenario {
         let phases = self.phases.iter().enumerate();
         let entries = phases.flat_map(|(p, phase)| {
             let traffic = phase.traffic.iter().enumerate();
-            traffic.map(move |(t, traffic)| (format!("/phases/{p}/traffic/{t}/transport"), traffic.kind))
+            traffic.map(move |(t, traffic)| (format!("/phases/{p}/flows/{t}/transport"), traffic.kind))
         });
         let streams = entries.filter(|(_, kind)| kind.is_of_linux());
         let streams = streams.filter_map(|(pointer, kind)| Some((pointer, kind.transport()?)));

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The content of a scenario file. A [`Scenario`] that exists has passed every check.
 
+use std::ops::RangeInclusive;
+
 use slotwise_units::{Bytes, Duration, Rate};
+use slotwise_wire::{MAX_CORES, limits};
 
 use crate::address::Endpoint;
 use crate::clocks::Clocks;
 use crate::faults::Faults;
 use crate::ops::{Aggregation, Ops, OpsClass};
-use crate::optics::Optics;
+use crate::optics::{ATTENUATION_MDB, Optics};
 use crate::own_scheduler::OwnScheduler;
+use crate::parse::STATION;
+use crate::reader::{Fields, Reader};
 use crate::ring::Ring;
 use crate::routed::{Metric, Routed};
 use crate::scheduler::{SchedulerChange, SchedulerChoice};
+use crate::section::{Section, integer, list, nested, number, section, word};
+
+/// A report has 32 bits for the backlog.
+const LIMIT_BYTES: RangeInclusive<u64> = 1..=u32::MAX as u64;
 
 /// A network, what its hosts do, and what happens to its links. Whatever a network does not have is an empty list: without cores and
 /// edges there is no star ([`Scenario::has_star`]), and what only stars have says nothing then.
@@ -59,17 +68,22 @@ pub struct Scenario {
     pub faults: Vec<Faults>,
 }
 
-/// Division of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Frame {
-    /// Slots of a frame; in-band the first ones, one an edge, are signaling slots.
-    pub slots: u32,
-    /// Length of a slot, guard included.
-    pub slot: Duration,
-    /// Start of each slot in which the core reconfigures.
-    pub guard: Duration,
-    /// How requests and beacons travel.
-    pub signaling: Signaling,
+section! {
+    /// TDM frame: division of time into slots.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Frame {
+        /// Slots per frame. With in-band signaling or `clocks`, the first ones (one per edge) are signaling slots.
+        /// Slots times cores: at most 4096.
+        pub slots: u32 = "slots" required, integer(limits::SLOTS);
+        /// Length of a slot in ns, guard time included.
+        pub slot: Duration = "slot_ns" required, integer(limits::SLOT_NS);
+        /// Guard time in ns at the start of each slot, in which the core reconfigures; shorter than the slot.
+        pub guard: Duration = "guard_ns" required, integer(limits::GUARD_NS);
+        /// Transport of requests and beacons. `in-band`: as light in signaling slots, which carry nothing else.
+        /// `out-of-band`: between each switch and the controller, so that every slot carries data except, with
+        /// `clocks`, those that measure edges by light. Default: `in-band`.
+        pub signaling: Signaling = "signaling" or(Signaling::default()), word(Signaling::ALL.map(|signaling| (signaling.name(), signaling)));
+    }
 }
 
 impl Frame {
@@ -105,48 +119,67 @@ impl Signaling {
     }
 }
 
-/// A photonic core.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Core {
-    /// Its number.
-    pub id: u16,
-    /// The edge that sits with it; no edge sits with two.
-    pub master: u16,
+section! {
+    /// Photonic core.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Core {
+        /// Number of the core: its index in the list, from 0.
+        pub id: u16 = "id" required, integer(STATION);
+        /// Edge that is co-located with the core and has a fibre to it; an edge is the master of one core at most.
+        pub master: u16 = "master" required, integer(STATION);
+    }
 }
 
-/// An edge switch with its hosts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Edge {
-    /// Its number.
-    pub id: u16,
-    /// Number of hosts, on access ports 1 and up.
-    pub hosts: u16,
-    /// Its fibres, at most one a core.
-    pub fibres: Vec<Fibre>,
+section! {
+    /// Edge switch with its hosts.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Edge [r, fields, _context: ()] {
+        /// Number of the edge: its index in the list, from 0.
+        pub id: u16 = "id" required, integer(STATION);
+        /// Number of hosts, on access ports 1 and up.
+        pub hosts: u16 = "hosts" filled("1"), integer(limits::EDGE_HOSTS);
+        /// Fibre pairs (one fibre per direction); at most one pair to each core. Edges that exchange traffic need a
+        /// common core.
+        pub fibres: Vec<Fibre> = "fibres" read(fibres(r, fields, id)), list(FIBRES, nested::<Fibre>());
+    }
 }
 
-/// A pair of fibres, one for each direction, between an edge and a core.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fibre {
-    /// The core at the other end.
-    pub core: u16,
-    /// Rate of each direction.
-    pub rate: Rate,
-    /// Propagation delay of each direction; also the edge's T_d.
-    pub delay: Duration,
-    /// Probability that a packet is lost, for each direction; 0 to 1.
-    pub loss: f64,
-    /// The core's port at the other end. Edges with the same one share it by a combiner and splitter.
-    pub port: u16,
-    /// What glass and connectors take from light, each direction, in dB / 1000.
-    pub attenuation_mdb: u32,
+const FIBRES: RangeInclusive<usize> = 1..=MAX_CORES as usize;
+
+fn fibres(r: &mut Reader, fields: &Fields, edge: u16) -> Vec<Fibre> {
+    let elements = r.list(fields, "fibres", FIBRES).into_iter();
+    elements
+        .map(|(value, pointer)| Fibre::of(r, value, pointer, edge))
+        .collect()
 }
 
-/// Limits of queues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Queues {
-    /// Data that a queue holds before it drops what arrives.
-    pub limit: Bytes,
+section! {
+    /// Fibre pair (one fibre per direction) between an edge and a core.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Fibre [_r, fields, edge: u16] {
+        /// Number of the core.
+        pub core: u16 = "core" required, integer(STATION);
+        /// Rate in bit/s; the same for all fibres of a core.
+        pub rate: Rate = "rate_bps" filled("200000000"), integer(limits::RATE_BPS);
+        /// Propagation delay in ns in each direction; also the edge's timing advance (T_d).
+        pub delay: Duration = "delay_ns" filled("10000"), integer(limits::DELAY_NS);
+        /// Probability of losing a packet in each direction. Default: 0.
+        pub loss: f64 = "loss" or(0.0), number(0.0..=1.0);
+        /// Port of the core. Edges with the same port share it through a combiner and splitter: one of them sends at
+        /// a time, and all receive. The master's port cannot be shared. Default: the number of the edge.
+        pub port: u16 = "port" or(edge), integer(STATION);
+        /// Fibre and connector attenuation in each direction in dB/1000. Needs `optics`. Default: 0.
+        pub attenuation_mdb: u32 = "attenuation_mdb" or(0), integer(ATTENUATION_MDB);
+    }
+}
+
+section! {
+    /// Queues of line cards and access links.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Queues {
+        /// Queue limit in bytes; packets beyond it are dropped.
+        pub limit: Bytes = "limit_bytes" filled("400000"), integer(LIMIT_BYTES);
+    }
 }
 
 impl Queues {
@@ -154,15 +187,17 @@ impl Queues {
     pub(crate) const NONE: Queues = Queues { limit: Bytes::ZERO };
 }
 
-/// Hosts of edges and their access links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hosts {
-    /// Largest IP packet, in bytes.
-    pub mtu: u32,
-    /// Rate of an access link, each direction.
-    pub access_rate: Rate,
-    /// Propagation delay of an access link, each direction.
-    pub access_delay: Duration,
+section! {
+    /// Hosts of edges and their access links.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Hosts {
+        /// Size of the largest IP packet in bytes.
+        pub mtu: u32 = "mtu" filled("1500"), integer(limits::MTU);
+        /// Rate of an access link in bit/s, in each direction.
+        pub access_rate: Rate = "access_rate_bps" filled("1000000000"), integer(limits::RATE_BPS);
+        /// Propagation delay of an access link in ns, in each direction.
+        pub access_delay: Duration = "access_delay_ns" filled("1000"), integer(limits::DELAY_NS);
+    }
 }
 
 impl Hosts {

@@ -13,10 +13,12 @@ use slotwise_wire::{Ethernet, Ipv4, Label, MAX_CORES, Optical, PORT_OPTICAL_BASE
 
 use crate::address::Device;
 use crate::model::Scenario;
-use crate::own::{OwnNodes, Section};
+use crate::own::{NetworkSection, OwnNodes};
 pub use features::{Aggregation, IngressBuffer, Macroflows, OpsClass, OpsMatch, Scheme, Share, TrainTimer};
-pub(crate) use features::{aggregation, star_classes};
+pub(crate) use features::{AggregationKeys, StarClass, aggregation, star_classes};
 pub(crate) use notes::notes;
+pub(crate) use parse::{EdgesOfSwitches, OpsKeys};
+pub use parse::{OpsEdge, Probes};
 
 const LABEL_BYTES: u64 = Label::SIZE as u64;
 const IPV4_BYTES: u64 = Ipv4::SIZE as u64;
@@ -81,17 +83,6 @@ pub struct OpsLink {
     pub delay: Duration,
 }
 
-/// An edge.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpsEdge {
-    /// Its name.
-    pub name: String,
-    /// Its switch, by number; `None` where fibres join the edges directly.
-    pub switch: Option<u16>,
-    /// Propagation delay of its fibre to the switch.
-    pub delay: Duration,
-}
-
 /// A fibre between two edges, both ways: a link of the two-link model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DirectLink {
@@ -116,15 +107,6 @@ pub struct DelayProcess {
     pub mean_ms: f64,
     /// Its standard deviation, ms.
     pub deviation_ms: f64,
-}
-
-/// The wavelength for probes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Probes {
-    /// Its rate.
-    pub rate: Rate,
-    /// Time between two probes of a macroflow, and interval of the agents.
-    pub period: Duration,
 }
 
 /// A fibre: two nodes, and its number at each.
@@ -287,7 +269,7 @@ impl Scenario {
 }
 
 /// The section `ops`.
-pub(crate) static SECTION: Section = Section {
+pub(crate) static SECTION: NetworkSection = NetworkSection {
     key: "ops",
     called: "an OPS network",
     hosts_at: "edge",

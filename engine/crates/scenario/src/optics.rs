@@ -4,22 +4,26 @@
 use std::ops::RangeInclusive;
 
 use crate::model::{Fibre, Scenario};
-use crate::reader::{Fields, Reader};
+use crate::reader::Reader;
+use crate::section::{integer, section, signed};
 
 const LAUNCH_MDBM: RangeInclusive<i64> = -30_000..=30_000;
 const SENSITIVITY_MDBM: RangeInclusive<i64> = -60_000..=30_000;
 const MARGIN_MDB: RangeInclusive<u64> = 0..=30_000;
 pub(crate) const ATTENUATION_MDB: RangeInclusive<u64> = 0..=100_000;
 
-/// Transmitters and receivers of a network: those of its line cards, and what a core has at its ports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Optics {
-    /// Power with which light enters a fibre, in dBm / 1000.
-    pub launch_mdbm: i32,
-    /// Least power that a receiver can read, in dBm / 1000.
-    pub sensitivity_mdbm: i32,
-    /// Light that is nearer to the sensitivity than this is reported, in dB / 1000.
-    pub margin_mdb: u32,
+section! {
+    /// Transmitters and receivers of line cards and core ports. At the start, all received power must exceed the
+    /// sensitivity by the margin. Default: unlimited power budget.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Optics {
+        /// Launch power into a fibre in dBm/1000.
+        pub launch_mdbm: i32 = "launch_mdbm" required, signed(LAUNCH_MDBM);
+        /// Receiver sensitivity in dBm/1000; a signal below it is lost.
+        pub sensitivity_mdbm: i32 = "sensitivity_mdbm" required, signed(SENSITIVITY_MDBM);
+        /// Power margin above the sensitivity in dB/1000; a signal within it is reported (POWER).
+        pub margin_mdb: u32 = "margin_mdb" required, integer(MARGIN_MDB);
+    }
 }
 
 /// How light comes out of a fibre.
@@ -57,18 +61,6 @@ pub fn splitting_loss_mdb(edges: usize) -> u32 {
     (10_000.0 * libm::log10(edges.max(1) as f64)).round() as u32
 }
 
-/// The optional section `optics`.
-pub(crate) fn optics(r: &mut Reader, parent: &Fields) -> Option<Optics> {
-    let value = r.optional(parent, "optics")?;
-    let keys = ["launch_mdbm", "sensitivity_mdbm", "margin_mdb"];
-    let fields = r.fields(value, parent.pointer("optics"), &keys);
-    Some(Optics {
-        launch_mdbm: r.signed(&fields, "launch_mdbm", LAUNCH_MDBM) as i32,
-        sensitivity_mdbm: r.signed(&fields, "sensitivity_mdbm", SENSITIVITY_MDBM) as i32,
-        margin_mdb: r.integer(&fields, "margin_mdb", MARGIN_MDB) as u32,
-    })
-}
-
 impl Scenario {
     /// Edges behind the port of a core that a fibre leads to.
     pub fn edges_at_port(&self, fibre: &Fibre) -> usize {
@@ -99,7 +91,7 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
     }
     for (index, change) in scenario.link_changes.iter().enumerate() {
         if scenario.optics.is_none() && change.attenuation_mdb.is_some() {
-            without_optics(format!("/link_changes/{index}/attenuation_mdb"), r);
+            without_optics(format!("{}/attenuation_mdb", r.changes.fibres[index]), r);
         }
     }
 }

@@ -7,10 +7,10 @@ use crate::reader::{Fields, Reader};
 use crate::{ops, ring};
 
 /// All of them.
-pub(crate) static SECTIONS: &[&Section] = &[&ring::SECTION, &ops::SECTION];
+pub(crate) static SECTIONS: &[&NetworkSection] = &[&ring::SECTION, &ops::SECTION];
 
 /// What a file says of such a network, under one key.
-pub(crate) struct Section {
+pub(crate) struct NetworkSection {
     pub(crate) key: &'static str,
     /// The network, with an article.
     pub(crate) called: &'static str,
@@ -40,7 +40,7 @@ pub(crate) struct OwnNodes {
 
 impl Scenario {
     /// A network with a section of its own, if there is one, and its nodes.
-    pub(crate) fn own_nodes(&self) -> Option<(&'static Section, OwnNodes)> {
+    pub(crate) fn own_nodes(&self) -> Option<(&'static NetworkSection, OwnNodes)> {
         let mut sections = SECTIONS.iter();
         sections.find_map(|&section| Some((section, (section.nodes)(self)?)))
     }

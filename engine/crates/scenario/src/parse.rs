@@ -3,26 +3,26 @@
 
 use std::ops::RangeInclusive;
 
-use crate::doc::Doc;
+use crate::doc::{Doc, NOTHING};
 use slotwise_units::Duration;
 use slotwise_wire::limits;
 pub(crate) use slotwise_wire::limits::{DELAY_NS, DURATION_MS, RATE_BPS, SEED};
 use slotwise_wire::{MAX_CORES, MAX_FIBRES};
 
 use crate::address::Endpoint;
-use crate::clocks::clocks;
+use crate::clocks::Clocks;
 use crate::faults::faults;
 use crate::model::{
-    Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, Phase, Queues, Scenario, Signaling, Traffic, TrafficKind,
-    Transport,
+    Controller, Core, Edge, Frame, Hosts, LinkChange, Phase, Queues, Scenario, Traffic, TrafficKind, Transport,
 };
-use crate::optics::{ATTENUATION_MDB, optics};
-use crate::own::{SECTIONS, Section};
+use crate::optics::{ATTENUATION_MDB, Optics};
+use crate::own::{NetworkSection, SECTIONS};
 use crate::own_scheduler::OwnScheduler;
 use crate::problem::{Problem, ScenarioError, locate};
 use crate::reader::{Fields, Reader};
 use crate::routed::{self, GROUPS, Metric, Routed};
 use crate::scheduler::SchedulerChoice;
+use crate::section::Section;
 use crate::{check, defaults, ops, own_scheduler, repeat, scheduler, sources};
 
 /// Bytes of a file.
@@ -108,12 +108,21 @@ pub(crate) struct Parts {
     pub(crate) star: bool,
     pub(crate) routers: bool,
     /// A network of a section of its own.
-    pub(crate) own: Option<&'static Section>,
+    pub(crate) own: Option<&'static NetworkSection>,
 }
 
 /// What a packet of IP may be marked with.
 pub(crate) const DSCP: RangeInclusive<u64> = 0..=63;
-const COMMON_KEYS: &[&str] = &["version", "name", "seed", "hosts", "controller", "phases", "faults"];
+const COMMON_KEYS: &[&str] = &[
+    "version",
+    "name",
+    "seed",
+    "hosts",
+    "controller",
+    "phases",
+    "changes",
+    "faults",
+];
 const STAR_KEYS: &[&str] = &[
     "frame",
     "cores",
@@ -124,11 +133,9 @@ const STAR_KEYS: &[&str] = &[
     "clocks",
     "optics",
     "schedulers",
-    "scheduler_changes",
-    "link_changes",
 ];
 /// Where hosts stand in groups.
-const GROUP_KEYS: &[&str] = &["duration_ms", "sample_ms", "packet_bytes", FLOWS, "changes"];
+const GROUP_KEYS: &[&str] = &["duration_ms", "sample_ms", "packet_bytes", FLOWS];
 const FLOWS: &str = "flows";
 const ROUTER_KEYS: &[&str] = &["routers", "links"];
 
@@ -173,15 +180,15 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
         keys.push("kind");
     }
     if parts.star && !parts.has_groups() && value.get(FLOWS).is_some() {
-        let expected = "'traffic' in 'phases', or routers linked to an edge of the star";
+        let expected = "'flows' in 'phases', or routers linked to an edge of the star";
         r.report(
             format!("/{FLOWS}"),
-            "'flows' need host groups, which a star without routers does not have",
+            "'flows' beside 'phases' need host groups, which a star without routers does not have",
             expected,
         );
         keys.push(FLOWS);
     }
-    for Section { key, called, .. } in SECTIONS {
+    for NetworkSection { key, called, .. } in SECTIONS {
         if value.get(key).is_some() && parts.own.is_none_or(|own| own.key != *key) {
             let reason = format!("{called} cannot be combined with another network");
             r.report(format!("/{key}"), reason, format!("{called} only"));
@@ -195,16 +202,16 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
     let mut scenario = Scenario {
         name,
         seed,
-        frame: if parts.star { frame(r, &fields) } else { Frame::NONE },
+        frame: of_star_section(r, &fields, parts, "frame").unwrap_or(Frame::NONE),
         cores: of_star(r, &fields, parts, "cores", 1..=MAX_CORES as usize)
             .into_iter()
-            .map(|(v, p)| core(r, v, p))
+            .map(|(v, p)| Core::of(r, v, p, ()))
             .collect(),
         edges: of_star(r, &fields, parts, "edges", 2..=usize::from(MAX_FIBRES))
             .into_iter()
-            .map(|(v, p)| edge(r, v, p))
+            .map(|(v, p)| Edge::of(r, v, p, ()))
             .collect(),
-        queues: if parts.star { queues(r, &fields) } else { Queues::NONE },
+        queues: of_star_section(r, &fields, parts, "queues").unwrap_or(Queues::NONE),
         aggregation: None,
         classes: Vec::new(),
         hosts: if parts.star {
@@ -217,10 +224,10 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
         ring: None,
         ops: None,
         phases: phases(r, &fields, parts),
-        clocks: clocks(r, &fields),
-        optics: optics(r, &fields),
-        scheduler_changes: scheduler::changes(r, &fields, &schedulers),
-        link_changes: link_changes(r, &fields),
+        clocks: Clocks::under(r, &fields, "clocks", ()),
+        optics: Optics::under(r, &fields, "optics", ()),
+        scheduler_changes: Vec::new(),
+        link_changes: Vec::new(),
         faults: Vec::new(),
         schedulers,
     };
@@ -233,13 +240,34 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
     if let Some(section) = parts.own {
         (section.read)(r, &fields, &mut scenario);
     }
+    let of_groups = changes(r, &fields, parts, &mut scenario);
     if parts.has_groups() {
         let nodes = scenario.own_nodes().map(|(_, nodes)| nodes);
-        scenario.routed = routed::parse(r, &fields, parts, nodes.as_ref());
+        scenario.routed = routed::parse(r, &fields, parts, nodes.as_ref(), of_groups);
     }
     // What there is says what may fail.
     scenario.faults = faults(r, &fields, &scenario);
     scenario
+}
+
+/// Reads the changes of fibres and schedulers. Returns the others.
+fn changes<'v>(r: &mut Reader, fields: &Fields<'v>, parts: Parts, scenario: &mut Scenario) -> Vec<(&'v Doc, String)> {
+    let mut of_groups = Vec::new();
+    for (value, pointer) in r.optional_list(fields, "changes", 0..=10_000) {
+        let has = |keys: &[&str]| keys.iter().any(|key| value.get(key).is_some());
+        if parts.star && has(&["scheduler"]) {
+            r.changes.schedulers.push(pointer.clone());
+            let change = scheduler::change(r, &scenario.schedulers, value, pointer);
+            scenario.scheduler_changes.push(change);
+        } else if parts.star && (has(&["core", "edge"]) || !parts.has_groups()) {
+            r.changes.fibres.push(pointer.clone());
+            scenario.link_changes.push(fibre_change(r, value, pointer));
+        } else {
+            r.changes.groups.push(pointer.clone());
+            of_groups.push((value, pointer));
+        }
+    }
+    of_groups
 }
 
 /// A list that a star must have; where there is none it is empty.
@@ -257,99 +285,31 @@ fn of_star<'v>(
     }
 }
 
+/// A section that a star must have.
+fn of_star_section<S: for<'c> Section<Context<'c> = ()>>(
+    r: &mut Reader,
+    fields: &Fields,
+    parts: Parts,
+    key: &str,
+) -> Option<S> {
+    let value = parts.star.then(|| r.required(fields, key))??;
+    Some(S::of(r, value, fields.pointer(key), ()))
+}
+
 /// The mapping under `key`; reads as empty when it is missing, which is reported once.
 fn section<'v>(r: &mut Reader, parent: &Fields<'v>, key: &str, known: &[&str]) -> Option<Fields<'v>> {
     let value = r.required(parent, key)?;
     Some(r.fields(value, parent.pointer(key), known))
 }
 
-fn frame(r: &mut Reader, parent: &Fields) -> Frame {
-    let Some(fields) = section(r, parent, "frame", &["slots", "slot_ns", "guard_ns", "signaling"]) else {
-        return Frame::NONE;
-    };
-    let signaling = match r.optional(&fields, "signaling") {
-        None => Signaling::default(),
-        Some(_) => r.choice(
-            &fields,
-            "signaling",
-            &Signaling::ALL.map(|signaling| (signaling.name(), signaling)),
-        ),
-    };
-    Frame {
-        slots: r.integer(&fields, "slots", limits::SLOTS) as u32,
-        slot: r.duration(&fields, "slot_ns", limits::SLOT_NS),
-        guard: r.duration(&fields, "guard_ns", limits::GUARD_NS),
-        signaling,
-    }
-}
-
-fn core(r: &mut Reader, value: &Doc, pointer: String) -> Core {
-    let fields = r.fields(value, pointer, &["id", "master"]);
-    Core {
-        id: r.integer(&fields, "id", STATION) as u16,
-        master: r.integer(&fields, "master", STATION) as u16,
-    }
-}
-
-fn edge(r: &mut Reader, value: &Doc, pointer: String) -> Edge {
-    let fields = r.fields(value, pointer, &["id", "hosts", "fibres"]);
-    let id = r.integer(&fields, "id", STATION) as u16;
-    Edge {
-        id,
-        hosts: r.integer(&fields, "hosts", limits::EDGE_HOSTS) as u16,
-        fibres: r
-            .list(&fields, "fibres", 1..=MAX_CORES as usize)
-            .into_iter()
-            .map(|(v, p)| fibre(r, v, p, id))
-            .collect(),
-    }
-}
-
-fn fibre(r: &mut Reader, value: &Doc, pointer: String, edge: u16) -> Fibre {
-    let fields = r.fields(
-        value,
-        pointer,
-        &["core", "rate_bps", "delay_ns", "loss", "port", "attenuation_mdb"],
-    );
-    Fibre {
-        core: r.integer(&fields, "core", STATION) as u16,
-        rate: r.rate(&fields, "rate_bps", RATE_BPS),
-        delay: r.duration(&fields, "delay_ns", DELAY_NS),
-        loss: r.optional_probability(&fields, "loss").unwrap_or(0.0),
-        port: r
-            .optional_integer(&fields, "port", STATION)
-            .map_or(edge, |port| port as u16),
-        attenuation_mdb: r
-            .optional_integer(&fields, "attenuation_mdb", ATTENUATION_MDB)
-            .unwrap_or(0) as u32,
-    }
-}
-
-fn queues(r: &mut Reader, parent: &Fields) -> Queues {
-    let Some(fields) = section(r, parent, "queues", &["limit_bytes"]) else {
-        return Queues::NONE;
-    };
-    // A report has 32 bits for the backlog.
-    Queues {
-        limit: r.bytes(&fields, "limit_bytes", 1..=u64::from(u32::MAX)),
-    }
-}
-
+/// The hosts of edges; groups of hosts, where there may be any, are read elsewhere.
 fn hosts(r: &mut Reader, parent: &Fields, parts: Parts) -> Hosts {
-    let keys = ["mtu", "access_rate_bps", "access_delay_ns", GROUPS];
-    let Some(fields) = section(
-        r,
-        parent,
-        "hosts",
-        &keys[..keys.len() - usize::from(!parts.has_groups())],
-    ) else {
+    let Some(value) = r.required(parent, "hosts") else {
         return Hosts::NONE;
     };
-    Hosts {
-        mtu: r.integer(&fields, "mtu", limits::MTU) as u32,
-        access_rate: r.rate(&fields, "access_rate_bps", RATE_BPS),
-        access_delay: r.duration(&fields, "access_delay_ns", DELAY_NS),
-    }
+    let keys = [Hosts::keys(), &[GROUPS][usize::from(!parts.has_groups())..]].concat();
+    let fields = r.fields(value, parent.pointer("hosts"), &keys);
+    Hosts::of_fields(r, &fields, ())
 }
 
 fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Parts) -> Controller {
@@ -361,7 +321,7 @@ fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Part
         metric: Metric::default(),
         lambda: false,
     };
-    let of_star = ["scheduler", "beacon_hold_frames", "xcp_bps"];
+    let of_star = ["scheduler", "beacon_hold_frames", "xcp_capacity_bps"];
     let of_star = if parts.star { &of_star[..] } else { &[] };
     let of_routers: &[&str] = if parts.routers { &["metric"] } else { &[] };
     let of_both: &[&str] = if parts.star || parts.routers { &["lambda"] } else { &[] };
@@ -377,7 +337,7 @@ fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Part
             scheduler: scheduler::choice(r, &fields, "scheduler", own),
             control_latency: r.duration(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS),
             beacon_hold_frames: r.integer(&fields, "beacon_hold_frames", limits::BEACON_HOLD_FRAMES) as u32,
-            xcp: r.optional_rate(&fields, "xcp_bps", RATE_BPS),
+            xcp: r.optional_rate(&fields, "xcp_capacity_bps", RATE_BPS),
             ..controller
         };
     } else if let Some(latency) = r.optional_duration(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS) {
@@ -402,15 +362,13 @@ fn phases(r: &mut Reader, parent: &Fields, parts: Parts) -> Vec<Phase> {
             );
         }
         let elements = r.list(parent, "phases", 1..=1000);
-        if let Some(place) = elements
-            .iter()
-            .find_map(|(phase, place)| traffic_of_edges(phase, place))
+        if let Some(place) = elements.iter().find_map(|(phase, place)| flows_of_edges(phase, place))
             && !parts.star
         {
             r.report(
                 place,
-                "'traffic' in 'phases' needs the edge hosts of a star; this network has none",
-                "'duration_ms' and 'flows' instead of 'phases'",
+                "'flows' in 'phases' need the edge hosts of a star; this network has none",
+                "'duration_ms' and 'flows' of the file instead of 'phases'",
             );
             return Vec::new();
         }
@@ -423,78 +381,87 @@ fn phases(r: &mut Reader, parent: &Fields, parts: Parts) -> Vec<Phase> {
     }]
 }
 
-/// Where a phase has traffic, or has to say that it has none.
-fn traffic_of_edges(phase: &Doc, place: &str) -> Option<String> {
-    match phase.as_mapping()?.get("traffic") {
+/// Place of the flows of a phase; none if it has an empty list.
+fn flows_of_edges(phase: &Doc, place: &str) -> Option<String> {
+    match phase.as_mapping()?.get(FLOWS) {
         Some(entries) if entries.as_list().is_some_and(<[Doc]>::is_empty) => None,
-        Some(_) => Some(format!("{place}/traffic")),
+        Some(_) => Some(format!("{place}/{FLOWS}")),
         None => Some(place.to_owned()),
     }
 }
 
 fn phase(r: &mut Reader, value: &Doc, pointer: String) -> Phase {
-    let fields = r.fields(value, pointer, &["name", "duration_ms", "traffic"]);
+    let fields = r.fields(value, pointer, &["name", "duration_ms", FLOWS]);
     Phase {
         name: r.name(&fields, "name"),
         duration_ms: r.integer(&fields, "duration_ms", DURATION_MS),
         traffic: r
-            .list(&fields, "traffic", 0..=1000)
+            .list(&fields, FLOWS, 0..=1000)
             .into_iter()
-            .filter_map(|(v, p)| traffic(r, v, p))
+            .filter_map(|(v, p)| flow(r, v, p))
             .collect(),
     }
 }
 
-fn traffic(r: &mut Reader, value: &Doc, pointer: String) -> Option<Traffic> {
-    #[derive(Clone, Copy)]
-    enum Kind {
-        Tcp,
-        Udp,
-        File,
-        Web,
-    }
-    const KINDS: [(&str, Kind, &[&str]); 4] = [
-        ("tcp", Kind::Tcp, &["rate_bps", "streams", "transport"]),
-        ("udp", Kind::Udp, &sources::UDP_KEYS),
-        ("file", Kind::File, &["bytes", "transport"]),
-        ("web", Kind::Web, &sources::WEB_KEYS),
-    ];
-    // The kind decides which keys are known, so it is read first.
-    let common = ["kind", "from", "to"];
-    let name = value.get("kind").and_then(Doc::as_str);
-    let Some((_, kind, own)) = KINDS.iter().find(|(known, _, _)| Some(*known) == name) else {
-        let all: Vec<&str> = common
-            .into_iter()
-            .chain(KINDS.iter().flat_map(|kind| kind.2.iter().copied()))
-            .collect();
-        let fields = r.fields(value, pointer, &all);
-        r.choice(&fields, "kind", &KINDS.map(|(name, kind, _)| (name, kind)));
+/// A flow between edges' hosts: a stream unless the entry has the key of another kind.
+fn flow(r: &mut Reader, value: &Doc, pointer: String) -> Option<Traffic> {
+    const KINDS: [&str; 4] = ["tcp", "udp", "file", "web"];
+    if value.get("kind").is_some() {
+        let expected = format!("the key of the kind, with what only it has: {}", KINDS.join(", "));
+        r.report(
+            format!("{pointer}/kind"),
+            "'kind' was renamed to the kind itself",
+            expected,
+        );
         return None;
+    }
+    let kind = KINDS.into_iter().find(|kind| value.get(kind).is_some());
+    let own: &[&str] = match kind {
+        None => &["transport", "tcp", "udp", "file", "web"],
+        Some("udp") => &["udp"],
+        Some("file") => &["transport", "file"],
+        Some("web") => &["transport", "web"],
+        Some(_) => &["transport", "tcp"],
     };
-    let known = &[&common, *own].concat();
-    let fields = r.fields(value, pointer, known);
+    let fields = r.fields(value, pointer, &[&["from", "to"], own].concat());
     let from = endpoint(r, &fields, "from");
     let to = endpoint(r, &fields, "to");
+    let transport = transport(r, &fields, |_| true);
     let kind = match kind {
-        Kind::Tcp => TrafficKind::Tcp {
-            rate: r.optional_rate(&fields, "rate_bps", FLOW_RATE_BPS),
-            streams: r.optional_integer(&fields, "streams", 1..=64).unwrap_or(1) as u32,
-            transport: transport(r, &fields, |_| true),
-        },
-        Kind::Udp => TrafficKind::Udp {
-            rate: r.rate(&fields, "rate_bps", FLOW_RATE_BPS),
-            payload_bytes: r.integer(&fields, "payload_bytes", sources::PAYLOAD_BYTES) as u32,
-            process: sources::process(r, &fields),
-        },
-        Kind::File => TrafficKind::File {
-            bytes: r.bytes(&fields, "bytes", FILE_BYTES),
-            transport: transport(r, &fields, |_| true),
-        },
-        Kind::Web => TrafficKind::Web {
-            users: r.optional_integer(&fields, "users", sources::USERS).unwrap_or(1) as u32,
-            web: sources::web(r, &fields),
-            transport: transport(r, &fields, |_| true),
-        },
+        Some("udp") => {
+            let udp = section(r, &fields, "udp", &sources::UDP_KEYS)?;
+            TrafficKind::Udp {
+                rate: r.rate(&udp, "rate_bps", FLOW_RATE_BPS),
+                payload_bytes: r.integer(&udp, "payload_bytes", sources::PAYLOAD_BYTES) as u32,
+                process: sources::process(r, &udp),
+            }
+        }
+        Some("file") => {
+            let file = section(r, &fields, "file", &["bytes"])?;
+            TrafficKind::File {
+                bytes: r.bytes(&file, "bytes", FILE_BYTES),
+                transport,
+            }
+        }
+        Some("web") => {
+            let web = section(r, &fields, "web", &sources::WEB_KEYS)?;
+            TrafficKind::Web {
+                users: r.optional_integer(&web, "users", sources::USERS).unwrap_or(1) as u32,
+                web: sources::web(r, &web),
+                transport,
+            }
+        }
+        _ => {
+            let tcp = match r.optional(&fields, "tcp") {
+                Some(value) => r.fields(value, fields.pointer("tcp"), &["rate_bps", "streams"]),
+                None => Fields::of(&NOTHING, fields.pointer("tcp")),
+            };
+            TrafficKind::Tcp {
+                rate: r.optional_rate(&tcp, "rate_bps", FLOW_RATE_BPS),
+                streams: r.optional_integer(&tcp, "streams", 1..=64).unwrap_or(1) as u32,
+                transport,
+            }
+        }
     };
     Some(Traffic {
         from: from?,
@@ -521,12 +488,7 @@ fn endpoint(r: &mut Reader, fields: &Fields, key: &str) -> Option<Endpoint> {
     )
 }
 
-fn link_changes(r: &mut Reader, parent: &Fields) -> Vec<LinkChange> {
-    let elements = r.optional_list(parent, "link_changes", 0..=10_000);
-    elements.into_iter().map(|(v, p)| link_change(r, v, p)).collect()
-}
-
-fn link_change(r: &mut Reader, value: &Doc, pointer: String) -> LinkChange {
+fn fibre_change(r: &mut Reader, value: &Doc, pointer: String) -> LinkChange {
     let effects = ["rate_bps", "delay_ns", "loss", "attenuation_mdb", "up"];
     let keys = [&["at_ms", "core", "edge"], &effects[..]].concat();
     let fields = r.fields(value, pointer.clone(), &keys);

@@ -7,6 +7,7 @@ use slotwise_units::{Bytes, Duration, Rate};
 
 use crate::doc::{Doc, Edit, Mapping};
 use crate::problem::Problem;
+use crate::renamed;
 use crate::spelling::{Spelling, is_spelling, own_spelling, spellings};
 
 /// A mapping whose keys are all known.
@@ -43,6 +44,15 @@ fn quantity<'v>(map: &'v Mapping, key: &str) -> Option<&'v Doc> {
     map.get(key).filter(|value| !value.is_mapping())
 }
 
+/// Places of changes, each list in the order of the scenario's.
+#[derive(Default)]
+pub(crate) struct ChangePlaces {
+    pub(crate) fibres: Vec<String>,
+    pub(crate) schedulers: Vec<String>,
+    /// Of links, spans and hosts of groups.
+    pub(crate) groups: Vec<String>,
+}
+
 /// Collects problems. A value that is wrong is replaced by one within bounds, so that reading goes on; the
 /// result counts only when [`Reader::problems`] is empty.
 #[derive(Default)]
@@ -50,6 +60,8 @@ pub(crate) struct Reader {
     pub(crate) problems: Vec<Problem>,
     /// Keys that the file has in another spelling than its plain form.
     pub(crate) edits: Vec<Edit>,
+    /// Places of the entries of `changes`, by what they change.
+    pub(crate) changes: ChangePlaces,
 }
 
 impl Reader {
@@ -73,7 +85,10 @@ impl Reader {
                 Some(name) if known.iter().any(|key| is_spelling(name, key)) => {}
                 Some(name) => {
                     let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
-                    self.report(place, format!("unknown key '{name}'"), nearest(name, known));
+                    match renamed::key(name, known) {
+                        Some(now) => self.report(place, format!("'{name}' was renamed to '{now}'"), format!("'{now}'")),
+                        None => self.report(place, format!("unknown key '{name}'"), nearest(name, known)),
+                    }
                 }
                 None => self.report(
                     pointer.clone(),
@@ -112,9 +127,15 @@ impl Reader {
     }
 
     fn required_spelt<'v, 'k>(&mut self, fields: &Fields<'v>, key: &'k str) -> Option<(&'v Doc, Option<Spelling<'k>>)> {
-        fields.map?;
+        let map = fields.map?;
         let found = fields.get(key);
-        if found.is_none() {
+        // A key of before has been reported as such.
+        let is_renamed = || {
+            map.keys()
+                .filter_map(Doc::as_str)
+                .any(|written| renamed::is_before(written, key))
+        };
+        if found.is_none() && !is_renamed() {
             self.report(
                 fields.pointer.clone(),
                 format!("missing required key '{key}'"),
@@ -387,6 +408,12 @@ impl Reader {
         }
         let names = choices.iter().filter(|(_, choice)| offered(*choice));
         let names: Vec<&str> = names.map(|(name, _)| *name).collect();
+        let written = value.as_str().unwrap_or_default();
+        if let Some(now) = renamed::word(written, names.iter().copied()) {
+            let reason = format!("'{written}' was renamed to '{now}'");
+            self.report(fields.pointer(key), reason, format!("'{now}'"));
+            return choices[0].1;
+        }
         self.report(
             fields.pointer(key),
             format!("found {}", value.describe()),

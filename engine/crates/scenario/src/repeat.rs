@@ -17,13 +17,11 @@ const MAX_SIZE: usize = 16_000_000;
 /// More elements than any list of a scenario has.
 const MAX_ELEMENTS: u64 = 10_000;
 /// Keys whose value is a list in a single entry.
-const LISTS: [&str; 8] = [
-    "between", "classes", "command", "fibres", "hold", "hold_ms", "loss", "traffic",
-];
+const LISTS: [&str; 7] = ["between", "classes", "command", "fibres", "hold", "hold_ms", "loss"];
 /// Lists of names.
 const NAMES: [&[&str]; 3] = [&["routers"], &["ring", "stations"], &["ops", "switches"]];
 /// Lists of entries other than flows.
-const ENTRIES: [&[&str]; 10] = [
+const ENTRIES: [&[&str]; 9] = [
     &["edges"],
     &["ring", "stations"],
     &["ops", "edges"],
@@ -32,7 +30,6 @@ const ENTRIES: [&[&str]; 10] = [
     &["hosts"],
     &["hosts", "groups"],
     &["changes"],
-    &["link_changes"],
     &["faults"],
 ];
 

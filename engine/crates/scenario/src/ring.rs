@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use crate::doc::{Doc, NOTHING};
 use slotwise_units::{Bytes, Duration, Rate};
 use slotwise_wire::limits::{
     CLASS_RATE_BPS, RING_BUCKET_BYTES, RING_ESTIMATOR, RING_HOL_TIMER_NS, RING_INTERVAL_NS, RING_INTERVALS,
@@ -14,14 +13,17 @@ use slotwise_wire::{Ethernet, Ring as RingHeader, RingClass, RingData, RingMode}
 
 use crate::address::Device;
 use crate::model::Scenario;
-use crate::own::{OwnNodes, Section};
+use crate::own::{NetworkSection, OwnNodes};
 use crate::parse::{DELAY_NS, DSCP, FLOW_RATE_BPS};
 use crate::reader::{Fields, Reader};
+use crate::section::{Section as _, above, either, flag, integer, list, name, nested, powers_of_two, section, word};
 
 /// What an IP packet grows by on a ring.
 pub const RING_OVERHEAD: Bytes = Bytes::of(Ethernet::SIZE + RingHeader::SIZE + RingData::SIZE);
 
 const BUFFER_BYTES: RangeInclusive<u64> = 1..=1 << 40;
+const BUFFER: Bytes = Bytes::new(2_000_000);
+const STATIONS: RangeInclusive<usize> = *RING_STATIONS.start() as usize..=*RING_STATIONS.end() as usize;
 /// A window in which a rate is measured, with its bytes in 32 bits.
 const MAX_WINDOW: Duration = Duration::from_s(10);
 
@@ -48,62 +50,111 @@ pub struct Ring {
     pub timing: RingTiming,
 }
 
-/// A station.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Station {
-    /// Its name.
-    pub name: String,
-    /// Its part of a link by those of the others.
-    pub weight: u8,
-    /// Traffic of its hosts that is not best effort.
-    pub classes: Vec<StationClass>,
+section! {
+    /// Ring station.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Station {
+        /// Name of the station.
+        pub name: String = "name" required, name();
+        /// Weight of the station in sharing a link. Default: 1.
+        pub weight: u8 = "weight" or(1), integer(RING_WEIGHT);
+        /// Traffic classes of the station's hosts; each DSCP and each class once.
+        pub classes: Vec<StationClass> = "classes" or(Vec::new()), list(0..=64, nested::<StationClass>());
+    }
 }
 
-/// Traffic of each host of a station that has a class of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StationClass {
-    /// DSCP of its packets.
-    pub dscp: u8,
-    /// BEST_EFFORT, COMMITTED or RESERVED.
-    pub class: RingClass,
-    /// Its rate, of each host.
-    pub rate: Rate,
+section! {
+    /// Traffic class of a station's hosts.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct StationClass {
+        /// DSCP of the packets.
+        pub dscp: u8 = "dscp" required, integer(DSCP);
+        /// Traffic class. Traffic above the rate is dropped if `reserved`, shared fairly if `committed`.
+        pub class: RingClass = "class" required, word(CLASSES);
+        /// Rate per host in bit/s.
+        pub rate: Rate = "rate_bps" required, integer(CLASS_RATE_BPS);
+    }
 }
 
-/// What stands before the add queues of a station.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ingress {
-    /// Rate of the shaper; `None`: at once.
-    pub rate: Option<Rate>,
-    /// Data of hosts' packets that may wait.
-    pub buffer: Bytes,
+section! {
+    /// Ingress buffer and shaper in front of the add queues of each station.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Ingress {
+        /// Shaper rate in bit/s; the bucket depth is one packet. Default: no shaper.
+        pub rate: Option<Rate> = "rate_bps" optional, integer(FLOW_RATE_BPS);
+        /// Buffer size in bytes for packets of hosts. Default: 2,000,000.
+        pub buffer: Bytes = "buffer_bytes" or(BUFFER), integer(BUFFER_BYTES);
+    }
 }
 
-/// Times and depths of a ring's fairness.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RingTiming {
-    /// Time between two looks at a link.
-    pub interval: Duration,
-    /// Intervals of a window in which stations' rates are measured.
-    pub window_intervals: u32,
-    /// Of the estimators: `Est += Sample / W2 - Est / W1`; powers of two.
-    pub w1: u32,
-    /// Of the same.
-    pub w2: u32,
-    /// Depth of a limit's bucket.
-    pub bucket_bytes: u32,
-    /// How long a packet may be held back by others before its station is congested.
-    pub hol_timer: Duration,
-    /// Intervals below the relief after which congestion is over.
-    pub calm_intervals: u32,
-    /// Intervals for which what was told holds.
-    pub hold_intervals: u32,
-    /// Intervals between two corrections (RPR, conservative).
-    pub wait_intervals: u32,
-    /// Intervals between two reports to the controller in mode `controller`.
-    pub report_intervals: u32,
-    /// The same in the other modes, where they are for who looks on; `None`: there are none.
-    pub watch_intervals: Option<u32>,
+section! {
+    /// Timing and bucket depth of the fairness algorithm.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct RingTiming [_r, fields, mode: RingMode] {
+        /// Measurement interval in ns. Default: 100,000.
+        pub interval: Duration = "interval_ns" or(Duration::from_us(100)), integer(RING_INTERVAL_NS);
+        /// Window for measuring the rates of stations, in intervals; at most 10 s and 2^32 bytes. Default: 100.
+        pub window_intervals: u32 = "window_intervals" or(100), integer(RING_WINDOW_INTERVALS);
+        /// Estimator parameter W1 in Est += Sample / W2 - Est / W1. Default: 8 (RPR modes: 64).
+        pub w1: u32 = "w1" or(if is_rpr(mode) { 64 } else { 8 }), powers_of_two(RING_ESTIMATOR);
+        /// Estimator parameter W2. Default: 8 (RPR modes: 64).
+        pub w2: u32 = "w2" or(if is_rpr(mode) { 64 } else { 8 }), powers_of_two(RING_ESTIMATOR);
+        /// Bucket depth of add-rate limiters in bytes; at least two of the longest frames on the ring. Default: 3000.
+        pub bucket_bytes: u32 = "bucket_depth_bytes" or(3000), integer(RING_BUCKET_BYTES);
+        /// Head-of-line timer in ns: longest delay of an add packet by transit traffic before the station is
+        /// congested. Default: 1,000,000.
+        pub hol_timer: Duration = "hol_timer_ns" or(Duration::from_ms(1)), integer(RING_HOL_TIMER_NS);
+        /// Clear intervals: intervals below the low threshold (`threshold` less `hysteresis`) after which congestion
+        /// ends. Default: 10 (RPR modes: 1).
+        pub calm_intervals: u32 = "clear_intervals" or(if is_rpr(mode) { 1 } else { 10 }), integer(RING_INTERVALS);
+        /// Lifetime of an advertised rate, in intervals. Default: 10.
+        pub hold_intervals: u32 = "hold_intervals" or(10), integer(RING_INTERVALS);
+        /// Correction intervals: intervals between two rate corrections (mode `rpr-conservative`). Default: 10.
+        pub wait_intervals: u32 = "correction_intervals" or(10), integer(RING_INTERVALS);
+        /// Intervals between two reports of a congested station to the controller (mode `controller`); less than
+        /// `hold_intervals`. Default: 1.
+        pub report_intervals: u32 = "report_intervals" or(1), integer(RING_INTERVALS);
+        /// Monitor intervals: intervals between two reports in the other modes, where the controller only displays
+        /// them. Default: no reports.
+        pub watch_intervals: Option<u32> = "monitor_intervals" optional, integer(RING_INTERVALS);
+    }
+}
+
+section! {
+    /// Links of the ring, in both directions.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+     struct RingLinks {
+        /// Rate in bit/s, counted in all bytes of a frame.
+        rate: Rate = "rate_bps" required, integer(RING_RATE_BPS);
+        /// Propagation delay in ns.
+        delay: Duration = "delay_ns" required, integer(DELAY_NS);
+    }
+}
+
+section! {
+    /// Packet ring: station s is connected to station s + 1, the last station to the first. Hosts are groups at its
+    /// stations.
+    #[derive(Debug)]
+     pub(crate) struct RingKeys [r, fields, _context: ()] {
+        /// Fairness mode, which determines the add rates of stations: explicit or adaptive rates of the congested
+        /// station, rates of the controller, or the published IEEE 802.17 (RPR) rules.
+        mode: RingMode = "mode" filled("explicit"), word(MODES);
+        /// High threshold: fraction of the link rate that stations share. Default: 0.85 (RPR modes: 0.95).
+        threshold: f64 = "threshold" or(if is_rpr(mode) { 0.95 } else { 0.85 }), above(0.0, 1.0);
+        /// Hysteresis: fraction of the link rate below `threshold` at which congestion ends. Default: 0.05 (RPR
+        /// modes: 0.095).
+        relief: f64 = "hysteresis" or(if is_rpr(mode) { 0.095 } else { 0.05 }), above(0.0, 1.0);
+        /// Links of the ring, in both directions.
+        links: RingLinks = "links" required, nested::<RingLinks>();
+        /// Stations along ringlet 0: names, or names with settings.
+        stations: Vec<Station> = "stations" required, list(STATIONS, either(Station::of_name));
+        /// If true, the ring is open: no link from last to first station. Default: false.
+        half: bool = "open" or(false), flag();
+        /// Ingress buffer and shaper in front of the add queues of each station.
+        ingress: Ingress = "ingress" read_optional(Ingress::under_or_empty(r, fields, "ingress", ())), nested::<Ingress>();
+        /// Timing and bucket depth of the fairness algorithm.
+        timing: RingTiming = "timing" read_optional(RingTiming::under_or_empty(r, fields, "timing", mode)), nested::<RingTiming>();
+    }
 }
 
 /// Names of modes in a scenario file and for the controller.
@@ -163,8 +214,18 @@ fn is_rpr(mode: RingMode) -> bool {
     matches!(mode, RingMode::RprAggressive | RingMode::RprConservative)
 }
 
+impl Station {
+    fn of_name(name: String) -> Station {
+        Station {
+            name,
+            weight: 1,
+            classes: Vec::new(),
+        }
+    }
+}
+
 /// The section `ring`.
-pub(crate) static SECTION: Section = Section {
+pub(crate) static SECTION: NetworkSection = NetworkSection {
     key: "ring",
     called: "a ring",
     hosts_at: "station",
@@ -184,135 +245,18 @@ pub(crate) static SECTION: Section = Section {
 };
 
 fn ring(r: &mut Reader, parent: &Fields) -> Option<Ring> {
-    let value = r.optional(parent, "ring")?;
-    let keys = [
-        "mode",
-        "threshold",
-        "relief",
-        "links",
-        "stations",
-        "half",
-        "ingress",
-        "timing",
-    ];
-    let fields = r.fields(value, parent.pointer("ring"), &keys);
-    let mode = r.choice(&fields, "mode", &MODES);
-    let threshold = r.optional_number(&fields, "threshold", 0.0, 1.0);
-    let relief = r.optional_number(&fields, "relief", 0.0, 1.0);
-    let (rate, delay) = links(r, &fields);
-    let elements = r.list(
-        &fields,
-        "stations",
-        *RING_STATIONS.start() as usize..=*RING_STATIONS.end() as usize,
-    );
+    let keys = RingKeys::under(r, parent, "ring", ())?;
     Some(Ring {
-        mode,
-        threshold: threshold.unwrap_or(if is_rpr(mode) { 0.95 } else { 0.85 }),
-        // Of RPR 0.95 and 0.9 times 0.95.
-        relief: relief.unwrap_or(if is_rpr(mode) { 0.095 } else { 0.05 }),
-        rate,
-        delay,
-        stations: elements.into_iter().map(|(v, p)| station(r, v, p)).collect(),
-        half: r.optional_bool(&fields, "half").unwrap_or(false),
-        ingress: ingress(r, &fields),
-        timing: timing(r, &fields, mode),
+        mode: keys.mode,
+        threshold: keys.threshold,
+        relief: keys.relief,
+        rate: keys.links.rate,
+        delay: keys.links.delay,
+        stations: keys.stations,
+        half: keys.half,
+        ingress: keys.ingress,
+        timing: keys.timing,
     })
-}
-
-fn links(r: &mut Reader, parent: &Fields) -> (Rate, Duration) {
-    let Some(value) = r.required(parent, "links") else {
-        return (Rate::from_bps(*RING_RATE_BPS.start()), Duration::ZERO);
-    };
-    let fields = r.fields(value, parent.pointer("links"), &["rate_bps", "delay_ns"]);
-    (
-        r.rate(&fields, "rate_bps", RING_RATE_BPS),
-        r.duration(&fields, "delay_ns", DELAY_NS),
-    )
-}
-
-/// A station is a name, or a mapping with more.
-fn station(r: &mut Reader, value: &Doc, pointer: String) -> Station {
-    if !value.is_mapping() {
-        return Station {
-            name: r.name_value(value, pointer),
-            weight: 1,
-            classes: Vec::new(),
-        };
-    }
-    let fields = r.fields(value, pointer, &["name", "weight", "classes"]);
-    Station {
-        name: r.name(&fields, "name"),
-        weight: r.optional_integer(&fields, "weight", RING_WEIGHT).unwrap_or(1) as u8,
-        classes: r
-            .optional_list(&fields, "classes", 0..=64)
-            .into_iter()
-            .map(|(v, p)| class(r, v, p))
-            .collect(),
-    }
-}
-
-fn class(r: &mut Reader, value: &Doc, pointer: String) -> StationClass {
-    let fields = r.fields(value, pointer, &["dscp", "class", "rate_bps"]);
-    StationClass {
-        dscp: r.integer(&fields, "dscp", DSCP) as u8,
-        class: r.choice(&fields, "class", &CLASSES),
-        rate: r.rate(&fields, "rate_bps", CLASS_RATE_BPS),
-    }
-}
-
-fn ingress(r: &mut Reader, parent: &Fields) -> Ingress {
-    const BUFFER: Bytes = Bytes::new(2_000_000);
-    let Some(value) = r.optional(parent, "ingress") else {
-        return Ingress {
-            rate: None,
-            buffer: BUFFER,
-        };
-    };
-    let fields = r.fields(value, parent.pointer("ingress"), &["rate_bps", "buffer_bytes"]);
-    Ingress {
-        rate: r.optional_rate(&fields, "rate_bps", FLOW_RATE_BPS),
-        buffer: r
-            .optional_bytes(&fields, "buffer_bytes", BUFFER_BYTES)
-            .unwrap_or(BUFFER),
-    }
-}
-
-fn timing(r: &mut Reader, parent: &Fields, mode: RingMode) -> RingTiming {
-    let keys = [
-        "interval_ns",
-        "window_intervals",
-        "w1",
-        "w2",
-        "bucket_bytes",
-        "hol_timer_ns",
-        "calm_intervals",
-        "hold_intervals",
-        "wait_intervals",
-        "report_intervals",
-        "watch_intervals",
-    ];
-    let fields = match r.optional(parent, "timing") {
-        Some(value) => r.fields(value, parent.pointer("timing"), &keys),
-        None => Fields::of(&NOTHING, parent.pointer("timing")),
-    };
-    let watch_intervals = r.optional_integer(&fields, "watch_intervals", RING_INTERVALS);
-    let mut number = |key: &str, range: RangeInclusive<u64>, otherwise: u64| {
-        r.optional_integer(&fields, key, range).unwrap_or(otherwise)
-    };
-    let (estimator, calm) = if is_rpr(mode) { (64, 1) } else { (8, 10) };
-    RingTiming {
-        interval: Duration::from_ns(number("interval_ns", RING_INTERVAL_NS, 100_000)),
-        window_intervals: number("window_intervals", RING_WINDOW_INTERVALS, 100) as u32,
-        w1: number("w1", RING_ESTIMATOR, estimator) as u32,
-        w2: number("w2", RING_ESTIMATOR, estimator) as u32,
-        bucket_bytes: number("bucket_bytes", RING_BUCKET_BYTES, 3000) as u32,
-        hol_timer: Duration::from_ns(number("hol_timer_ns", RING_HOL_TIMER_NS, 1_000_000)),
-        calm_intervals: number("calm_intervals", RING_INTERVALS, calm) as u32,
-        hold_intervals: number("hold_intervals", RING_INTERVALS, 10) as u32,
-        wait_intervals: number("wait_intervals", RING_INTERVALS, 10) as u32,
-        report_intervals: number("report_intervals", RING_INTERVALS, 1) as u32,
-        watch_intervals: watch_intervals.map(|intervals| intervals as u32),
-    }
 }
 
 /// Whether a ring's parts fit together.
@@ -353,7 +297,11 @@ fn check(scenario: &Scenario, r: &mut Reader) {
     }
     if ring.relief >= ring.threshold {
         let reason = format!("{} is not below 'threshold'", ring.relief);
-        r.report("/ring/relief".into(), reason, format!("less than {}", ring.threshold));
+        r.report(
+            "/ring/hysteresis".into(),
+            reason,
+            format!("less than {}", ring.threshold),
+        );
     }
     let timing = &ring.timing;
     for (key, number) in [("w1", timing.w1), ("w2", timing.w2)] {

@@ -15,11 +15,15 @@ use crate::address::{Device, Endpoint, HostId};
 use crate::model::{Process, Scenario, Transport, Web};
 pub(crate) use check::cross_check;
 pub use gtp::{GtpFlow, GtpHost};
+pub(crate) use gtp::{GtpFlowKeys, GtpHostKeys};
 pub(crate) use parse::parse;
 pub use tcp::Tcp;
 
 /// Key of the groups of hosts beside what else a mix says of hosts.
 pub(crate) const GROUPS: &str = "groups";
+
+/// Key of the node that a group of hosts is at.
+pub(crate) const AT: &str = "at";
 
 /// The routers of a network and their links; groups of hosts, and flows over the whole run. What there is not is empty.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -18,7 +18,6 @@ const SCHEMA: &str = include_str!("../../../../schema/scenario.schema.json");
 const WEIGHTS: &str = "weights";
 const MAX_WEIGHT: u32 = 64;
 const MAX_RULES: usize = 2048;
-const MAX_CHANGES: usize = 1000;
 
 /// The schedulers that the controller has itself.
 pub(crate) const OURS: [&str; 6] = ["fair", "islip", "pim", "maximum-weight", "solstice", "rotation"];
@@ -211,24 +210,20 @@ fn digits(text: &str, most: usize) -> Option<u32> {
     text.parse().ok().filter(|_| is_number)
 }
 
-/// The optional section `scheduler_changes`.
-pub(crate) fn changes(r: &mut Reader, parent: &Fields, own: &[OwnScheduler]) -> Vec<SchedulerChange> {
-    let elements = r.optional_list(parent, "scheduler_changes", 0..=MAX_CHANGES);
-    let change = |(value, pointer): (&Doc, String)| {
-        let fields = r.fields(value, pointer, &["at_ms", "scheduler"]);
-        SchedulerChange {
-            at_ms: r.integer(&fields, "at_ms", crate::parse::AT_MS),
-            choice: choice(r, &fields, "scheduler", own),
-        }
-    };
-    elements.into_iter().map(change).collect()
+/// A change of the scheduler.
+pub(crate) fn change(r: &mut Reader, own: &[OwnScheduler], value: &Doc, pointer: String) -> SchedulerChange {
+    let fields = r.fields(value, pointer, &["at_ms", "scheduler"]);
+    SchedulerChange {
+        at_ms: r.integer(&fields, "at_ms", crate::parse::AT_MS),
+        choice: choice(r, &fields, "scheduler", own),
+    }
 }
 
 /// Whether edges that are named exist, and changes come before the end.
 pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
     weights(scenario, &scenario.controller.scheduler, "/controller/scheduler", r);
     for (index, change) in scenario.scheduler_changes.iter().enumerate() {
-        let place = format!("/scheduler_changes/{index}");
+        let place = r.changes.schedulers[index].clone();
         if change.at_ms >= scenario.duration_ms() {
             let reason = format!("{} ms is after the end of the run", change.at_ms);
             let expected = format!("less than {}", scenario.duration_ms());

@@ -8,7 +8,7 @@ use slotwise_units::{Bytes, Duration};
 use crate::model::{OnOff, Process, Web};
 use crate::reader::{Fields, Reader};
 
-/// Keys of a `udp` entry beside those of every entry.
+/// Keys under `udp` of a flow between edges' hosts.
 pub(crate) const UDP_KEYS: [&str; 6] = [
     "rate_bps",
     "payload_bytes",
@@ -17,8 +17,8 @@ pub(crate) const UDP_KEYS: [&str; 6] = [
     ON_OFF_KEYS[1],
     SHAPE,
 ];
-/// Keys of a `web` entry beside those of every entry; all but the last one are those of a flow between hosts of groups.
-pub(crate) const WEB_KEYS: [&str; 8] = [
+/// Keys under `web` of a flow.
+pub(crate) const WEB_KEYS: [&str; 7] = [
     "users",
     "mean_think_ns",
     OPEN,
@@ -26,7 +26,6 @@ pub(crate) const WEB_KEYS: [&str; 8] = [
     "sizes",
     SHAPE,
     "max_bytes",
-    "transport",
 ];
 /// UDP payload of a datagram; a stamp of the source has to fit in.
 pub(crate) const PAYLOAD_BYTES: RangeInclusive<u64> = 64..=8972;

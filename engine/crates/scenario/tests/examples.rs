@@ -77,6 +77,18 @@ fn parse(yaml: &[u8]) -> Result<(), ScenarioError> {
     Scenario::parse(yaml).map(drop)
 }
 
+/// `SLOTWISE_WRITE=1 cargo test -p slotwise-scenario --test examples` writes the file, as `slotwise schema scenario` prints it.
+#[test]
+fn the_schema_is_that_of_the_sections() {
+    let path = repository().join("schema/scenario.schema.json");
+    let schema = slotwise_scenario::schema();
+    if std::env::var_os("SLOTWISE_WRITE").is_some() {
+        fs::write(&path, &schema).unwrap();
+    }
+    let kept = fs::read_to_string(&path).unwrap();
+    assert!(kept == schema, "out of date; write 'slotwise schema scenario' there");
+}
+
 #[test]
 fn valid_examples_load() {
     assert_load(&yaml_files("schema/examples/valid"));

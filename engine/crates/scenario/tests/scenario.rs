@@ -193,8 +193,8 @@ fn wrong_names_and_keys_are_answered_with_those_that_there_are() {
         "/ops/links/4/between/1: found 's9'; expected the name of a switch: s0, s1, s2, s3, s4",
     );
     told(
-        "edge: e3",
-        "edge: e9",
+        "at: e3",
+        "at: e9",
         "expected the name of an edge: e0, e1, e2, e3, e4",
     );
     told(
@@ -205,7 +205,7 @@ fn wrong_names_and_keys_are_answered_with_those_that_there_are() {
     let message = told(
         "ram_bytes:",
         "zzz:",
-        "unknown key 'zzz'; expected one of switches, links, ",
+        "unknown key 'zzz'; expected one of switches, rate_bps, ",
     );
     assert!(!message.contains("closest"), "{message}");
 }
@@ -354,23 +354,28 @@ fn refused(from: &str, to: &str) -> String {
 
 #[test]
 fn hops_are_refused_that_the_longest_way_does_not_have() {
-    let with = |hops: u64| MESH.replace("  deflections: 3\n", &format!("  deflections: 3\n  hops: {hops}\n"));
+    let with = |hops: u64| {
+        MESH.replace(
+            "  max_deflections: 3\n",
+            &format!("  max_deflections: 3\n  max_hops: {hops}\n"),
+        )
+    };
     assert!(Scenario::parse(with(4).as_bytes()).is_ok());
-    let line = 1 + MESH.lines().position(|line| line == "  deflections: 3").unwrap() + 1;
-    let told = refused("  deflections: 3\n", "  deflections: 3\n  hops: 3\n");
+    let line = 1 + MESH.lines().position(|line| line == "  max_deflections: 3").unwrap() + 1;
+    let told = refused("  max_deflections: 3\n", "  max_deflections: 3\n  max_hops: 3\n");
     assert_eq!(
         told,
         format!(
-            "line {line}: /ops/hops: a burst from an edge at 's0' crosses 3 switches to an edge at 's3'; expected at least 4"
+            "line {line}: /ops/max_hops: a burst from an edge at 's0' crosses 3 switches to an edge at 's3'; expected at least 4"
         )
     );
     // Nobody is at the far end.
     let alone = "  edges: [{name: e0, switch: s0, delay_ns: 1}, {name: e1, switch: s0, delay_ns: 1}]\n";
-    let text = with(2).replace("  edges: {each: 1, delay_ns: 100000}\n", alone);
+    let text = with(2).replace("  edges: {edges_per_switch: 1, delay_ns: 100000}\n", alone);
     let hosts = text.find("hosts:\n").unwrap();
     let text = format!(
-        "{}hosts: [{{name: a, count: 1, edge: e0, rate_bps: 1000000, up_delay_ns: 1, down_delay_ns: 1, buffer: {{packets: 9}}}}, \
-         {{name: b, count: 1, edge: e1, rate_bps: 1000000, up_delay_ns: 1, down_delay_ns: 1, buffer: {{packets: 9}}}}]\n\
+        "{}hosts: [{{name: a, count: 1, at: e0, rate_bps: 1000000, up_delay_ns: 1, down_delay_ns: 1, buffer: {{packets: 9}}}}, \
+         {{name: b, count: 1, at: e1, rate_bps: 1000000, up_delay_ns: 1, down_delay_ns: 1, buffer: {{packets: 9}}}}]\n\
          flows: [{{name: f, from: a, to: b}}]\n",
         &text[..hosts]
     );
@@ -417,7 +422,7 @@ fn what_a_mesh_does_not_have_is_answered_with_what_it_has() {
     );
     for phase in [
         "{name: a, duration_ms: 9}",
-        "{name: a, duration_ms: 9, traffic: [{kind: tcp, from: e0, to: e2}]}",
+        "{name: a, duration_ms: 9, flows: [{from: e0, to: e2}]}",
     ] {
         let told = refused("duration_ms: 6000\n", &format!("phases: [{phase}]\n"));
         assert_eq!(told.lines().count(), 1, "{told}");
@@ -428,7 +433,7 @@ fn what_a_mesh_does_not_have_is_answered_with_what_it_has() {
     }
     let named = MESH.replace(
         "duration_ms: 6000\n",
-        "phases: [{name: a, duration_ms: 9, traffic: []}]\n",
+        "phases: [{name: a, duration_ms: 9, flows: []}]\n",
     );
     assert!(Scenario::parse(named.as_bytes()).is_ok());
 }
@@ -496,7 +501,7 @@ fn what_is_hardly_meant_is_noted_with_its_line() {
         &class("dscp: 12"),
         "/ops/classes/0/match: no flow in this scenario has DSCP 12",
     );
-    assert_eq!(notes(&[(ingress, &class("acknowledgements: true"))]), [""; 0]);
+    assert_eq!(notes(&[(ingress, &class("acks: true"))]), [""; 0]);
     assert_eq!(
         notes(&[
             (ingress, &class("dscp: 12")),
@@ -538,10 +543,10 @@ fn what_is_hardly_meant_is_noted_with_its_line() {
     );
     one(
         ingress,
-        "  wavelengths: 3\n  conversion: true\n  ingress:",
+        "  wavelengths: 3\n  wavelength_conversion: true\n  ingress:",
         "edges do not send on wavelengths 1, 2: only converted bursts use it",
     );
-    let used = class("acknowledgements: true}, wavelength: 1, weight: 1").replace("weight: 1}}]", "weight: 1}]");
+    let used = class("acks: true}, wavelength: 1, weight: 1").replace("weight: 1}}]", "weight: 1}]");
     assert_eq!(
         notes(&[(ingress, &used.replace("ingress", "wavelengths: 2\n  ingress"))]),
         [""; 0]
@@ -554,7 +559,7 @@ fn a_star_alone_has_no_flows_of_a_given_size() {
     let message = Scenario::parse(star.as_bytes()).unwrap_err().to_string();
     assert_eq!(
         message,
-        "/flows: 'flows' need host groups, which a star without routers does not have; expected 'traffic' in 'phases', \
+        "/flows: 'flows' beside 'phases' need host groups, which a star without routers does not have; expected 'flows' in 'phases', \
          or routers linked to an edge of the star"
     );
 }

@@ -36,7 +36,7 @@ duration: 1 s
 
 #[test]
 fn a_star_has_three_lines() {
-    let text = "edges: 4\nduration: 10 s\ntraffic: [{kind: tcp, from: all, to: all}]\n";
+    let text = "edges: 4\nduration: 10 s\nflows: [{from: all, to: all}]\n";
     let star = Scenario::parse_named(text.as_bytes(), "mine").unwrap();
     assert_eq!((star.name.as_str(), star.seed, star.frame.slots), ("mine", 1, 20));
     assert_eq!(
@@ -69,7 +69,7 @@ fn a_star_has_three_lines() {
 
 #[test]
 fn edges_and_cores_are_counted_or_walked() {
-    let phases = "phases: [{duration: 1 s, traffic: []}, {duration: 1 s, traffic: []}]\n";
+    let phases = "phases: [{duration: 1 s, flows: []}, {duration: 1 s, flows: []}]\n";
     let two = "cores: [{master: 0}, {master: 2}]\n";
     let star = parsed(&format!(
         "{two}edges: {{hosts: 2, rate: 1 Gbit/s, delay: [10 us, 25 us, 60 us]}}\n{phases}"
@@ -171,7 +171,7 @@ fn buffers_are_packets_or_data() {
 fn a_node_is_named_once() {
     let text =
         format!("{ROUTERS}hosts: [{{name: a, at: r0, router: r1}}, {{name: b, at: r3}}]\nflows: {{from: a, to: b}}\n");
-    assert!(refused(&text).starts_with("line 4: /hosts/0/at: unknown key 'at'"));
+    assert!(refused(&text).starts_with("line 4: /hosts/0/router: 'router' was renamed to 'at'"));
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn large_networks_take_few_lines() {
 
 #[test]
 fn the_plain_form_has_every_entry_and_default() {
-    for text in [NSFNET, RING24, "edges: 4\nduration: 10 s\ntraffic: []\n"] {
+    for text in [NSFNET, RING24, "edges: 4\nduration: 10 s\nflows: []\n"] {
         let plain = Scenario::plain(text.as_bytes(), "mine").unwrap();
         assert_eq!(parsed(&plain), Scenario::parse_named(text.as_bytes(), "mine").unwrap());
         let schema = include_str!("../../../../schema/scenario.schema.json");

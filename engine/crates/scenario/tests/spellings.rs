@@ -137,7 +137,7 @@ fn wrong_quantities_are_refused_with_line_and_what_would_be_right() {
     );
     assert_eq!(
         refused(STAR4, "bytes: 50000000", "bytes: 50 MBit"),
-        "line 32: /phases/2/traffic/1/bytes: found '50 MBit': unknown unit 'MBit'; expected an amount of data from 1 B to 1 TB with \
+        "line 32: /phases/2/flows/1/file/bytes: found '50 MBit': unknown unit 'MBit'; expected an amount of data from 1 B to 1 TB with \
          its unit, e.g. '64 KB', or an integer of bytes"
     );
     assert_eq!(

@@ -11,11 +11,12 @@ mod networks;
 mod reproduce;
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use slotwise_cli::RunError;
@@ -103,6 +104,11 @@ enum Command {
     },
     /// Write the Wireshark dissector of Slotwise's headers to standard output (Lua)
     Dissector,
+    /// Write a JSON Schema to standard output
+    Schema {
+        /// Format
+        format: Format,
+    },
     /// Write manual pages of all commands into a directory
     Man {
         /// Directory, created if necessary
@@ -126,6 +132,13 @@ enum Command {
     /// Make one run of an experiment (used by `reproduce --on` on other machines)
     #[command(hide = true)]
     RunTask(elsewhere::RunTaskArgs),
+}
+
+/// Format with a schema.
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// Scenario files in their plain form (schema/scenario.schema.json)
+    Scenario,
 }
 
 /// Exit status 0: all was well; 1: an invariant, a check of the run or the command itself failed.
@@ -204,6 +217,13 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         }
         Command::Dissector => {
             dissector::print()?;
+            ExitCode::SUCCESS
+        }
+        Command::Schema { format } => {
+            let text = match format {
+                Format::Scenario => slotwise_scenario::schema(),
+            };
+            io::stdout().lock().write_all(text.as_bytes())?;
             ExitCode::SUCCESS
         }
         Command::Man { directory } => {

@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn steps_span_their_range_both_ways_and_spare_the_master() {
-        let text = "  - {kind: clock-step, every_ms: 20, least_ns: 50, most_ns: 3000000}";
+        let text = "  - {kind: clock-step, every_ms: 20, min_ns: 50, max_ns: 3000000}";
         let (_, records) = drawn(text, 1);
         let lengths = || records.iter().map(|record| record.step_ns.unsigned_abs());
         assert!(

@@ -355,7 +355,7 @@ mod tests {
     fn traffic(entry: &str) -> Datagrams {
         let star = include_str!("../../../../../topologies/star4.yaml");
         let head = &star[..star.find("phases:").unwrap()];
-        let text = format!("{head}phases:\n  - {{name: one, duration_ms: 100, traffic: [{entry}]}}\n");
+        let text = format!("{head}phases:\n  - {{name: one, duration_ms: 100, flows: [{entry}]}}\n");
         Datagrams::new(&Scenario::parse(text.as_bytes()).unwrap(), 1, |_| true)
     }
 
@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn a_constant_source_keeps_its_rate_without_drift() {
         let mut traffic =
-            traffic("{kind: udp, from: h0_0, to: h1_0, rate_bps: 3000000, payload_bytes: 1000, process: constant}");
+            traffic("{from: h0_0, to: h1_0, udp: {rate_bps: 3000000, payload_bytes: 1000, process: constant}}");
         let times = run(&mut traffic, 250);
         // 2666666.67 ns apart for 100 ms.
         assert!((37..=38).contains(&times.len()), "{} datagrams", times.len());
@@ -398,7 +398,7 @@ mod tests {
     #[test]
     fn a_poisson_source_keeps_its_mean() {
         let mut traffic =
-            traffic("{kind: udp, from: h0_0, to: h1_0, rate_bps: 80000000, payload_bytes: 100, process: poisson}");
+            traffic("{from: h0_0, to: h1_0, udp: {rate_bps: 80000000, payload_bytes: 100, process: poisson}}");
         let sent = run(&mut traffic, 1).len();
         assert!(
             (9_700..10_300).contains(&sent),
@@ -409,8 +409,8 @@ mod tests {
     #[test]
     fn an_on_off_source_sends_bursts_at_its_rate_and_is_silent_between_them() {
         let mut traffic = traffic(
-            "{kind: udp, from: h0_0, to: h1_0, rate_bps: 8000000, payload_bytes: 100, process: on-off-pareto, \
-             mean_on_ns: 1000000, mean_off_ns: 1000000, shape: 1.5}",
+            "{from: h0_0, to: h1_0, udp: {rate_bps: 8000000, payload_bytes: 100, process: on-off-pareto, \
+             mean_on_ns: 1000000, mean_off_ns: 1000000, shape: 1.5}}",
         );
         let times = run(&mut traffic, 1);
         let gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -430,7 +430,7 @@ mod tests {
     #[test]
     fn a_sink_takes_only_whole_datagrams_for_its_host() {
         let mut traffic =
-            traffic("{kind: udp, from: h0_0, to: h1_0, rate_bps: 8000, payload_bytes: 64, process: constant}");
+            traffic("{from: h0_0, to: h1_0, udp: {rate_bps: 8000, payload_bytes: 64, process: constant}}");
         let to = traffic.flows[0].flow.to;
         let mut good = Frame::new();
         traffic.turn(0, 1000, &mut good);

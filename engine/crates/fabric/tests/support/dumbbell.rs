@@ -19,8 +19,8 @@ links:
 - {{name: there, from: left, to: right, rate_bps: 10000000, delay_ns: 5000000, buffer: {{packets: 20}}}}
 - {{name: back, from: right, to: left, rate_bps: 10000000, delay_ns: 5000000, buffer: {{packets: 100}}}}
 hosts:
-- {{name: s, count: 2, router: left, rate_bps: 100000000, up_delay_ns: 2500000, down_delay_ns: 2500000, buffer: {{bytes: 1000000}}}}
-- {{name: d, count: 2, router: right, rate_bps: 100000000, up_delay_ns: 2500000, down_delay_ns: 2500000, buffer: {{bytes: 1000000}}}}
+- {{name: s, count: 2, at: left, rate_bps: 100000000, up_delay_ns: 2500000, down_delay_ns: 2500000, buffer: {{bytes: 1000000}}}}
+- {{name: d, count: 2, at: right, rate_bps: 100000000, up_delay_ns: 2500000, down_delay_ns: 2500000, buffer: {{bytes: 1000000}}}}
 flows: [{flows}]
 {rest}"
     );

@@ -31,7 +31,7 @@ pub fn star4(phases: &str) -> Scenario {
 }
 
 pub fn silent_star4() -> Scenario {
-    star4("  - {name: silence, duration_ms: 1000, traffic: []}")
+    star4("  - {name: silence, duration_ms: 1000, flows: []}")
 }
 
 /// A schedule that grants nothing.

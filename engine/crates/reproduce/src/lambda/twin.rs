@@ -186,7 +186,7 @@ fn host(index: usize, router: &str, node: &Node, delay: Duration, manner: Manner
     json!({
         "name": format!("n{index}"),
         "count": 1,
-        "router": router,
+        "at": router,
         "rate_bps": bps(node.capacity, manner.scale),
         "up_delay_ns": delay.ns(),
         "down_delay_ns": delay.ns(),
@@ -195,17 +195,17 @@ fn host(index: usize, router: &str, node: &Node, delay: Duration, manner: Manner
             "interval_ms": (node.interval.milliseconds().round() as u64).max(1),
             "alpha": node.steps.alpha(),
             "beta": node.steps.beta(),
-            "knife_edge": match rule.knife_edge {
-                KnifeEdge::AsPrinted => "as-printed",
+            "near_target": match rule.knife_edge {
+                KnifeEdge::AsPrinted => "as-published",
                 KnifeEdge::Capped => "capped",
             },
-            "crowd": match rule.crowd {
-                Crowd::AsPrinted => "as-printed",
+            "concurrent_increase": match rule.crowd {
+                Crowd::AsPrinted => "as-published",
                 Crowd::NewcomersShare => "newcomers-share",
                 Crowd::RisesShare => "rises-share",
             },
             "start": match rule.start {
-                Start::AsPrinted => "as-printed",
+                Start::AsPrinted => "as-published",
                 Start::FairShare => "fair-share",
             },
         },
@@ -216,18 +216,18 @@ fn flow(place: usize, session: &FluidSession, (source, sink): (usize, usize), ca
     let mut asked = json!({});
     // Whoever wants all that its source can send is bounded by that anyway.
     if let Some(demand) = session.session.demand.filter(|demand| *demand < capacity) {
-        asked["limit_bps"] = json!(bps(demand, scale).max(1000));
+        asked["source_limit_bps"] = json!(bps(demand, scale).max(1000));
     }
     if let Some(steps) = session.steps {
         asked["alpha"] = json!(steps.alpha());
         asked["beta"] = json!(steps.beta());
     }
     if let Some(initial) = session.initial.filter(|initial| bps(*initial, scale) >= 1000) {
-        asked["begin_bps"] = json!(bps(initial, scale));
+        asked["initial_rate_bps"] = json!(bps(initial, scale));
     }
     let ms = |at: Instant| at.since_start().milliseconds().round() as u64;
     let mut flow = json!({
-        "name": format!("s{place}"), "from": format!("n{source}"), "to": format!("n{sink}"), "spread_ms": 0, "start_ms": ms(session.join),
+        "name": format!("s{place}"), "from": format!("n{source}"), "to": format!("n{sink}"), "start_jitter_ms": 0, "start_ms": ms(session.join),
         "gtp": asked,
     });
     if let Some(leave) = session.leave {

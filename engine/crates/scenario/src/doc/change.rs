@@ -75,12 +75,21 @@ impl Doc {
         }
     }
 
-    /// Gives a key of a mapping another name.
-    pub(crate) fn rename(&mut self, from: &str, to: &str) {
-        let entries = self.entries_mut().into_iter().flatten();
-        for (key, _) in entries.filter(|(key, _)| key.as_str() == Some(from)) {
-            *key = Doc::text(to, key.line);
-        }
+    /// Keys of a mapping.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let keys = self.as_mapping().into_iter().flat_map(Mapping::keys);
+        keys.filter_map(Doc::as_str).map(str::to_owned).collect()
+    }
+
+    /// Values of a mapping, or elements of a list.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Doc> {
+        let (entries, elements) = match &mut self.node {
+            Node::Mapping(Mapping(entries)) => (entries.as_mut_slice(), Default::default()),
+            Node::List(elements) => (Default::default(), elements.as_mut_slice()),
+            Node::Scalar { .. } => Default::default(),
+        };
+        let values = entries.iter_mut().map(|(_, value)| value);
+        values.chain(elements)
     }
 
     fn entries_mut(&mut self) -> Option<&mut Vec<(Doc, Doc)>> {

@@ -169,7 +169,7 @@ fn check_ingress(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
         r.report(
             place("discipline"),
             "fair queueing needs a limit on waiting bursts",
-            "'trains' too",
+            "'bursts' too",
         );
     }
     if ops.ingress.fair && ops.aggregation.is_none() {
@@ -178,7 +178,7 @@ fn check_ingress(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     }
     if ops.ingress.trains.is_some() && ops.macroflows.is_some() {
         let reason = "macroflow pacing does not queue for a wavelength";
-        r.report(place("trains"), reason, "no 'trains' with 'macroflows'");
+        r.report(place("bursts"), reason, "no 'bursts' with 'macroflows'");
     }
 }
 
@@ -253,9 +253,9 @@ fn check_share(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     }
     if ops.target < 1.0 {
         r.report(
-            "/ops/target".into(),
+            "/ops/target_utilization".into(),
             "no agent uses it with 'share'",
-            "no 'target': 'capacity_bps' of 'share' is the limit",
+            "no 'target_utilization': 'capacity_bps' of 'share' is the limit",
         );
     }
     let capacity = share.capacity;
@@ -287,7 +287,7 @@ fn check_share(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
 fn check_pace(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     if ops.macroflows.is_none() && ops.target < 1.0 {
         r.report(
-            "/ops/target".into(),
+            "/ops/target_utilization".into(),
             "no edge paces traffic at the rates of agents",
             "'probes' and 'macroflows' too",
         );
@@ -379,7 +379,7 @@ fn check_ways(ops: &Ops, r: &mut Reader) {
     {
         let (from, to) = (&ops.switches[from], &ops.switches[to]);
         r.report(
-            "/ops/hops".into(),
+            "/ops/max_hops".into(),
             format!(
                 "a burst from an edge at '{from}' crosses {} switches to an edge at '{to}'",
                 links + 1

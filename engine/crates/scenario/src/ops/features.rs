@@ -12,19 +12,30 @@ use super::parse::{BUFFERED, edge_number};
 use super::{OpsEdge, Probes};
 use crate::parse::DSCP;
 use crate::reader::{Fields, Reader};
-use crate::routed::gtp;
+use crate::routed::gtp::{self, KNIFE_EDGES, MAX_STEP};
+use crate::section::{Section as _, above, flag, integer, list, name, nested, number, section, shaped, word};
 
 const INTERVAL_NS: RangeInclusive<u64> = 1000..=1_000_000_000;
 const SIZE_BYTES: RangeInclusive<u64> = 1..=8_000_000;
 const BUFFER_BYTES: RangeInclusive<u64> = 1..=1 << 40;
 const TRAINS: RangeInclusive<u64> = 0..=254;
-const CLASSES: RangeInclusive<usize> = 0..=7;
+pub(super) const CLASSES: RangeInclusive<usize> = 0..=7;
 const CLASS: RangeInclusive<u64> = 0..=7;
 const STAR_CLASS: RangeInclusive<u64> = 1..=7;
 const WAVELENGTH: RangeInclusive<u64> = 0..=7;
 /// A byte's part of a tag, 1 / weight in 1/65536, is a number of 32 bits over 0.
 const MOST_WEIGHT: f64 = 1000.0;
 const LEAST_WEIGHT: f64 = 0.001;
+const SCHEMES: [(&str, Option<Scheme>); 4] = [
+    ("none", None),
+    ("full", Some(Scheme::Full)),
+    ("class", Some(Scheme::Class)),
+    ("flow", Some(Scheme::Flow)),
+];
+const TIMERS: [(&str, TrainTimer); 2] = [
+    ("periodic", TrainTimer::Periodic),
+    ("first-packet", TrainTimer::FirstPacket),
+];
 const HOLD_NS: RangeInclusive<u64> = 1..=1_000_000_000;
 
 /// Which packets of an edge become a train together.
@@ -75,16 +86,20 @@ pub struct Aggregation {
     pub edges: Vec<u16>,
 }
 
-/// What waits at an edge for its wavelengths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IngressBuffer {
-    /// Bytes at most, as links count them: for each wavelength where each packet is a train of its own and nothing else is asked for,
-    /// for all of them together else.
-    pub bytes: Bytes,
-    /// Trains that wait for a wavelength at most, of each class where it is `fair`; `None`: only bytes count.
-    pub trains: Option<u8>,
-    /// Classes share a wavelength by their weights.
-    pub fair: bool,
+section! {
+    /// Queues of an edge in front of its wavelengths.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct IngressBuffer [_r, fields, rate: Rate] {
+        /// Queue limit in bytes as counted by links: per wavelength; with an aggregation, `bursts` or macroflows per
+        /// edge. Default: 0.25 s of a wavelength.
+        pub bytes: Bytes = "bytes" or(rate.bytes_in(BUFFERED)), integer(BUFFER_BYTES);
+        /// Maximum queued bursts per wavelength, with `scfq` per class, excluding the burst in transmission. Further
+        /// bursts take the alternate fibre if there is one, else they are dropped. Default: unlimited.
+        pub trains: Option<u8> = "bursts" optional, integer(TRAINS);
+        /// Queue discipline. `scfq`: classes share a wavelength by weight (start-time fair queueing); needs `bursts`
+        /// and an aggregation. Default: `fifo`.
+        pub fair: bool = "discipline" or(false), word([("fifo", false), ("scfq", true)]);
+    }
 }
 
 /// What has a class.
@@ -96,17 +111,119 @@ pub enum OpsMatch {
     Acknowledgements,
 }
 
-/// A class of traffic.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OpsClass {
-    /// Its number.
-    pub class: u8,
-    /// What has it; `None`: what no other class matches, class 0.
-    pub matches: Option<OpsMatch>,
-    /// The wavelength on which its trains leave an edge.
-    pub wavelength: u8,
-    /// Its part of a wavelength by those of the others, where they share it fairly.
-    pub weight: f64,
+section! {
+    /// Traffic class.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct OpsClass [r, fields, _context: ()] {
+        /// Unique number of the class.
+        pub class: u8 = "class" required, integer(CLASS);
+        /// Packets of the class. Required except for class 0.
+        pub matches: Option<OpsMatch> = "match" read_optional(matches(r, fields, class)), nested::<MatchKeys>();
+        /// Wavelength of the class's bursts at the edge. Default: 0.
+        pub wavelength: u8 = "wavelength" or(0), integer(WAVELENGTH);
+        /// Weight of the class in sharing a wavelength; needs `discipline: scfq` in `ingress`. Default: 1.
+        pub weight: f64 = "weight" or(1.0), number(LEAST_WEIGHT..=MOST_WEIGHT);
+    }
+    rules r#"
+    {
+      "if": {"properties": {"class": {"const": 0}}},
+      "then": {"properties": {"match": {"not": {}}}},
+      "else": {"required": ["match"]}
+    }
+    "#
+}
+
+section! {
+    /// Traffic class of a star.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct StarClass [r, fields, _context: ()] {
+        /// Unique number of the class.
+        class: u8 = "class" required, integer(STAR_CLASS);
+        /// Packets of the class.
+        matches: Option<OpsMatch> = "match" read(matches(r, fields, class)), nested::<MatchKeys>();
+    }
+}
+
+section! {
+    /// Packets of the class.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+     struct MatchKeys {
+        /// Packets with this DSCP.
+        dscp: Option<u8> = "dscp" optional, integer(DSCP);
+        /// TCP packets without payload, with any DSCP. The first matching class in the list applies.
+        acknowledgements: Option<bool> = "acks" optional, shaped(flag(), r#"{"const": true}"#);
+    }
+    rules r#"{"minProperties": 1, "maxProperties": 1}"#
+}
+
+section! {
+    /// Macroflows with settings.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub(crate) struct MacroflowKeys {
+        /// If true, edges flag demand-limited macroflows, which did not use their rate, as satisfied. Default: false.
+        satisfied: bool = "satisfied" or(false), flag();
+        /// Sharing of each edge's capacity among its macroflows by the GTP rule, for sending and receiving
+        /// separately. Default: agents of outputs set the rates.
+        share: Option<ShareKeys> = "share" optional, nested::<ShareKeys>();
+    }
+}
+
+section! {
+    /// Sharing of each edge's capacity among its macroflows by the GTP rule, for sending and receiving separately.
+    /// Default: agents of outputs set the rates.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub(crate) struct ShareKeys {
+        /// Capacity of an edge in each direction in bit/s as counted by links: at most the rate of its wavelengths,
+        /// 34359738360, and 2147483647 bytes per period; at least one packet per period for each macroflow.
+        capacity: Rate = "capacity_bps" required, integer(RATE_BPS);
+        /// Rate increase of a macroflow per period, as a fraction of the gap to its target rate. Default: 0.15.
+        alpha: Option<f64> = "alpha" optional, above(0.0, MAX_STEP);
+        /// Minimum increase, as a fraction of the maximum one. Default: 0.2.
+        beta: Option<f64> = "beta" optional, above(0.0, MAX_STEP);
+        /// Near-target rule for a macroflow just below its target rate: beyond it (`as-published`), or the target at
+        /// most (`capped`). Default: `as-published`.
+        knife_edge: KnifeEdge = "near_target" or(KnifeEdge::default()), word(KNIFE_EDGES);
+    }
+}
+
+section! {
+    /// Resequencing: edges hold TCP packets that overtook others of their queue until those arrive. Default: no
+    /// resequencing.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Resequencing {
+        /// Maximum hold time in ns.
+        pub(super) hold: Duration = "hold_ns" required, integer(HOLD_NS);
+    }
+}
+
+section! {
+    /// Burst assembly at edges.
+    #[derive(Debug)]
+    pub(crate) struct AggregationKeys [r, fields, edges: &'c [OpsEdge]] {
+        /// Assembly scheme: one burst per packet (`none`), or bursts of packets to the same edge (`full`), to the
+        /// same edge and class (`class`), or of the same flow (`flow`).
+        scheme: Option<Scheme> = "scheme" required, word(SCHEMES);
+        /// Assembly interval in ns; its end closes the burst. Required unless `scheme` is `none`.
+        interval: Duration = "interval_ns" read_optional(interval(r, fields, scheme)), integer(INTERVAL_NS);
+        /// Maximum burst size in IP bytes; a packet that would exceed it starts the next burst. Default: what a
+        /// wavelength carries in one interval.
+        size: Option<Bytes> = "size_bytes" optional, integer(SIZE_BYTES);
+        /// Assembly timer. `periodic`: intervals follow each other, from a phase per queue drawn from the seed, and
+        /// restart when a full burst is closed. `first-packet`: an interval starts with the first packet of a burst.
+        /// Default: `periodic`.
+        timer: TrainTimer = "timer" or(TrainTimer::Periodic), word(TIMERS);
+        /// If true, each interval is drawn from 0.9 to 1.1 times `interval_ns`. Default: false.
+        dither: bool = "dither" or(false), flag();
+        /// Edges that assemble bursts; the others send one burst per packet. Default: all edges.
+        edges: Vec<u16> = "edges" read_optional(assembling(r, fields, edges)), list(1..=200, name());
+    }
+    rules r#"
+    {
+      "if": {"properties": {"scheme": {"const": "none"}}},
+      "then": {"properties": {"interval_ns": {"not": {}}, "size_bytes": {"not": {}}, "timer": {"not": {}}, "dither": {"not": {}}, "edges": {"not": {}}}},
+      "else": {"required": ["interval_ns"]}
+    }
+    "#
 }
 
 /// Macroflows, one of each pair of edges and class.
@@ -131,18 +248,14 @@ pub struct Share {
 
 pub(crate) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], rate: Rate) -> Option<Aggregation> {
     let value = r.optional(parent, "aggregation")?;
-    let keys = ["scheme", "interval_ns", "size_bytes", "timer", "dither", "edges"];
-    let fields = r.fields(value, parent.pointer("aggregation"), &keys);
-    let schemes = [
-        ("none", None),
-        ("full", Some(Scheme::Full)),
-        ("class", Some(Scheme::Class)),
-        ("flow", Some(Scheme::Flow)),
-    ];
-    let Some(scheme) = r.choice(&fields, "scheme", &schemes) else {
+    let keys = AggregationKeys::of(r, value, parent.pointer("aggregation"), edges);
+    let in_an_interval = rate.bytes_in(keys.interval);
+    let in_an_interval = in_an_interval.clamp(Bytes::new(*SIZE_BYTES.start()), Bytes::new(*SIZE_BYTES.end()));
+    let Some(scheme) = keys.scheme else {
         // A scheme that cannot be read has been reported; the other keys may be right.
-        let is_none = r.optional(&fields, "scheme").and_then(Doc::as_str) == Some("none");
-        for key in &keys[1..] {
+        let is_none = value.get("scheme").and_then(Doc::as_str) == Some("none");
+        let fields = Fields::of(value, parent.pointer("aggregation"));
+        for key in &AggregationKeys::keys()[1..] {
             if is_none && r.optional(&fields, key).is_some() {
                 r.report(
                     fields.pointer(key),
@@ -153,88 +266,42 @@ pub(crate) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], ra
         }
         return None;
     };
-    let interval = r.duration(&fields, "interval_ns", INTERVAL_NS);
-    let timers = [
-        ("periodic", TrainTimer::Periodic),
-        ("first-packet", TrainTimer::FirstPacket),
-    ];
-    let has_timer = r.optional(&fields, "timer").is_some();
-    let in_an_interval = rate.bytes_in(interval);
-    let in_an_interval = in_an_interval.clamp(Bytes::new(*SIZE_BYTES.start()), Bytes::new(*SIZE_BYTES.end()));
     Some(Aggregation {
         scheme,
-        interval,
-        size: r
-            .optional_bytes(&fields, "size_bytes", SIZE_BYTES)
-            .unwrap_or(in_an_interval),
-        timer: match has_timer {
-            true => r.choice(&fields, "timer", &timers),
-            false => TrainTimer::Periodic,
-        },
-        dither: r.optional_bool(&fields, "dither").unwrap_or(false),
-        edges: r
-            .optional_list(&fields, "edges", 1..=edges.len().max(1))
-            .into_iter()
-            .filter_map(|(value, pointer)| edge_number(r, edges, value, pointer))
-            .collect(),
+        interval: keys.interval,
+        size: keys.size.unwrap_or(in_an_interval),
+        timer: keys.timer,
+        dither: keys.dither,
+        edges: keys.edges,
     })
 }
 
-pub(super) fn ingress(r: &mut Reader, parent: &Fields, rate: Rate) -> IngressBuffer {
-    let otherwise = IngressBuffer {
-        bytes: rate.bytes_in(BUFFERED),
-        trains: None,
-        fair: false,
-    };
-    let Some(value) = r.optional(parent, "ingress") else {
-        return otherwise;
-    };
-    let fields = r.fields(value, parent.pointer("ingress"), &["bytes", "trains", "discipline"]);
-    let has_discipline = r.optional(&fields, "discipline").is_some();
-    IngressBuffer {
-        bytes: r
-            .optional_bytes(&fields, "bytes", BUFFER_BYTES)
-            .unwrap_or(otherwise.bytes),
-        trains: r.optional_integer(&fields, "trains", TRAINS).map(|trains| trains as u8),
-        fair: has_discipline && r.choice(&fields, "discipline", &[("fifo", false), ("fair", true)]),
+fn interval(r: &mut Reader, fields: &Fields, scheme: Option<Scheme>) -> Duration {
+    match scheme {
+        None => Duration::ZERO,
+        Some(_) => r.duration(fields, "interval_ns", INTERVAL_NS),
     }
 }
 
-pub(super) fn classes(r: &mut Reader, parent: &Fields) -> Vec<OpsClass> {
-    let elements = r.optional_list(parent, "classes", CLASSES);
-    elements
-        .into_iter()
-        .map(|(value, pointer)| class(r, value, pointer))
-        .collect()
+fn assembling(r: &mut Reader, fields: &Fields, edges: &[OpsEdge]) -> Vec<u16> {
+    let elements = r.optional_list(fields, "edges", 1..=edges.len().max(1));
+    let read = |(value, pointer)| edge_number(r, edges, value, pointer);
+    elements.into_iter().filter_map(read).collect()
 }
 
-/// Those of a star, which are for its trains only.
+/// Those of a star, which are for its bursts only.
 pub(crate) fn star_classes(r: &mut Reader, parent: &Fields) -> Vec<OpsClass> {
     let elements = r.optional_list(parent, "classes", CLASSES);
     let read = |(value, pointer): (&Doc, String)| {
-        let fields = r.fields(value, pointer, &["class", "match"]);
-        let class = r.integer(&fields, "class", STAR_CLASS) as u8;
+        let StarClass { class, matches } = StarClass::of(r, value, pointer, ());
         OpsClass {
             class,
-            matches: matches(r, &fields, class),
+            matches,
             wavelength: 0,
             weight: 1.0,
         }
     };
     elements.into_iter().map(read).collect()
-}
-
-fn class(r: &mut Reader, value: &Doc, pointer: String) -> OpsClass {
-    let fields = r.fields(value, pointer, &["class", "match", "wavelength", "weight"]);
-    let class = r.integer(&fields, "class", CLASS) as u8;
-    OpsClass {
-        class,
-        matches: matches(r, &fields, class),
-        wavelength: r.optional_integer(&fields, "wavelength", WAVELENGTH).unwrap_or(0) as u8,
-        weight: r
-            .optional_bounded(&fields, "weight", LEAST_WEIGHT..=MOST_WEIGHT)
-            .unwrap_or(1.0),
-    }
 }
 
 /// Class 0 is what is left.
@@ -248,18 +315,12 @@ fn matches(r: &mut Reader, parent: &Fields, class: u8) -> Option<OpsMatch> {
         r.required(parent, "match")?
     };
     let place = parent.pointer("match");
-    let fields = r.fields(value, place.clone(), &["dscp", "acknowledgements"]);
-    let dscp = r.optional_integer(&fields, "dscp", DSCP);
-    let acknowledgements = r.optional_bool(&fields, "acknowledgements");
-    match (dscp, acknowledgements) {
-        (Some(dscp), None) => Some(OpsMatch::Dscp(dscp as u8)),
+    let keys = MatchKeys::of(r, value, place.clone(), ());
+    match (keys.dscp, keys.acknowledgements) {
+        (Some(dscp), None) => Some(OpsMatch::Dscp(dscp)),
         (None, Some(true)) => Some(OpsMatch::Acknowledgements),
         _ => {
-            r.report(
-                place,
-                "none or two criteria",
-                "either 'dscp' or 'acknowledgements: true'",
-            );
+            r.report(place, "none or two criteria", "either 'dscp' or 'acks: true'");
             None
         }
     }
@@ -279,10 +340,14 @@ pub(super) fn macroflows(r: &mut Reader, parent: &Fields, probes: Option<Probes>
             return None;
         }
         None => {
-            let fields = r.fields(value, parent.pointer("macroflows"), &["satisfied", "share"]);
+            let keys = MacroflowKeys::of(r, value, parent.pointer("macroflows"), ());
             Macroflows {
-                satisfied: r.optional_bool(&fields, "satisfied").unwrap_or(false),
-                share: share(r, &fields),
+                satisfied: keys.satisfied,
+                share: keys.share.map(|share| Share {
+                    capacity: share.capacity,
+                    steps: gtp::steps(share.alpha, share.beta).unwrap_or_default(),
+                    knife_edge: share.knife_edge,
+                }),
             }
         }
     };
@@ -294,21 +359,4 @@ pub(super) fn macroflows(r: &mut Reader, parent: &Fields, probes: Option<Probes>
         );
     }
     Some(found)
-}
-
-fn share(r: &mut Reader, parent: &Fields) -> Option<Share> {
-    let value = r.optional(parent, "share")?;
-    let keys = ["capacity_bps", "alpha", "beta", "knife_edge"];
-    let fields = r.fields(value, parent.pointer("share"), &keys);
-    Some(Share {
-        capacity: r.rate(&fields, "capacity_bps", RATE_BPS),
-        steps: gtp::steps(r, &fields).unwrap_or_default(),
-        knife_edge: gtp::knife_edge(r, &fields),
-    })
-}
-
-pub(super) fn resequencing(r: &mut Reader, parent: &Fields) -> Option<Duration> {
-    let value = r.optional(parent, "resequencing")?;
-    let fields = r.fields(value, parent.pointer("resequencing"), &["hold_ns"]);
-    Some(r.duration(&fields, "hold_ns", HOLD_NS))
 }

@@ -119,7 +119,7 @@ fn links(scenario: &Scenario, r: &mut Reader) {
             }
             (Device::Edge(edge), _) if link.xcp.is_some() => {
                 let reason = format!("edge {edge} supports XCP only on its fibres");
-                r.report(place("xcp_bps"), reason, "no 'xcp_bps'");
+                r.report(place("xcp_capacity_bps"), reason, "no 'xcp_capacity_bps'");
             }
             (Device::Edge(_), _) | (_, Device::Edge(_)) if !ends.contains(&(link.to, link.from)) => {
                 let reason = format!("no reverse link from '{}'", scenario.node_name(link.to));
@@ -300,7 +300,7 @@ fn flows(scenario: &Scenario, r: &mut Reader) {
             r.report(
                 format!("{place}/stop_ms"),
                 reason,
-                "a time after 'start_ms' and 'spread_ms'",
+                "a time after 'start_ms' and 'start_jitter_ms'",
             );
         }
         if flow.start_ms >= duration_ms {
@@ -331,7 +331,7 @@ fn changes(scenario: &Scenario, r: &mut Reader) {
     let is_capacity = |change: &&RoutedChange| matches!(change.what, Changed::Link { xcp: Some(_), .. });
     let capacities: u64 = changes.iter().filter(is_capacity).map(times).sum();
     if capacities > MAX_CAPACITIES {
-        let reason = format!("{capacities} changes of 'xcp_bps'");
+        let reason = format!("{capacities} changes of 'xcp_capacity_bps'");
         r.report("/changes".into(), reason, format!("at most {MAX_CAPACITIES}"));
     }
     let times: u64 = changes.iter().map(|change| times(change) * links(change.what)).sum();
@@ -340,7 +340,7 @@ fn changes(scenario: &Scenario, r: &mut Reader) {
         r.report("/changes".into(), reason, format!("at most {MAX_CHANGES}"));
     }
     for (index, change) in changes.iter().enumerate() {
-        let place = format!("/changes/{index}");
+        let place = r.changes.groups[index].clone();
         if change.at_ms >= duration_ms {
             let reason = format!("{} ms is after the end of the run", change.at_ms);
             r.report(format!("{place}/at_ms"), reason, format!("less than {duration_ms}"));
@@ -349,7 +349,11 @@ fn changes(scenario: &Scenario, r: &mut Reader) {
             && scenario.routed.links[link].xcp.is_none()
         {
             let reason = format!("link '{}' does not use XCP", scenario.routed.links[link].name);
-            r.report(format!("{place}/xcp_bps"), reason, "a link with 'xcp_bps'");
+            r.report(
+                format!("{place}/xcp_capacity_bps"),
+                reason,
+                "a link with 'xcp_capacity_bps'",
+            );
         }
     }
 }

@@ -8,10 +8,21 @@ use slotwise_units::{Bytes, Rate};
 
 use crate::parse::{FILE_BYTES, FLOW_RATE_BPS, RATE_BPS};
 use crate::reader::{Fields, Reader};
+use crate::section::{Section as _, above, integer, section, word};
 
 const INTERVAL_MS: RangeInclusive<u64> = 1..=10_000;
 /// The default of table VII.1.
 const DEFAULT_INTERVAL_MS: u64 = 50;
+/// Largest alpha or beta.
+pub(crate) const MAX_STEP: f64 = 0.999;
+pub(crate) const KNIFE_EDGES: [(&str, KnifeEdge); 2] =
+    [("as-published", KnifeEdge::AsPrinted), ("capped", KnifeEdge::Capped)];
+const CROWDS: [(&str, Crowd); 3] = [
+    ("as-published", Crowd::AsPrinted),
+    ("newcomers-share", Crowd::NewcomersShare),
+    ("rises-share", Crowd::RisesShare),
+];
+const STARTS: [(&str, Start); 2] = [("as-published", Start::AsPrinted), ("fair-share", Start::FairShare)];
 
 /// How a host shares its link, each direction, among its sessions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,75 +62,73 @@ impl GtpHost {
     }
 }
 
+section! {
+    /// Rate allocation of the Group Transport Protocol (GTP) at a host's access link, in each direction separately
+    /// (docs/lambda.md).
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub(crate) struct GtpHostKeys [_r, fields, rate: Rate] {
+        /// Capacity shared by the sessions of one direction in bit/s of IP packets; at most the link rate. Default:
+        /// the link rate.
+        capacity: Rate = "capacity_bps" or(rate), integer(RATE_BPS);
+        /// Time between rate calculations in ms. Default: 50.
+        interval_ms: u64 = "interval_ms" or(DEFAULT_INTERVAL_MS), integer(INTERVAL_MS);
+        /// Rate increase of a session per calculation, as a fraction of the gap to its target rate. Default: 0.15.
+        alpha: Option<f64> = "alpha" optional, above(0.0, MAX_STEP);
+        /// Minimum increase, as a fraction of the maximum one. Default: 0.2.
+        beta: Option<f64> = "beta" optional, above(0.0, MAX_STEP);
+        /// Near-target rule for a session just below its target rate: up to alpha times beta beyond it
+        /// (`as-published`), or the target at most (`capped`). Default: `as-published`.
+        knife_edge: KnifeEdge = "near_target" or(KnifeEdge::default()), word(KNIFE_EDGES);
+        /// Limit on concurrent increases: per session (`as-published`), one step shared by the new sessions
+        /// (`newcomers-share`), or one shared by all increasing sessions (`rises-share`). Default: `as-published`.
+        crowd: Crowd = "concurrent_increase" or(Crowd::default()), word(CROWDS);
+        /// First rate of a session: one step from 0 (`as-published`), or as much of its fair share as the others leave
+        /// (`fair-share`). Default: `as-published`.
+        start: Start = "start" or(Start::default()), word(STARTS);
+    }
+}
+
+section! {
+    /// GTP session (receiver-driven, over UDP) instead of a TCP stream. In emulation, the engine generates it.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub(crate) struct GtpFlowKeys {
+        /// Bytes requested by each flow. Default: until the end of the run.
+        bytes: Option<Bytes> = "bytes" optional, integer(FILE_BYTES);
+        /// Source limit in bit/s of IP packets. Default: the granted rate.
+        limit: Option<Rate> = "source_limit_bps" optional, integer(FLOW_RATE_BPS);
+        /// Alpha of the session at both hosts, overriding theirs. Default with `beta`: 0.15.
+        alpha: Option<f64> = "alpha" optional, above(0.0, MAX_STEP);
+        /// Beta of the session at both hosts, overriding theirs. Default with `alpha`: 0.2.
+        beta: Option<f64> = "beta" optional, above(0.0, MAX_STEP);
+        /// Initial rate in bit/s of IP packets, as if granted by both hosts without a time limit. Default: 0.
+        begin: Rate = "initial_rate_bps" or(Rate::default()), integer(FLOW_RATE_BPS);
+    }
+}
+
 /// What stands under `gtp` of a group of hosts whose links have this rate.
 pub(super) fn host(r: &mut Reader, parent: &Fields, rate: Rate) -> GtpHost {
-    let of_link = GtpHost::of_link(rate);
-    let Some(value) = r.optional(parent, "gtp") else {
-        return of_link;
-    };
-    let keys = [
-        "capacity_bps",
-        "interval_ms",
-        "alpha",
-        "beta",
-        "knife_edge",
-        "crowd",
-        "start",
-    ];
-    let fields = r.fields(value, parent.pointer("gtp"), &keys);
-    let capacity = r.optional_rate(&fields, "capacity_bps", RATE_BPS).unwrap_or(rate);
-    if capacity > rate {
+    let keys = GtpHostKeys::under_or_empty(r, parent, "gtp", rate);
+    if keys.capacity > rate {
         r.report(
-            fields.pointer("capacity_bps"),
-            format!("{capacity} exceed the {rate} of the link"),
+            format!("{}/capacity_bps", parent.pointer("gtp")),
+            format!("{} exceed the {rate} of the link", keys.capacity),
             format!("at most {}", rate.bps()),
         );
     }
     GtpHost {
-        capacity,
-        interval_ms: r
-            .optional_integer(&fields, "interval_ms", INTERVAL_MS)
-            .unwrap_or(of_link.interval_ms),
-        steps: steps(r, &fields).unwrap_or(of_link.steps),
+        capacity: keys.capacity,
+        interval_ms: keys.interval_ms,
+        steps: steps(keys.alpha, keys.beta).unwrap_or_default(),
         rule: Rule {
-            knife_edge: knife_edge(r, &fields),
-            crowd: choice(
-                r,
-                &fields,
-                "crowd",
-                &[
-                    ("as-printed", Crowd::AsPrinted),
-                    ("newcomers-share", Crowd::NewcomersShare),
-                    ("rises-share", Crowd::RisesShare),
-                ],
-            ),
-            start: choice(
-                r,
-                &fields,
-                "start",
-                &[("as-printed", Start::AsPrinted), ("fair-share", Start::FairShare)],
-            ),
+            knife_edge: keys.knife_edge,
+            crowd: keys.crowd,
+            start: keys.start,
         },
     }
 }
 
-/// What stands under `knife_edge`.
-pub(crate) fn knife_edge(r: &mut Reader, fields: &Fields) -> KnifeEdge {
-    let choices = [("as-printed", KnifeEdge::AsPrinted), ("capped", KnifeEdge::Capped)];
-    choice(r, fields, "knife_edge", &choices)
-}
-
-/// One of `choices` under `key`; the default if nothing is there.
-fn choice<T: Copy + Default>(r: &mut Reader, fields: &Fields, key: &str, choices: &[(&str, T)]) -> T {
-    match r.optional(fields, key) {
-        Some(_) => r.choice(fields, key, choices),
-        None => T::default(),
-    }
-}
-
-/// `alpha` and `beta`, of which a missing one has its default; `None` if both are missing.
-pub(crate) fn steps(r: &mut Reader, fields: &Fields) -> Option<Steps> {
-    let [alpha, beta] = ["alpha", "beta"].map(|key| r.optional_number(fields, key, 0.0, 0.999));
+/// Steps of `alpha` and `beta`, of which a missing one has its default; `None` if both are missing.
+pub(crate) fn steps(alpha: Option<f64>, beta: Option<f64>) -> Option<Steps> {
     alpha.or(beta)?;
     let default = Steps::default();
     Steps::new(alpha.unwrap_or(default.alpha()), beta.unwrap_or(default.beta())).ok()
@@ -127,16 +136,11 @@ pub(crate) fn steps(r: &mut Reader, fields: &Fields) -> Option<Steps> {
 
 /// What stands under `gtp` of a group of flows.
 pub(super) fn flow(r: &mut Reader, parent: &Fields) -> Option<GtpFlow> {
-    let value = r.optional(parent, "gtp")?;
-    let fields = r.fields(
-        value,
-        parent.pointer("gtp"),
-        &["bytes", "limit_bps", "alpha", "beta", "begin_bps"],
-    );
+    let keys = GtpFlowKeys::under(r, parent, "gtp", ())?;
     Some(GtpFlow {
-        bytes: r.optional_bytes(&fields, "bytes", FILE_BYTES),
-        limit: r.optional_rate(&fields, "limit_bps", FLOW_RATE_BPS),
-        steps: steps(r, &fields),
-        begin: r.optional_rate(&fields, "begin_bps", FLOW_RATE_BPS).unwrap_or_default(),
+        bytes: keys.bytes,
+        limit: keys.limit,
+        steps: steps(keys.alpha, keys.beta),
+        begin: keys.begin,
     })
 }

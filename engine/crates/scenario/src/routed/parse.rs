@@ -7,7 +7,7 @@ use crate::doc::Doc;
 
 use super::gtp;
 use super::tcp::tcp;
-use super::{Buffer, Changed, FlowGroup, GROUPS, HostGroup, Party, Routed, RoutedChange, RoutedLink, Source};
+use super::{AT, Buffer, Changed, FlowGroup, GROUPS, HostGroup, Party, Routed, RoutedChange, RoutedLink, Source};
 use crate::address::{Device, Endpoint};
 use crate::own::OwnNodes;
 use crate::parse::{DELAY_NS, DSCP, DURATION_MS, FILE_BYTES, FLOW_RATE_BPS, Parts, RATE_BPS, transport};
@@ -51,7 +51,13 @@ impl Names<'_> {
 }
 
 /// The part of a file that is of routers and of groups of hosts; `parts` says what else there is.
-pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts, own: Option<&OwnNodes>) -> Routed {
+pub(crate) fn parse(
+    r: &mut Reader,
+    fields: &Fields,
+    parts: Parts,
+    own: Option<&OwnNodes>,
+    changes: Vec<(&Doc, String)>,
+) -> Routed {
     let sample_ms = r.optional_integer(fields, "sample_ms", 1..=60_000).unwrap_or(100);
     let packet_bytes = r.integer(fields, "packet_bytes", 128..=9000) as u32;
     let elements = of_routers(r, fields, parts, "routers", 1..=200).into_iter();
@@ -102,8 +108,7 @@ pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts, own: Option<&
         names: own.map_or(&[], |own| &own.spans),
     };
     let spans_back = own.map_or(&[][..], |own| &own.spans_back);
-    let elements = r.optional_list(fields, "changes", 0..=10_000);
-    let changes = elements
+    let changes = changes
         .into_iter()
         .map(|(v, p)| change(r, (&known_links, &known_spans, spans_back), &groups, v, p))
         .collect();
@@ -191,7 +196,14 @@ fn party(r: &mut Reader, groups: &Names, parts: Parts, fields: &Fields, key: &st
 
 fn link(r: &mut Reader, routers: &Names, parts: Parts, value: &Doc, pointer: String) -> RoutedLink {
     let keys = [
-        "name", "from", "to", "rate_bps", "delay_ns", "loss", "buffer", "xcp_bps",
+        "name",
+        "from",
+        "to",
+        "rate_bps",
+        "delay_ns",
+        "loss",
+        "buffer",
+        "xcp_capacity_bps",
     ];
     let fields = r.fields(value, pointer, &keys);
     RoutedLink {
@@ -202,22 +214,21 @@ fn link(r: &mut Reader, routers: &Names, parts: Parts, value: &Doc, pointer: Str
         delay: r.duration(&fields, "delay_ns", DELAY_NS),
         loss: r.optional_probability(&fields, "loss").unwrap_or(0.0),
         buffer: buffer(r, &fields),
-        xcp: r.optional_rate(&fields, "xcp_bps", RATE_BPS),
+        xcp: r.optional_rate(&fields, "xcp_capacity_bps", RATE_BPS),
     }
 }
 
-/// Where a group may be: its key is what such a node is called.
+/// Where a group may be.
 struct At<'a> {
     known: Names<'a>,
     device: fn(u16) -> Device,
 }
 
 fn hosts_group(r: &mut Reader, at: &At, value: &Doc, pointer: String) -> HostGroup {
-    let key = at.known.what;
     let keys = [
         "name",
         "count",
-        key,
+        AT,
         "rate_bps",
         "up_delay_ns",
         "down_delay_ns",
@@ -229,7 +240,7 @@ fn hosts_group(r: &mut Reader, at: &At, value: &Doc, pointer: String) -> HostGro
     HostGroup {
         name: r.name(&fields, "name"),
         count: r.integer(&fields, "count", 1..=10_000) as u32,
-        node: (at.device)(at.known.find(r, &fields, key) as u16),
+        node: (at.device)(at.known.find(r, &fields, AT) as u16),
         rate,
         up_delay: r.duration(&fields, "up_delay_ns", DELAY_NS),
         down_delay: r.duration(&fields, "down_delay_ns", DELAY_NS),
@@ -249,17 +260,17 @@ fn flow(
         "name",
         "from",
         "to",
-        "each",
+        "flows_per_pair",
         "packet_bytes",
         "dscp",
         "start_ms",
-        "spread_ms",
+        "start_jitter_ms",
         "stop_ms",
     ];
     // What is sent decides which keys are known.
     let own: &[&str] = match ["gtp", "udp", "web"].map(|key| value.get(key).is_some()) {
-        [true, ..] => &["gtp", "measure"],
-        [_, true, _] => &["udp", "measure"],
+        [true, ..] => &["gtp", "packet_stats"],
+        [_, true, _] => &["udp", "packet_stats"],
         [.., true] => &["web", "transport", "sack", "tcp", "window_bytes"],
         _ => &[
             "transport",
@@ -267,7 +278,7 @@ fn flow(
             "tcp",
             "window_bytes",
             "bytes",
-            "measure",
+            "packet_stats",
             "udp",
             "web",
             "gtp",
@@ -282,7 +293,7 @@ fn flow(
         from: party(r, groups, parts, &fields, "from"),
         to: party(r, groups, parts, &fields, "to"),
         transport,
-        each: r.optional_integer(&fields, "each", FLOWS_EACH).unwrap_or(1) as u32,
+        each: r.optional_integer(&fields, "flows_per_pair", FLOWS_EACH).unwrap_or(1) as u32,
         sack,
         tcp: tcp(r, &fields, transport, sack),
         source,
@@ -297,10 +308,10 @@ fn flow(
             .optional_integer(&fields, "start_ms", 0..=*DURATION_MS.end())
             .unwrap_or(0),
         spread_ms: r
-            .optional_integer(&fields, "spread_ms", 0..=*DURATION_MS.end())
+            .optional_integer(&fields, "start_jitter_ms", 0..=*DURATION_MS.end())
             .unwrap_or(10),
         stop_ms: r.optional_integer(&fields, "stop_ms", DURATION_MS),
-        measure: r.optional_bool(&fields, "measure").unwrap_or(false),
+        measure: r.optional_bool(&fields, "packet_stats").unwrap_or(false),
     }
 }
 
@@ -317,8 +328,7 @@ fn source(r: &mut Reader, parent: &Fields) -> Source {
         };
     }
     if let Some(value) = r.optional(parent, "web") {
-        let (_, keys) = sources::WEB_KEYS.split_last().expect("it has keys");
-        let fields = r.fields(value, parent.pointer("web"), keys);
+        let fields = r.fields(value, parent.pointer("web"), &sources::WEB_KEYS);
         return Source::Web {
             users: r.optional_integer(&fields, "users", sources::USERS).unwrap_or(1) as u32,
             web: sources::web(r, &fields),
@@ -345,7 +355,7 @@ fn change(
 ) -> RoutedChange {
     let common = ["at_ms", "every_ms", "times"];
     let of_span = ["span", "up"];
-    let of_link = ["link", "rate_bps", "delay_ns", "xcp_bps", "up"];
+    let of_link = ["link", "rate_bps", "delay_ns", "xcp_capacity_bps", "up"];
     let of_hosts = ["hosts", "up_delay_ns", "down_delay_ns"];
     let (is_link, is_span) = (value.get("link").is_some(), value.get("span").is_some());
     let effects: &[&str] = match (is_link, is_span) {
@@ -389,7 +399,7 @@ fn change(
             },
             rate: r.optional_rate(&fields, "rate_bps", RATE_BPS),
             delay: r.optional_duration(&fields, "delay_ns", DELAY_NS),
-            xcp: r.optional_rate(&fields, "xcp_bps", RATE_BPS),
+            xcp: r.optional_rate(&fields, "xcp_capacity_bps", RATE_BPS),
             up: r.optional_bool(&fields, "up"),
         }
     } else if is_span {

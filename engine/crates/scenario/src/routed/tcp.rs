@@ -5,33 +5,40 @@ use std::ops::RangeInclusive;
 
 use crate::model::Transport;
 use crate::reader::{Fields, Reader};
+use crate::section::{Section as _, flag, integer, section};
 
 /// Windows and thresholds, in segments.
 const SEGMENTS: RangeInclusive<u64> = 1..=1 << 20;
 const MIN_RTO_MS: RangeInclusive<u64> = 0..=60_000;
 const RTO_TICK_MS: RangeInclusive<u64> = 1..=1000;
 
-/// What streams do that their transport alone does not say. `None`: as the transport's RFCs have it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tcp {
-    /// Congestion window to begin with, segments.
-    pub initial_window: Option<u32>,
-    /// Slow-start threshold to begin with, segments.
-    pub initial_ssthresh: Option<u32>,
-    /// The most that is outstanding, segments, whatever the receiver's window.
-    pub window_packets: Option<u32>,
-    /// Least retransmission timeout; 1 s.
-    pub min_rto_ms: Option<u64>,
-    /// Tick of the clock that the timeout is reckoned by; none.
-    pub rto_tick_ms: Option<u64>,
-    /// Whether an acknowledgment waits for a second segment or 40 ms; with all but XCP.
-    pub delayed_acks: Option<bool>,
-    /// Whether the first two duplicates send new data; they do.
-    pub limited_transmit: Option<bool>,
-    /// Whether a window's packets leave evenly over the round trip.
-    pub paced: bool,
-    /// Whether losses are detected by time and a lost tail is probed.
-    pub rack: bool,
+section! {
+    /// TCP settings in addition to `transport`. If any is given, the engine generates the flows in emulation.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub struct Tcp {
+        /// Initial congestion window in segments. Default: 2 to 4, by segment size (RFC 5681).
+        pub initial_window: Option<u32> = "initial_window" optional, integer(SEGMENTS);
+        /// Initial slow-start threshold in segments; not with `xcp`. Default: unlimited.
+        pub initial_ssthresh: Option<u32> = "initial_ssthresh" optional, integer(SEGMENTS);
+        /// Maximum window in segments: limit on outstanding data in addition to the receive window. Default:
+        /// unlimited.
+        pub window_packets: Option<u32> = "max_window_segments" optional, integer(SEGMENTS);
+        /// Minimum retransmission timeout in ms. Default: 1000 (RFC 6298).
+        pub min_rto_ms: Option<u64> = "min_rto_ms" optional, integer(MIN_RTO_MS);
+        /// RTO granularity G in ms (RFC 6298): round trips are measured in whole ticks and timeouts rounded up. Old
+        /// stacks have 10 to 500. Default: 1 ns.
+        pub rto_tick_ms: Option<u64> = "rto_granularity_ms" optional, integer(RTO_TICK_MS);
+        /// If true, an acknowledgment waits for a second segment or 40 ms. Default: true, with `xcp` false.
+        pub delayed_acks: Option<bool> = "delayed_acks" optional, flag();
+        /// If true, the first two duplicate acknowledgments send new data (RFC 3042). Default: true.
+        pub limited_transmit: Option<bool> = "limited_transmit" optional, flag();
+        /// If true, the packets of a window are paced over the smoothed round-trip time, in slow start too. Default:
+        /// false.
+        pub paced: bool = "paced" or(false), flag();
+        /// If true, losses are detected by time, tail losses are probed (RACK-TLP, RFC 8985), and duplicates are
+        /// reported (RFC 2883). Needs SACK. Default: false.
+        pub rack: bool = "rack" or(false), flag();
+    }
 }
 
 impl Tcp {
@@ -64,43 +71,18 @@ pub(super) fn tcp(r: &mut Reader, parent: &Fields, transport: Transport, sack: b
         }
         return Tcp::LINUX;
     }
-    let keys = [
-        "initial_window",
-        "initial_ssthresh",
-        "window_packets",
-        "min_rto_ms",
-        "rto_tick_ms",
-        "delayed_acks",
-        "limited_transmit",
-        "paced",
-        "rack",
-    ];
-    let fields = r.fields(value, parent.pointer("tcp"), &keys);
-    let mut segments = |key: &str| {
-        let segments = r.optional_integer(&fields, key, SEGMENTS);
-        segments.map(|segments| segments as u32)
-    };
-    let tcp = Tcp {
-        initial_window: segments("initial_window"),
-        initial_ssthresh: segments("initial_ssthresh"),
-        window_packets: segments("window_packets"),
-        min_rto_ms: r.optional_integer(&fields, "min_rto_ms", MIN_RTO_MS),
-        rto_tick_ms: r.optional_integer(&fields, "rto_tick_ms", RTO_TICK_MS),
-        delayed_acks: r.optional_bool(&fields, "delayed_acks"),
-        limited_transmit: r.optional_bool(&fields, "limited_transmit"),
-        paced: r.optional_bool(&fields, "paced").unwrap_or(false),
-        rack: r.optional_bool(&fields, "rack").unwrap_or(false),
-    };
+    let place = parent.pointer("tcp");
+    let tcp = Tcp::of(r, value, place.clone(), ());
     if tcp.rack && !sack {
         r.report(
-            fields.pointer("rack"),
+            format!("{place}/rack"),
             "RACK without SACK",
             "'sack: true' too, which reno and newreno do not have by default",
         );
     }
     if tcp.initial_ssthresh.is_some() && transport == Transport::Xcp {
         r.report(
-            fields.pointer("initial_ssthresh"),
+            format!("{place}/initial_ssthresh"),
             "xcp has no slow start",
             "another transport, or no 'initial_ssthresh'",
         );

@@ -11,10 +11,10 @@ const STAR4: &str = include_str!("../../../../../../topologies/star4.yaml");
 fn pages_leave_ports_of_running_streams_alone_when_ports_come_again() {
     let head = &STAR4[..STAR4.find("phases:").unwrap()];
     let text = format!(
-        "{head}phases:\n  - name: all\n    duration_ms: 1000\n    traffic:\n\
-         \x20     - {{kind: tcp, from: h1_0, to: h2_0, streams: 2}}\n\
-         \x20     - {{kind: tcp, from: h2_0, to: h1_0}}\n\
-         \x20     - {{kind: web, from: h1_0, to: h2_0, mean_think_ns: 1000000, mean_bytes: 1000}}\n"
+        "{head}phases:\n  - name: all\n    duration_ms: 1000\n    flows:\n\
+         \x20     - {{from: h1_0, to: h2_0, tcp: {{streams: 2}}}}\n\
+         \x20     - {{from: h2_0, to: h1_0}}\n\
+         \x20     - {{from: h1_0, to: h2_0, web: {{mean_think_ns: 1000000, mean_bytes: 1000}}}}\n"
     );
     let mut streams = Traffic::new(&Scenario::parse(text.as_bytes()).unwrap(), 1, HostMode::Simulated)
         .unwrap()
