@@ -533,7 +533,8 @@ class RestServerTest {
     @SuppressWarnings("ThreadPriorityCheck") // Yields while the server ends; nothing tells when it has begun to.
     private static void awaitRefusal(int port) throws IOException {
         while (true) {
-            try (Socket socket = new Socket("127.0.0.1", port)) {
+            try {
+                new Socket("127.0.0.1", port).close();
                 Thread.yield();
             } catch (ConnectException refused) {
                 return;
