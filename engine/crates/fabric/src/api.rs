@@ -6,7 +6,7 @@ use slotwise_scenario::{Device, DeviceKind};
 use slotwise_wire::DropReason;
 
 use crate::capture::Capturing;
-use crate::link::LinkUse;
+use crate::kinds::star::fibre::LinkUse;
 use slotwise_cards::packet::Frame;
 
 /// Who plays the hosts.

@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 
 use crate::api::{ControlEvent, ControlMessage, FabricError};
-use crate::fabric::Fabric;
-use crate::standstill::Standstill;
+use crate::net::standstill::Standstill;
+use crate::world::Fabric;
 use slotwise_cards::packet::Frame;
 
 /// A packet-out of the controller.

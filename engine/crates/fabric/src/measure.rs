@@ -8,8 +8,8 @@ use slotwise_p4::Port;
 use slotwise_scenario::{Device, Flow, HostId};
 use slotwise_units::Instant;
 
-use crate::access::Host;
-use crate::fabric::Fabric;
+use crate::hosts::Host;
+use crate::world::Fabric;
 
 /// Both directions of a host's access link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

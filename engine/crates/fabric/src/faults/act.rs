@@ -5,8 +5,8 @@ use slotwise_scenario::{Device, FaultKind};
 
 use super::FaultRecord;
 use crate::api::ControlMessage;
-use crate::fabric::Fabric;
-use crate::pump::Step;
+use crate::net::pump::Step;
+use crate::world::Fabric;
 
 impl Fabric {
     /// All faults of the run, those to come included; without simulated hosts there are none.

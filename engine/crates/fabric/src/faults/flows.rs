@@ -2,8 +2,8 @@
 //! When a network is well again whose flows tell: each that had delivered something by the end of the fault, and has more to
 //! deliver, has delivered more. One whose phase ends has no more to deliver.
 
-use crate::event::Event;
-use crate::fabric::Fabric;
+use crate::net::event::Event;
+use crate::world::Fabric;
 
 /// How often it is looked at.
 const LOOK_NS: u64 = 1_000_000;

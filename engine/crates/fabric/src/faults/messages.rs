@@ -11,8 +11,8 @@ use slotwise_wire::{Ethernet, Optical, OpticalKind, PORT_CPU, PacketIn};
 
 use crate::api::ControlMessage;
 use crate::drops::{DropCause, Place};
-use crate::fabric::Fabric;
-use crate::parcel::Parcel;
+use crate::net::parcel::Parcel;
+use crate::world::Fabric;
 use slotwise_cards::packet::Frame;
 use slotwise_cards::packet::Origin;
 

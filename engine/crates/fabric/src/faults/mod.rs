@@ -11,9 +11,9 @@ use slotwise_scenario::{Device, FaultKind, Scenario};
 
 pub(crate) use messages::{LightWay, Way};
 
-use crate::event::{Event, EventQueue};
-use crate::slots::Watch;
-use crate::span::Span;
+use crate::kinds::star::Watch;
+use crate::net::event::{Event, EventQueue};
+use crate::net::span::Span;
 use flows::FlowWatch;
 use slotwise_cards::random::{self, Stream};
 

@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{Device, FaultKind, Faults, Scenario};
 
 use super::FaultRecord;
-use crate::span::Span;
+use crate::net::span::Span;
 use slotwise_cards::random::{self, Stream};
 
 const NS_PER_MS: u64 = 1_000_000;

@@ -18,8 +18,8 @@ use slotwise_transport::gtp::HostConfig;
 use slotwise_units::{Bytes, Duration, Instant, Rate};
 
 use crate::api::HostMode;
-use crate::groups::group_hosts;
 use crate::measure::DelayUse;
+use crate::net::groups::group_hosts;
 pub use bursts::FlowTrains;
 use datagrams::Datagrams;
 pub use order::OrderUse;
