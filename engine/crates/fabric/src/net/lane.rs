@@ -10,7 +10,7 @@ use slotwise_scenario::Device;
 use slotwise_units::Instant;
 
 use crate::net::event::{Event, EventQueue, Order};
-use crate::net::kind::End;
+use crate::net::ticket::Owner;
 use slotwise_cards::packet::{Flying, Packet};
 
 /// Where a lane ends.
@@ -20,15 +20,18 @@ pub(crate) enum LaneEnd {
     Port { device: Device, port: u16 },
     /// A host, by its number.
     Host(usize),
-    /// Where a kind of networks does more than that, by a number of its own.
-    Own { end: &'static End, number: u32 },
+    /// An end that a kind of networks handles.
+    Own(OwnEnd),
 }
 
-impl LaneEnd {
-    pub(crate) fn own(end: &'static End, number: usize) -> LaneEnd {
-        let number = number as u32;
-        LaneEnd::Own { end, number }
-    }
+/// An end of a lane that a kind of networks handles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OwnEnd {
+    pub(crate) owner: Owner,
+    /// Sort of the end, defined by its owner.
+    pub(crate) sort: u8,
+    /// Number among those of its sort.
+    pub(crate) number: u32,
 }
 
 struct InFlight {

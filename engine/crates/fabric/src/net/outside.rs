@@ -16,11 +16,7 @@ use slotwise_p4::Port;
 use slotwise_scenario::Device;
 use slotwise_wire::{Label, Optical};
 
-use crate::api::{FabricError, P4Drop};
-use crate::drops::{DropCause, Place};
-use crate::net::kind::KINDS;
-use crate::net::parcel::Parcel;
-use crate::world::Fabric;
+use crate::api::P4Drop;
 use slotwise_cards::message;
 use slotwise_cards::packet::Frame;
 use slotwise_cards::packet::Origin;
@@ -53,7 +49,7 @@ pub(crate) struct Crossing {
 
 impl Crossing {
     /// Whether the time that its switch takes counts as an answer's: of light, and of what comes to a router or station.
-    fn is_waited_for(&self) -> bool {
+    pub(super) fn is_waited_for(&self) -> bool {
         match self.origin {
             Origin::Light { .. } | Origin::Fibre { .. } => true,
             Origin::Lane { .. } => !self.device.kind().is_slotted,
@@ -62,9 +58,9 @@ impl Crossing {
     }
 }
 
-/// What the fabric knows of its switches when they are outside.
+/// Switches outside, and packets in them.
 #[derive(Default)]
-pub(crate) struct External {
+pub(crate) struct Outside {
     pub(crate) running: bool,
     last_id: u64,
     inputs: VecDeque<SwitchInput>,
@@ -73,7 +69,7 @@ pub(crate) struct External {
     pub(crate) drops: BTreeMap<u64, Vec<P4Drop>>,
 }
 
-impl External {
+impl Outside {
     pub(crate) fn give(&mut self, now_ns: u64, device: Device, port: Port, frame: Frame, origin: Origin) {
         let mut id = 0;
         // What comes out was born when what went in was.
@@ -97,6 +93,16 @@ impl External {
         });
     }
 
+    /// The next frame for a switch.
+    pub(super) fn poll_input(&mut self) -> Option<SwitchInput> {
+        self.inputs.pop_front()
+    }
+
+    /// Packet in a switch, by its number.
+    pub(super) fn crossing(&self, id: u64) -> Option<&Crossing> {
+        self.crossings.get(&id)
+    }
+
     /// What it was, if it is in that switch; then it is no longer.
     pub(crate) fn take_origin(&mut self, device: Device, id: u64) -> Origin {
         match self.crossings.get(&id) {
@@ -109,108 +115,8 @@ impl External {
         }
     }
 
-    fn take_overdue(&mut self, now_ns: u64) -> Option<Crossing> {
+    pub(super) fn take_overdue(&mut self, now_ns: u64) -> Option<Crossing> {
         let oldest = self.crossings.first_entry()?;
         (oldest.get().arrived_ns + ANSWER_LIMIT_NS <= now_ns).then(|| oldest.remove())
-    }
-}
-
-impl Fabric {
-    /// The same fabric with all switches outside, and without the checks that cannot be made of those. They get nothing until [`Fabric::set_switches_running`].
-    #[must_use]
-    pub fn with_external_switches(mut self) -> Fabric {
-        self.external = Some(External::default());
-        let inside = KINDS.iter().flat_map(|kind| kind.checks_inside);
-        inside.for_each(|check| self.invariants.leave_out(*check));
-        self.nodes.iter_mut().for_each(|node| node.own_card.set_outside());
-        self
-    }
-
-    /// Whether the switches outside take frames. What arrives at them while they do not is dropped.
-    pub fn set_switches_running(&mut self, running: bool) {
-        if let Some(external) = &mut self.external {
-            external.running = running;
-        }
-    }
-
-    /// The next frame for a switch outside, in order of time over all of them.
-    pub fn poll_switch_input(&mut self) -> Option<SwitchInput> {
-        self.external.as_mut()?.inputs.pop_front()
-    }
-
-    /// A frame has left a switch outside at `at_ns`, or now if that is past; `id` as in the input that it was, or 0. For light, and from a
-    /// router or station, it returns how long the switch had it, ns. What it made of a tick too late for the slot is dropped: the gate that opens next leads
-    /// to another edge.
-    ///
-    /// # Errors
-    /// [`FabricError::UnknownDevice`].
-    pub fn switch_output(
-        &mut self,
-        at_ns: u64,
-        device_id: u64,
-        port: Port,
-        id: u64,
-        frame: &[u8],
-    ) -> Result<Option<u64>, FabricError> {
-        let device = self.device(device_id)?;
-        let at_ns = at_ns.max(self.now_ns);
-        let frame = self.out.frames.copy_of(frame);
-        self.dispatch_parcel(
-            at_ns,
-            Parcel::FromSwitch {
-                device,
-                port,
-                id,
-                frame,
-            },
-        );
-        let crossing = self.external.as_ref().and_then(|external| external.crossings.get(&id));
-        Ok(crossing
-            .filter(|crossing| crossing.device == device && crossing.is_waited_for())
-            .map(|crossing| at_ns - crossing.arrived_ns))
-    }
-
-    /// The switches outside have put out all that they will: light that is still in a core is lost.
-    pub fn settle_switches(&mut self) {
-        self.lose_overdue_light(u64::MAX);
-    }
-
-    /// What a switch outside has counted in `drops`, for [`Fabric::p4_drops`].
-    pub fn set_p4_drops(&mut self, device: Device, drops: Vec<P4Drop>) {
-        if let Some(external) = &mut self.external {
-            external.drops.insert(device.id(), drops);
-        }
-    }
-
-    /// Whether a device has a program and takes frames.
-    pub(crate) fn runs(&self, device: Device) -> bool {
-        match &self.external {
-            Some(external) => external.running,
-            None => self.nodes[self.node(device)].pipeline.is_some(),
-        }
-    }
-
-    /// Gives up what no switch has sent on by `now_ns`.
-    pub(crate) fn lose_overdue_light(&mut self, now_ns: u64) {
-        while let Some(crossing) = self
-            .external
-            .as_mut()
-            .and_then(|external| external.take_overdue(now_ns))
-        {
-            let overdue = self.nodes[self.node(crossing.device)].kind.overdue;
-            overdue(self, &crossing);
-        }
-    }
-
-    pub(crate) fn give_external(&mut self, device: Device, port: Port, frame: Frame, origin: Origin) {
-        let now_ns = self.now_ns;
-        if !device.kind().is_slotted {
-            // A packet that it drops is never heard of again.
-            self.lose_overdue_light(now_ns);
-        }
-        match &mut self.external {
-            Some(external) if external.running => external.give(now_ns, device, port, frame, origin),
-            _ => self.drop(Place::Device(device), DropCause::NoPipeline, frame),
-        }
     }
 }

@@ -3,10 +3,20 @@
 
 use slotwise_scenario::Device;
 
-use crate::faults::Way;
-use crate::net::event::Event;
-use crate::world::Fabric;
+use crate::net::lane::OwnEnd;
+use crate::net::ticket::Tickets;
 use slotwise_cards::packet::Frame;
+
+/// The way of a control message.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    /// By light, to an end of a lane.
+    Light(OwnEnd),
+    /// From a switch to the controller.
+    In(Device),
+    /// From the controller to a switch.
+    Out(Device),
+}
 
 /// A message with its way.
 pub(crate) enum Parcel {
@@ -14,7 +24,7 @@ pub(crate) enum Parcel {
     PacketOut { device: Device, frame: Frame },
     /// A control message that a fault has kept, or its copy.
     Late { way: Way, frame: Frame },
-    /// It has left a switch outside of the fabric.
+    /// It has left a switch outside of the net.
     FromSwitch {
         device: Device,
         port: u16,
@@ -23,34 +33,5 @@ pub(crate) enum Parcel {
     },
 }
 
-/// Parcels by number; numbers are used again.
-#[derive(Default)]
-pub(crate) struct Parcels {
-    places: Vec<Option<Parcel>>,
-    free: Vec<u32>,
-}
-
-impl Parcels {
-    fn insert(&mut self, parcel: Parcel) -> u32 {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.places.push(None);
-            self.places.len() as u32 - 1
-        });
-        self.places[number as usize] = Some(parcel);
-        number
-    }
-
-    pub(crate) fn take(&mut self, number: u32) -> Option<Parcel> {
-        let parcel = self.places[number as usize].take()?;
-        self.free.push(number);
-        Some(parcel)
-    }
-}
-
-impl Fabric {
-    /// It is there at `at_ns`.
-    pub(crate) fn dispatch_parcel(&mut self, at_ns: u64, parcel: Parcel) {
-        let number = self.parcels.insert(parcel);
-        self.events.schedule(at_ns, Event::Parcel(number));
-    }
-}
+/// Parcels by number.
+pub(crate) type Parcels = Tickets<Parcel>;

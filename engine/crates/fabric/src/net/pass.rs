@@ -1,122 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What happens at each event, and where each frame goes next.
+//! A packet passes a switch: into P4, and out of it by a port.
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
-use slotwise_wire::{PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE};
+use slotwise_wire::{PORT_CPU, PORT_LINECARD};
 
-use crate::api::{ControlEvent, ControlMessage};
 use crate::capture::CapturePoint;
 use crate::drops::{DropCause, Place};
-use crate::faults::Way;
-use crate::invariants::Invariant;
-use crate::net::event::{Event, Order};
-use crate::net::lane::LaneEnd;
-use crate::net::node::Before;
-use crate::net::parcel::Parcel;
-use crate::net::pump::{Ask, Pass, Passed, Work};
-use crate::world::{Change, Fabric};
-use slotwise_cards::card::Expiry;
-use slotwise_cards::message::ToCard;
+use crate::net::Net;
+use crate::net::around::Around;
+use crate::net::node::{Before, is_fibre};
+use crate::net::work::{Ask, Passed, Work};
+use slotwise_cards::card::Pass;
+use slotwise_cards::message::{self, ToCard};
 use slotwise_cards::packet::{Flying, Frame, Origin, Packet};
+use slotwise_units::Instant;
+use slotwise_wire::DropReason;
 
-/// Whether light passes this port; it is captured in the fibre then.
-fn is_fibre(device: Device, port: Port) -> bool {
-    device.kind().is_slotted && (PORT_OPTICAL_BASE..PORT_LINECARD).contains(&port)
-}
-
-impl Fabric {
-    pub(crate) fn handle(&mut self, order: Order, event: Event) {
-        match event {
-            Event::Change(index) => self.change(index as usize),
-            Event::FaultBegins(index) => self.fault_begins(index as usize),
-            Event::FaultEnds(index) => self.fault_ends(index as usize),
-            Event::LookAfterFaults => self.look_after_flows(),
-            Event::CoreSlot(timer) => self.card_due(timer, Expiry::CoreSlot),
-            Event::EdgeSlot(timer) => self.card_due(timer, Expiry::EdgeSlot),
-            Event::Timer(timer) => self.card_due(timer, Expiry::First),
-            Event::Wake(timer) => self.card_due(timer, Expiry::Last),
-            Event::Arrival { lane } => self.arrival(lane as usize, order),
-            Event::Parcel(number) => self.parcel(number),
-            Event::Source(index) => self.source(index as usize),
-            Event::HostTimer(host) => {
-                if let Some(traffic) = &mut self.traffic {
-                    traffic.timeout(host as usize, self.now_ns);
-                }
-                self.drain_hosts();
-            }
-        }
-        self.pump();
-        self.events.settle();
-    }
-
-    /// The head of a lane is at its end.
-    fn arrival(&mut self, lane: usize, order: Order) {
-        let lane = &mut self.lanes[lane];
-        let end = lane.end;
-        let Some(flying) = lane.arrive(&mut self.events, self.now_ns, order) else {
-            return;
-        };
-        match end {
-            LaneEnd::Port { device, port } => self.packet_arrives(device, port, flying),
-            LaneEnd::Host(host) => self.at_host(host, flying.packet),
-            LaneEnd::Own { end, number } => (end.arrive)(self, number as usize, flying),
-        }
-    }
-
+impl Net {
     /// A packet has come to a port of a switch.
-    pub(crate) fn packet_arrives(&mut self, device: Device, port: Port, flying: Flying) {
+    #[inline]
+    pub(crate) fn packet_arrives<A: Around>(&mut self, around: &mut A, to: (Device, Port), flying: Flying) {
         let Packet { frame, born } = flying.packet;
-        self.enter((device, port), frame, Origin::Lane { born }, Passed::Nothing);
-    }
-
-    fn parcel(&mut self, number: u32) {
-        match self.parcels.take(number) {
-            Some(Parcel::PacketOut { device, mut frame }) => match self.passes_faults(Way::Out(device), &mut frame) {
-                true => self.ask(device, PORT_CPU, frame, Origin::Local),
-                false => self.out.frames.give_back(frame),
-            },
-            Some(Parcel::Late { way, frame }) => self.late_message(way, frame),
-            Some(Parcel::FromSwitch {
-                device,
-                port,
-                id,
-                frame,
-            }) => {
-                if let Some(external) = &mut self.external {
-                    let origin = external.take_origin(device, id);
-                    self.send(device, port, frame, origin);
-                }
-            }
-            None => {}
-        }
-    }
-
-    fn change(&mut self, index: usize) {
-        match self.changes[index].1 {
-            Change::Fibre(change) => self.change_link(&change),
-            Change::Span { span, is_up } => self.set_span_up(span, is_up),
-            Change::Link {
-                port,
-                rate_bps,
-                delay_ns,
-            } => self.change_link_at(port, rate_bps, delay_ns),
-            Change::Uplink { host, delay_ns } => self.change_uplink(host, delay_ns),
-        }
-    }
-
-    /// For the controller, or the agent that stands between it and the device.
-    pub(crate) fn tell(&mut self, device: Device, message: ControlMessage) {
-        self.control.push_back(ControlEvent {
-            at_ns: self.now_ns,
-            device_id: device.id(),
-            message,
-        });
+        self.enter(around, Ask::new(to, frame, Origin::Lane { born }));
     }
 
     /// Runs a packet through P4 of a device. What comes out becomes work: packets, digests, then the continuation.
     #[inline(never)]
-    pub(crate) fn pass(&mut self, ask: Ask) {
+    pub(super) fn pass<A: Around>(&mut self, around: &mut A, ask: Ask) {
         let Ask {
             device,
             port,
@@ -124,36 +35,47 @@ impl Fabric {
             origin,
             then,
         } = ask;
-        if !is_fibre(device, port) {
-            self.capture_port(device, port, &frame);
+        if self.journal.captures.is_some() && !is_fibre(device, port) {
+            self.capture_at(device, port, &frame);
         }
-        if self.external.is_some() {
-            self.give_external(device, port, frame, origin);
-            return self.passed(then, Pass::Later);
+        if self.nodes.outside.is_some() {
+            self.give_outside(around, device, port, frame, origin);
+            return self.passed(around, then, Pass::Later);
         }
-        let node = self.node(device);
-        let dropped_before = self.dropped_beside_light(device, origin);
-        let Some(pipeline) = &mut self.nodes[node].pipeline else {
+        let number = self.nodes.number(device);
+        let node = &self.nodes[number];
+        let counted = node.kind.counted_beside_light;
+        let counted = counted.filter(|_| !matches!(origin, Origin::Light { .. }));
+        let before = counted.map(|is_counted| self.dropped(device, is_counted));
+        let Some(pipeline) = &mut self.nodes[number].pipeline else {
             self.drop(Place::Device(device), DropCause::NoPipeline, frame);
-            return self.passed(then, Pass::Done { outputs: 0 });
+            return self.passed(around, then, Pass::Done { outputs: 0 });
         };
-        self.p4_passes += 1;
+        self.journal.passes += 1;
         self.outbox
             .run(&mut self.out.frames, pipeline, (self.now_ns, port), &mut frame);
         self.out.frames.give_back(frame);
-        if let Some(before) = dropped_before {
-            self.note_beside_light(device, before);
+        if let (Some(is_counted), Some(before)) = (counted, before) {
+            let dropped = self.dropped(device, is_counted).saturating_sub(before);
+            self.nodes[number].beside_light += dropped;
         }
-        let outputs = self.add_outputs(device, origin);
+        let outputs = self.add_outputs(around, device, origin);
         match (then, self.has_asked()) {
             (Passed::Nothing, _) => {}
             (then, true) => self.stack.add(Work::Passed(then, Pass::Done { outputs })),
-            (then, false) => self.passed(then, Pass::Done { outputs }),
+            (then, false) => self.passed(around, then, Pass::Done { outputs }),
         }
     }
 
+    /// Packets that the program of a device has counted as dropped, for reasons that are counted.
+    fn dropped(&self, device: Device, is_counted: fn(DropReason) -> bool) -> u64 {
+        let drops = self.p4_drops(device).unwrap_or_default().into_iter();
+        let drops = drops.filter(|drop| is_counted(drop.reason));
+        drops.map(|drop| drop.packets).sum()
+    }
+
     /// Makes work of what P4 has put out. Returns the number of packets.
-    fn add_outputs(&mut self, device: Device, origin: Origin) -> usize {
+    fn add_outputs<A: Around>(&mut self, around: &mut A, device: Device, origin: Origin) -> usize {
         let outputs = self.outbox.packets.len();
         // Most passes put out one packet, or nothing.
         match (outputs, self.outbox.digests.is_empty()) {
@@ -161,7 +83,7 @@ impl Fabric {
             (1, true) => {
                 if let Some((port, frame)) = self.outbox.packets.pop() {
                     // It is the next item in any case.
-                    self.send(device, port, frame, origin);
+                    self.send(around, device, port, frame, origin);
                     return outputs;
                 }
             }
@@ -182,75 +104,75 @@ impl Fabric {
     }
 
     /// A packet leaves a device by a port.
-    pub(crate) fn send(&mut self, device: Device, port: Port, frame: Frame, origin: Origin) {
-        if !is_fibre(device, port) {
-            self.capture_port(device, port, &frame);
+    pub(super) fn send<A: Around>(&mut self, around: &mut A, device: Device, port: Port, frame: Frame, origin: Origin) {
+        if self.journal.captures.is_some() && !is_fibre(device, port) {
+            self.capture_at(device, port, &frame);
         }
         if port == PORT_CPU {
-            return self.packet_in(device, frame);
+            return self.packet_in(around, device, frame);
         }
-        let number = self.node(device);
+        let number = self.nodes.number(device);
         let node = &self.nodes[number];
         if port == PORT_LINECARD && node.kind.has_cards {
-            self.tell_card(device, &frame);
+            self.tell_card(around, number, &frame);
             return self.out.frames.give_back(frame);
         }
         match node.before(port) {
-            Some(Before::Link) => self.enqueue_at_link((number, port), frame, origin),
-            Some(Before::Card) => self.own_card_sends((number, port), frame, origin),
-            None => self.send_nowhere(device, frame, origin),
+            Some(Before::Link) => self.enqueue_at_link(around, (number, port), frame, origin),
+            Some(Before::Card) => self.own_card_sends(around, (number, port), frame, origin),
+            None => self.send_nowhere(number, frame, origin),
+        }
+    }
+
+    /// Puts a packet into the queue before a link. It enters the lane at once, as when it leaves is known.
+    fn enqueue_at_link<A: Around>(
+        &mut self,
+        around: &mut A,
+        (node, port): (usize, Port),
+        frame: Frame,
+        origin: Origin,
+    ) {
+        around.leaves(origin, frame.len());
+        let now = Instant::from_ns(self.now_ns);
+        match self.nodes[node].links.take(now, port, frame.len()) {
+            Ok((lane, departure)) => {
+                let born = origin.born();
+                let flying = Flying::plain(Packet { frame, born });
+                self.lanes[lane].enter(&mut self.queue, departure.arrive.ns(), flying);
+            }
+            Err(cause) => self.drop(self.nodes[node].place_before(port), cause, frame),
         }
     }
 
     /// P4 sent a packet to a port that leads nowhere.
-    pub(crate) fn send_nowhere(&mut self, device: Device, frame: Frame, origin: Origin) {
-        if let Origin::Light { .. } = origin {
-            self.light_goes_nowhere(device, &frame);
+    fn send_nowhere(&mut self, node: usize, frame: Frame, origin: Origin) {
+        let node = &self.nodes[node];
+        let (place, lost_light) = (Place::Device(node.device), node.kind.lost_light);
+        if let (Origin::Light { .. }, Some(invariant)) = (origin, lost_light) {
+            let invariants = &mut self.journal.invariants;
+            invariants.violated(invariant, self.now_ns, place, message::optical(&frame));
         }
-        self.drop(Place::Device(device), DropCause::NoSuchPort, frame);
+        self.drop(place, DropCause::NoSuchPort, frame);
     }
 
     /// A message of P4 to a card.
-    fn tell_card(&mut self, device: Device, frame: &[u8]) {
-        let node = self.node(device);
-        let is_obeyed = ToCard::read(frame).is_some_and(|message| self.give_to_card(node, &message));
+    fn tell_card<A: Around>(&mut self, around: &mut A, node: usize, frame: &[u8]) {
+        let is_obeyed = ToCard::read(frame).is_some_and(|message| self.give_to_card(around, node, &message));
         if !is_obeyed {
-            self.count_drop(Place::Device(device), DropCause::Malformed, frame.len());
-        }
-    }
-
-    /// Loses a packet.
-    pub(crate) fn drop(&mut self, place: Place, cause: DropCause, frame: Frame) {
-        self.count_drop(place, cause, frame.len());
-        self.out.frames.give_back(frame);
-    }
-
-    pub(crate) fn count_drop(&mut self, place: Place, cause: DropCause, bytes: usize) {
-        self.drops.add(place, cause, bytes);
-        let is_astray = matches!(
-            cause,
-            DropCause::NoSuchPort | DropCause::NotForHost | DropCause::Malformed
-        );
-        if is_astray && place.is_beside_stars() {
-            self.invariants.violated(Invariant::ASTRAY, self.now_ns, place, None);
-        }
-    }
-
-    #[inline]
-    fn capture_port(&mut self, device: Device, port: Port, frame: &[u8]) {
-        if self.captures.is_some() {
-            self.capture_at(device, port, frame);
+            let place = Place::Device(self.nodes[node].device);
+            self.count_drop(place, DropCause::Malformed, frame.len());
         }
     }
 
     #[cold]
     fn capture_at(&mut self, device: Device, port: Port, frame: &[u8]) {
-        let point = self.nodes[self.node(device)].capture_point(port);
+        let point = self.nodes[self.nodes.number(device)].capture_point(port);
         self.capture(point, frame);
     }
 
-    pub(crate) fn capture(&mut self, point: CapturePoint, frame: &[u8]) {
-        if let Some(captures) = &mut self.captures {
+    #[inline]
+    pub(super) fn capture(&mut self, point: CapturePoint, frame: &[u8]) {
+        if let Some(captures) = &mut self.journal.captures {
             captures.record(point, self.now_ns, frame);
         }
     }
@@ -261,24 +183,29 @@ mod tests {
     use slotwise_scenario::Scenario;
 
     use super::*;
-    use crate::{FabricOptions, HostMode};
+    use crate::kinds::Kinds;
+    use crate::world::World;
+    use crate::{HostMode, WorldOptions};
 
     #[test]
     fn outputs_of_a_pass_go_on_in_the_order_in_which_they_left() {
         let scenario = Scenario::parse(include_bytes!("../../../../../schema/examples/valid/pair.yaml")).unwrap();
-        let options = FabricOptions {
+        let options = WorldOptions {
             seed: 1,
             host_mode: HostMode::External,
             captures: None,
             frame_records: false,
         };
-        let mut fabric = Fabric::new(&scenario, options);
+        let mut net = World::new(&scenario, options).net;
         for port in [7, 3, 5] {
-            let frame = fabric.out.frames.copy_of(&[0; 60]);
-            fabric.outbox.packets.push((port, frame));
+            let frame = net.out.frames.copy_of(&[0; 60]);
+            net.outbox.packets.push((port, frame));
         }
-        assert_eq!(fabric.add_outputs(Device::Edge(0), Origin::Local), 3);
-        let ports = std::iter::from_fn(|| fabric.stack.next()).filter_map(|work| match work {
+        assert_eq!(
+            net.add_outputs(&mut Kinds::default(), Device::Edge(0), Origin::Local),
+            3
+        );
+        let ports = std::iter::from_fn(|| net.stack.next()).filter_map(|work| match work {
             Work::Output { port, .. } => Some(port),
             _ => None,
         });

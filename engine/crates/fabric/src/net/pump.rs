@@ -1,217 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Work of an event that is still to be done: packets for P4, packets and digests from P4, and steps that follow them.
-//!
-//! ```text
-//! event ──> activation ──> adds work ──┐        activation: an event, a packet that P4 sent, a continuation
-//!               ^                      v
-//!               └────── next ─────── Stack
-//! ```
-//!
-//! An activation adds its work in order. Each item is completed, with all work that it adds itself, before the next one
-//! and before all older work. So the effects are in the order of nested calls, without nesting: a card that needs P4's
-//! answer asks one question and leaves what it does next to a continuation.
+//! Work of an event is done.
 
-pub(crate) use slotwise_cards::card::Pass;
-use slotwise_cards::card::{self as cards, Action};
-use slotwise_p4::{Bits, Port};
+use slotwise_cards::card::Pass;
+use slotwise_cards::packet::{Frame, Origin};
+use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
 use crate::api::ControlMessage;
-use crate::kinds::{ops, ring};
-use crate::world::Fabric;
-use slotwise_cards::packet::Frame;
-use slotwise_cards::packet::Origin;
+use crate::net::Net;
+use crate::net::around::Around;
+use crate::net::effects::Effects;
+use crate::net::work::{Ask, Passed, Step, Work};
 
-/// Work in the order of nested calls.
-pub(crate) struct Stack<W> {
-    /// The last item is the next one, once the activation in progress has ended.
-    work: Vec<W>,
-    /// Items from here on are of the activation in progress, in their order.
-    base: usize,
-}
-
-impl<W> Default for Stack<W> {
-    fn default() -> Stack<W> {
-        Stack {
-            work: Vec::new(),
-            base: 0,
-        }
-    }
-}
-
-impl<W> Stack<W> {
-    /// Adds work of the activation in progress: after the work that it has added, before all older work.
-    pub(crate) fn add(&mut self, work: W) {
-        self.work.push(work);
-    }
-
-    /// True if the activation in progress has added work: the rest of it must be added, too.
-    pub(crate) fn has_added(&self) -> bool {
-        self.work.len() > self.base
-    }
-
-    /// Gives up all work.
-    pub(crate) fn clear(&mut self) {
-        self.work.clear();
-        self.base = 0;
-    }
-
-    /// Ends the activation in progress and begins the next one.
-    pub(crate) fn next(&mut self) -> Option<W> {
-        if self.work.len() > self.base + 1 {
-            self.work[self.base..].reverse();
-        }
-        let next = self.work.pop();
-        self.base = self.work.len();
-        next
-    }
-}
-
-/// A packet that enters P4 of a device.
-pub(crate) struct Ask {
-    pub(crate) device: Device,
-    pub(crate) port: Port,
-    pub(crate) frame: Frame,
-    pub(crate) origin: Origin,
-    pub(crate) then: Passed,
-}
-
-/// Continuation after a pass and everything that came out of it.
-pub(crate) enum Passed {
-    /// None.
-    Nothing,
-    /// Continuation in the card of a switch.
-    Card { node: usize, then: cards::Then },
-    /// Checks of data on a ring.
-    OnRing(ring::Arrival),
-    /// In networks of optical packet switches.
-    Ops(ops::Passed),
-}
-
-/// An item of work.
-pub(crate) enum Work {
-    /// A packet enters P4.
-    Ask(Ask),
-    /// P4 sent a packet by a port.
-    Output {
-        device: Device,
-        port: Port,
-        frame: Frame,
-        origin: Origin,
-    },
-    /// P4 sent a digest.
-    Digest {
-        device: Device,
-        name: String,
-        fields: Vec<Bits>,
-    },
-    /// An action of the card of a switch.
-    Action { node: usize, action: Action },
-    /// A pass is complete.
-    Passed(Passed, Pass),
-    /// An activation goes on.
-    Step(Step),
-}
-
-/// Continuation of an activation, once all work that it has added is complete.
-pub(crate) enum Step {
-    /// In networks of optical packet switches.
-    Ops(ops::Step),
-    /// The next card of a span that carries packets from now on or not.
-    SetDark { span: usize, first: usize },
-    /// A switch that has stopped has no program.
-    DeviceDown { device: Device },
-}
-
-impl Fabric {
+impl Net {
     /// Sends a packet through P4 of a device, after the work that this activation has added. What comes out is complete before
     /// anything that this activation adds later.
-    pub(crate) fn ask(&mut self, device: Device, port: Port, frame: Frame, origin: Origin) {
-        self.ask_and_go_on((device, port), frame, origin, Passed::Nothing);
+    pub(crate) fn ask(&mut self, to: (Device, Port), frame: Frame, origin: Origin) {
+        self.stack.add(Work::Ask(Ask::new(to, frame, origin)));
     }
 
-    /// As [`Fabric::ask`], with a continuation that depends on what came out.
-    pub(crate) fn ask_and_go_on(&mut self, (device, port): (Device, Port), frame: Frame, origin: Origin, then: Passed) {
-        let ask = Ask {
-            device,
-            port,
-            frame,
-            origin,
-            then,
-        };
+    /// As [`Net::ask`], with a continuation that depends on what came out.
+    pub(super) fn ask_and_go_on(&mut self, ask: Ask) {
         self.stack.add(Work::Ask(ask));
     }
 
-    /// As [`Fabric::ask_and_go_on`], as the last act of an event: at once, as this is the next item in any case.
+    /// As [`Net::ask_and_go_on`], as the last act of an event: at once, as this is the next item in any case.
     #[expect(
         clippy::inline_always,
         reason = "a call moves its arguments once more, for every packet"
     )]
     #[inline(always)]
-    pub(crate) fn enter(&mut self, (device, port): (Device, Port), frame: Frame, origin: Origin, then: Passed) {
+    pub(crate) fn enter<A: Around>(&mut self, around: &mut A, ask: Ask) {
         if self.has_asked() {
-            return self.ask_and_go_on((device, port), frame, origin, then);
+            return self.ask_and_go_on(ask);
         }
-        if self.may_pass(device, port) {
-            self.pass(Ask {
-                device,
-                port,
-                frame,
-                origin,
-                then,
-            });
+        if self.may_pass(ask.device, ask.port) {
+            self.pass(around, ask);
         }
     }
 
     /// Continues this activation after the work that it has added.
-    pub(crate) fn then(&mut self, step: Step) {
+    pub(super) fn then(&mut self, step: Step) {
         self.stack.add(Work::Step(step));
     }
 
-    /// As [`Fabric::then`], but at once if this activation has added nothing.
-    pub(crate) fn go_on(&mut self, step: Step) {
+    /// As [`Net::then`], but at once if this activation has added nothing.
+    pub(crate) fn go_on<A: Around>(&mut self, around: &mut A, step: Step) {
         match self.stack.has_added() {
             true => self.then(step),
-            false => self.step(step),
+            false => self.step(around, step),
         }
     }
 
     /// Continues after a pass and what came out of it.
-    pub(crate) fn passed(&mut self, passed: Passed, pass: Pass) {
+    pub(super) fn passed<A: Around>(&mut self, around: &mut A, passed: Passed, pass: Pass) {
         match passed {
             Passed::Nothing => {}
-            Passed::Card { node, then } => self.card_goes_on(node, then, pass),
-            Passed::OnRing(arrival) => self.watch_arrival(&arrival, pass),
-            Passed::Ops(passed) => self.ops_passed(passed, pass),
+            Passed::Card { node, then } => self.card_goes_on(around, node, then, pass),
+            Passed::Own(ticket) => around.passed(&mut Effects::on(self), ticket, pass),
         }
     }
 
     /// True if this activation has added work: the rest of it must be a continuation.
-    pub(crate) fn has_asked(&self) -> bool {
+    #[inline]
+    pub(super) fn has_asked(&self) -> bool {
         self.stack.has_added()
     }
 
-    fn step(&mut self, step: Step) {
+    fn step<A: Around>(&mut self, around: &mut A, step: Step) {
         match step {
-            Step::Ops(step) => self.ops_step(step),
-            Step::SetDark { span, first } => self.set_cards_of_span_dark(span, first),
+            Step::Own(ticket) => around.goes_on(&mut Effects::on(self), ticket),
+            Step::SetDark { span, first } => self.set_cards_of_span_dark(around, span, first),
             Step::DeviceDown { device } => self.remove_program(device),
         }
     }
 
+    fn remove_program(&mut self, device: Device) {
+        *self.pipeline_slot(device) = None;
+        self.tell(device, ControlMessage::Device { is_up: false });
+    }
+
     /// Completes the work of an event.
     #[inline]
-    pub(crate) fn pump(&mut self) {
-        if !self.stack.work.is_empty() {
-            self.pump_all();
+    pub(crate) fn pump<A: Around>(&mut self, around: &mut A) {
+        if !self.stack.is_empty() {
+            self.pump_all(around);
         }
     }
 
-    fn pump_all(&mut self) {
+    fn pump_all<A: Around>(&mut self, around: &mut A) {
         while let Some(work) = self.stack.next() {
             match work {
                 Work::Ask(ask) => match self.may_pass(ask.device, ask.port) {
-                    true => self.pass(ask),
+                    true => self.pass(around, ask),
                     false => self.stack.clear(),
                 },
                 Work::Output {
@@ -219,101 +100,12 @@ impl Fabric {
                     port,
                     frame,
                     origin,
-                } => self.send(device, port, frame, origin),
+                } => self.send(around, device, port, frame, origin),
                 Work::Digest { device, name, fields } => self.tell(device, ControlMessage::Digest { name, fields }),
-                Work::Action { node, action } => self.act(node, action),
-                Work::Passed(passed, pass) => self.passed(passed, pass),
-                Work::Step(step) => self.step(step),
+                Work::Action { node, action } => self.act(around, node, action),
+                Work::Passed(passed, pass) => self.passed(around, passed, pass),
+                Work::Step(step) => self.step(around, step),
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::VecDeque;
-
-    use super::*;
-
-    /// A toy: an item, and the items that it adds.
-    #[derive(Clone)]
-    struct Item {
-        name: u32,
-        adds: Vec<Item>,
-    }
-
-    /// Draws a tree of items, by a linear congruential generator.
-    fn drawn(state: &mut u32, depth: u32) -> Item {
-        *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let name = *state;
-        let count = if depth == 0 { 0 } else { name >> 30 };
-        let adds = (0..count).map(|_| drawn(state, depth - 1)).collect();
-        Item { name, adds }
-    }
-
-    fn nested(item: &Item, order: &mut Vec<u32>) {
-        order.push(item.name);
-        item.adds.iter().for_each(|item| nested(item, order));
-    }
-
-    #[test]
-    fn work_is_done_in_the_order_of_nested_calls() {
-        let mut state = 7;
-        let mut deepest = 0;
-        for _ in 0..200 {
-            let root = drawn(&mut state, 6);
-            let (mut order, mut expected) = (Vec::new(), Vec::new());
-            nested(&root, &mut expected);
-            let mut stack = Stack::default();
-            stack.add(root);
-            while let Some(item) = stack.next() {
-                order.push(item.name);
-                item.adds.into_iter().for_each(|item| stack.add(item));
-                deepest = deepest.max(stack.work.len());
-            }
-            assert_eq!(order, expected);
-        }
-        assert!(deepest > 6, "trees are deep enough for orders to differ: {deepest}");
-    }
-
-    #[test]
-    fn an_activation_knows_its_own_work_only() {
-        let mut stack = Stack::default();
-        assert!(!stack.has_added());
-        stack.add(1);
-        stack.add(2);
-        assert!(stack.has_added());
-        assert_eq!(stack.next(), Some(1));
-        assert!(!stack.has_added(), "2 is older");
-        stack.add(3);
-        assert!(stack.has_added());
-        assert_eq!((stack.next(), stack.has_added()), (Some(3), false));
-        assert_eq!((stack.next(), stack.next(), stack.has_added()), (Some(2), None, false));
-    }
-
-    #[test]
-    fn a_card_with_one_question_at_a_time_sees_all_that_followed_the_last_one() {
-        /// A card that asks while its backlog lasts; P4 answers each question by two messages; the second drains it.
-        enum Step {
-            Ask,
-            Answer(u32),
-        }
-        let (mut backlog, mut seen) = (VecDeque::from([4, 3, 2, 1]), Vec::new());
-        let mut stack = Stack::default();
-        stack.add(Step::Ask);
-        while let Some(step) = stack.next() {
-            match step {
-                Step::Ask => {
-                    if let Some(first) = backlog.pop_front() {
-                        seen.push((first, backlog.len()));
-                        stack.add(Step::Answer(0));
-                        stack.add(Step::Answer(1));
-                        stack.add(Step::Ask);
-                    }
-                }
-                Step::Answer(number) => backlog.truncate(backlog.len().saturating_sub(number as usize)),
-            }
-        }
-        assert_eq!(seen, [(4, 3), (3, 1)]);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Cards of optical packet switches and of their edges in the network, and what their records are fed to.
 
-use slotwise_cards::card::Record;
+use slotwise_cards::card::{Card, Expiry, Record};
 use slotwise_cards::edge_card::EdgeCard;
 use slotwise_cards::message::train::{self as message, InLight};
 use slotwise_cards::packet::{Flying, Packet};
@@ -12,14 +12,14 @@ use slotwise_units::{Bytes, Duration, Instant};
 use slotwise_wire::Label;
 
 use super::entrance::Entrance;
+use super::parts::Ops;
 use super::steps::Step;
 use super::watch::TrainId;
+use crate::build::Build;
 use crate::drops::{DropCause, Place};
 use crate::invariants::Invariant;
-use crate::net::event::{CardTimer, Event};
-use crate::net::lane::LaneEnd;
-use crate::net::node::{Before, NodeCard, NodePort};
-use crate::world::Fabric;
+use crate::net::effects::{Effects, Look};
+use crate::net::node::NodePort;
 
 /// Of an output's agent, all that came for it in its interval, dropped or not.
 const AGENT_BYTES: &str = "xcp_bytes";
@@ -45,60 +45,29 @@ pub(super) struct Output {
     pub(super) to: FibreEnd,
 }
 
-impl Fabric {
-    /// The card of an optical packet switch.
-    #[inline]
-    pub(super) fn switch_card(&mut self, device: Device) -> Option<&mut SwitchCard> {
-        let node = self.node(device);
-        match &mut self.nodes.get_mut(node)?.own_card {
-            NodeCard::Switch(card) => Some(card),
-            _ => None,
-        }
+/// An output has been added to the card of its node, with the first expiry of its timer.
+pub(super) fn set_output(build: &mut Build, from: FibreEnd, first: Option<Instant>) -> NodePort {
+    let FibreEnd { device, port } = from;
+    if let Some(first) = first {
+        build.set_timer(device, port, first.ns(), Expiry::First);
     }
+    build.set_card_before(device, port)
+}
 
-    /// The card of an edge of optical packet switches.
-    #[inline]
-    pub(super) fn edge_card(&mut self, device: Device) -> Option<&mut EdgeCard> {
-        let node = self.node(device);
-        match &mut self.nodes.get_mut(node)?.own_card {
-            NodeCard::Edge(card) => Some(card),
-            _ => None,
-        }
-    }
-
-    /// An output has been added to the card of its node, with the first expiry of its timer.
-    pub(super) fn add_ops_output(&mut self, from: FibreEnd, first: Option<Instant>) -> NodePort {
-        let FibreEnd { device, port } = from;
-        let node = self.node(device);
-        self.nodes[node].set_before(port, Before::Card);
-        if let Some(first) = first {
-            let timer = Event::Timer(CardTimer::new(node, port));
-            self.events.schedule(first.ns(), timer);
-        }
-        NodePort { node, port }
-    }
-
-    /// Performs the actions of the card of an edge, which was called last.
-    pub(super) fn perform_at_edge(&mut self, device: Device) {
-        self.perform(self.node(device));
-    }
-
+impl Ops {
     /// Feeds checks and measurements with a record of a card.
-    pub(crate) fn ops_seen(&mut self, node: usize, record: &Record) {
+    pub(super) fn seen(&mut self, fx: &mut Effects<'_>, node: usize, record: &Record) {
         match record {
-            &Record::AgentInterval { port } => self.agents_interval_ends(node, port),
+            &Record::AgentInterval { port } => agents_interval_ends(fx, node, port),
             Record::BurstFormed {
                 port,
                 label,
                 packets,
                 bytes,
-            } => self.burst_formed(node, *port, label, (*packets, *bytes)),
-            Record::BurstRefused => {
-                let edge = self.nodes[node].device.number();
-                self.ops.watch.refused(edge);
-            }
+            } => self.burst_formed(fx, node, *port, label, (*packets, *bytes)),
+            Record::BurstRefused => self.watch.refused(fx.device(node).number()),
             Record::BurstLeft { label, program, left } => {
-                self.ops.watch.left(TrainId::of(label, *program), left.ns());
+                self.watch.left(TrainId::of(label, *program), left.ns());
             }
             Record::BurstLost { label, program } => self.lose_labelled_train(label, *program),
             _ => {}
@@ -106,25 +75,20 @@ impl Fabric {
     }
 
     /// An edge has made a train, and numbered it.
-    fn burst_formed(&mut self, node: usize, port: Port, label: &Label, (packets, bytes): (u64, Bytes)) {
-        let source = self.nodes[node].device.number();
-        let is_new = self.ops.watch.formed(source, label.train);
-        self.ops.watch.sized(source, packets, bytes.get());
+    fn burst_formed(
+        &mut self,
+        fx: &mut Effects<'_>,
+        node: usize,
+        port: Port,
+        label: &Label,
+        (packets, bytes): (u64, Bytes),
+    ) {
+        let source = fx.device(node).number();
+        let is_new = self.watch.formed(source, label.train);
+        self.watch.sized(source, packets, bytes.get());
         if !is_new || label.src_edge != source {
-            let place = self.place_before(node, port);
-            self.invariants.violated(Invariant::DUPLICATE, self.now_ns, place, None);
-        }
-    }
-
-    /// Gives the card of a switch the agent's count of the interval that ends, before P4 begins the next one.
-    fn agents_interval_ends(&mut self, node: usize, port: Port) {
-        let now = Instant::from_ns(self.now_ns);
-        let node = &mut self.nodes[node];
-        let pipeline = node.pipeline.as_ref();
-        let counted = pipeline.and_then(|pipeline| pipeline.register_read(AGENT_BYTES, usize::from(port)).ok());
-        if let (Some(counted), NodeCard::Switch(card)) = (counted, &mut node.own_card) {
-            let bytes = counted.iter().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
-            card.interval_ends(now, port, Bytes::new(bytes));
+            let place = fx.look().place_before(node, port);
+            fx.broken(Invariant::DUPLICATE, place, None);
         }
     }
 
@@ -137,64 +101,80 @@ impl Fabric {
 
     /// The same of the train of a label.
     pub(super) fn lose_labelled_train(&mut self, label: &Label, program: u32) {
-        let is_deflected = self.ops.is_deflected(label);
-        self.ops.watch.lost(TrainId::of(label, program), is_deflected);
+        let is_deflected = self.is_deflected(label);
+        self.watch.lost(TrainId::of(label, program), is_deflected);
     }
 
     /// Loses what has not begun to leave by a wavelength, where frames arrive with their tail or their head.
-    pub(crate) fn cut_lane(&mut self, lane: usize, place: Place, cause: DropCause, (delay, by_tail): (Duration, bool)) {
-        let begun_ns = self.now_ns + delay.ns();
+    pub(super) fn cut_lane(
+        &mut self,
+        fx: &mut Effects<'_>,
+        lane: usize,
+        place: Place,
+        cause: DropCause,
+        (delay, by_tail): (Duration, bool),
+    ) {
+        let begun_ns = fx.now_ns() + delay.ns();
         let has_not_begun = |at_ns: u64, flying: &Flying| {
             let tail_ns = if by_tail { flying.duration.ns() } else { 0 };
             at_ns > begun_ns + tail_ns
         };
-        let LaneEnd::Own { number, .. } = self.lanes[lane].end else {
+        let Some(end) = fx.look().own_end(lane) else {
             return;
         };
-        let entrance = number as usize;
-        let lost = self.lanes[lane].take_out(&mut self.events, has_not_begun);
-        for (Packet { frame, .. }, program) in lost {
+        let entrance = end.number as usize;
+        for (Packet { frame, .. }, program) in fx.take_out(lane, has_not_begun) {
             self.lose_train(&frame, program);
-            self.drop(place, cause, frame);
+            fx.drop(place, cause, frame);
         }
-        if let Some(train) = self.last_in_lane(lane, entrance) {
-            self.ops.watch.cut(train);
+        if let Some(train) = self.last_in_lane(fx.look(), lane, entrance) {
+            self.watch.cut(train);
         }
-        self.ops.entrances[entrance].was_dark = true;
-        self.deliver_what_came(entrance);
+        self.entrances[entrance].was_dark = true;
+        self.deliver_what_came(fx, entrance);
     }
 
     /// The train whose label was the last one to enter a wavelength, if more of it may be to come.
-    fn last_in_lane(&self, lane: usize, entrance: usize) -> Option<TrainId> {
+    fn last_in_lane(&self, look: Look<'_>, lane: usize, entrance: usize) -> Option<TrainId> {
         let label = |flying: &Flying| match message::read(&flying.packet.frame) {
             Some(InLight::First(label, _)) => Some(TrainId::of(&label, flying.program)),
             _ => None,
         };
-        let last = self.lanes[lane].flying().rev().find_map(label);
-        last.or_else(|| self.ops.entrances[entrance].under_way())
+        let last = look.flying(lane).rev().find_map(label);
+        last.or_else(|| self.entrances[entrance].under_way())
     }
 
     /// Loses all that waits in the card of a node, and all that was under way to it.
-    pub(super) fn reset_ops_node(&mut self, device: Device) {
-        self.restart_card(device);
-        self.ops_go_on(Step::Reset { device });
+    pub(super) fn reset_node(&mut self, fx: &mut Effects<'_>, device: Device) {
+        fx.call_card(self, fx.node(device), Card::restarts);
+        self.go_on(fx, Step::Reset { device });
     }
 
     /// Trains that were under way to a node that is reset are not whole.
     pub(super) fn cut_under_way(&mut self, device: Device) {
-        let ops = &mut *self.ops;
-        let ends = ops.entrances.iter().filter(|entrance| entrance.at.device == device);
+        let ends = self.entrances.iter().filter(|entrance| entrance.at.device == device);
         for train in ends.filter_map(Entrance::under_way) {
-            ops.watch.cut(train);
+            self.watch.cut(train);
         }
     }
 
     /// The program of an edge starts its numbers of trains again.
-    pub(super) fn renumber(&mut self, edge: u16) {
-        self.ops.watch.restarts(edge);
-        let program = self.ops.watch.program(edge);
-        if let Some(card) = self.edge_card(Device::OpsEdge(edge)) {
+    pub(super) fn renumber(&mut self, fx: &mut Effects<'_>, edge: u16) {
+        self.watch.restarts(edge);
+        let program = self.watch.program(edge);
+        if let Some(card) = fx.card_mut::<EdgeCard>(Device::OpsEdge(edge)) {
             card.set_program(program);
         }
+    }
+}
+
+/// Gives the card of a switch the agent's count of the interval that ends, before P4 begins the next one.
+fn agents_interval_ends(fx: &mut Effects<'_>, node: usize, port: Port) {
+    let now = fx.now();
+    let (card, pipeline) = fx.card_and_program::<SwitchCard>(node);
+    let counted = pipeline.and_then(|pipeline| pipeline.register_read(AGENT_BYTES, usize::from(port)).ok());
+    if let (Some(counted), Some(card)) = (counted, card) {
+        let bytes = counted.iter().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
+        card.interval_ends(now, port, Bytes::new(bytes));
     }
 }

@@ -3,26 +3,28 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
-use slotwise_units::Instant;
 use slotwise_wire::{Label, Optical, TrainPart};
 
 use super::cards::FibreEnd;
-use super::steps::{Passed, Step};
-use super::switch_number;
+use super::parts::{ENTRANCE, Ops, switch_number};
+use super::steps::{AtSwitch, Step};
 use super::watch::TrainId;
+use crate::build::Build;
 use crate::drops::DropCause;
 use crate::invariants::Invariant;
-use crate::net::kind::End;
-use crate::net::lane::LaneEnd;
-use crate::net::node::NodeCard;
+use crate::net::effects::Effects;
+use crate::net::lane::OwnEnd;
 use crate::net::outside::Crossing;
-use crate::net::pump::{self, Pass};
-use crate::world::Fabric;
+use crate::net::ticket::Ticket;
+use crate::net::work::{Ask, Passed};
+use slotwise_cards::card::Pass;
+use slotwise_cards::edge_card::EdgeCard;
 use slotwise_cards::message::train::{self as message, InLight};
 use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::Packet;
 use slotwise_cards::random::Chance;
+use slotwise_cards::switch_card::SwitchCard;
 use slotwise_cards::train;
 
 /// A train of which the label has come.
@@ -127,73 +129,76 @@ struct Came {
     program: u32,
 }
 
-/// Where wavelengths come to switches and edges, by number.
-static ENTRANCE: End = End {
-    arrive: Fabric::light_enters,
-};
-
-impl Fabric {
+impl Ops {
     /// Adds the lane of a wavelength that ends there: numbers of the lane and of its entrance.
-    pub(super) fn add_entrance(&mut self, at: FibreEnd) -> (usize, usize) {
-        let number = self.ops.entrances.len();
-        self.ops.entrances.push(Entrance::new(at));
-        (self.add_lane(LaneEnd::own(&ENTRANCE, number)), number)
+    pub(super) fn add_entrance(&mut self, build: &mut Build, at: FibreEnd) -> (usize, usize) {
+        let number = self.entrances.len();
+        self.entrances.push(Entrance::new(at));
+        (build.add_own_lane(ENTRANCE, number), number)
     }
 
     /// The head of a frame is at a switch, or its tail at an edge.
-    fn light_enters(&mut self, number: usize, flying: Flying) {
-        let FibreEnd { device, port } = self.ops.entrances[number].at;
+    pub(super) fn light_enters(&mut self, fx: &mut Effects<'_>, end: OwnEnd, flying: Flying) -> Option<Ask> {
+        let number = end.number as usize;
+        let FibreEnd { device, port } = self.entrances[number].at;
         let in_light = message::read(&flying.packet.frame);
-        self.watch_entrance(number, &flying, in_light.as_ref());
+        self.watch_entrance(fx, number, &flying, in_light.as_ref());
         if let Some(switch) = switch_number(device) {
-            return self.light_enters_switch((switch, device, port), in_light, flying);
+            return Some(self.light_enters_switch(fx, (switch, device, port), in_light, flying));
         }
         if let Some(InLight::First(..)) = &in_light {
-            self.deliver_what_came(number);
-            if self.has_asked() {
-                return self.ops_then(Step::Enter {
-                    entrance: number,
-                    flying,
-                });
+            self.deliver_what_came(fx, number);
+            if fx.has_asked() {
+                let entrance = number;
+                self.then(fx, Step::Enter { entrance, flying });
+                return None;
             }
         }
-        self.light_enters_edge(number, in_light.as_ref(), flying);
+        self.light_enters_edge(fx, number, in_light.as_ref(), flying);
+        None
     }
 
     /// The tail of a frame is at an edge, and no frame of another train is before it.
-    pub(super) fn light_enters_edge(&mut self, number: usize, in_light: Option<&InLight>, flying: Flying) {
+    pub(super) fn light_enters_edge(
+        &mut self,
+        fx: &mut Effects<'_>,
+        number: usize,
+        in_light: Option<&InLight>,
+        flying: Flying,
+    ) {
         if let Some(InLight::First(label, _)) = in_light {
-            self.train_arrives(number, label, flying.program);
+            self.train_arrives(fx, number, label, flying.program);
         }
-        let entrance = &mut self.ops.entrances[number];
+        let entrance = &mut self.entrances[number];
         let port = entrance.at.port;
         let Flying { packet, program, .. } = flying;
         let has_label = matches!(in_light, Some(InLight::First(..)));
         let is_lost = entrance.losing > 0;
-        if let (Some(traffic), Some(latest)) = (&mut self.traffic, entrance.latest)
+        if let Some(latest) = entrance.latest
             && (is_lost || latest.is_deflected)
             && let Some(packet) = train::ip_packet(&packet.frame, has_label)
         {
-            traffic.note_in_train(packet, latest.id.of_source(), is_lost);
+            fx.in_burst(packet, latest.id.of_source(), is_lost);
         }
         if is_lost {
             entrance.losing -= 1;
             let place = entrance.at.place();
-            return self.drop(place, DropCause::LinkLoss, packet.frame);
+            return fx.drop(place, DropCause::LinkLoss, packet.frame);
         }
         entrance.came.push(Came { port, packet, program });
-        let is_over = entrance.under_way().is_none_or(|train| self.ops.watch.is_cut(train));
+        let is_over = entrance.under_way().is_none_or(|train| self.watch.is_cut(train));
         if is_over {
-            self.deliver_what_came(number);
+            self.deliver_what_came(fx, number);
         }
     }
 
     fn light_enters_switch(
         &mut self,
+        fx: &mut Effects<'_>,
         (switch, device, port): (usize, Device, Port),
         in_light: Option<InLight>,
         flying: Flying,
-    ) {
+    ) -> Ask {
         let Flying {
             packet: Packet { frame, born },
             duration,
@@ -203,27 +208,39 @@ impl Fabric {
             Some(InLight::First(label, _)) => Some(label),
             _ => None,
         };
-        if let Some(card) = self.switch_card(device) {
+        if let Some(card) = fx.card_mut::<SwitchCard>(device) {
             card.looks_at(label);
         }
         let origin = Origin::Light {
-            arrived: Instant::from_ns(self.now_ns),
+            arrived: fx.now(),
             duration,
             program,
             born,
             input: port,
         };
-        let then = Passed::AtSwitch { switch, label, program };
-        self.enter((device, port), frame, origin, pump::Passed::Ops(then));
+        let number = self.at_switches.insert(AtSwitch { switch, label, program });
+        let owner = self.owner;
+        Ask {
+            device,
+            port,
+            frame,
+            origin,
+            then: Passed::Own(Ticket { owner, number }),
+        }
     }
 
     /// Light has passed a switch, or was dropped by it.
-    pub(super) fn light_left_switch(&mut self, switch: usize, label: Option<&Label>, program: u32, pass: Pass) {
+    pub(super) fn light_left_switch(&mut self, fx: &mut Effects<'_>, passed: &AtSwitch, pass: Pass) {
+        let &AtSwitch {
+            switch,
+            ref label,
+            program,
+        } = passed;
         if pass != (Pass::Done { outputs: 0 }) {
             return;
         }
-        if self.runs(Device::Switch(switch as u16)) {
-            self.ops.switches[switch].lost += 1;
+        if fx.look().runs(Device::Switch(switch as u16)) {
+            self.switches[switch].lost += 1;
         }
         if let Some(label) = label {
             self.lose_labelled_train(label, program);
@@ -233,17 +250,16 @@ impl Fabric {
     /// A switch outside has not sent a train on: it is lost there.
     pub(super) fn train_is_overdue(&mut self, crossing: &Crossing) {
         if let (Origin::Light { program, .. }, Some(label)) = (crossing.origin, crossing.label) {
-            let is_deflected = self.ops.is_deflected(&label);
-            self.ops.watch.lost(TrainId::of(&label, program), is_deflected);
+            let is_deflected = self.is_deflected(&label);
+            self.watch.lost(TrainId::of(&label, program), is_deflected);
         }
     }
 
     /// What comes is to find the lane free, and to be of the train under way there, or a new one.
-    fn watch_entrance(&mut self, number: usize, flying: &Flying, in_light: Option<&InLight>) {
-        let now_ns = self.now_ns;
+    fn watch_entrance(&mut self, fx: &mut Effects<'_>, number: usize, flying: &Flying, in_light: Option<&InLight>) {
+        let now_ns = fx.now_ns();
         let (duration_ns, program) = (flying.duration.ns(), flying.program);
-        let ops = &mut *self.ops;
-        let entrance = &mut ops.entrances[number];
+        let entrance = &mut self.entrances[number];
         let place = entrance.at.place();
         let head_ns = match entrance.at.device {
             Device::Switch(_) => now_ns,
@@ -251,59 +267,58 @@ impl Fabric {
         };
         // Between edges it is judged where light enters.
         let meets = entrance.direct.is_none() && entrance.meets((head_ns, duration_ns));
-        let is_split = entrance.splits(in_light, program, |train| ops.watch.is_cut(train));
+        let is_split = entrance.splits(in_light, program, |train| self.watch.is_cut(train));
         if meets {
-            self.invariants.violated(Invariant::LANE, now_ns, place, None);
+            fx.broken(Invariant::LANE, place, None);
         }
         if is_split {
-            self.invariants.violated(Invariant::SPLIT, now_ns, place, None);
+            fx.broken(Invariant::SPLIT, place, None);
         }
     }
 
     /// A train is at an edge, or was lost at the end of its link.
-    fn train_arrives(&mut self, number: usize, label: &Label, program: u32) {
+    fn train_arrives(&mut self, fx: &mut Effects<'_>, number: usize, label: &Label, program: u32) {
         let id = TrainId::of(label, program);
-        let is_deflected = self.ops.is_deflected(label) || self.ops.entrances[number].is_second;
-        let entrance = &mut self.ops.entrances[number];
+        let is_deflected = self.is_deflected(label) || self.entrances[number].is_second;
+        let entrance = &mut self.entrances[number];
         let at = entrance.at;
         entrance.latest = Some(Latest { id, is_deflected });
         if entrance.direct.as_mut().is_some_and(Chance::comes) {
             entrance.losing = label.packets;
             let packets = u64::from(label.packets);
-            return self.ops.watch.lost_by_link(id, packets, is_deflected);
+            return self.watch.lost_by_link(id, packets, is_deflected);
         }
         if label.dst_edge != at.device.number() {
-            self.invariants
-                .violated(Invariant::ASTRAY, self.now_ns, at.place(), None);
+            fx.broken(Invariant::ASTRAY, at.place(), None);
         }
-        if !self.ops.watch.arrived(id, self.now_ns, is_deflected) {
-            self.invariants
-                .violated(Invariant::DUPLICATE, self.now_ns, at.place(), None);
+        if !self.watch.arrived(id, fx.now_ns(), is_deflected) {
+            fx.broken(Invariant::DUPLICATE, at.place(), None);
         }
     }
 
     /// What has come of a train at an edge goes to P4, each frame by itself.
-    pub(super) fn deliver_what_came(&mut self, number: usize) {
-        let device = self.ops.entrances[number].at.device;
-        let mut came = std::mem::take(&mut self.ops.entrances[number].came);
-        for Came { port, packet, program } in came.drain(..) {
-            self.deliver_at_edge(device, port, packet, program);
+    pub(super) fn deliver_what_came(&mut self, fx: &mut Effects<'_>, number: usize) {
+        let device = self.entrances[number].at.device;
+        let mut came = std::mem::take(&mut self.entrances[number].came);
+        for came in came.drain(..) {
+            self.deliver_at_edge(fx, device, came);
         }
         // Its memory is used again.
-        self.ops.entrances[number].came = came;
+        self.entrances[number].came = came;
     }
 
     /// A packet goes to an edge's P4, or waits for those before it.
-    fn deliver_at_edge(&mut self, device: Device, port: Port, packet: Packet, program: u32) {
-        let now = Instant::from_ns(self.now_ns);
-        let node = self.node(device);
-        let NodeCard::Edge(card) = &mut self.nodes[node].own_card else {
+    fn deliver_at_edge(&mut self, fx: &mut Effects<'_>, device: Device, came: Came) {
+        let Came { port, packet, program } = came;
+        if fx.card_mut::<EdgeCard>(device).is_none() {
             return;
-        };
-        let given = card.arrives(now, port, packet, program, &mut self.out);
-        self.perform_at_edge(device);
+        }
+        let node = fx.node(device);
+        let given = fx.call(self, node, |card: &mut EdgeCard, now, out| {
+            card.arrives(now, port, packet, program, out)
+        });
         if let Some(Packet { frame, born }) = given {
-            self.ask(device, port, frame, Origin::Lane { born });
+            fx.ask((device, port), frame, Origin::Lane { born });
         }
     }
 }

@@ -6,20 +6,19 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use slotwise_p4::{Pipeline, Port};
 use slotwise_scenario::Device;
-use slotwise_units::Instant;
 use slotwise_wire::{DropReason, TrainFate};
 
 use super::cards::FibreEnd;
-use super::switch_number;
+use super::parts::{Ops, switch_number};
 use super::watch::OpsTrains;
 use crate::drops::Place;
 use crate::invariants::Invariant;
-use crate::net::node::NodeCard;
-use crate::world::Fabric;
+use crate::kinds::kind::{View, ViewMut};
+use crate::net::effects::{Effects, Look};
 use slotwise_cards::edge_card::{EdgeCard, OutputUse};
 use slotwise_cards::fifo::FifoUse;
 use slotwise_cards::optical_ram::RamUse;
-use slotwise_cards::packet::Origin;
+use slotwise_cards::switch_card::SwitchCard;
 use slotwise_cards::train_queue::TrainUse;
 
 /// What an edge that makes trains, or holds them back, did since it was last asked.
@@ -29,7 +28,7 @@ pub struct OpsEdgeUse {
     pub most_held_bytes: u64,
     /// Longest time from a probe to the rate that it brought, ns; 0 of none.
     pub probe_round_trip_ns: u64,
-    /// Trains that are in none of [`Fabric::take_ops_waits`]: those that wait for the rate of their macroflow now, and those that were
+    /// Trains that are in none of [`ViewMut::take_waits`]: those that wait for the rate of their macroflow now, and those that were
     /// lost as they waited.
     pub unserved_trains: u64,
 }
@@ -68,7 +67,7 @@ pub struct OpsSwitchUse {
 pub(super) struct SwitchMeter {
     /// Frames that came in light and did not go on, since it was last asked.
     pub(super) lost: u64,
-    /// Drops that its program has counted of all else meanwhile: packet-outs, ticks, probes.
+    /// Drops that its programs had counted of all else when it was last asked: packet-outs, ticks, probes.
     beside_light: u64,
     /// What its program had counted when it was last asked.
     counted: OpsSwitchUse,
@@ -111,39 +110,52 @@ fn trains_of(pipeline: &Pipeline) -> [u64; TrainFate::ALL.len()] {
     TrainFate::ALL.map(|fate| count(fate).map_or(0, |(packets, _)| packets))
 }
 
-impl Fabric {
-    /// Wavelengths for data; empty where there are no optical packet switches.
-    pub fn ops_outputs(&self) -> Vec<OpsOutput> {
-        let outputs = self.ops.get().map_or(&[][..], |ops| &ops.outputs);
-        let output = |output: &super::Output| OpsOutput {
+impl View<'_, Ops> {
+    /// Wavelengths for data.
+    pub fn outputs(&self) -> Vec<OpsOutput> {
+        let output = |output: &super::cards::Output| OpsOutput {
             from: (output.from.device, output.from.port),
             to: (output.to.device, output.to.port),
         };
-        outputs.iter().map(output).collect()
+        self.kind.outputs.iter().map(output).collect()
     }
 
-    /// What one of [`Fabric::ops_outputs`] did since the last call.
-    pub fn take_ops_output_use(&mut self, output: usize) -> Option<OpsOutputUse> {
-        let now = Instant::from_ns(self.now_ns);
-        let FibreEnd { device, port } = self.ops.get()?.outputs.get(output)?.from;
-        if let Some(card) = self.switch_card(device) {
+    /// Fate of the trains of an edge since the start.
+    pub fn trains(&self, edge: u16) -> OpsTrains {
+        OpsTrains {
+            resequenced: resequenced(self.look, edge),
+            ..self.kind.watch.trains(edge)
+        }
+    }
+}
+
+impl ViewMut<'_, Ops> {
+    /// Use of one of [`View::outputs`] since the last call.
+    pub fn take_output_use(&mut self, output: usize) -> Option<OpsOutputUse> {
+        let now = self.fx.now();
+        let FibreEnd { device, port } = self.kind.outputs.get(output)?.from;
+        if let Some(card) = self.fx.card_mut::<SwitchCard>(device) {
             return card.take_use(port).map(OpsOutputUse::Ram);
         }
-        Some(match self.edge_card(device)?.take_output_use(now, port)? {
+        let card = self.fx.card_mut::<EdgeCard>(device)?;
+        Some(match card.take_output_use(now, port)? {
             OutputUse::Queue(used) => OpsOutputUse::Queue(used),
             OutputUse::Bursts(used) => OpsOutputUse::Trains(used),
         })
     }
 
     /// What stands before a wavelength for probes did since the last call: each way of each fibre, in their order; `None` if there are no more.
-    pub fn take_ops_probe_use(&mut self, way: usize) -> Option<FifoUse> {
-        let port = *self.ops.get()?.probe_queues.get(way)?;
-        Some(self.link_use(port))
+    pub fn take_probe_use(&mut self, way: usize) -> Option<FifoUse> {
+        let (device, port) = *self.kind.probe_queues.get(way)?;
+        let now = self.fx.now();
+        let used = self.fx.links_mut(device).take_use(now, port);
+        Some(used.unwrap_or_default())
     }
 
     /// What an edge did since the last call; `None` of one where each packet goes before its output at once.
-    pub fn take_ops_edge_use(&mut self, edge: u16) -> Option<OpsEdgeUse> {
-        let used = self.card_of_ops_edge(edge)?.take_memory_use()?;
+    pub fn take_edge_use(&mut self, edge: u16) -> Option<OpsEdgeUse> {
+        let card = self.fx.card_mut::<EdgeCard>(Device::OpsEdge(edge))?;
+        let used = card.take_memory_use()?;
         Some(OpsEdgeUse {
             most_held_bytes: used.most_held.get(),
             probe_round_trip_ns: used.probe_round_trip.ns(),
@@ -152,97 +164,68 @@ impl Fabric {
     }
 
     /// How long trains waited in macroflows of an edge that left since the last call, ns; `None` if it has none.
-    pub fn take_ops_waits(&mut self, edge: u16) -> Option<Histogram<u64>> {
-        self.card_of_ops_edge(edge)?.take_waits()
-    }
-
-    /// The card of an edge, if there are optical packet switches.
-    fn card_of_ops_edge(&mut self, edge: u16) -> Option<&mut EdgeCard> {
-        self.ops.get()?;
-        self.edge_card(Device::OpsEdge(edge))
-    }
-
-    /// Packets that have waited at an edge for those before them.
-    fn resequenced(&self, edge: u16) -> u64 {
-        let node = self.nodes.get(self.node(Device::OpsEdge(edge)));
-        match node.map(|node| &node.own_card) {
-            Some(NodeCard::Edge(card)) => card.resequenced(),
-            _ => 0,
-        }
+    pub fn take_waits(&mut self, edge: u16) -> Option<Histogram<u64>> {
+        self.fx.card_mut::<EdgeCard>(Device::OpsEdge(edge))?.take_waits()
     }
 
     /// Use of an optical packet switch since the last call. What came in light and did not go on must be just what it has counted as
     /// dropped of that.
-    pub fn take_ops_switch_use(&mut self, device: Device) -> Option<OpsSwitchUse> {
-        let switch = switch_number(device).filter(|_| self.ops.get().is_some())?;
-        let counted = self.counted_by(device);
-        let meter = self.ops.switches.get_mut(switch)?;
+    pub fn take_switch_use(&mut self, device: Device) -> Option<OpsSwitchUse> {
+        let switch = switch_number(device)?;
+        let counted = counted_by(self.fx.look(), device);
+        let beside_light = self.fx.look().beside_light(device);
+        let meter = self.kind.switches.get_mut(switch)?;
         let mut fresh = counted.since(&meter.counted);
         fresh.add(std::mem::take(&mut meter.before));
-        let lost = std::mem::take(&mut meter.lost) + std::mem::take(&mut meter.beside_light);
+        let before = std::mem::replace(&mut meter.beside_light, beside_light);
+        let lost = std::mem::take(&mut meter.lost) + (beside_light - before);
         meter.counted = counted;
         if lost != fresh.drops.values().sum::<u64>() {
-            self.invariants
-                .violated(Invariant::UNEXPLAINED, self.now_ns, Place::Device(device), None);
+            self.fx.broken(Invariant::UNEXPLAINED, Place::Device(device), None);
         }
         Some(fresh)
     }
 
-    fn counted_by(&self, device: Device) -> OpsSwitchUse {
-        let drops = self.p4_drops(device).unwrap_or_default().into_iter();
-        let drops = drops.filter(|drop| drop.reason != DropReason::NoSignaling);
-        let pipeline = &self.nodes[self.node(device)].pipeline;
-        OpsSwitchUse {
-            drops: drops.map(|drop| (drop.reason, drop.packets)).collect(),
-            trains: pipeline.as_ref().map(trains_of).unwrap_or_default(),
-        }
+    /// Fate of the trains of an edge since the last call, and the number in transit now.
+    pub fn take_trains(&mut self, edge: u16) -> OpsTrains {
+        let resequenced = resequenced(self.fx.look(), edge);
+        self.kind.watch.take(edge, resequenced)
     }
+}
 
-    /// Drops that the program of a switch has counted before it is given something that does not come in light; `None` of anything else.
-    pub(crate) fn dropped_beside_light(&self, device: Device, origin: Origin) -> Option<u64> {
-        let is_beside = switch_number(device).is_some() && !matches!(origin, Origin::Light { .. });
-        is_beside.then(|| self.counted_by(device).drops.values().sum())
+/// Packets that have waited at an edge for those before them.
+fn resequenced(look: Look<'_>, edge: u16) -> u64 {
+    let card = look.card::<EdgeCard>(Device::OpsEdge(edge));
+    card.map_or(0, EdgeCard::resequenced)
+}
+
+fn counted_by(look: Look<'_>, device: Device) -> OpsSwitchUse {
+    let drops = look.p4_drops(device).unwrap_or_default().into_iter();
+    let drops = drops.filter(|drop| drop.reason != DropReason::NoSignaling);
+    OpsSwitchUse {
+        drops: drops.map(|drop| (drop.reason, drop.packets)).collect(),
+        trains: look.pipeline(device).map(trains_of).unwrap_or_default(),
     }
+}
 
-    /// Notes what a switch has counted as dropped since, of something that did not come in light.
-    pub(crate) fn note_beside_light(&mut self, device: Device, before: u64) {
-        let dropped: u64 = self.counted_by(device).drops.values().sum();
-        self.ops.switches[usize::from(device.number())].beside_light += dropped.saturating_sub(before);
-    }
-
+impl Ops {
     /// A switch stops, and its counters will be gone.
-    pub(super) fn ops_switch_stops(&mut self, device: Device) {
-        let counted = self.counted_by(device);
-        let meter = &mut self.ops.switches[usize::from(device.number())];
+    pub(super) fn switch_stops(&mut self, fx: &mut Effects<'_>, device: Device) {
+        let counted = counted_by(fx.look(), device);
+        let meter = &mut self.switches[usize::from(device.number())];
         let fresh = counted.since(&meter.counted);
         meter.before.add(fresh);
         (meter.counted, meter.is_stopped) = (OpsSwitchUse::default(), true);
-        self.reset_ops_node(device);
+        self.reset_node(fx, device);
     }
 
     /// A switch has a program whose counters begin. The counts of a program that it replaces are unknown.
-    pub(super) fn ops_switch_starts(&mut self, device: Device) {
-        let meter = &mut self.ops.switches[usize::from(device.number())];
+    pub(super) fn switch_starts(&mut self, fx: &mut Effects<'_>, device: Device) {
+        let meter = &mut self.switches[usize::from(device.number())];
         if !std::mem::take(&mut meter.is_stopped) {
-            (meter.lost, meter.beside_light) = (0, 0);
+            (meter.lost, meter.beside_light) = (0, fx.look().beside_light(device));
         }
         meter.counted = OpsSwitchUse::default();
-        self.reset_ops_node(device);
-    }
-
-    /// What became of the trains of an edge of optical packet switches since the start.
-    pub fn ops_trains(&self, edge: u16) -> OpsTrains {
-        let ops = self.ops.get();
-        ops.map_or_else(OpsTrains::default, |ops| OpsTrains {
-            resequenced: self.resequenced(edge),
-            ..ops.watch.trains(edge)
-        })
-    }
-
-    /// The same since the last call, but for those that are on their way now.
-    pub fn take_ops_trains(&mut self, edge: u16) -> OpsTrains {
-        let resequenced = self.ops.get().map_or(0, |_| self.resequenced(edge));
-        let ops = self.ops.get_mut();
-        ops.map_or_else(OpsTrains::default, |ops| ops.watch.take(edge, resequenced))
+        self.reset_node(fx, device);
     }
 }

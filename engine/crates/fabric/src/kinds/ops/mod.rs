@@ -5,35 +5,33 @@ mod build;
 mod cards;
 mod entrance;
 mod measure;
+mod parts;
 mod probes;
 mod steps;
 mod watch;
 
-use slotwise_p4::Port;
+use slotwise_cards::card::Action;
+use slotwise_cards::packet::{Flying, Frame};
+pub use slotwise_cards::train_queue::TrainUse;
 use slotwise_scenario::{Device, Scenario};
 
-use cards::{FibreEnd, Output};
-use entrance::Entrance;
-use measure::SwitchMeter;
+use crate::build::{Build, Plan};
+use crate::invariants::Invariant;
+use crate::kinds::kind::Kind;
+use crate::net::around::Beyond;
+use crate::net::effects::Effects;
+use crate::net::lane::OwnEnd;
+use crate::net::outside::Crossing;
+use crate::net::work::Ask;
 pub use measure::{OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse};
-pub use slotwise_cards::train_queue::TrainUse;
-pub(crate) use steps::{Passed, Step};
-use watch::Watch;
+use parts::ENTRANCE;
+pub use parts::Ops;
+use slotwise_cards::card::Pass;
+use steps::Step;
 pub use watch::{OpsTrains, OpsTransit};
 
-use crate::invariants::Invariant;
-use crate::net::kind::{Kind, NodeKind};
-use crate::world::Fabric;
-
-/// Networks of optical packet switches.
-pub(crate) static KIND: Kind = Kind {
-    is_in: Scenario::has_ops,
-    build: |fabric, plan| {
-        if let Some(ops) = &plan.scenario.ops {
-            fabric.add_ops(plan.scenario, ops);
-        }
-    },
-    checks: &[
+impl Kind for Ops {
+    const CHECKS: &'static [Invariant] = &[
         Invariant::LANE,
         Invariant::RAM,
         Invariant::DUPLICATE,
@@ -42,27 +40,85 @@ pub(crate) static KIND: Kind = Kind {
         Invariant::LABEL,
         Invariant::ASTRAY,
         Invariant::INGRESS,
-    ],
-    checks_inside: &[Invariant::LANE, Invariant::UNEXPLAINED, Invariant::LABEL],
-};
+    ];
+    const CHECKS_INSIDE: &'static [Invariant] = &[Invariant::LANE, Invariant::UNEXPLAINED, Invariant::LABEL];
 
-/// Switches. What waits in the cards of one is gone with its program.
-static SWITCH: NodeKind = NodeKind {
-    starts: Fabric::ops_switch_starts,
-    stops: Fabric::ops_switch_stops,
-    overdue: Fabric::train_is_overdue,
-    ..NodeKind::PLAIN
-};
+    fn is_in(scenario: &Scenario) -> bool {
+        scenario.has_ops()
+    }
 
-/// Edges. A program numbers trains anew.
-static EDGE: NodeKind = NodeKind {
-    starts: |fabric, device| {
-        fabric.reset_ops_node(device);
-        fabric.ops_go_on(Step::Renumber { edge: device.number() });
-    },
-    stops: Fabric::reset_ops_node,
-    ..NodeKind::PLAIN
-};
+    fn build(plan: &Plan<'_>, build: &mut Build) -> Ops {
+        let ops = plan.scenario.ops.as_ref();
+        Ops::added_to(build, plan.scenario, ops.expect("it is in the scenario"))
+    }
+
+    #[inline]
+    fn arrives(&mut self, fx: &mut Effects<'_>, end: OwnEnd, flying: Flying) -> Option<Ask> {
+        match end.sort {
+            ENTRANCE => self.light_enters(fx, end, flying),
+            _ => {
+                self.probe_arrives(fx, end, flying);
+                None
+            }
+        }
+    }
+
+    fn comes_late(&mut self, fx: &mut Effects<'_>, end: OwnEnd, frame: Frame) {
+        self.take_probe(fx, end.number as usize, frame);
+    }
+
+    fn starts(&mut self, fx: &mut Effects<'_>, device: Device) {
+        match device {
+            Device::OpsEdge(edge) => {
+                self.reset_node(fx, device);
+                self.go_on(fx, Step::Renumber { edge });
+            }
+            switch => self.switch_starts(fx, switch),
+        }
+    }
+
+    fn stops(&mut self, fx: &mut Effects<'_>, device: Device) {
+        match device {
+            Device::OpsEdge(_) => self.reset_node(fx, device),
+            switch => self.switch_stops(fx, switch),
+        }
+    }
+
+    fn overdue(&mut self, _: &mut Effects<'_>, crossing: &Crossing) {
+        self.train_is_overdue(crossing);
+    }
+
+    fn passed(&mut self, fx: &mut Effects<'_>, ticket: u32, pass: Pass) {
+        if let Some(passed) = self.at_switches.take(ticket) {
+            self.light_left_switch(fx, &passed, pass);
+        }
+    }
+
+    fn goes_on(&mut self, fx: &mut Effects<'_>, ticket: u32) {
+        if let Some(step) = self.steps.take(ticket) {
+            self.step(fx, step);
+        }
+    }
+}
+
+impl Beyond for Ops {
+    fn acts(&mut self, fx: &mut Effects<'_>, node: usize, action: Action) {
+        match action {
+            Action::Seen(record) => self.seen(fx, node, &record),
+            Action::Cut {
+                lane,
+                port,
+                cause,
+                delay,
+                by_tail,
+            } => {
+                let place = fx.look().place_before(node, port);
+                self.cut_lane(fx, lane as usize, place, cause, (delay, by_tail));
+            }
+            _ => {}
+        }
+    }
+}
 
 impl Invariant {
     /// No two frames at once on a lane: one wavelength of a fibre, one way.
@@ -77,36 +133,4 @@ impl Invariant {
     pub const LABEL: Invariant = Invariant::new("label", "invalid label rewrites");
     /// Never more trains waiting before an output of an edge, or of a class before it, than may.
     pub const INGRESS: Invariant = Invariant::new("ingress", "ingress limit violations");
-}
-
-/// Everything that such a network has beside the cards of its nodes.
-pub(crate) struct Ops {
-    /// Wavelengths for data.
-    outputs: Vec<Output>,
-    /// Before wavelengths for probes, in the order of the cards': their ports.
-    probe_queues: Vec<(Device, Port)>,
-    /// Where those end.
-    entrances: Vec<Entrance>,
-    /// Where wavelengths for probes end.
-    probe_ends: Vec<FibreEnd>,
-    /// By switch.
-    switches: Vec<SwitchMeter>,
-    watch: Watch,
-    /// How often a train may be deflected.
-    deflections: u8,
-}
-
-impl Ops {
-    /// Whether a switch has deflected a train.
-    fn is_deflected(&self, label: &slotwise_wire::Label) -> bool {
-        label.deflections_left < self.deflections
-    }
-}
-
-/// A switch's number.
-fn switch_number(device: Device) -> Option<usize> {
-    match device {
-        Device::Switch(switch) => Some(usize::from(switch)),
-        _ => None,
-    }
 }

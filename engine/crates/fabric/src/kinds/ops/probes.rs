@@ -4,50 +4,43 @@
 use slotwise_units::{Bytes, Duration, Rate};
 
 use super::cards::FibreEnd;
-use crate::faults::{LightWay, Way};
-use crate::net::kind::End;
-use crate::net::lane::LaneEnd;
+use super::parts::{Ops, PROBE_END};
+use crate::build::Build;
+use crate::net::effects::Effects;
+use crate::net::lane::OwnEnd;
 use crate::net::node::NodePort;
-use crate::world::Fabric;
 use slotwise_cards::fifo::{Fifo, Limit};
-use slotwise_cards::packet::Flying;
-use slotwise_cards::packet::Origin;
-use slotwise_cards::packet::{Frame, UNBORN};
+use slotwise_cards::packet::{Flying, Frame, Origin, UNBORN};
 
 /// Probes wait in electronic memory, of which there is enough.
 const PROBE_BUFFER: Bytes = Bytes::new(1 << 30);
 
-/// Where a wavelength for probes ends, by number.
-static PROBE_END: End = End {
-    arrive: Fabric::probe_arrives,
-};
-
-/// Probes that come there.
-static TO_PROBE_END: LightWay = LightWay {
-    place: |fabric, end| fabric.ops.probe_ends[end].place(),
-    arrive: Fabric::take_probe,
-};
-
-impl Fabric {
+impl Ops {
     /// Adds the card before a wavelength for probes, of this rate and delay, and the wavelength.
-    pub(super) fn add_probe_card(&mut self, link: (Rate, Duration), (from, to): (FibreEnd, FibreEnd)) -> NodePort {
-        let lane = self.add_lane(LaneEnd::own(&PROBE_END, self.ops.probe_ends.len()));
-        self.ops.probe_ends.push(to);
+    pub(super) fn add_probe_card(
+        &mut self,
+        build: &mut Build,
+        link: (Rate, Duration),
+        (from, to): (FibreEnd, FibreEnd),
+    ) -> NodePort {
+        let lane = build.add_own_lane(PROBE_END, self.probe_ends.len());
+        self.probe_ends.push(to);
         let queue = Fifo::new(lane, link, Limit::Bytes(PROBE_BUFFER), 0);
-        self.ops.probe_queues.push((from.device, from.port));
-        self.add_link(queue, from.device, from.port)
+        self.probe_queues.push((from.device, from.port));
+        build.add_link(queue, from.device, from.port)
     }
 
-    fn probe_arrives(&mut self, end: usize, flying: Flying) {
+    pub(super) fn probe_arrives(&mut self, fx: &mut Effects<'_>, end: OwnEnd, flying: Flying) {
         let mut frame = flying.packet.frame;
-        match self.passes_faults(Way::light(&TO_PROBE_END, end), &mut frame) {
-            true => self.take_probe(end, frame),
-            false => self.out.frames.give_back(frame),
+        let number = end.number as usize;
+        match fx.treat(end, self.probe_ends[number].place(), &mut frame) {
+            true => self.take_probe(fx, number, frame),
+            false => fx.give_back(frame),
         }
     }
 
-    fn take_probe(&mut self, end: usize, frame: Frame) {
-        let FibreEnd { device, port } = self.ops.probe_ends[end];
-        self.ask(device, port, frame, Origin::Lane { born: UNBORN });
+    pub(super) fn take_probe(&mut self, fx: &mut Effects<'_>, end: usize, frame: Frame) {
+        let FibreEnd { device, port } = self.probe_ends[end];
+        fx.ask((device, port), frame, Origin::Lane { born: UNBORN });
     }
 }

@@ -4,24 +4,22 @@
 use slotwise_scenario::Device;
 use slotwise_wire::Label;
 
-use crate::net::pump::{self, Pass};
-use crate::world::Fabric;
+use super::parts::Ops;
+use crate::net::effects::Effects;
+use crate::net::ticket::Ticket;
 use slotwise_cards::message::train as message;
 use slotwise_cards::packet::Flying;
 
-/// Continuation after a pass and everything that came out of it.
-pub(crate) enum Passed {
-    /// Light has passed a switch.
-    AtSwitch {
-        switch: usize,
-        /// Label of the first frame of a train.
-        label: Option<Label>,
-        program: u32,
-    },
+/// Light that passes a switch.
+pub(super) struct AtSwitch {
+    pub(super) switch: usize,
+    /// Label of the first frame of a train.
+    pub(super) label: Option<Label>,
+    pub(super) program: u32,
 }
 
 /// Continuation after everything that was asked.
-pub(crate) enum Step {
+pub(super) enum Step {
     /// Trains that were under way to a node that is reset.
     Reset { device: Device },
     /// The program of an edge starts its numbers of trains again.
@@ -30,30 +28,28 @@ pub(crate) enum Step {
     Enter { entrance: usize, flying: Flying },
 }
 
-impl Fabric {
-    pub(super) fn ops_then(&mut self, step: Step) {
-        self.then(pump::Step::Ops(step));
+impl Ops {
+    /// Continues this activation after the work that it has added.
+    pub(super) fn then(&mut self, fx: &mut Effects<'_>, step: Step) {
+        let (owner, number) = (self.owner, self.steps.insert(step));
+        fx.then(Ticket { owner, number });
     }
 
-    pub(super) fn ops_go_on(&mut self, step: Step) {
-        self.go_on(pump::Step::Ops(step));
-    }
-
-    pub(crate) fn ops_passed(&mut self, passed: Passed, pass: Pass) {
-        match passed {
-            Passed::AtSwitch { switch, label, program } => {
-                self.light_left_switch(switch, label.as_ref(), program, pass);
-            }
+    /// As [`Ops::then`], but at once if this activation has added nothing.
+    pub(super) fn go_on(&mut self, fx: &mut Effects<'_>, step: Step) {
+        match fx.has_asked() {
+            true => self.then(fx, step),
+            false => self.step(fx, step),
         }
     }
 
-    pub(crate) fn ops_step(&mut self, step: Step) {
+    pub(super) fn step(&mut self, fx: &mut Effects<'_>, step: Step) {
         match step {
             Step::Reset { device } => self.cut_under_way(device),
-            Step::Renumber { edge } => self.renumber(edge),
+            Step::Renumber { edge } => self.renumber(fx, edge),
             Step::Enter { entrance, flying } => {
                 let in_light = message::read(&flying.packet.frame);
-                self.light_enters_edge(entrance, in_light.as_ref(), flying);
+                self.light_enters_edge(fx, entrance, in_light.as_ref(), flying);
             }
         }
     }

@@ -4,9 +4,10 @@
 use slotwise_p4::Pipeline;
 use slotwise_wire::RingPhase;
 
-use crate::net::node::NodeCard;
-use crate::world::Fabric;
-use slotwise_cards::station::{Interval, RingLinkUse};
+use super::parts::{Ring, device};
+use crate::kinds::kind::{View, ViewMut};
+use crate::net::effects::Effects;
+use slotwise_cards::station::{Interval, RingLinkUse, StationCard};
 
 /// The register of `ring.p4` that says so.
 const PHASE: &str = "ring_phase";
@@ -28,56 +29,35 @@ pub struct RingLinkState {
     pub least_limit: u32,
 }
 
-impl Fabric {
+impl ViewMut<'_, Ring> {
     /// What a station put on the link of a ringlet (0 or 1) since the last call; `None` if there is no such link.
-    pub fn take_ring_use(&mut self, station: u16, ringlet: u8) -> Option<RingLinkUse> {
-        let mut used = self.station_card(station)?.take_use(ringlet)?;
+    pub fn take_link_use(&mut self, station: u16, ringlet: u8) -> Option<RingLinkUse> {
+        let card = self.fx.card_mut::<StationCard>(device(station))?;
+        let mut used = card.take_use(ringlet)?;
         if ringlet == 0 {
-            used.crossings = self.ring.watch.take_delays(station);
+            used.crossings = self.kind.watch.take_delays(station);
         }
         Some(used)
     }
+}
 
+impl View<'_, Ring> {
     /// Bytes that have gone over the ring from one station to another since the start, with the ring's headers; 0 if there are no such stations.
-    pub fn ring_delivered_bytes(&self, source: u16, destination: u16) -> u64 {
-        let ring = self.ring.get();
-        ring.map_or(0, |ring| ring.watch.delivered_bytes(source, destination))
+    pub fn delivered_bytes(&self, source: u16, destination: u16) -> u64 {
+        self.kind.watch.delivered_bytes(source, destination)
     }
 
-    /// Since when all links of the ring have had light and all stations a program, fabric time; `None` if it is not so now, or there is no
-    /// ring.
-    pub fn ring_whole_since(&self) -> Option<u64> {
-        let ring = self.ring.get()?;
-        let cards = self.nodes.iter().map(|node| &node.own_card);
-        let is_lit = cards
-            .clone()
-            .all(|card| !matches!(card, NodeCard::Station(card) if !card.is_lit()));
-        let mut stations = (0..ring.watch.stations()).map(|station| super::device(station as u16));
-        (is_lit && stations.all(|station| self.runs(station))).then_some(ring.broken_ns)
-    }
-
-    /// Notes whether the program of a station takes it for the head of a congested span. It is asked at each interval's end.
-    pub(crate) fn note_phase(&mut self, node: usize, interval: &Interval) {
-        let ring = &mut *self.ring;
-        let node = &mut self.nodes[node];
-        let ringlet = usize::from(interval.ringlet);
-        let Some(pipeline) = &node.pipeline else { return };
-        let cell = &mut ring.phase_cells[usize::from(node.device.number())][ringlet];
-        if cell.is_none() {
-            *cell = pipeline.register_cell(PHASE, ringlet);
-        }
-        let word = cell.and_then(|cell| pipeline.register_word(cell));
-        let phase = word.and_then(|word| RingPhase::try_from(word as u8).ok());
-        if let (Some(phase), NodeCard::Station(card)) = (phase, &mut node.own_card) {
-            card.note_phase(interval, phase, interval.hol_delay.ns() > ring.hol_timer_ns);
-        }
+    /// Since when all links of the ring have had light and all stations a program, fabric time; `None` if it is not so now.
+    pub fn whole_since(&self) -> Option<u64> {
+        let is_lit = self.look.cards::<StationCard>().all(StationCard::is_lit);
+        let mut stations = (0..self.kind.watch.stations()).map(|station| device(station as u16));
+        (is_lit && stations.all(|station| self.look.runs(station))).then_some(self.kind.broken_ns)
     }
 
     /// What a station's own program knows of the link of a ringlet (0 or 1); `None` if there is no such link or program.
-    pub fn ring_link_state(&self, station: u16, ringlet: u8) -> Option<RingLinkState> {
-        let node = self.nodes.get(self.node(super::device(station)))?;
-        let has_link = matches!(&node.own_card, NodeCard::Station(card) if card.has_link(ringlet));
-        let pipeline = node.pipeline.as_ref().filter(|_| has_link)?;
+    pub fn link_state(&self, station: u16, ringlet: u8) -> Option<RingLinkState> {
+        let card = self.look.card::<StationCard>(device(station))?;
+        let pipeline = self.look.pipeline(device(station)).filter(|_| card.has_link(ringlet))?;
         let link = usize::from(ringlet);
         let phase = phase(pipeline, link)?;
         let held = number(pipeline, "limits_held", link)? as usize;
@@ -96,6 +76,26 @@ impl Fabric {
             active_stations: number(pipeline, "active_stations", link)? as u16,
             least_limit,
         })
+    }
+}
+
+impl Ring {
+    /// Notes whether the program of a station takes it for the head of a congested span. It is asked at each interval's end.
+    pub(super) fn note_phase(&mut self, fx: &mut Effects<'_>, node: usize, interval: &Interval) {
+        let ringlet = usize::from(interval.ringlet);
+        let station = usize::from(fx.device(node).number());
+        let (Some(card), Some(pipeline)) = fx.card_and_program::<StationCard>(node) else {
+            return;
+        };
+        let cell = &mut self.phase_cells[station][ringlet];
+        if cell.is_none() {
+            *cell = pipeline.register_cell(PHASE, ringlet);
+        }
+        let word = cell.and_then(|cell| pipeline.register_word(cell));
+        let phase = word.and_then(|word| RingPhase::try_from(word as u8).ok());
+        if let Some(phase) = phase {
+            card.note_phase(interval, phase, interval.hol_delay.ns() > self.hol_timer_ns);
+        }
     }
 }
 

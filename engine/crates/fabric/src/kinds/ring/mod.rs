@@ -4,45 +4,88 @@
 mod build;
 mod cards;
 mod measure;
+mod parts;
 mod watch;
 
-use slotwise_p4::RegisterCell;
+use slotwise_cards::card::{Action, Record};
+use slotwise_cards::packet::{Flying, Frame};
 use slotwise_scenario::{Device, Scenario};
-use slotwise_wire::RINGLETS;
 
-pub(crate) use cards::Arrival;
+use cards::message_at_station;
 pub use measure::RingLinkState;
-use watch::Watch;
+pub use parts::Ring;
 
+use crate::build::{Build, Plan};
 use crate::invariants::Invariant;
-use crate::net::kind::{Kind, NodeKind};
-use crate::world::Fabric;
+use crate::kinds::kind::Kind;
+use crate::net::around::Beyond;
+use crate::net::effects::Effects;
+use crate::net::lane::OwnEnd;
+use crate::net::work::Ask;
+use slotwise_cards::card::Pass;
 
-/// Packet rings.
-pub(crate) static KIND: Kind = Kind {
-    is_in: Scenario::has_ring,
-    build: |fabric, plan| {
-        if let Some(ring) = &plan.scenario.ring {
-            fabric.add_ring(plan.scenario, ring);
-        }
-    },
-    checks: &[
+impl Kind for Ring {
+    const CHECKS: &'static [Invariant] = &[
         Invariant::DUPLICATE,
         Invariant::ASTRAY,
         Invariant::TRANSIT_LOSS,
         Invariant::ROUND,
         Invariant::ADD_RATE,
         Invariant::INSERTION,
-    ],
-    checks_inside: &[],
-};
+    ];
 
-/// Stations. What waits in the cards of one is gone with its program, and so are its limits.
-static STATION: NodeKind = NodeKind {
-    starts: Fabric::reset_station,
-    stops: Fabric::reset_station,
-    ..NodeKind::PLAIN
-};
+    fn is_in(scenario: &Scenario) -> bool {
+        scenario.has_ring()
+    }
+
+    fn build(plan: &Plan<'_>, build: &mut Build) -> Ring {
+        let ring = plan.scenario.ring.as_ref();
+        Ring::added_to(build, plan.scenario, ring.expect("it is in the scenario"))
+    }
+
+    #[inline]
+    fn arrives(&mut self, fx: &mut Effects<'_>, end: OwnEnd, flying: Flying) -> Option<Ask> {
+        self.at_station(fx, end, flying.packet)
+    }
+
+    fn comes_late(&mut self, fx: &mut Effects<'_>, end: OwnEnd, frame: Frame) {
+        message_at_station(fx, end.number as usize, frame);
+    }
+
+    // A station that starts or stops loses its queues and limits.
+    fn starts(&mut self, fx: &mut Effects<'_>, station: Device) {
+        self.reset_station(fx, station);
+    }
+
+    fn stops(&mut self, fx: &mut Effects<'_>, station: Device) {
+        self.reset_station(fx, station);
+    }
+
+    fn changes_light(&mut self, fx: &mut Effects<'_>, _: usize) {
+        self.broken_ns = fx.now_ns();
+    }
+
+    fn passed(&mut self, fx: &mut Effects<'_>, ticket: u32, pass: Pass) {
+        if let Some(arrival) = self.arrivals.take(ticket) {
+            self.watch_arrival(fx, &arrival, pass);
+        }
+    }
+}
+
+impl Beyond for Ring {
+    fn acts(&mut self, fx: &mut Effects<'_>, node: usize, action: Action) {
+        let Action::Seen(record) = action else { return };
+        match &record {
+            Record::Added {
+                headers: (ring, data),
+                accepted,
+            } => self.watch.enters(ring, data, accepted.ns()),
+            Record::Forgotten { headers: (ring, data) } => self.watch.forget(ring, data),
+            Record::Interval(interval) => self.note_phase(fx, node, interval),
+            _ => {}
+        }
+    }
+}
 
 impl Invariant {
     /// On a ring no packet lost by a station that it passes.
@@ -53,20 +96,4 @@ impl Invariant {
     pub const ADD_RATE: Invariant = Invariant::new("add_rate", "add-rate violations");
     /// Never more than two of the longest frames in an insertion buffer of a ring.
     pub const INSERTION: Invariant = Invariant::new("insertion", "transit-buffer overflows");
-}
-
-/// Everything that a ring has.
-pub(crate) struct Ring {
-    /// Registers of the phases of links in the program of each station, once looked up.
-    pub(crate) phase_cells: Vec<[Option<RegisterCell>; RINGLETS as usize]>,
-    pub(crate) watch: Watch,
-    /// When a packet has been held back for too long.
-    pub(crate) hol_timer_ns: u64,
-    /// When a link or a station was last found to be broken, or was mended.
-    pub(crate) broken_ns: u64,
-}
-
-/// A station's name for the network.
-pub(crate) fn device(station: u16) -> Device {
-    Device::Station(station)
 }

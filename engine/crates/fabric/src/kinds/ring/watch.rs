@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use hdrhistogram::Histogram;
 use slotwise_wire::{RINGLETS, Ring, RingClass, RingData};
 
-use crate::measure::delays;
+use slotwise_cards::measure::delays;
 
 const CLASSES: usize = RingClass::ALL.len();
 /// Bits of an add queue's number below the class.
@@ -14,15 +14,15 @@ const CLASS_SHIFT: u32 = 8;
 
 /// A packet on the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OnRing {
+pub(super) struct OnRing {
     sequence: u32,
     /// When its station took it from a host.
-    pub(crate) accepted_ns: u64,
+    pub(super) accepted_ns: u64,
 }
 
 /// What is known of a packet that is taken off.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(super) enum Taken {
     /// It was on the ring, and all that went before it is over.
     Once(OnRing),
     /// So many that went the same way before it never arrived.
@@ -33,7 +33,7 @@ pub(crate) enum Taken {
 
 /// Packets on a ring. Those of one source, ringlet and add queue go one way and stay in order.
 #[derive(Default)]
-pub(crate) struct Watch {
+pub(super) struct Watch {
     stations: usize,
     on_ring: Vec<VecDeque<OnRing>>,
     /// By source: from the station's taking it to its last bit at its destination, ns.
@@ -43,7 +43,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(stations: usize) -> Watch {
+    pub(super) fn new(stations: usize) -> Watch {
         let queues = stations * usize::from(RINGLETS) * CLASSES * stations;
         Watch {
             stations,
@@ -54,7 +54,7 @@ impl Watch {
     }
 
     /// How many stations there are.
-    pub(crate) fn stations(&self) -> usize {
+    pub(super) fn stations(&self) -> usize {
         self.stations
     }
 
@@ -69,7 +69,7 @@ impl Watch {
     }
 
     /// A packet has been put on the ring by its source.
-    pub(crate) fn enters(&mut self, ring: &Ring, data: &RingData, accepted_ns: u64) {
+    pub(super) fn enters(&mut self, ring: &Ring, data: &RingData, accepted_ns: u64) {
         let sequence = data.sequence;
         if let Some(queue) = self.queue(ring, data) {
             queue.push_back(OnRing { sequence, accepted_ns });
@@ -77,7 +77,7 @@ impl Watch {
     }
 
     /// It is taken off, or lost.
-    pub(crate) fn leaves(&mut self, ring: &Ring, data: &RingData) -> Taken {
+    pub(super) fn leaves(&mut self, ring: &Ring, data: &RingData) -> Taken {
         let Some(queue) = self.queue(ring, data) else {
             return Taken::Never;
         };
@@ -92,14 +92,14 @@ impl Watch {
     }
 
     /// It is gone where that may be: what is around it is not judged.
-    pub(crate) fn forget(&mut self, ring: &Ring, data: &RingData) {
+    pub(super) fn forget(&mut self, ring: &Ring, data: &RingData) {
         if let Some(queue) = self.queue(ring, data) {
             queue.retain(|on_ring| on_ring.sequence != data.sequence);
         }
     }
 
     /// A packet of so many bytes has left the ring at its destination, so long after it was accepted.
-    pub(crate) fn delivered(&mut self, ring: &Ring, bytes: u64, delay_ns: u64) {
+    pub(super) fn delivered(&mut self, ring: &Ring, bytes: u64, delay_ns: u64) {
         if let Some(delay) = self.delays.get_mut(usize::from(ring.source)) {
             // It grows as it needs.
             let _ = delay.record(delay_ns);
@@ -110,7 +110,7 @@ impl Watch {
     }
 
     /// Bytes that have gone from one station to another so far; 0 if there is no such station.
-    pub(crate) fn delivered_bytes(&self, source: u16, destination: u16) -> u64 {
+    pub(super) fn delivered_bytes(&self, source: u16, destination: u16) -> u64 {
         let place = self.pair(source, destination);
         place.map_or(0, |place| self.delivered_bytes[place])
     }
@@ -121,13 +121,13 @@ impl Watch {
         is_known.then_some(source * self.stations + destination)
     }
 
-    pub(crate) fn take_delays(&mut self, source: u16) -> Histogram<u64> {
+    pub(super) fn take_delays(&mut self, source: u16) -> Histogram<u64> {
         let of_source = self.delays.get_mut(usize::from(source));
         of_source.map_or_else(delays, |taken| std::mem::replace(taken, delays()))
     }
 
     /// Whether a packet that arrives at a station by a ringlet has come straight from its source: each station takes one of the TTL.
-    pub(crate) fn is_on_its_way(&self, ring: &Ring, station: u16, ringlet: u8) -> bool {
+    pub(super) fn is_on_its_way(&self, ring: &Ring, station: u16, ringlet: u8) -> bool {
         let (stations, source, station) = (self.stations, usize::from(ring.source), usize::from(station));
         if source >= stations {
             return false;

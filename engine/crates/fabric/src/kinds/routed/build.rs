@@ -8,80 +8,80 @@ use slotwise_p4::Port;
 use slotwise_scenario::{Device, Endpoint, Scenario};
 use slotwise_units::Instant;
 
-use super::{LOSSY, Lossy, ROUTER, Routed, RouterPort};
+use super::{Lossy, Routed, RouterPort};
+use crate::build::Build;
+use crate::build::groups::{ip_fifo, limit_of};
 use crate::hosts::Host;
-use crate::net::groups::{group_hosts, ip_fifo, limit_of};
-use crate::net::kind::Part;
 use crate::net::lane::LaneEnd;
-use crate::traffic::mac_number;
-use crate::world::Fabric;
+use crate::net::node::NodeKind;
+use crate::traffic::group_hosts;
 use slotwise_cards::random::{Chance, Stream, generator};
 
-impl Fabric {
+impl Routed {
     /// Routers, their links and hosts, beside a star that is there already.
-    pub(super) fn add_routers(&mut self, scenario: &Scenario) {
+    pub(super) fn added_to(build: &mut Build, scenario: &Scenario) -> Routed {
         let routed = &scenario.routed;
         let device = |router: usize| Device::Router(router as u16);
-        self.add_nodes(&ROUTER, (0..routed.routers.len()).map(device));
-        self.routed = Part::of(Routed {
+        build.add_nodes(&NodeKind::PLAIN, (0..routed.routers.len()).map(device));
+        let mut routers = Routed {
             links: Vec::new(),
             lossy: Vec::new(),
             ports: vec![Vec::new(); routed.routers.len()],
-        });
-        let ports: BTreeMap<Device, BTreeMap<Device, Port>> = self
+        };
+        let ports: BTreeMap<Device, BTreeMap<Device, Port>> = build
             .devices()
             .filter(|node| !matches!(node, Device::Core(_)))
             .map(|node| (node, scenario.ports_to_neighbours(node)))
             .collect();
         for (index, link) in routed.links.iter().enumerate() {
             let (port, far_port) = (ports[&link.from][&link.to], ports[&link.to][&link.from]);
-            let end = match link.loss {
-                0.0 => LaneEnd::Port {
+            let lane = match link.loss {
+                0.0 => build.add_lane(LaneEnd::Port {
                     device: link.to,
                     port: far_port,
-                },
-                loss => self.lossy_end(index, loss, (link.to, far_port)),
+                }),
+                loss => routers.add_lossy_lane(build, index, loss, (link.to, far_port)),
             };
-            let lane = self.add_lane(end);
             let mut queue = ip_fifo(lane, (link.rate, link.delay), limit_of(link.buffer));
             if link.xcp.is_some() {
                 queue.start_timers(Instant::ZERO);
             }
-            let card = self.add_link(queue, link.from, port);
+            let card = build.add_link(queue, link.from, port);
             let far = (link.to, far_port);
-            self.add_to_span(card, (link.from, port), far);
-            self.routed.links.push((link.from, port));
+            build.add_to_span(card, (link.from, port), far);
+            routers.links.push((link.from, port));
             if let Device::Router(router) = link.from {
-                self.routed.ports[usize::from(router)].push(RouterPort {
+                routers.ports[usize::from(router)].push(RouterPort {
                     port,
-                    next_mac: mac_number(link.to.mac()),
+                    next_mac: link.to.mac(),
                     link: Some(index),
                     peer: Some(far),
                     hosts: Vec::new(),
                 });
             }
         }
-        self.add_groups(scenario, |node| ports[&node].len() as Port + 1);
+        build.add_groups(scenario, |node| ports[&node].len() as Port + 1);
         for (address, host) in group_hosts(scenario).zip(scenario.edge_host_count()..) {
-            let Host { device, port, .. } = self.hosts[host];
+            let Host { device, port, .. } = build.hosts()[host];
             if let Device::Router(router) = device {
-                self.routed.ports[usize::from(router)].push(RouterPort {
+                routers.ports[usize::from(router)].push(RouterPort {
                     port,
-                    next_mac: mac_number(address.mac),
+                    next_mac: address.mac,
                     link: None,
                     peer: None,
                     hosts: vec![address.ip],
                 });
             }
         }
-        self.add_routes(scenario);
+        routers.add_routes(scenario);
+        routers
     }
 
-    /// The end of a link, by its number in the scenario, that loses packets at random and leads to a port.
-    fn lossy_end(&mut self, link: usize, loss: f64, port: (Device, Port)) -> LaneEnd {
-        let loss = Chance::new(loss, generator(self.seed, Stream::RoutedLoss, link as u64));
-        self.routed.lossy.push(Lossy { link, port, loss });
-        LaneEnd::own(&LOSSY, self.routed.lossy.len() - 1)
+    /// Adds the lane of a link, by its number in the scenario, that loses packets at random and leads to a port.
+    fn add_lossy_lane(&mut self, build: &mut Build, link: usize, loss: f64, port: (Device, Port)) -> usize {
+        let loss = Chance::new(loss, generator(build.seed(), Stream::RoutedLoss, link as u64));
+        self.lossy.push(Lossy { link, port, loss });
+        build.add_own_lane(0, self.lossy.len() - 1)
     }
 
     /// Tells every port to a router, or into a star, which hosts are reached by it.
@@ -98,7 +98,7 @@ impl Fabric {
             let elsewhere = hosts.iter().filter(|(node, _)| *node != Device::Router(router as u16));
             for &(node, ip) in elsewhere {
                 let link = next_hops.get(&node).copied().or(into_star);
-                let mut ports = self.routed.ports[router].iter_mut();
+                let mut ports = self.ports[router].iter_mut();
                 if let Some(port) = link.and_then(|link| ports.find(|port| port.link == Some(link))) {
                     port.hosts.push(ip);
                 }

@@ -2,20 +2,20 @@
 //! Stars of a scenario: edges, cores, fibres, the edges' hosts.
 
 use slotwise_scenario::{Device, Edge as EdgeOfScenario, Fibre, HostId, Scenario, Signaling, optical_port};
-use slotwise_wire::{Ethernet, PORT_CORE_CONTROL, SIGNALING_QUEUE};
+use slotwise_wire::{Ethernet, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, SIGNALING_QUEUE};
 
+use super::fibre::FibrePair;
 use super::light::state_of;
-use super::{AT_CORE, AT_EDGE, CORE, Core, EDGE, Edge, Star};
+use super::parts::{Core, Edge, Star};
+use crate::build::Change;
+use crate::build::{Build, NS_PER_MS, intervals};
+use crate::drops::Place;
 use crate::hosts::Host;
-use crate::kinds::star::fibre::FibrePair;
-use crate::net::build::{NS_PER_MS, intervals};
-use crate::net::event::{CardTimer, Event};
-use crate::net::kind::Part;
+use crate::invariants::Invariant;
 use crate::net::lane::LaneEnd;
-use crate::net::node::{Before, NodeCard};
-use crate::world::{Change, Fabric};
+use crate::net::node::NodeKind;
 use slotwise_cards::aggregation::Aggregation;
-use slotwise_cards::card::Lane;
+use slotwise_cards::card::{Expiry, Lane};
 use slotwise_cards::fifo::{Fifo, Limit};
 use slotwise_cards::gates::Ticks;
 use slotwise_cards::linecard::LineCard;
@@ -24,111 +24,122 @@ use slotwise_cards::slotted::{self, ControlLink, Drift, FibreSettings, LocalCloc
 use slotwise_cards::train_card::TrainCard;
 use slotwise_units::Duration;
 
-impl Fabric {
+/// Longest time by which a message is late, in frames: more than a commit takes.
+const MAX_LATE_FRAMES: u64 = 8;
+
+static EDGE: NodeKind = NodeKind {
+    inner_ports: &[PORT_LINECARD, PORT_CORE_CONTROL, PORT_CPU],
+    ..NodeKind::PLAIN
+};
+
+static CORE: NodeKind = NodeKind {
+    inner_ports: &[PORT_LINECARD, PORT_CORE_CONTROL, PORT_CPU],
+    has_cards: false,
+    lost_light: Some(Invariant::UNGRANTED),
+    ..NodeKind::PLAIN
+};
+
+/// The end of a fibre at its core, by its number: light passes it, and what counts is its head.
+pub(super) const AT_CORE: u8 = 0;
+/// The end of a fibre at its edge: what counts is the tail.
+pub(super) const AT_EDGE: u8 = 1;
+
+impl Star {
     /// Edges, cores, what joins them, and the edges' hosts.
-    pub(super) fn add_star(&mut self, scenario: &Scenario, frame_records: bool) {
-        self.star = Part::of(Star::of(scenario, frame_records));
-        let changes = scenario.link_changes.iter();
-        self.changes
-            .extend(changes.map(|change| (change.at_ms * NS_PER_MS, Change::Fibre(*change))));
-        let edges = scenario.edges.iter().map(|edge| Device::Edge(edge.id));
-        let cores = scenario.cores.iter().map(|core| Device::Core(core.id));
-        self.add_nodes(&EDGE, edges);
-        self.add_nodes(&CORE, cores);
+    pub(super) fn added_to(build: &mut Build, scenario: &Scenario, frame_records: bool) -> Star {
+        let mut star = Star::of(scenario, frame_records);
+        build.set_most_late(MAX_LATE_FRAMES * star.slots.frame().ns());
+        for change in &scenario.link_changes {
+            build.add_change(change.at_ms * NS_PER_MS, Change::Fibre(*change));
+        }
+        build.add_nodes(&EDGE, scenario.edges.iter().map(|edge| Device::Edge(edge.id)));
+        build.add_nodes(&CORE, scenario.cores.iter().map(|core| Device::Core(core.id)));
         // Edges that join by invitation report alarms. Out of band there is no other sign of light.
         let has_alarms = scenario.joins_by_invitation() || scenario.frame.signaling == Signaling::OutOfBand;
         for edge in &scenario.edges {
-            let node = self.node(Device::Edge(edge.id));
-            let card = slotted::Edge::new(edge.id, self.star.slots, has_alarms);
-            self.nodes[node].own_card = NodeCard::SlottedEdge(Box::new(card));
-            self.star.edges.push(Edge {
+            let card = slotted::Edge::new(edge.id, star.slots, has_alarms);
+            build.set_card(Device::Edge(edge.id), card);
+            star.edges.push(Edge {
                 fibres: vec![None; scenario.cores.len()],
                 programs: 0,
             });
         }
         for core in &scenario.cores {
-            self.star.cores.push(Core::new(scenario, core));
-            let node = self.node(Device::Core(core.id));
-            let (card, first) = slotted::Core::new(self.star.slots);
-            self.nodes[node].own_card = NodeCard::SlottedCore(Box::new(card));
-            let timer = CardTimer::new(node, 0);
-            self.events.schedule(first.ns(), Event::CoreSlot(timer));
+            star.cores.push(Core::new(scenario, core));
+            let (card, first) = slotted::Core::new(star.slots);
+            let device = Device::Core(core.id);
+            build.set_card(device, card);
+            build.set_timer(device, 0, first.ns(), Expiry::CoreSlot);
         }
         for edge in &scenario.edges {
-            self.add_hosts(scenario, edge);
+            add_hosts(build, scenario, edge);
             for fibre in &edge.fibres {
-                self.add_fibre(scenario, edge.id, fibre);
+                star.add_fibre(build, scenario, edge.id, fibre);
             }
         }
         for core in &scenario.cores {
-            self.add_control(core.id, core.master);
-            let node = self.node(Device::Core(core.id));
-            for port in 0..self.star.cores[usize::from(core.id)].ports.len() {
-                let star = &*self.star;
-                let fibres = star.cores[usize::from(core.id)].ports[port].iter();
-                let edges: Vec<u16> = fibres.map(|fibre| star.fibres[*fibre].edge).collect();
-                for edge in &edges {
-                    let port = optical_port(core.id);
-                    self.slotted_edge_mut(*edge).set_sharing(port, edges.clone());
-                }
-                if !edges.is_empty() {
-                    let port = optical_port(port as u16);
-                    self.nodes[node].set_before(port, Before::Card);
-                }
+            star.add_control(build, core.id, core.master);
+            star.add_ports(build, core.id);
+        }
+        star
+    }
+
+    /// Joins a core with its master, in both directions.
+    fn add_control(&mut self, build: &mut Build, core: u16, master: u16) {
+        let port = PORT_CORE_CONTROL;
+        let ends = [Device::Core(core), Device::Edge(master)];
+        let [to_core, to_master] = ends.map(|device| build.add_lane(LaneEnd::Port { device, port }));
+        let delay = Duration::from_ns(self.fibres[self.fibre_between(master, core)].delay_ns);
+        let [at_core, at_master] = ends;
+        build
+            .card::<slotted::Core>(at_core)
+            .set_control(ControlLink::new(to_master as Lane, delay));
+        let control = ControlLink::new(to_core as Lane, delay);
+        build
+            .card::<slotted::Edge>(at_master)
+            .set_control(optical_port(core), control);
+        for device in ends {
+            build.set_card_before(device, port);
+        }
+        build.set_place(at_core, port, Place::Device(at_core));
+    }
+
+    /// Sets the edges that share ports of a core.
+    fn add_ports(&mut self, build: &mut Build, core: u16) {
+        for (port, fibres) in self.cores[usize::from(core)].ports.iter().enumerate() {
+            let edges: Vec<u16> = fibres.iter().map(|fibre| self.fibres[*fibre].edge).collect();
+            for edge in &edges {
+                let card = build.card::<slotted::Edge>(Device::Edge(*edge));
+                card.set_sharing(optical_port(core), edges.clone());
+            }
+            if !edges.is_empty() {
+                build.set_card_before(Device::Core(core), optical_port(port as u16));
             }
         }
     }
 
-    /// Links a core with its master, in both directions.
-    fn add_control(&mut self, core: u16, master: u16) {
-        let port = PORT_CORE_CONTROL;
-        let ends = [Device::Core(core), Device::Edge(master)];
-        let [to_core, to_master] = ends.map(|device| self.add_lane(LaneEnd::Port { device, port }));
-        let delay = Duration::from_ns(self.star.fibres[self.fibre_between(master, core)].delay_ns);
-        self.slotted_core_mut(core)
-            .set_control(ControlLink::new(to_master as Lane, delay));
-        let control = ControlLink::new(to_core as Lane, delay);
-        self.slotted_edge_mut(master).set_control(optical_port(core), control);
-        let [at_core, at_master] = ends.map(|device| self.node(device));
-        self.nodes[at_core].set_before(port, Before::Card);
-        self.nodes[at_master].set_before(port, Before::Card);
-    }
-
-    fn add_hosts(&mut self, scenario: &Scenario, edge: &EdgeOfScenario) {
-        let hosts = &scenario.hosts;
-        let link = (hosts.access_rate, hosts.access_delay);
-        let limit = Limit::Time(hosts.access_rate.time(scenario.queues.limit));
-        let device = Device::Edge(edge.id);
-        for index in 0..edge.hosts {
-            let id = HostId { edge: edge.id, index };
-            let port = id.access_port();
-            let up = self.add_lane(LaneEnd::Port { device, port });
-            let up = Fifo::new(up, link, limit, 0).up_to(hosts.mtu as usize + Ethernet::SIZE);
-            let down = self.add_lane(LaneEnd::Host(self.hosts.len()));
-            let down = Fifo::new(down, link, limit, 0);
-            self.add_link(down, device, port);
-            self.add_host(Host {
-                id: Some(id),
-                device,
-                port,
-                uplink: up,
-            });
-        }
-    }
-
-    fn add_fibre(&mut self, scenario: &Scenario, edge: u16, fibre: &Fibre) {
-        let index = self.star.fibres.len();
-        self.star.edges[usize::from(edge)].fibres[usize::from(fibre.core)] = Some(index);
-        let node = self.node(Device::Edge(edge));
-        let port = optical_port(fibre.core);
-        self.nodes[node].set_before(port, Before::Card);
-        self.star.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)].push(index);
-        self.slotted_core_mut(fibre.core)
-            .add_fibre(optical_port(fibre.port), edge, fibre.rate);
-        let lanes = [&AT_CORE, &AT_EDGE].map(|end| self.add_lane(LaneEnd::own(end, index)));
-        let pair = FibrePair::new(self.seed, edge, fibre, lanes);
+    fn add_fibre(&mut self, build: &mut Build, scenario: &Scenario, edge: u16, fibre: &Fibre) {
+        let index = self.fibres.len();
+        self.edges[usize::from(edge)].fibres[usize::from(fibre.core)] = Some(index);
+        let (at_edge, at_core) = (Device::Edge(edge), Device::Core(fibre.core));
+        let (port, core_port) = (optical_port(fibre.core), optical_port(fibre.port));
+        build.set_card_before(at_edge, port);
+        let card = Place::LineCard { edge, core: fibre.core };
+        build.set_place(at_edge, port, card);
+        // The place behind a port that edges share has the name of the first of them.
+        let behind = Place::Fibre {
+            from: at_core,
+            to: at_edge,
+        };
+        build.set_place(at_core, core_port, behind);
+        self.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)].push(index);
+        build
+            .card::<slotted::Core>(at_core)
+            .add_fibre(core_port, edge, fibre.rate);
+        let lanes = [AT_CORE, AT_EDGE].map(|sort| build.add_own_lane(sort, index));
+        let pair = FibrePair::new(build.seed(), edge, fibre, lanes);
         let pair = pair.with_optics(scenario.optics, scenario.edges_at_port(fibre));
-        let (clock, time_difference) = own_time(self.seed, scenario, edge, fibre);
+        let (clock, time_difference) = own_time(build.seed(), scenario, edge, fibre);
         let settings = FibreSettings {
             port,
             state: state_of(&pair),
@@ -142,8 +153,32 @@ impl Fabric {
             time_difference,
             trains: trains_before(scenario, edge, fibre),
         };
-        self.star.fibres.push(pair);
-        self.call_edge(edge, |card, now, out| card.add_fibre(now, settings, out));
+        self.fibres.push(pair);
+        self.call_edge(&mut build.effects(), edge, |card, now, out| {
+            card.add_fibre(now, settings, out);
+        });
+    }
+}
+
+fn add_hosts(build: &mut Build, scenario: &Scenario, edge: &EdgeOfScenario) {
+    let hosts = &scenario.hosts;
+    let link = (hosts.access_rate, hosts.access_delay);
+    let limit = Limit::Time(hosts.access_rate.time(scenario.queues.limit));
+    let device = Device::Edge(edge.id);
+    for index in 0..edge.hosts {
+        let id = HostId { edge: edge.id, index };
+        let port = id.access_port();
+        let up = build.add_lane(LaneEnd::Port { device, port });
+        let up = Fifo::new(up, link, limit, 0).up_to(hosts.mtu as usize + Ethernet::SIZE);
+        let down = build.add_lane(LaneEnd::Host(build.hosts().len()));
+        let down = Fifo::new(down, link, limit, 0);
+        build.add_link(down, device, port);
+        build.add_host(Host {
+            id: Some(id),
+            device,
+            port,
+            uplink: up,
+        });
     }
 }
 

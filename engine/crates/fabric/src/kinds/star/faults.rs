@@ -2,47 +2,55 @@
 //! What programs that start and switches that stop do to a star, and what faults do to its fibres and clocks.
 
 use slotwise_cards::slotted::{self, Jump};
-use slotwise_scenario::Device;
+use slotwise_scenario::{Device, LinkChange};
 use slotwise_units::Duration;
 
-use crate::world::Fabric;
+use super::parts::Star;
+use crate::net::effects::Effects;
 
-impl Fabric {
-    pub(super) fn edge_starts(&mut self, device: Device) {
-        let edge = device.number();
-        self.loses_demand(edge);
-        let star = &mut *self.star;
-        let programs = &mut star.edges[usize::from(edge)].programs;
+impl Star {
+    pub(super) fn edge_starts(&mut self, fx: &mut Effects<'_>, edge: u16) {
+        self.loses_demand(fx.look(), edge);
+        let programs = &mut self.edges[usize::from(edge)].programs;
         *programs += 1;
-        star.numbers.program_starts(edge, *programs);
-        self.call_edge(edge, slotted::Edge::starts);
+        self.numbers.program_starts(edge, *programs);
+        self.call_edge(fx, edge, slotted::Edge::starts);
     }
 
-    pub(super) fn edge_stops(&mut self, device: Device) {
-        let edge = device.number();
-        self.loses_demand(edge);
-        self.call_edge(edge, slotted::Edge::stops);
+    pub(super) fn edge_stops(&mut self, fx: &mut Effects<'_>, edge: u16) {
+        self.loses_demand(fx.look(), edge);
+        self.call_edge(fx, edge, slotted::Edge::stops);
+    }
+
+    /// Changes a pair of fibres, if there is one between these.
+    pub(super) fn change_link(&mut self, fx: &mut Effects<'_>, change: &LinkChange) {
+        let edge = self.edges.get(usize::from(change.edge));
+        let fibre = edge.and_then(|edge| edge.fibres.get(usize::from(change.core)));
+        if let Some(fibre) = fibre.copied().flatten() {
+            let changed = self.fibres[fibre].change(change);
+            self.light_changed(fx, fibre, changed);
+        }
     }
 
     /// Cuts a fibre or mends it. False if it was so already.
-    pub(crate) fn cut_link(&mut self, (edge, core): (u16, u16), cut: bool) -> bool {
-        let fibre = self.star.edges[usize::from(edge)].fibres[usize::from(core)];
-        let Some(fibre) = fibre.filter(|fibre| self.star.fibres[*fibre].is_cut() != cut) else {
+    pub(super) fn cut_link(&mut self, fx: &mut Effects<'_>, (edge, core): (u16, u16), is_cut: bool) -> bool {
+        let fibre = self.edges[usize::from(edge)].fibres[usize::from(core)];
+        let Some(fibre) = fibre.filter(|fibre| self.fibres[*fibre].is_cut() != is_cut) else {
             return false;
         };
-        let changed = self.star.fibres[fibre].set_cut(cut);
-        self.light_changed(fibre, changed);
+        let changed = self.fibres[fibre].set_cut(is_cut);
+        self.light_changed(fx, fibre, changed);
         true
     }
 
     /// The clocks of an edge's line cards jump.
-    pub(crate) fn step_clocks(&mut self, edge: u16, step_ns: i64) {
+    pub(super) fn clocks_jump(&mut self, fx: &mut Effects<'_>, edge: Device, step_ns: i64) {
         let size = Duration::from_ns(step_ns.unsigned_abs());
         let jump = if step_ns < 0 {
             Jump::Back(size)
         } else {
             Jump::Ahead(size)
         };
-        self.call_edge(edge, |card, now, out| card.clocks_jump(now, jump, out));
+        self.call_edge(fx, edge.number(), |card, now, out| card.clocks_jump(now, jump, out));
     }
 }

@@ -8,7 +8,7 @@ use slotwise_cards::random::{Chance, Stream, generator};
 
 /// Whether light comes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Passage {
+pub(super) enum Passage {
     Through,
     Lost,
     Down,
@@ -27,27 +27,27 @@ pub struct LinkUse {
 
 /// What a change did to the light of a pair of fibres; `None` where it stays as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LightChange {
-    pub(crate) is_up: Option<bool>,
-    pub(crate) is_weak: Option<bool>,
+pub(super) struct LightChange {
+    pub(super) is_up: Option<bool>,
+    pub(super) is_weak: Option<bool>,
 }
 
 /// One direction of a fibre.
-pub(crate) struct Direction {
+pub(super) struct Direction {
     loss: Chance,
-    pub(crate) lane: usize,
-    pub(crate) used: LinkUse,
+    pub(super) lane: usize,
+    pub(super) used: LinkUse,
 }
 
 /// A pair of fibres between an edge and a core. What is in a fibre when it goes down, or when its delay changes,
 /// arrives as it would have.
-pub(crate) struct FibrePair {
-    pub(crate) edge: u16,
-    pub(crate) core: u16,
+pub(super) struct FibrePair {
+    pub(super) edge: u16,
+    pub(super) core: u16,
     /// The core's port.
-    pub(crate) port: u16,
-    pub(crate) rate_bps: u64,
-    pub(crate) delay_ns: u64,
+    pub(super) port: u16,
+    pub(super) rate_bps: u64,
+    pub(super) delay_ns: u64,
     /// What the scenario's link changes say.
     up: bool,
     /// What a fault on purpose says: neither mends what the other broke.
@@ -56,13 +56,13 @@ pub(crate) struct FibrePair {
     /// Transmitters and receivers, and how many edges share the core's port; without them light is always good.
     optics: Option<(Optics, usize)>,
     light: Light,
-    pub(crate) to_core: Direction,
-    pub(crate) to_edge: Direction,
+    pub(super) to_core: Direction,
+    pub(super) to_edge: Direction,
 }
 
 impl FibrePair {
     /// Its lanes are those of these numbers, to the core and to the edge.
-    pub(crate) fn new(seed: u64, edge: u16, fibre: &Fibre, lanes: [usize; 2]) -> FibrePair {
+    pub(super) fn new(seed: u64, edge: u16, fibre: &Fibre, lanes: [usize; 2]) -> FibrePair {
         let direction = |stream, lane| {
             let random = generator(seed, stream, u64::from(fibre.core) << 16 | u64::from(edge));
             Direction {
@@ -88,7 +88,7 @@ impl FibrePair {
     }
 
     /// The same with these transmitters and receivers, if any, at both ends; `edges` edges share the core's port.
-    pub(crate) fn with_optics(mut self, optics: Option<Optics>, edges: usize) -> FibrePair {
+    pub(super) fn with_optics(mut self, optics: Option<Optics>, edges: usize) -> FibrePair {
         self.optics = optics.map(|optics| (optics, edges));
         self.judge_light();
         self
@@ -101,12 +101,12 @@ impl FibrePair {
     }
 
     /// Whether light passes, and can be read.
-    pub(crate) fn is_up(&self) -> bool {
+    pub(super) fn is_up(&self) -> bool {
         self.passes_light() && self.light != Light::Lost
     }
 
     /// Whether light can be read only just.
-    pub(crate) fn is_weak(&self) -> bool {
+    pub(super) fn is_weak(&self) -> bool {
         self.passes_light() && self.light == Light::Weak
     }
 
@@ -115,16 +115,16 @@ impl FibrePair {
     }
 
     /// Whether a fault has cut it.
-    pub(crate) fn is_cut(&self) -> bool {
+    pub(super) fn is_cut(&self) -> bool {
         self.cut
     }
 
     /// A fault cuts it, or what it cut is mended.
-    pub(crate) fn set_cut(&mut self, cut: bool) -> LightChange {
+    pub(super) fn set_cut(&mut self, cut: bool) -> LightChange {
         self.changed(|pair| pair.cut = cut)
     }
 
-    pub(crate) fn change(&mut self, change: &LinkChange) -> LightChange {
+    pub(super) fn change(&mut self, change: &LinkChange) -> LightChange {
         self.changed(|pair| {
             pair.rate_bps = change.rate.map_or(pair.rate_bps, Rate::bps);
             pair.delay_ns = change.delay.map_or(pair.delay_ns, Duration::ns);
@@ -148,12 +148,12 @@ impl FibrePair {
         }
     }
 
-    pub(crate) fn enter_to_core(&mut self, bytes: usize, duration_ns: u64) -> Passage {
+    pub(super) fn enter_to_core(&mut self, bytes: usize, duration_ns: u64) -> Passage {
         let is_up = self.is_up();
         self.to_core.enter(is_up, bytes, duration_ns)
     }
 
-    pub(crate) fn enter_to_edge(&mut self, bytes: usize, duration_ns: u64) -> Passage {
+    pub(super) fn enter_to_edge(&mut self, bytes: usize, duration_ns: u64) -> Passage {
         let is_up = self.is_up();
         self.to_edge.enter(is_up, bytes, duration_ns)
     }

@@ -6,7 +6,10 @@ use hdrhistogram::Histogram;
 
 use slotwise_cards::demand::NewDemand;
 
-use crate::world::Fabric;
+use super::cards::edge_card;
+use super::parts::Star;
+use crate::kinds::kind::View;
+use crate::net::effects::Look;
 
 /// Over an hour waits nothing that is alive; longer waits count as that.
 const LONGEST_NS: u64 = 3_600_000_000_000;
@@ -31,7 +34,7 @@ impl Default for FirstLight {
 }
 
 impl FirstLight {
-    pub(crate) fn waited(&mut self, wait_ns: u64) {
+    pub(super) fn waited(&mut self, wait_ns: u64) {
         self.waits.saturating_record(wait_ns);
     }
 
@@ -51,35 +54,37 @@ impl FirstLight {
     }
 }
 
-impl Fabric {
+impl<'a> View<'a, Star> {
     /// How long new demand waited for light since the start.
-    pub fn first_light(&self) -> &FirstLight {
-        &self.star.first_light
+    pub fn first_light(&self) -> &'a FirstLight {
+        &self.kind.first_light
     }
 
     /// Number of times that demand was new and got no light: it was lost, or waits now.
     pub fn unserved_demand(&self) -> u64 {
-        let edges = 0..self.star.edges.len() as u16;
-        let waiting = edges.map(|edge| self.slotted_edge(edge).unserved_demand());
-        self.star.first_light.lost + waiting.sum::<u64>()
+        let edges = 0..self.kind.edges.len() as u16;
+        let waiting = edges.map(|edge| edge_card(self.look, edge).unserved_demand());
+        self.kind.first_light.lost + waiting.sum::<u64>()
     }
+}
 
+impl Star {
     /// Notes that all that waits in an edge is about to be lost.
-    pub(crate) fn loses_demand(&mut self, edge: u16) {
-        self.star.first_light.lost += self.slotted_edge(edge).unserved_demand();
+    pub(super) fn loses_demand(&mut self, look: Look<'_>, edge: u16) {
+        self.first_light.lost += edge_card(look, edge).unserved_demand();
     }
 
-    pub(crate) fn light_for(&mut self, card: usize, demand: NewDemand) {
-        if demand.after < self.star.slots.frame() {
+    pub(super) fn light_for(&mut self, now_ns: u64, fibre: usize, demand: NewDemand) {
+        if demand.after < self.slots.frame() {
             return;
         }
-        let fibre = &self.star.fibres[card];
+        let fibre = &self.fibres[fibre];
         match fibre.is_up() {
             true => {
-                let light_ns = self.now_ns + fibre.delay_ns;
-                self.star.first_light.waited(light_ns - demand.at.ns());
+                let light_ns = now_ns + fibre.delay_ns;
+                self.first_light.waited(light_ns - demand.at.ns());
             }
-            false => self.star.first_light.lost += 1,
+            false => self.first_light.lost += 1,
         }
     }
 }

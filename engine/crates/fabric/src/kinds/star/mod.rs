@@ -5,72 +5,149 @@
 mod build;
 mod cards;
 mod faults;
-pub(crate) mod fibre;
+mod fibre;
 mod first_light;
 mod light;
 mod numbering;
+mod parts;
 mod synchronization;
 mod telemetry;
 mod ticks;
 mod view;
 mod wellness;
 
-use slotwise_scenario::Scenario;
-use slotwise_wire::{PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD};
+use slotwise_cards::card::{Action, Card};
+use slotwise_cards::packet::{Flying, Frame, Origin};
+use slotwise_scenario::{Device, LinkChange, Scenario};
 
+use crate::build::{Build, Plan};
+use crate::capture::CapturePoint;
 use crate::invariants::Invariant;
-use crate::kinds::star::fibre::FibrePair;
-use crate::net::kind::{End, Kind, NodeKind};
-use crate::world::Fabric;
-pub(crate) use cards::core_of;
+use crate::kinds::kind::Kind;
+use crate::net::around::Beyond;
+use crate::net::effects::Effects;
+use crate::net::lane::OwnEnd;
+use crate::net::outside::Crossing;
+use crate::net::work::Ask;
+pub use fibre::LinkUse;
 pub use first_light::FirstLight;
-pub(crate) use numbering::Numbers;
-use slotwise_cards::slotted::Slots;
-pub(crate) use telemetry::Telemetry;
+pub use parts::Star;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
-pub(crate) use wellness::Watch;
+pub use view::{CoreLosses, LinkReport};
 
-/// Stars.
-pub(crate) static KIND: Kind = Kind {
-    is_in: Scenario::has_star,
-    build: |fabric, plan| fabric.add_star(plan.scenario, plan.frame_records),
-    checks: &[
+impl Kind for Star {
+    const CHECKS: &'static [Invariant] = &[
         Invariant::COLLISION,
         Invariant::GUARD,
         Invariant::UNGRANTED,
         Invariant::DUPLICATE,
-    ],
-    checks_inside: &[],
-};
+    ];
 
-static EDGE: NodeKind = NodeKind {
-    inner_ports: &[PORT_LINECARD, PORT_CORE_CONTROL, PORT_CPU],
-    starts: Fabric::edge_starts,
-    stops: Fabric::edge_stops,
-    ..NodeKind::PLAIN
-};
+    fn is_in(scenario: &Scenario) -> bool {
+        scenario.has_star()
+    }
 
-static CORE: NodeKind = NodeKind {
-    inner_ports: &[PORT_LINECARD, PORT_CORE_CONTROL, PORT_CPU],
-    has_cards: false,
-    starts: Fabric::restart_card,
-    stops: |fabric, device| {
-        let core = device.number();
-        let lost = fabric.core_losses(core).map_or(0, |losses| losses.p4);
-        fabric.star.cores[usize::from(core)].p4_lost_before = lost;
-    },
-    overdue: Fabric::light_is_overdue,
-};
+    fn build(plan: &Plan<'_>, build: &mut Build) -> Star {
+        Star::added_to(build, plan.scenario, plan.frame_records)
+    }
 
-/// The end of a fibre at its core: light passes it, and what counts is its head.
-static AT_CORE: End = End {
-    arrive: Fabric::light_at_core,
-};
+    #[inline]
+    fn arrives(&mut self, fx: &mut Effects<'_>, end: OwnEnd, flying: Flying) -> Option<Ask> {
+        match end.sort {
+            build::AT_CORE => self.light_at_core(fx, end.number as usize, flying),
+            _ => self.light_at_edge(fx, end, flying),
+        }
+    }
 
-/// The end of a fibre at its edge: what counts is the tail.
-static AT_EDGE: End = End {
-    arrive: Fabric::light_at_edge,
-};
+    fn comes_late(&mut self, fx: &mut Effects<'_>, end: OwnEnd, frame: Frame) {
+        self.message_at_edge(fx, end.number as usize, frame);
+    }
+
+    fn leaves(&mut self, origin: Origin, bytes: usize) {
+        self.packet_leaves(origin, bytes);
+    }
+
+    fn starts(&mut self, fx: &mut Effects<'_>, device: Device) {
+        match device {
+            Device::Edge(edge) => self.edge_starts(fx, edge),
+            _ => fx.call_card(self, fx.node(device), Card::restarts),
+        }
+    }
+
+    fn stops(&mut self, fx: &mut Effects<'_>, device: Device) {
+        match device {
+            Device::Edge(edge) => self.edge_stops(fx, edge),
+            device => {
+                let core = device.number();
+                let lost = self.core_losses(fx.look(), core).map_or(0, |losses| losses.p4);
+                self.cores[usize::from(core)].p4_lost_before = lost;
+            }
+        }
+    }
+
+    fn overdue(&mut self, fx: &mut Effects<'_>, crossing: &Crossing) {
+        self.light_is_overdue(fx, crossing);
+    }
+
+    fn reports(&mut self, now_ns: u64, frame: &[u8]) {
+        self.note_request(now_ns, frame);
+    }
+
+    fn capture_points(&self) -> Vec<CapturePoint> {
+        let fibres = self
+            .fibres
+            .iter()
+            .map(|pair| (Device::Edge(pair.edge), Device::Core(pair.core)));
+        let both = fibres.flat_map(|(edge, core)| [(edge, core), (core, edge)]);
+        both.map(|(from, to)| CapturePoint::Fibre { from, to }).collect()
+    }
+
+    fn change_fibres(&mut self, fx: &mut Effects<'_>, change: &LinkChange) {
+        self.change_link(fx, change);
+    }
+
+    fn cut_fibres(&mut self, fx: &mut Effects<'_>, ends: (u16, u16), is_cut: bool) -> bool {
+        self.cut_link(fx, ends, is_cut)
+    }
+
+    fn step_clocks(&mut self, fx: &mut Effects<'_>, device: Device, step_ns: i64) {
+        self.clocks_jump(fx, device, step_ns);
+    }
+
+    fn watches(&mut self, fx: &mut Effects<'_>, fault: usize) -> bool {
+        self.watch(fx.look(), fault)
+    }
+}
+
+impl Beyond for Star {
+    #[inline]
+    fn acts(&mut self, fx: &mut Effects<'_>, node: usize, action: Action) {
+        match action {
+            Action::Light {
+                port,
+                queue,
+                packet,
+                duration,
+                new_demand,
+            } => {
+                let fibre = self.fibre_before(fx.device(node), port);
+                if let Some(demand) = new_demand {
+                    self.light_for(fx.now_ns(), fibre, demand);
+                }
+                self.send_into_fibre(fx, fibre, queue, packet, duration);
+            }
+            Action::Split {
+                port,
+                packet,
+                start,
+                duration,
+                program,
+            } => self.split_light(fx, (node, port), packet, (start, duration), program),
+            Action::Seen(record) => self.seen(fx, fx.device(node), &record),
+            _ => {}
+        }
+    }
+}
 
 impl Invariant {
     /// No two packets at once in one core output, nor in one input that edges share.
@@ -79,80 +156,4 @@ impl Invariant {
     pub const GUARD: Invariant = Invariant::new("guard", "guard-time violations");
     /// No packet lost in a core, and none at an edge that it is not for.
     pub const UNGRANTED: Invariant = Invariant::new("ungranted", "transmissions outside a grant");
-}
-
-/// How a scenario cuts time.
-fn slots_of(scenario: &Scenario) -> Slots {
-    let frame = &scenario.frame;
-    Slots {
-        epoch: scenario.epoch(),
-        count: u64::from(frame.slots),
-        slot: frame.slot,
-        guard: frame.guard,
-        signaling: u64::from(scenario.signaling_slots()),
-    }
-}
-
-/// All that a network has of stars.
-pub(crate) struct Star {
-    pub(crate) slots: Slots,
-    pub(crate) edges: Vec<Edge>,
-    pub(crate) cores: Vec<Core>,
-    pub(crate) fibres: Vec<FibrePair>,
-    pub(crate) numbers: Numbers,
-    pub(crate) telemetry: Telemetry,
-    pub(crate) first_light: FirstLight,
-}
-
-impl Star {
-    /// Of a scenario; no edges and cores yet.
-    pub(crate) fn of(scenario: &Scenario, frame_records: bool) -> Star {
-        let telemetry = Telemetry::new(
-            scenario.edges.len(),
-            scenario.voq_count(),
-            scenario.edges.iter().map(|edge| edge.fibres.len()).sum(),
-            (scenario.epoch().ns(), scenario.frame.length().ns()),
-            frame_records,
-        );
-        Star::new(slots_of(scenario), telemetry)
-    }
-
-    fn new(slots: Slots, telemetry: Telemetry) -> Star {
-        Star {
-            slots,
-            edges: Vec::new(),
-            cores: Vec::new(),
-            fibres: Vec::new(),
-            numbers: Numbers::default(),
-            telemetry,
-            first_light: FirstLight::default(),
-        }
-    }
-}
-
-pub(crate) struct Edge {
-    /// Fibre pairs by core.
-    pub(crate) fibres: Vec<Option<usize>>,
-    /// Programs that it has been given so far. Each numbers its packets anew, so this names the latest one.
-    pub(crate) programs: u32,
-}
-
-pub(crate) struct Core {
-    pub(crate) master: u16,
-    /// Fibre pairs that meet in each port.
-    pub(crate) ports: Vec<Vec<usize>>,
-    /// What P4 had counted as lost before it started anew.
-    pub(crate) p4_lost_before: u64,
-}
-
-impl Core {
-    pub(crate) fn new(scenario: &Scenario, core: &slotwise_scenario::Core) -> Core {
-        let fibres = scenario.edges.iter().filter_map(|edge| edge.fibre_to(core.id));
-        let ports = fibres.map(|fibre| usize::from(fibre.port) + 1).max().unwrap_or(0);
-        Core {
-            master: core.master,
-            ports: vec![Vec::new(); ports],
-            p4_lost_before: 0,
-        }
-    }
 }

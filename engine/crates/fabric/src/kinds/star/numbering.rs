@@ -6,14 +6,14 @@ use slotwise_wire::Optical;
 
 /// Numbers seen so far.
 #[derive(Default)]
-pub(crate) struct Numbers {
+pub(super) struct Numbers {
     /// By source edge, its program and queue. Nothing depends on its order.
     seen: FxHashMap<(u16, u32, u16), SequenceWindow>,
 }
 
 impl Numbers {
     /// Notes that a packet, numbered by the `program`-th one of its edge, has arrived; false if it had before.
-    pub(crate) fn is_new(&mut self, packet: &Optical, program: u32) -> bool {
+    pub(super) fn is_new(&mut self, packet: &Optical, program: u32) -> bool {
         self.seen
             .entry((packet.src_edge, program, packet.queue))
             .or_default()
@@ -21,7 +21,7 @@ impl Numbers {
     }
 
     /// An edge's new program counts from 1 again. Packets of the one before may still be on their way.
-    pub(crate) fn program_starts(&mut self, src_edge: u16, program: u32) {
+    pub(super) fn program_starts(&mut self, src_edge: u16, program: u32) {
         self.seen
             .retain(|(edge, of, _), _| *edge != src_edge || of + 1 >= program);
     }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Errors of synchronization of all edges.
 
-use slotwise_cards::slotted::{SyncError, SyncErrors};
+use slotwise_cards::slotted::{self, SyncError, SyncErrors};
 
-use crate::world::Fabric;
-use slotwise_scenario::optical_port;
+use super::cards::edge_card;
+use super::parts::Star;
+use crate::kinds::kind::{View, ViewMut};
+use slotwise_scenario::{Device, optical_port};
 
-impl Fabric {
+impl View<'_, Star> {
     /// Errors of each edge since the run began, by line card: edge, core, errors.
     pub fn sync_errors(&self) -> Vec<(u16, u16, SyncError)> {
-        let fibres = self.star.fibres.iter();
-        let errors = |edge, core| self.slotted_edge(edge).sync_errors(optical_port(core));
+        let fibres = self.kind.fibres.iter();
+        let errors = |edge, core| edge_card(self.look, edge).sync_errors(optical_port(core));
         fibres
             .map(|pair| {
                 let all = errors(pair.edge, pair.core).map(|errors| errors.all);
@@ -18,24 +20,26 @@ impl Fabric {
             })
             .collect()
     }
+}
 
-    /// Errors of each line card since the last call; [`Fabric::sync_errors`] stays.
+impl ViewMut<'_, Star> {
+    /// Errors of each line card since the last call; [`View::sync_errors`] stays.
     pub fn take_sync_errors(&mut self) -> Vec<(u16, u16, SyncError)> {
         self.each_sync_errors(|errors| std::mem::take(&mut errors.recent))
     }
 
-    /// Forgets what [`Fabric::sync_errors`] has counted.
+    /// Forgets what [`View::sync_errors`] has counted.
     pub fn reset_sync_errors(&mut self) {
         self.each_sync_errors(|errors| std::mem::take(&mut errors.all));
     }
 
     fn each_sync_errors(&mut self, of: impl Fn(&mut SyncErrors) -> SyncError) -> Vec<(u16, u16, SyncError)> {
-        let fibres = self.star.fibres.iter().map(|pair| (pair.edge, pair.core));
-        let fibres: Vec<_> = fibres.collect();
-        let mut each = |(edge, core)| {
-            let errors = self.slotted_edge_mut(edge).sync_errors_mut(optical_port(core));
-            (edge, core, errors.map(&of).unwrap_or_default())
-        };
-        fibres.into_iter().map(&mut each).collect()
+        let mut all = Vec::new();
+        for pair in &self.kind.fibres {
+            let card = self.fx.card_mut::<slotted::Edge>(Device::Edge(pair.edge));
+            let errors = card.and_then(|card| card.sync_errors_mut(optical_port(pair.core)));
+            all.push((pair.edge, pair.core, errors.map(&of).unwrap_or_default()));
+        }
+        all
     }
 }

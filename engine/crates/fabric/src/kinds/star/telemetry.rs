@@ -37,7 +37,7 @@ pub struct Delivered {
 }
 
 /// Collects records; frames only if asked to.
-pub(crate) struct Telemetry {
+pub(super) struct Telemetry {
     edges: usize,
     voqs: usize,
     epoch_ns: u64,
@@ -51,7 +51,7 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    pub(crate) fn new(
+    pub(super) fn new(
         edges: usize,
         voqs: u16,
         cards: usize,
@@ -72,7 +72,7 @@ impl Telemetry {
     }
 
     /// A line card enters a frame.
-    pub(crate) fn frame_starts(&mut self, card: usize, frame: u64) {
+    pub(super) fn frame_starts(&mut self, card: usize, frame: u64) {
         if !self.keep_frames {
             return;
         }
@@ -99,7 +99,7 @@ impl Telemetry {
     }
 
     /// The record of a VOQ in the frame in which a line card is.
-    pub(crate) fn voq(&mut self, card: usize, edge: u16, voq: u16) -> Option<&mut VoqRecord> {
+    pub(super) fn voq(&mut self, card: usize, edge: u16, voq: u16) -> Option<&mut VoqRecord> {
         let frame = self.card_frames[card]?;
         let first = self.open.front()?.frame;
         let open = self.open.get_mut(usize::try_from(frame.checked_sub(first)?).ok()?)?;
@@ -110,7 +110,7 @@ impl Telemetry {
     }
 
     /// A packet of `src_edge` leaves an access port of `dst_edge`.
-    pub(crate) fn delivered(&mut self, card: usize, src_edge: u16, dst_edge: u16, voq: u16, ip_bytes: u64) {
+    pub(super) fn delivered(&mut self, card: usize, src_edge: u16, dst_edge: u16, voq: u16, ip_bytes: u64) {
         if usize::from(src_edge) >= self.edges {
             return;
         }
@@ -122,11 +122,11 @@ impl Telemetry {
         }
     }
 
-    pub(crate) fn poll_frame(&mut self) -> Option<FrameRecord> {
+    pub(super) fn poll_frame(&mut self) -> Option<FrameRecord> {
         self.finished.pop_front()
     }
 
-    pub(crate) fn delivered_between(&self, src_edge: u16, dst_edge: u16) -> Delivered {
+    pub(super) fn delivered_between(&self, src_edge: u16, dst_edge: u16) -> Delivered {
         let (src_edge, dst_edge) = (usize::from(src_edge), usize::from(dst_edge));
         if src_edge >= self.edges || dst_edge >= self.edges {
             return Delivered::default();
