@@ -4,7 +4,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Value, json};
-use slotwise_fabric::Fabric;
+use slotwise_fabric::{World, kinds};
 use slotwise_observe::changes::{By, Changed, ControllerChange};
 use slotwise_p4::Port;
 use slotwise_scenario::{Changed as Change, Scenario, SchedulerChoice};
@@ -81,7 +81,7 @@ pub struct Choices {
 
 impl Choices {
     /// Those of a scenario, whose fabric this is.
-    pub fn new(scenario: &Scenario, fabric: &Fabric) -> Choices {
+    pub fn new(scenario: &Scenario, fabric: &World) -> Choices {
         let schedulers = scenario.scheduler_changes.iter();
         let schedulers = schedulers.map(|change| (change.at_ms, Order::Scheduler(change.choice.clone())));
         let order = |(at_ms, change)| {
@@ -91,7 +91,7 @@ impl Choices {
             else {
                 return None;
             };
-            let (router, port) = fabric.router_port_of(link)?;
+            let (router, port) = fabric.of_kind::<kinds::Routed>()?.port_of(link)?;
             let order = Order::Capacity {
                 device_id: router.id(),
                 port,

@@ -20,7 +20,7 @@ use std::sync::mpsc::Sender;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use slotwise_fabric::Fabric;
+use slotwise_fabric::World;
 use slotwise_netio::{CpuPlan, be_realtime};
 use slotwise_scenario::{OwnScheduler, Scenario, SchedulerChoice, SchedulerSource, SettingValue};
 
@@ -118,7 +118,7 @@ struct App {
     /// Whether a scenario has what it controls.
     is_for: fn(&Scenario) -> bool,
     /// What it is told of that, as schema/network.schema.json has it; the fabric is the scenario's.
-    network: fn(&Scenario, &Fabric, Timestamps) -> Value,
+    network: fn(&Scenario, &World, Timestamps) -> Value,
 }
 
 /// All of them. What a run asks at its end is the first one that it has.
@@ -141,7 +141,7 @@ pub struct ControllerPlan {
 
 impl ControllerPlan {
     /// Of a scenario, whose fabric this is; the switches are the fabric's own, or BMv2 processes.
-    pub fn of(scenario: &Scenario, fabric: &Fabric, has_bmv2: bool) -> ControllerPlan {
+    pub fn of(scenario: &Scenario, fabric: &World, has_bmv2: bool) -> ControllerPlan {
         let timestamps = if has_bmv2 { BMV2 } else { EXACT };
         let apps: Vec<&App> = APPS.iter().copied().filter(|app| (app.is_for)(scenario)).collect();
         let network = |app: &App| (app.network)(scenario, fabric, timestamps);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The devices of a fabric as the P4Runtime server sees them.
 
-use slotwise_fabric::Fabric;
+use slotwise_fabric::{World, kinds};
 use slotwise_p4::Pipeline;
 use slotwise_p4runtime::{DeviceAccess, DeviceCommand, DeviceConfig, Work};
 use slotwise_scenario::Device;
 use slotwise_units::Instant;
 
 struct FabricDevice<'a> {
-    fabric: &'a mut Fabric,
+    fabric: &'a mut World,
     device_id: u64,
 }
 
@@ -25,7 +25,7 @@ impl DeviceAccess for FabricDevice<'_> {
 }
 
 /// Whether every switch of the fabric's own from which hosts are reached over others has a way to them.
-pub fn has_routes(fabric: &mut Fabric) -> bool {
+pub fn has_routes(fabric: &mut World) -> bool {
     fabric.devices().all(|device| {
         let Some(table) = routes_of(fabric, device) else {
             return true;
@@ -36,16 +36,21 @@ pub fn has_routes(fabric: &mut Fabric) -> bool {
 }
 
 /// The table in which a switch has ways to hosts, if it leads to any.
-pub fn routes_of(fabric: &Fabric, device: Device) -> Option<&'static str> {
+pub fn routes_of(fabric: &World, device: Device) -> Option<&'static str> {
     let leads_to_hosts = match device.kind().reach_each_other {
         true => fabric.access_ports().next().is_some(),
-        false => fabric.router_ports(device).iter().any(|port| !port.hosts.is_empty()),
+        false => {
+            let ports = fabric
+                .of_kind::<kinds::Routed>()
+                .map_or(&[][..], |routers| routers.ports(device));
+            ports.iter().any(|port| !port.hosts.is_empty())
+        }
     };
     device.kind().routes.filter(|_| leads_to_hosts)
 }
 
 /// What the server is to serve.
-pub fn configs(fabric: &Fabric) -> Vec<DeviceConfig> {
+pub fn configs(fabric: &World) -> Vec<DeviceConfig> {
     fabric
         .devices()
         .map(|device| DeviceConfig {
@@ -59,7 +64,7 @@ pub fn configs(fabric: &Fabric) -> Vec<DeviceConfig> {
 }
 
 /// Does what the server wants done, between two events.
-pub fn execute(fabric: &mut Fabric, command: DeviceCommand) {
+pub fn execute(fabric: &mut World, command: DeviceCommand) {
     let DeviceCommand { device_id, work } = command;
     match work {
         Work::Call(call) => {

@@ -11,7 +11,7 @@ use std::time;
 
 use serde_json::Value;
 use slotwise_fabric::lockstep::{self, Controller, Exchange, Lockstep, Message, PacketOut, Served};
-use slotwise_fabric::{ControlEvent, ControlMessage, Fabric};
+use slotwise_fabric::{ControlEvent, ControlMessage, World};
 use slotwise_observe::recorders::star::Recorder;
 use slotwise_p4::Port;
 use slotwise_p4runtime::{
@@ -147,7 +147,7 @@ impl Controller for RemoteController {
     type Error = RunError;
     type Notice = Notice;
 
-    fn start(&mut self, fabric: &mut Fabric) -> Result<Exchange, RunError> {
+    fn start(&mut self, fabric: &mut World) -> Result<Exchange, RunError> {
         let turn = self.link.ready(&mut |command| devices::execute(fabric, command));
         let mut exchange = self.answer(turn)?;
         if self.link.has_told_ports() {
@@ -160,7 +160,7 @@ impl Controller for RemoteController {
 
     fn serve(
         &mut self,
-        fabric: &mut Fabric,
+        fabric: &mut World,
         now_ns: u64,
         happened: Vec<ControlEvent>,
     ) -> Result<Served<Notice>, RunError> {
@@ -214,7 +214,7 @@ impl Controller for RemoteController {
 
     fn exchange(
         &mut self,
-        fabric: &mut Fabric,
+        fabric: &mut World,
         now_ns: u64,
         arrived: Vec<lockstep::Arrival<Notice>>,
     ) -> Result<Exchange, RunError> {
@@ -266,7 +266,7 @@ pub struct RunPlan {
 
 impl RunPlan {
     /// Of a scenario, whose fabric this is.
-    pub fn of(scenario: &Scenario, fabric: &Fabric) -> RunPlan {
+    pub fn of(scenario: &Scenario, fabric: &World) -> RunPlan {
         RunPlan {
             controller: ControllerPlan::of(scenario, fabric, false),
             latency: scenario.controller.control_latency,
@@ -280,7 +280,7 @@ impl RunPlan {
 /// A run under way.
 pub struct Session {
     /// The network.
-    pub fabric: Fabric,
+    pub fabric: World,
     /// Where the controller's REST server listens.
     pub rest: Rest,
     /// What the controller was told to do.
@@ -313,7 +313,7 @@ struct Outage {
     in_turn: bool,
 }
 
-fn outages(fabric: &Fabric) -> VecDeque<Outage> {
+fn outages(fabric: &World) -> VecDeque<Outage> {
     let kills = fabric
         .faults()
         .iter()
@@ -337,7 +337,7 @@ impl Session {
     /// one, it is given up.
     pub fn start(
         home: &Home,
-        (mut fabric, run): (Fabric, RunPlan),
+        (mut fabric, run): (World, RunPlan),
         addresses: Addresses,
         log: Stdio,
         interrupts: &Interrupts,
@@ -602,7 +602,7 @@ impl Session {
     }
 
     /// Ends the controller. Returns the fabric as the run left it, and what did not end as it should.
-    pub fn stop(mut self) -> (Fabric, Option<String>) {
+    pub fn stop(mut self) -> (World, Option<String>) {
         let stopped = self.child.take().map(|mut child| child.stop(PATIENCE));
         (
             self.fabric,
@@ -611,7 +611,7 @@ impl Session {
     }
 
     /// Kills the controller, of which nothing is expected any more.
-    pub fn abandon(self) -> Fabric {
+    pub fn abandon(self) -> World {
         self.fabric
     }
 }
@@ -642,7 +642,7 @@ fn reasons(process: Arc<Mutex<Process>>, interrupts: Interrupts, is_running: Arc
 }
 
 /// What a run in virtual time did that it must not do.
-pub fn wrong_bytes(fabric: &Fabric) -> Vec<String> {
+pub fn wrong_bytes(fabric: &World) -> Vec<String> {
     let flows = fabric.flow_results();
     let streams = flows.iter().filter_map(|flow| flow.stream);
     let wrong_bytes: u64 = streams.map(|stream| stream.wrong_bytes).sum();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run is of: the network of a scenario, and what a run needs of it.
 
-use slotwise_fabric::{Fabric, FabricOptions, HostMode};
+use slotwise_fabric::{HostMode, World, WorldOptions};
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_scenario::{Device, FlowGroup, LinkChange, Scenario, ScenarioError, TooShort};
 
@@ -32,7 +32,7 @@ pub enum Fibre {
 
 impl Fibre {
     /// Mends it, or cuts it: nothing passes then.
-    pub fn set_up(self, fabric: &mut Fabric, is_up: bool) {
+    pub fn set_up(self, fabric: &mut World, is_up: bool) {
         match self {
             Fibre::Star { edge, core } => fabric.apply_link_change(&LinkChange {
                 at_ms: 0,
@@ -75,17 +75,17 @@ impl Network {
     }
 
     /// It at time 0.
-    pub fn fabric(&self, options: FabricOptions) -> Fabric {
-        Fabric::new(&self.scenario, options)
+    pub fn fabric(&self, options: WorldOptions) -> World {
+        World::new(&self.scenario, options)
     }
 
     /// What a run of it needs beside the fabric, which is its own.
-    pub fn plan(&self, fabric: &Fabric) -> RunPlan {
+    pub fn plan(&self, fabric: &World) -> RunPlan {
         RunPlan::of(&self.scenario, fabric)
     }
 
     /// What its controller is told, whose switches are the fabric's own or BMv2 processes.
-    pub fn controller(&self, fabric: &Fabric, has_bmv2: bool) -> ControllerPlan {
+    pub fn controller(&self, fabric: &World, has_bmv2: bool) -> ControllerPlan {
         ControllerPlan::of(&self.scenario, fabric, has_bmv2)
     }
 
@@ -127,15 +127,15 @@ impl Network {
 
     /// What writes down links of routers and stations of a ring while a live run goes on, of which hosts play the flows of the scenario
     /// if `are_played`.
-    pub fn recorder(&self, fabric: &Fabric, are_played: bool) -> Option<RoutedRecorder> {
+    pub fn recorder(&self, fabric: &World, are_played: bool) -> Option<RoutedRecorder> {
         self.scenario
             .has_groups()
             .then(|| RoutedRecorder::live(&self.scenario, fabric, are_played))
     }
 
     /// The same with nobody who sends anything, to look at.
-    pub fn empty_fabric(&self) -> Fabric {
-        self.fabric(FabricOptions {
+    pub fn empty_fabric(&self) -> World {
+        self.fabric(WorldOptions {
             seed: self.scenario.seed,
             host_mode: HostMode::External,
             captures: None,

@@ -8,7 +8,7 @@ mod support;
 
 use std::time::Instant;
 
-use slotwise_fabric::HostMode;
+use slotwise_fabric::{HostMode, kinds};
 use support::{rotation, star, star4};
 
 fn main() {
@@ -22,12 +22,18 @@ fn main() {
     let start = Instant::now();
     while fabric.now() < scenario.end().ns() {
         fabric.run_until(fabric.now() + scenario.frame.length().ns());
-        while fabric.poll_frame().is_some() {}
+        while fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame().is_some() {}
         while fabric.poll_control().is_some() {}
     }
     let wall_s = start.elapsed().as_secs_f64();
     let fabric_s = (scenario.end().ns() - scenario.epoch().ns()) as f64 / 1e9;
-    let packets: u64 = fabric.links().iter().map(|link| link.used.packets).sum();
+    let packets: u64 = fabric
+        .of_kind::<kinds::Star>()
+        .unwrap()
+        .links()
+        .iter()
+        .map(|link| link.used.packets)
+        .sum();
     let received: u64 = fabric.flow_results().iter().map(|flow| flow.received_packets).sum();
     println!(
         "{fabric_s} s of fabric in {wall_s:.3} s: {:.2} times as fast",

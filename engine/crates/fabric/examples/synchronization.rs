@@ -6,7 +6,7 @@
 //! cargo run --release -p slotwise-fabric --example synchronization [SECONDS [SEEDS]]
 //! ```
 
-use slotwise_fabric::{Fabric, SyncError};
+use slotwise_fabric::{SyncError, World, kinds};
 use slotwise_scenario::Scenario;
 use support::members::{join, next_message, star_of_strangers};
 use support::rotation;
@@ -37,11 +37,11 @@ fn scenario(seed: u64, drift_ppb: u64) -> Scenario {
     Scenario::parse(text.as_bytes()).unwrap()
 }
 
-fn run_frames(fabric: &mut Fabric, scenario: &Scenario, frames: u64) {
+fn run_frames(fabric: &mut World, scenario: &Scenario, frames: u64) {
     for _ in 0..frames {
         fabric.run_until(fabric.now() + scenario.frame.length().ns());
         while next_message(fabric).is_some() {}
-        while fabric.poll_frame().is_some() {}
+        while fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame().is_some() {}
     }
 }
 
@@ -53,9 +53,17 @@ fn measure(seed: u64, drift_ppb: u64, seconds: u64) -> (Vec<SyncError>, Vec<Sync
         join(&mut fabric, &scenario, edge, u32::from(edge));
     }
     run_frames(&mut fabric, &scenario, ACQUISITION_FRAMES);
-    let errors = |fabric: &Fabric| fabric.sync_errors().into_iter().map(|(_, _, error)| error).collect();
+    let errors = |fabric: &World| {
+        fabric
+            .of_kind::<kinds::Star>()
+            .unwrap()
+            .sync_errors()
+            .into_iter()
+            .map(|(_, _, error)| error)
+            .collect()
+    };
     let acquiring = errors(&fabric);
-    fabric.reset_sync_errors();
+    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     run_frames(
         &mut fabric,
         &scenario,

@@ -6,18 +6,17 @@ use slotwise_scenario::{Device, DeviceKind};
 use slotwise_wire::DropReason;
 
 use crate::capture::Capturing;
-use crate::link::LinkUse;
 use slotwise_cards::packet::Frame;
 
 /// Who plays the hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostMode {
-    /// The caller: [`Fabric::inject_host`] and [`Fabric::poll_host_output`].
+    /// The caller: [`World::inject_host`] and [`World::poll_host_output`].
     External,
     /// Sources and sinks in the fabric, by the scenario's phases.
     Simulated,
     /// The caller, but for flows that hosts of Linux cannot play: those have sources and sinks in the fabric, at the same hosts, from
-    /// [`Fabric::begin_phase`] on. What is not for these is the caller's.
+    /// [`World::begin_phase`] on. What is not for these is the caller's.
     Shared,
 }
 
@@ -33,14 +32,14 @@ impl HostMode {
 }
 
 /// How a fabric is to run.
-pub struct FabricOptions {
+pub struct WorldOptions {
     /// Seed of every random choice.
     pub seed: u64,
     /// Who plays the hosts.
     pub host_mode: HostMode,
     /// What is captured; `None` captures nothing.
     pub captures: Option<Capturing>,
-    /// Whether frames are recorded; [`Fabric::poll_frame`] must then be called now and then.
+    /// If true, frames are recorded; [`ViewMut::poll_frame`](crate::ViewMut::poll_frame) must then be called regularly.
     pub frame_records: bool,
 }
 
@@ -52,7 +51,7 @@ fn first_ids() -> String {
 
 /// A call that names what the scenario does not have. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FabricError {
+pub enum WorldError {
     /// No such device.
     #[error("unknown device {_0}; expected an ID of the scenario (first IDs: {first_ids})", first_ids = first_ids())]
     UnknownDevice(u64),
@@ -118,17 +117,6 @@ pub enum ControlMessage {
     },
 }
 
-/// What one direction of a fibre carried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LinkReport {
-    /// Where light enters.
-    pub from: Device,
-    /// Where it leaves.
-    pub to: Device,
-    /// What entered.
-    pub used: LinkUse,
-}
-
 /// A cell of a device's `drops` counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct P4Drop {
@@ -138,13 +126,4 @@ pub struct P4Drop {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-}
-
-/// Packets that entered a core by a fibre and did not leave it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CoreLosses {
-    /// As the fabric saw it.
-    pub fabric: u64,
-    /// As P4 counted it: dark, guard, overrun and collision.
-    pub p4: u64,
 }

@@ -82,7 +82,7 @@ pub struct CaptureFilter {
 }
 
 impl CaptureFilter {
-    /// Reads a filter for the captures of a network that has these places ([`Fabric::capture_points`](crate::Fabric::capture_points)).
+    /// Reads a filter for the captures of a network that has these places ([`World::capture_points`](crate::World::capture_points)).
     ///
     /// # Errors
     /// The first term that is neither a kind nor fits a capture's name.
@@ -130,10 +130,10 @@ mod tests {
     use slotwise_scenario::{Device, Scenario};
 
     use super::*;
-    use crate::{Fabric, FabricOptions, HostMode};
+    use crate::{HostMode, World, WorldOptions};
 
-    fn options() -> FabricOptions {
-        FabricOptions {
+    fn options() -> WorldOptions {
+        WorldOptions {
             seed: 1,
             host_mode: HostMode::External,
             captures: None,
@@ -143,13 +143,13 @@ mod tests {
 
     fn points() -> Vec<CapturePoint> {
         let scenario = Scenario::parse(include_bytes!("../../../../schema/examples/valid/pair.yaml")).unwrap();
-        Fabric::new(&scenario, options()).capture_points()
+        World::new(&scenario, options()).capture_points()
     }
 
     #[test]
     fn links_between_routers_carry_data_and_access_links_what_is_of_hosts() {
         let scenario = Scenario::parse(include_bytes!("../../../../topologies/routers4.yaml")).unwrap();
-        let points = Fabric::new(&scenario, options()).capture_points();
+        let points = World::new(&scenario, options()).capture_points();
         let taken = |text: &str| -> Vec<String> {
             let mut filter = CaptureFilter::parse(text, &points).unwrap();
             let taken = points.iter().filter(|point| filter.takes(**point, &[0; 60]));

@@ -49,7 +49,7 @@ impl Eq for Invariant {}
 /// One broken rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Violation {
-    /// Fabric time.
+    /// World time.
     pub at_ns: u64,
     /// Where.
     pub place: Place,

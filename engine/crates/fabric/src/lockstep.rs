@@ -6,9 +6,9 @@
 
 use std::collections::VecDeque;
 
-use crate::api::{ControlEvent, ControlMessage, FabricError};
-use crate::fabric::Fabric;
-use crate::standstill::Standstill;
+use crate::api::{ControlEvent, ControlMessage, WorldError};
+use crate::net::standstill::Standstill;
+use crate::world::World;
 use slotwise_cards::packet::Frame;
 
 /// A packet-out of the controller.
@@ -76,12 +76,12 @@ pub trait Controller {
     type Notice;
 
     /// Configures the devices of `fabric`, before time starts.
-    fn start(&mut self, fabric: &mut Fabric) -> Result<Exchange, Self::Error>;
+    fn start(&mut self, fabric: &mut World) -> Result<Exchange, Self::Error>;
 
     /// Lets the agents, which are at the devices, handle at `now_ns` what `happened` there: digests and links, no packets.
     fn serve(
         &mut self,
-        fabric: &mut Fabric,
+        fabric: &mut World,
         now_ns: u64,
         happened: Vec<ControlEvent>,
     ) -> Result<Served<Self::Notice>, Self::Error>;
@@ -89,7 +89,7 @@ pub trait Controller {
     /// Handles what has arrived at `now_ns` (nothing, at a deadline). Reads and writes of tables go to `fabric`.
     fn exchange(
         &mut self,
-        fabric: &mut Fabric,
+        fabric: &mut World,
         now_ns: u64,
         arrived: Vec<Arrival<Self::Notice>>,
     ) -> Result<Exchange, Self::Error>;
@@ -103,14 +103,14 @@ pub enum LockstepError<E> {
     Controller(#[source] E),
     /// It sent a packet to a device that the scenario does not have.
     #[error("packet-out rejected: {0}")]
-    PacketOut(#[from] FabricError),
+    PacketOut(#[from] WorldError),
     /// Time does not go on in the fabric.
     #[error(transparent)]
     Standstill(#[from] Standstill),
     /// It asked for a deadline that is not in the future, so time would never go on.
     #[error("controller: deadline in the past; expected one after {now_ns} ns, got {deadline_ns} ns")]
     PastDeadline {
-        /// Fabric time.
+        /// World time.
         now_ns: u64,
         /// The deadline.
         deadline_ns: u64,
@@ -144,7 +144,7 @@ impl<C: Controller> Lockstep<C> {
     /// Lets the controller configure the fabric.
     pub fn start(
         mut controller: C,
-        fabric: &mut Fabric,
+        fabric: &mut World,
         latency_ns: u64,
     ) -> Result<Lockstep<C>, LockstepError<C::Error>> {
         let answer = controller.start(fabric).map_err(LockstepError::Controller)?;
@@ -173,7 +173,7 @@ impl<C: Controller> Lockstep<C> {
     }
 
     /// A controller is there again: it configures the devices of `fabric`, which stands still meanwhile.
-    pub fn attach(&mut self, fabric: &mut Fabric) -> Result<(), LockstepError<C::Error>> {
+    pub fn attach(&mut self, fabric: &mut World) -> Result<(), LockstepError<C::Error>> {
         self.detach(false);
         let mut answer = self.controller.start(fabric).map_err(LockstepError::Controller)?;
         // It hears the time in its first turn only: what it wants before is due then.
@@ -184,7 +184,7 @@ impl<C: Controller> Lockstep<C> {
     }
 
     /// Runs both up to and at `until_ns`.
-    pub fn run_until(&mut self, fabric: &mut Fabric, until_ns: u64) -> Result<(), LockstepError<C::Error>> {
+    pub fn run_until(&mut self, fabric: &mut World, until_ns: u64) -> Result<(), LockstepError<C::Error>> {
         loop {
             let due_ns = [
                 self.under_way.front().map(|arrival| arrival.at_ns + self.latency_ns),
@@ -231,7 +231,7 @@ impl<C: Controller> Lockstep<C> {
     }
 
     /// Sends off what the devices have for the controller; what is for their agents, these handle at once.
-    fn collect(&mut self, fabric: &mut Fabric) -> Result<(), LockstepError<C::Error>> {
+    fn collect(&mut self, fabric: &mut World) -> Result<(), LockstepError<C::Error>> {
         let mut happened = Vec::new();
         while let Some(event) = fabric.poll_control() {
             let ControlEvent { at_ns, device_id, .. } = event;
@@ -255,7 +255,7 @@ impl<C: Controller> Lockstep<C> {
         Ok(())
     }
 
-    fn serve(&mut self, fabric: &mut Fabric, happened: Vec<ControlEvent>) -> Result<(), LockstepError<C::Error>> {
+    fn serve(&mut self, fabric: &mut World, happened: Vec<ControlEvent>) -> Result<(), LockstepError<C::Error>> {
         let at_ns = fabric.now();
         let served = self.controller.serve(fabric, at_ns, happened);
         let Served { notices, next_ns } = served.map_err(LockstepError::Controller)?;
@@ -277,7 +277,7 @@ impl<C: Controller> Lockstep<C> {
         self.under_way.drain(..count).collect()
     }
 
-    fn take(&mut self, fabric: &mut Fabric, answer: Exchange) -> Result<(), LockstepError<C::Error>> {
+    fn take(&mut self, fabric: &mut World, answer: Exchange) -> Result<(), LockstepError<C::Error>> {
         let now_ns = fabric.now();
         for packet_out in answer.packet_outs {
             fabric.packet_out(now_ns + self.latency_ns, packet_out.device_id, &packet_out.frame)?;
@@ -291,7 +291,7 @@ impl<C: Controller> Lockstep<C> {
     }
 
     /// Gives the controller, if it is there, a turn now even if nothing has happened: it was told something in another way.
-    pub fn call_now(&mut self, fabric: &Fabric) {
+    pub fn call_now(&mut self, fabric: &World) {
         if self.presence != Presence::Absent {
             self.deadline_ns = Some(fabric.now());
         }

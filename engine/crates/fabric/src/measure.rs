@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What queues, access links and flows did since they were last asked, for whoever writes it down.
 
-use slotwise_cards::fifo::FifoUse;
-pub(crate) use slotwise_cards::measure::delays;
-pub use slotwise_cards::measure::{AccessUse, QueueUse};
-use slotwise_p4::Port;
-use slotwise_scenario::{Device, Flow, HostId};
-use slotwise_units::Instant;
+use slotwise_cards::measure::AccessUse;
+use slotwise_scenario::{Flow, HostId};
 
-use crate::access::Host;
-use crate::fabric::Fabric;
+use crate::hosts::Host;
+use crate::traffic::{DelayUse, FlowUse, OrderUse, RoutedFlow, SessionUse, Traffic};
+use crate::world::World;
 
 /// Both directions of a host's access link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,49 +19,46 @@ pub struct AccessReport {
     pub down: AccessUse,
 }
 
-/// One-way delays of a flow's packets that arrived since it was last asked, from the first bit out of the host to
-/// the last bit in.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct DelayUse {
-    /// Packets.
-    pub packets: u64,
-    /// Sum of their delays.
-    pub sum_ns: u64,
-    /// The longest.
-    pub max_ns: u64,
-}
-
-impl DelayUse {
-    pub(crate) fn add(&mut self, delay_ns: u64) {
-        self.packets += 1;
-        self.sum_ns += delay_ns;
-        self.max_ns = self.max_ns.max(delay_ns);
-    }
-}
-
-impl Fabric {
+impl World {
     /// All access links of edges, by edge and host, since the start.
     pub fn access_links(&self) -> Vec<AccessReport> {
         let report = |host: &Host| {
             Some(AccessReport {
                 host: host.id?,
                 up: host.uplink.total(),
-                down: self.nodes[self.node(host.device)].links.total(host.port),
+                down: self.net.nodes().get(host.device)?.links.total(host.port),
             })
         };
-        self.hosts.iter().filter_map(report).collect()
+        self.hosts.list.iter().filter_map(report).collect()
     }
 
-    /// Use of the queue before a link of a switch since the last call.
-    pub(crate) fn link_use(&mut self, (device, port): (Device, Port)) -> FifoUse {
-        let (node, now) = (self.node(device), Instant::from_ns(self.now_ns));
-        self.nodes[node].links.take_use(now, port).unwrap_or_default()
-    }
-
-    /// Delays of each simulated flow since the last call, in the order of [`Fabric::flow_results`].
+    /// Delays of each simulated flow since the last call, in the order of [`World::flow_results`].
     pub fn take_flow_delays(&mut self) -> Vec<(Flow, DelayUse)> {
-        self.traffic
-            .as_mut()
-            .map_or_else(Vec::new, super::traffic::Traffic::take_delays)
+        let traffic = self.hosts.traffic.as_mut();
+        traffic.map_or_else(Vec::new, Traffic::take_delays)
+    }
+
+    /// The flows between groups of hosts, by number.
+    pub fn routed_flows(&self) -> &[RoutedFlow] {
+        let traffic = self.hosts.traffic.as_ref();
+        traffic.map_or(&[], Traffic::routed_flows)
+    }
+
+    /// What a flow did since the last call; zeros before it starts. Of a web flow windows are summed over its
+    /// connections.
+    pub fn take_flow_use(&mut self, flow: usize) -> FlowUse {
+        let traffic = self.hosts.traffic.as_mut();
+        traffic.map_or_else(FlowUse::default, |traffic| traffic.take_flow_use(flow))
+    }
+
+    /// In which order a flow's packets arrived, and what it sent needlessly, since the last call; `None` unless the scenario says that
+    /// it is measured.
+    pub fn take_order_use(&mut self, flow: usize) -> Option<OrderUse> {
+        self.hosts.traffic.as_mut()?.take_order_use(flow)
+    }
+
+    /// What the session of a flow of GTP did since it began; `None` before, and of other flows.
+    pub fn session_use(&self, flow: usize) -> Option<SessionUse> {
+        self.hosts.traffic.as_ref()?.session_use(flow)
     }
 }

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use slotwise_fabric::lockstep::{Arrival, Controller, Exchange, Lockstep, Message, Served};
-use slotwise_fabric::{ControlEvent, ControlMessage, Fabric, HostMode};
+use slotwise_fabric::{ControlEvent, ControlMessage, HostMode, World};
 use slotwise_p4::Program;
 use slotwise_scenario::{Device, optical_port};
 use support::*;
@@ -28,16 +28,11 @@ impl Controller for Recorder {
     type Error = Infallible;
     type Notice = String;
 
-    fn start(&mut self, _: &mut Fabric) -> Result<Exchange, Infallible> {
+    fn start(&mut self, _: &mut World) -> Result<Exchange, Infallible> {
         Ok(Exchange::default())
     }
 
-    fn serve(
-        &mut self,
-        _: &mut Fabric,
-        now_ns: u64,
-        happened: Vec<ControlEvent>,
-    ) -> Result<Served<String>, Infallible> {
+    fn serve(&mut self, _: &mut World, now_ns: u64, happened: Vec<ControlEvent>) -> Result<Served<String>, Infallible> {
         let mut notices = Vec::new();
         for event in happened {
             assert_eq!(event.at_ns, now_ns, "agents are at the devices");
@@ -57,7 +52,7 @@ impl Controller for Recorder {
         Ok(Served { notices, next_ns })
     }
 
-    fn exchange(&mut self, _: &mut Fabric, now_ns: u64, arrived: Vec<Arrival<String>>) -> Result<Exchange, Infallible> {
+    fn exchange(&mut self, _: &mut World, now_ns: u64, arrived: Vec<Arrival<String>>) -> Result<Exchange, Infallible> {
         self.turns += 1;
         for Arrival {
             at_ns,
@@ -83,7 +78,7 @@ changes: [{at_ms: 3, core: 0, edge: 2, up: false}, {at_ms: 4, core: 0, edge: 2, 
                {at_ms: 5, core: 0, edge: 2, up: true}]",
     );
     let run = |step_ns: u64| {
-        let mut fabric = Fabric::new(&scenario, options(HostMode::External));
+        let mut fabric = World::new(&scenario, options(HostMode::External));
         let json = include_bytes!("../../p4/tests/programs/replication.json");
         let program = Arc::new(Program::from_json(json).unwrap());
         let edge = Device::Edge(0).id();
@@ -124,7 +119,7 @@ changes: [{at_ms: 3, core: 0, edge: 2, up: false}, {at_ms: 4, core: 0, edge: 2, 
 #[test]
 fn a_controller_that_was_told_something_has_a_turn_at_once() {
     let scenario = star4("  - {name: silence, duration_ms: 1000, flows: []}");
-    let mut fabric = Fabric::new(&scenario, options(HostMode::External));
+    let mut fabric = World::new(&scenario, options(HostMode::External));
     let mut lockstep = Lockstep::start(Recorder::default(), &mut fabric, LATENCY_NS).unwrap();
     let mut turns_by = |until_ns, is_called: bool, is_killed: bool| {
         if is_killed {

@@ -16,6 +16,7 @@ mod ops_ways;
 mod out_of_band;
 mod power;
 mod ring;
+mod rooms;
 mod routed;
 mod simulation;
 mod sources;

@@ -5,7 +5,7 @@ use crate::support;
 
 use std::collections::BTreeMap;
 
-use slotwise_fabric::{ControlMessage, DropCause, Fabric, HostMode, Invariant, Place};
+use slotwise_fabric::{ControlMessage, DropCause, HostMode, Invariant, Place, World, kinds};
 use slotwise_scenario::{Device, HostId, Scenario, optical_port};
 use slotwise_wire::{DropReason, Ethernet, Optical, PacketIn};
 use support::*;
@@ -18,14 +18,14 @@ fn scenario(link_changes: &str) -> Scenario {
     Scenario::parse(format!("{COMBINER}{link_changes}").as_bytes()).unwrap()
 }
 
-fn network(scenario: &Scenario) -> Fabric {
-    let mut fabric = Fabric::new(scenario, options(HostMode::External));
+fn network(scenario: &Scenario) -> World {
+    let mut fabric = World::new(scenario, options(HostMode::External));
     configure(&mut fabric, scenario);
     fabric
 }
 
 /// Sends a packet from edge to edge and lets it arrive.
-fn send(fabric: &mut Fabric, scenario: &Scenario, pairs: &[(u16, u16)]) {
+fn send(fabric: &mut World, scenario: &Scenario, pairs: &[(u16, u16)]) {
     run_frames(fabric, scenario, 3);
     for (from, to) in pairs {
         let frame = host_frame(HostId { edge: *from, index: 0 }, HostId { edge: *to, index: 0 }, 1450);
@@ -36,12 +36,12 @@ fn send(fabric: &mut Fabric, scenario: &Scenario, pairs: &[(u16, u16)]) {
     run_frames(fabric, scenario, 2);
 }
 
-fn run_frames(fabric: &mut Fabric, scenario: &Scenario, frames: u64) {
+fn run_frames(fabric: &mut World, scenario: &Scenario, frames: u64) {
     fabric.run_until(fabric.now() + frames * scenario.frame.length().ns());
 }
 
 /// Edges whose hosts have got a packet, in order of time.
-fn received(fabric: &mut Fabric) -> Vec<u16> {
+fn received(fabric: &mut World) -> Vec<u16> {
     std::iter::from_fn(|| fabric.poll_host_output())
         .filter_map(|output| match output.device {
             Device::Edge(edge) => Some(edge),
@@ -50,7 +50,7 @@ fn received(fabric: &mut Fabric) -> Vec<u16> {
         .collect()
 }
 
-fn misdirected(fabric: &Fabric, edge: u16) -> u64 {
+fn misdirected(fabric: &World, edge: u16) -> u64 {
     let drops = fabric.p4_drops(Device::Edge(edge)).unwrap();
     let of_reason = drops.iter().filter(|drop| drop.reason == DropReason::Misdirected);
     of_reason.map(|drop| drop.packets).sum()
@@ -91,9 +91,9 @@ fn light_for_one_edge_reaches_all_of_its_port_and_no_rule_is_broken() {
     // In five frames as many beacons for the other edge as for itself, and the packet.
     let after = (misdirected(&fabric, 1), misdirected(&fabric, 2));
     assert_eq!(after.0 - before.0, after.1 - before.1 + 1);
-    assert_eq!(fabric.delivered(3, 2).packets, 1);
+    assert_eq!(fabric.of_kind::<kinds::Star>().unwrap().delivered(3, 2).packets, 1);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    let losses = fabric.core_losses(0).unwrap();
+    let losses = fabric.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
     assert_eq!((losses.fabric, losses.p4), (0, 0));
 }
 
@@ -127,7 +127,7 @@ fn two_edges_of_a_port_that_send_at_once_collide() {
     assert_eq!(fabric.invariants().first(Invariant::COLLISION)[0].place, place);
     assert_eq!(fabric.drops().get(place, DropCause::Collision).packets, 1);
     assert_eq!(received(&mut fabric), [3]);
-    let losses = fabric.core_losses(0).unwrap();
+    let losses = fabric.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
     assert_eq!((losses.fabric, losses.p4), (0, 0), "it never entered the core");
 }
 

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{ControlMessage, Fabric, HostMode};
+use slotwise_fabric::{ControlMessage, HostMode, World};
 use slotwise_scenario::{Device, Scenario};
 use support::*;
 
@@ -29,7 +29,7 @@ fn scenario(changes: &[(u64, &str)]) -> Scenario {
 /// When the first cut begins and ends, in whole ms of the run.
 fn cut_ms() -> (u64, u64) {
     let scenario = scenario(&[(0, "loss: 0.0")]);
-    let fabric = Fabric::new(&scenario, options(HostMode::Simulated));
+    let fabric = World::new(&scenario, options(HostMode::Simulated));
     let cut = &fabric.faults()[0];
     let since = |ns: u64| (ns - scenario.epoch().ns()) / NS_PER_MS;
     (since(cut.start_ns), since(cut.end_ns))
@@ -37,7 +37,7 @@ fn cut_ms() -> (u64, u64) {
 
 /// (ms of the run, whether there is light) at each change that the edge sees until the first cut is long over.
 fn light(scenario: &Scenario) -> Vec<(u64, bool)> {
-    let mut fabric = Fabric::new(scenario, options(HostMode::Simulated));
+    let mut fabric = World::new(scenario, options(HostMode::Simulated));
     let mut seen = Vec::new();
     let end_ns = fabric.faults()[0].end_ns + 500 * NS_PER_MS;
     while fabric.run_until_control(end_ns) {

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{DropCause, Fabric, FabricError, HostMode, Invariant, SwitchInput};
+use slotwise_fabric::{DropCause, HostMode, Invariant, SwitchInput, World, WorldError, kinds};
 use slotwise_p4::{Bits, Output, Port};
 use slotwise_scenario::{Device, Scenario};
 use slotwise_units::Instant;
@@ -35,15 +35,15 @@ impl Output for Collected {
 
 /// A fabric and the switches that it does not have: those of another one.
 struct Outside {
-    fabric: Fabric,
-    switches: Fabric,
+    fabric: World,
+    switches: World,
     longest_ns: u64,
 }
 
 impl Outside {
     fn new(scenario: &Scenario) -> Outside {
         let switches = star(scenario, HostMode::External, &rotation(scenario));
-        let mut fabric = Fabric::new(scenario, options(HostMode::Simulated)).with_external_switches();
+        let mut fabric = World::new(scenario, options(HostMode::Simulated)).with_external_switches();
         fabric.set_switches_running(true);
         Outside {
             fabric,
@@ -74,10 +74,12 @@ impl Outside {
     }
 }
 
-fn delivered(fabric: &Fabric, scenario: &Scenario) -> Vec<u64> {
+fn delivered(fabric: &World, scenario: &Scenario) -> Vec<u64> {
     let edges = scenario.edges.len() as u16;
     let pairs = (0..edges).flat_map(|from| (0..edges).map(move |to| (from, to)));
-    pairs.map(|(from, to)| fabric.delivered(from, to).bytes).collect()
+    pairs
+        .map(|(from, to)| fabric.of_kind::<kinds::Star>().unwrap().delivered(from, to).bytes)
+        .collect()
 }
 
 #[test]
@@ -128,7 +130,7 @@ fn light_that_a_core_does_not_send_on_is_lost_and_counted() {
     outside.fabric.settle_switches();
     assert_eq!(outside.fabric.invariants().count(Invariant::UNGRANTED), 1);
     outside.fabric.set_p4_drops(Device::Core(0), Vec::new());
-    let losses = outside.fabric.core_losses(0).unwrap();
+    let losses = outside.fabric.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
     assert_eq!((losses.fabric, losses.p4), (1, 0));
 }
 
@@ -152,11 +154,11 @@ fn a_beacon_that_is_too_late_for_its_slot_goes_to_no_other_edge() {
 #[test]
 fn what_no_switch_should_put_out_changes_nothing() {
     let scenario = star4(TRAFFIC);
-    let mut fabric = Fabric::new(&scenario, options(HostMode::External)).with_external_switches();
+    let mut fabric = World::new(&scenario, options(HostMode::External)).with_external_switches();
     let frame = optical_frame(OpticalKind::Data, 1, 2, 2, 1, &[0; 100]);
     assert_eq!(
         fabric.switch_output(0, 77, 1, 0, &frame),
-        Err(FabricError::UnknownDevice(77))
+        Err(WorldError::UnknownDevice(77))
     );
     for (device, port) in [(CORE, 499), (CORE, 3), (1, 499), (1, PORT_OPTICAL_BASE + 5)] {
         assert_eq!(fabric.switch_output(0, device, port, 12345, &frame), Ok(None));
@@ -212,7 +214,7 @@ flows:
     );
     let scenario = Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     let ticks = |answer_ns| {
-        let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated)).with_external_switches();
+        let mut fabric = World::new(&scenario, options(HostMode::Simulated)).with_external_switches();
         fabric.set_switches_running(true);
         let mut outside = Outside {
             fabric,

@@ -4,7 +4,7 @@
 use crate::support;
 
 use proptest::prelude::*;
-use slotwise_fabric::{DropCause, Fabric, HostMode, Invariant, Place};
+use slotwise_fabric::{DropCause, HostMode, Invariant, Place, World, kinds};
 use slotwise_scenario::{Device, HostId, Scenario, optical_port};
 use slotwise_wire::{
     DropReason, ETHERTYPE_LINECARD, Ethernet, FlowControl, FlowOp, LINECARD_VERSION, LineCardKind, Linecard,
@@ -15,7 +15,7 @@ use support::*;
 const PACKETS: usize = 3;
 
 /// Edge 1's host 0 sends a few packets to edge 3's host 1 in frame 4.
-fn send_packets(fabric: &mut Fabric, scenario: &Scenario) {
+fn send_packets(fabric: &mut World, scenario: &Scenario) {
     let at_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     let frame = host_frame(HostId { edge: 1, index: 0 }, HostId { edge: 3, index: 1 }, 1450);
     for _ in 0..PACKETS {
@@ -24,7 +24,7 @@ fn send_packets(fabric: &mut Fabric, scenario: &Scenario) {
     fabric.run_until(at_ns + 4 * scenario.frame.length().ns());
 }
 
-fn only(fabric: &Fabric, broken: Invariant) -> u64 {
+fn only(fabric: &World, broken: Invariant) -> u64 {
     let checked = fabric.invariants().checked();
     for &invariant in checked.iter().filter(|invariant| **invariant != broken) {
         assert_eq!(
@@ -38,7 +38,7 @@ fn only(fabric: &Fabric, broken: Invariant) -> u64 {
     fabric.invariants().count(broken)
 }
 
-fn core_drops(fabric: &Fabric, reason: DropReason) -> u64 {
+fn core_drops(fabric: &World, reason: DropReason) -> u64 {
     let drops = fabric.p4_drops(Device::Core(0)).unwrap();
     drops
         .iter()
@@ -47,7 +47,7 @@ fn core_drops(fabric: &Fabric, reason: DropReason) -> u64 {
         .sum()
 }
 
-fn received(fabric: &mut Fabric) -> usize {
+fn received(fabric: &mut World) -> usize {
     std::iter::from_fn(|| fabric.poll_host_output()).count()
 }
 
@@ -58,7 +58,7 @@ fn a_sound_star_breaks_nothing() {
     send_packets(&mut fabric, &scenario);
     assert_eq!(received(&mut fabric), PACKETS);
     assert!(fabric.invariants().held());
-    let losses = fabric.core_losses(0).unwrap();
+    let losses = fabric.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
     assert_eq!((losses.fabric, losses.p4), (0, 0));
 }
 
@@ -74,7 +74,7 @@ fn light_without_a_connection_is_ungranted() {
     send_packets(&mut fabric, &scenario);
     assert_eq!(only(&fabric, Invariant::UNGRANTED), PACKETS as u64);
     assert_eq!(core_drops(&fabric, DropReason::Dark), PACKETS as u64);
-    let losses = fabric.core_losses(0).unwrap();
+    let losses = fabric.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
     assert_eq!(losses.fabric, losses.p4);
     let first = fabric.invariants().first(Invariant::UNGRANTED)[0];
     assert_eq!(first.place, Place::Device(Device::Core(0)));
@@ -217,7 +217,7 @@ fn a_new_program_numbers_anew_while_packets_of_the_old_one_are_on_their_way() {
     let (edge, id) = (1, Device::Edge(1).id());
     let frame = host_frame(HostId { edge, index: 0 }, HostId { edge: 3, index: 1 }, 1450);
     let packets = 50;
-    let send = |fabric: &mut Fabric, at_ns| {
+    let send = |fabric: &mut World, at_ns| {
         for _ in 0..packets {
             fabric.inject_host(at_ns, Device::Edge(edge), 1, &frame).unwrap();
         }

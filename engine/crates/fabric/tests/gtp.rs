@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{Fabric, FlowUse, SessionUse};
+use slotwise_fabric::{FlowUse, SessionUse, World};
 use slotwise_scenario::Scenario;
 use slotwise_units::{Bytes, Rate};
 use support::dumbbell::{dumbbell, network};
@@ -21,13 +21,13 @@ fn scenario(flows: &str, rest: &str) -> Scenario {
 }
 
 /// What each flow did until then.
-fn run(network: &mut Fabric, until_ms: u64) -> Vec<FlowUse> {
+fn run(network: &mut World, until_ms: u64) -> Vec<FlowUse> {
     assert!(!network.run_until_control(until_ms * MS), "nothing is reported here");
     let flows = network.routed_flows().len();
     (0..flows).map(|flow| network.take_flow_use(flow)).collect()
 }
 
-fn sessions(network: &Fabric) -> Vec<SessionUse> {
+fn sessions(network: &World) -> Vec<SessionUse> {
     let flows = 0..network.routed_flows().len();
     flows.filter_map(|flow| network.session_use(flow)).collect()
 }

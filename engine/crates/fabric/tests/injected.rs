@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{ControlMessage, DropCause, Fabric, FaultRecord, HostMode, Place};
+use slotwise_fabric::{ControlMessage, DropCause, FaultRecord, HostMode, Place, World, kinds};
 use slotwise_scenario::{Device, Scenario};
 use support::members::{drifting_star4, invite_only, join};
 use support::*;
@@ -16,14 +16,14 @@ fn scenario(faults: &str) -> Scenario {
 }
 
 /// Runs all of it under a schedule that stays, with nobody at the other end of control messages.
-fn run(scenario: &Scenario) -> Fabric {
+fn run(scenario: &Scenario) -> World {
     let mut fabric = star(scenario, HostMode::Simulated, &rotation(scenario));
     fabric.run_until(scenario.end().ns());
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
     fabric
 }
 
-fn happened(fabric: &Fabric) -> Vec<FaultRecord> {
+fn happened(fabric: &World) -> Vec<FaultRecord> {
     let records = fabric.faults().iter().filter(|record| record.happened);
     records.cloned().collect()
 }
@@ -121,8 +121,8 @@ fn a_clock_that_jumps_silences_its_edge_until_it_has_answered_again() {
 }
 
 /// Packets that an edge has sent to its core.
-fn light_of(fabric: &Fabric, edge: u16) -> u64 {
-    let links = fabric.links();
+fn light_of(fabric: &World, edge: u16) -> u64 {
+    let links = fabric.of_kind::<kinds::Star>().unwrap().links();
     let up = links.iter().find(|link| link.from == Device::Edge(edge)).unwrap();
     up.used.packets
 }

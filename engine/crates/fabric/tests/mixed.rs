@@ -3,10 +3,10 @@
 
 use crate::support;
 
-use slotwise_fabric::{Fabric, HostMode};
+use slotwise_fabric::{HostMode, World, kinds};
 use slotwise_p4::{KeyField, TableEntry};
-use slotwise_scenario::{Device, Party, Scenario};
-use support::{call, configure_router, insert, rotation, star};
+use slotwise_scenario::{Device, Party, Scenario, group_host_ip};
+use support::{call, configure_router, insert, mac_number, rotation, star};
 
 const MIXED: &str = include_str!("../../../../topologies/mixed.yaml");
 const MS: u64 = 1_000_000;
@@ -19,7 +19,7 @@ fn mixed(rest: &str) -> Scenario {
 }
 
 /// With programs and routes in every switch.
-fn configured(scenario: &Scenario) -> Fabric {
+fn configured(scenario: &Scenario) -> World {
     let mut fabric = star(scenario, HostMode::Simulated, &rotation(scenario));
     for router in 0..scenario.routed.routers.len() as u16 {
         configure_router(&mut fabric, router);
@@ -31,9 +31,9 @@ fn configured(scenario: &Scenario) -> Fabric {
             panic!("hosts of routers are behind one")
         };
         let port = scenario.ports_to_neighbours(Device::Edge(border))[&gateway];
-        let mac = fabric.device_mac(gateway);
+        let mac = mac_number(gateway.mac());
         for number in scenario.host_numbers(group) {
-            let ip = fabric.group_host_ip(number - scenario.edge_host_count());
+            let ip = group_host_ip(number - scenario.edge_host_count());
             for edge in 0..scenario.edges.len() as u16 {
                 let action = if edge == border {
                     call("EdgeIngress.to_host", &[u64::from(port), mac])
@@ -71,7 +71,7 @@ fn streams_of_a_phase_that_is_over_are_not_waited_for_after_a_fault_of_a_router(
     let scenario = mixed(&format!("{flows}\n{PHASES}\n{faults}"));
     let mut fabric = configured(&scenario);
     fabric.run_until(scenario.end().ns());
-    let delivered_bytes = |fabric: &mut Fabric| fabric.take_flow_use(0).delivered_bytes;
+    let delivered_bytes = |fabric: &mut World| fabric.take_flow_use(0).delivered_bytes;
     assert!(delivered_bytes(&mut fabric) > 0, "datagrams cross routers and star");
     let tcp_bytes: u64 = fabric.flow_results().iter().map(|flow| flow.received_bytes).sum();
     assert!(tcp_bytes > 0, "streams are there that were to be waited for");
@@ -92,6 +92,6 @@ fn what_crossed_the_star_is_delivered_also_if_the_link_behind_it_is_dark() {
     let mut fabric = configured(&scenario);
     fabric.run_until(scenario.epoch().ns() + 500 * MS);
     assert_eq!(fabric.take_flow_use(0).delivered_bytes, 0, "the link is dark");
-    let packets = fabric.delivered(0, 2).packets;
+    let packets = fabric.of_kind::<kinds::Star>().unwrap().delivered(0, 2).packets;
     assert!(packets > 10, "{packets} crossed the star");
 }

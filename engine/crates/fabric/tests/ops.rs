@@ -5,7 +5,7 @@ use crate::support;
 
 use std::collections::BTreeMap;
 
-use slotwise_fabric::{DropCause, Fabric, HostMode, Invariant, OpsOutputUse, OpsTrains};
+use slotwise_fabric::{DropCause, HostMode, Invariant, OpsOutputUse, OpsTrains, World, kinds};
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{DropReason, NO_FIBRE, TrainFate};
 use support::ops::{configure_edge, dropped, ops, set_edge_params, set_switch_params, switch_params};
@@ -59,14 +59,18 @@ fn udp(from: usize, to: usize, rate_bps: u64, process: &str) -> String {
 }
 
 /// What all switches did.
-fn used(network: &mut Fabric) -> (BTreeMap<DropReason, u64>, [u64; TrainFate::ALL.len()]) {
+fn used(network: &mut World) -> (BTreeMap<DropReason, u64>, [u64; TrainFate::ALL.len()]) {
     let (mut drops, mut trains) = (BTreeMap::new(), [0; TrainFate::ALL.len()]);
     let switches: Vec<Device> = network
         .devices()
         .filter(|device| matches!(device, Device::Switch(_)))
         .collect();
     for switch in switches {
-        let used = network.take_ops_switch_use(switch).unwrap();
+        let used = network
+            .of_kind_mut::<kinds::Ops>()
+            .unwrap()
+            .take_switch_use(switch)
+            .unwrap();
         for (reason, count) in used.drops {
             *drops.entry(reason).or_default() += count;
         }
@@ -81,10 +85,10 @@ fn of(trains: [u64; TrainFate::ALL.len()], fate: TrainFate) -> u64 {
     trains[usize::from(u8::from(fate))]
 }
 
-fn formed(network: &Fabric, edges: u16) -> OpsTrains {
+fn formed(network: &World, edges: u16) -> OpsTrains {
     let mut all = OpsTrains::default();
     for edge in 0..edges {
-        let trains = network.ops_trains(edge);
+        let trains = network.of_kind::<kinds::Ops>().unwrap().trains(edge);
         all.formed += trains.formed;
         all.delivered += trains.delivered;
         all.lost += trains.lost;
@@ -93,7 +97,7 @@ fn formed(network: &Fabric, edges: u16) -> OpsTrains {
     all
 }
 
-fn assert_held(network: &Fabric) {
+fn assert_held(network: &World) {
     assert!(network.invariants().held(), "{:?}", network.invariants());
 }
 
@@ -125,7 +129,7 @@ fn trains_of_single_packets_cross_and_nothing_is_lost() {
 }
 
 /// Two edges of one switch send 0.9 of a wavelength each to the third one; how many trains all switches dropped, by reason.
-fn contended(of_ops: &str) -> (BTreeMap<DropReason, u64>, [u64; TrainFate::ALL.len()], Fabric) {
+fn contended(of_ops: &str) -> (BTreeMap<DropReason, u64>, [u64; TrainFate::ALL.len()], World) {
     let flows = udp(0, 2, 450_000_000, "poisson") + &udp(1, 2, 450_000_000, "poisson");
     let mut network = ops(&with_edges(TWO_AT_ONE, of_ops, &flows, ""));
     network.run_until(20 * MS);
@@ -146,10 +150,12 @@ fn optical_ram_and_deflection_decide_what_is_lost() {
     let (with, trains, mut network) = contended("  ram_bytes: 9000");
     assert!(of(trains, TrainFate::Waited) > 0);
     assert!(lost(&with) < lost(&without), "{with:?} {without:?}");
-    let outputs = network.ops_outputs();
-    let most = (0..outputs.len()).filter_map(|output| match network.take_ops_output_use(output) {
-        Some(OpsOutputUse::Ram(used)) => Some(used.most_bytes.get()),
-        _ => None,
+    let outputs = network.of_kind::<kinds::Ops>().unwrap().outputs();
+    let most = (0..outputs.len()).filter_map(|output| {
+        match network.of_kind_mut::<kinds::Ops>().unwrap().take_output_use(output) {
+            Some(OpsOutputUse::Ram(used)) => Some(used.most_bytes.get()),
+            _ => None,
+        }
     });
     let most = most.max().unwrap();
     assert!((7500..=9000).contains(&most), "{most}");
@@ -205,7 +211,7 @@ fn each_check_can_fail() {
     let scenario = triangle("  ram_bytes: 9000", &flows, "");
     let parts = scenario.ops.as_ref().unwrap();
     let params = switch_params(parts, scenario.routed.packet_bytes);
-    let count = |network: &Fabric, invariant| network.invariants().count(invariant);
+    let count = |network: &World, invariant| network.invariants().count(invariant);
 
     // P4 believes that the RAM has ten times as much.
     let mut network = ops(&scenario);
@@ -293,7 +299,7 @@ fn each_check_can_fail() {
 #[test]
 fn switches_outside_are_not_checked_for_what_only_those_inside_can_be() {
     let scenario = triangle("  ram_bytes: 9000", &udp(0, 2, 1_000_000, "constant"), "");
-    let inside = Fabric::new(&scenario, options(HostMode::Simulated));
+    let inside = World::new(&scenario, options(HostMode::Simulated));
     let not_judged = [Invariant::LANE, Invariant::LABEL, Invariant::UNEXPLAINED];
     assert!(
         not_judged
@@ -307,7 +313,7 @@ fn switches_outside_are_not_checked_for_what_only_those_inside_can_be() {
 }
 
 /// A run of flows that stop at 50 ms, until nothing is under way any more.
-fn stopped(flows: &str) -> Fabric {
+fn stopped(flows: &str) -> World {
     let mut network = ops(&triangle("  ram_bytes: 9000", flows, ""));
     network.run_until(300 * MS);
     assert_held(&network);

@@ -4,7 +4,7 @@
 
 use crate::support;
 
-use slotwise_fabric::Fabric;
+use slotwise_fabric::World;
 use slotwise_lambda::{Network, Session, max_min};
 use slotwise_scenario::Scenario;
 use support::ops::ops;
@@ -88,7 +88,7 @@ flows:
 }
 
 /// Rates of all pairs up to `until_s` from the last call on, as parts of the capacity.
-fn rates(network: &mut Fabric, pairs: usize, until_s: u64) -> Vec<f64> {
+fn rates(network: &mut World, pairs: usize, until_s: u64) -> Vec<f64> {
     let from_ns = network.now();
     network.run_until(until_s * SECOND);
     let lasted = (until_s * SECOND - from_ns) as f64 / SECOND as f64;
@@ -122,7 +122,7 @@ fn assert_fair(found: &[f64], fair: &[f64], within: f64, when: &str) {
     }
 }
 
-fn assert_held(network: &Fabric) {
+fn assert_held(network: &World) {
     assert!(network.invariants().held(), "{:?}", network.invariants());
 }
 

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{DropCause, Fabric, Invariant, OpsOutputUse, OpsTrains, Place, TrainUse};
+use slotwise_fabric::{DropCause, Invariant, OpsOutputUse, OpsTrains, Place, TrainUse, World, kinds};
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{
     DropReason, ETHERTYPE_IPV4, ETHERTYPE_OPTICAL, Ethernet, LABEL_VERSION, Label, OPTICAL_VERSION, Optical,
@@ -69,7 +69,7 @@ flows:
         Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn network(&self) -> Fabric {
+    fn network(&self) -> World {
         ops(&self.scenario())
     }
 }
@@ -83,16 +83,18 @@ fn tcp(name: &str) -> String {
 }
 
 /// What the first edge's outputs did: S and D.
-fn used(network: &mut Fabric) -> [TrainUse; 2] {
-    let outputs = network.ops_outputs();
+fn used(network: &mut World) -> [TrainUse; 2] {
+    let outputs = network.of_kind::<kinds::Ops>().unwrap().outputs();
     let of_edge = (0..outputs.len()).filter(|output| outputs[*output].from.0 == Device::OpsEdge(0));
     let used: Vec<TrainUse> = of_edge
         .collect::<Vec<usize>>()
         .into_iter()
-        .map(|output| match network.take_ops_output_use(output) {
-            Some(OpsOutputUse::Trains(used)) => used,
-            other => panic!("{other:?}"),
-        })
+        .map(
+            |output| match network.of_kind_mut::<kinds::Ops>().unwrap().take_output_use(output) {
+                Some(OpsOutputUse::Trains(used)) => used,
+                other => panic!("{other:?}"),
+            },
+        )
         .collect();
     used.try_into().unwrap()
 }
@@ -105,11 +107,11 @@ fn assert_explained(trains: &OpsTrains) {
     );
 }
 
-fn assert_held(network: &Fabric) {
+fn assert_held(network: &World) {
     assert!(network.invariants().held(), "{:?}", network.invariants());
 }
 
-fn delivered(network: &mut Fabric, flows: impl Iterator<Item = usize>) -> u64 {
+fn delivered(network: &mut World, flows: impl Iterator<Item = usize>) -> u64 {
     flows.map(|flow| network.take_flow_use(flow).delivered_bytes).sum()
 }
 
@@ -120,7 +122,7 @@ fn what_finds_no_room_at_the_first_link_takes_the_second_and_some_of_it_is_lost_
         let mut network = TwoLinks::new(scheme, udp("u", 12_000_000, 0)).network();
         network.run_until(SECOND);
         let [first, second] = used(&mut network);
-        let trains = network.ops_trains(0);
+        let trains = network.of_kind::<kinds::Ops>().unwrap().trains(0);
         assert_explained(&trains);
         assert!(
             second.sent_trains > 0 && first.sent_bytes > second.sent_bytes,
@@ -163,8 +165,8 @@ fn tcp_gets_through_in_every_scheme() {
         );
         let wrong: u64 = (0..20).map(|flow| network.take_flow_use(flow).wrong_bytes).sum();
         assert_eq!(wrong, 0);
-        assert_explained(&network.ops_trains(0));
-        assert_explained(&network.ops_trains(1));
+        assert_explained(&network.of_kind::<kinds::Ops>().unwrap().trains(0));
+        assert_explained(&network.of_kind::<kinds::Ops>().unwrap().trains(1));
         assert_held(&network);
     }
 }
@@ -181,7 +183,7 @@ fn both_links_full_is_a_loss_with_a_reason() {
             .unwrap()
             .packets;
         assert!(full > 100, "{scheme}: {full}");
-        let trains = network.ops_trains(0);
+        let trains = network.of_kind::<kinds::Ops>().unwrap().trains(0);
         if scheme == "full" {
             assert_eq!(trains.refused, full, "one for each train");
         }
@@ -238,7 +240,7 @@ fn packets_in_order_again_are_not_sent_again() {
         let mut network = two.network();
         network.run_until(3 * SECOND);
         let again: u64 = (0..10).map(|flow| network.take_flow_use(flow).retransmissions).sum();
-        let held = network.ops_trains(1).resequenced;
+        let held = network.of_kind::<kinds::Ops>().unwrap().trains(1).resequenced;
         assert_held(&network);
         (again, held)
     };
@@ -265,7 +267,7 @@ fn a_dark_link_loses_what_waits_and_is_used_again() {
     network.run_until(SECOND);
     let [first, _] = used(&mut network);
     assert!(first.sent_bytes.get() > 7_000_000, "{first:?}");
-    assert_explained(&network.ops_trains(0));
+    assert_explained(&network.of_kind::<kinds::Ops>().unwrap().trains(0));
     assert_held(&network);
 }
 
@@ -278,7 +280,7 @@ fn a_new_program_begins_anew() {
         configure_edge(&mut network, &scenario, scenario.ops.as_ref().unwrap(), 0);
     }
     network.run_until(SECOND);
-    let trains = network.ops_trains(0);
+    let trains = network.of_kind::<kinds::Ops>().unwrap().trains(0);
     assert!(trains.delivered > 500, "{trains:?}");
     assert_explained(&trains);
     assert_held(&network);
@@ -320,7 +322,11 @@ fn switches_take_trains_whole_or_not_at_all() {
     network.run_until(SECOND / 2);
     let mut drops = 0;
     for switch in 0..3 {
-        let used = network.take_ops_switch_use(Device::Switch(switch)).unwrap();
+        let used = network
+            .of_kind_mut::<kinds::Ops>()
+            .unwrap()
+            .take_switch_use(Device::Switch(switch))
+            .unwrap();
         let lost = used
             .drops
             .iter()
@@ -328,7 +334,9 @@ fn switches_take_trains_whole_or_not_at_all() {
         assert_eq!(lost.count(), 0, "{used:?}");
         drops += used.drops.values().sum::<u64>();
     }
-    let all: Vec<OpsTrains> = (0..3).map(|edge| network.ops_trains(edge)).collect();
+    let all: Vec<OpsTrains> = (0..3)
+        .map(|edge| network.of_kind::<kinds::Ops>().unwrap().trains(edge))
+        .collect();
     for trains in &all {
         assert_explained(trains);
         let per_train = trains.packets as f64 / trains.formed as f64;
@@ -411,7 +419,7 @@ fn what_a_controller_sends_into_a_wavelength_is_no_train_however_it_looks() {
     for scenario in [row(""), each_packet] {
         let mut network = ops(&scenario);
         network.run_until(SECOND / 10);
-        let next = network.ops_trains(0).formed as u32 + 1;
+        let next = network.of_kind::<kinds::Ops>().unwrap().trains(0).formed as u32 + 1;
         let forged = [
             as_of_edge(Some(next), TrainPart::Only),
             as_of_edge(None, TrainPart::First),
@@ -444,9 +452,9 @@ fn a_buffer_that_is_full_loses_packets_and_trains_stay_as_long_as_they_were() {
     network.run_until(SECOND / 5);
     let lost = dropped(&network, DropCause::QueueFull);
     assert!(lost > 1000, "{lost}");
-    let before = network.ops_trains(0);
+    let before = network.of_kind::<kinds::Ops>().unwrap().trains(0);
     network.run_until(SECOND / 2);
-    let after = network.ops_trains(0);
+    let after = network.of_kind::<kinds::Ops>().unwrap().trains(0);
     let length = |packets: u64, trains: u64| packets as f64 / trains as f64;
     let early = length(before.packets, before.formed);
     let late = length(after.packets - before.packets, after.formed - before.formed);

@@ -3,19 +3,19 @@
 
 use crate::support;
 
-use slotwise_fabric::{Fabric, FlowTrains};
+use slotwise_fabric::{FlowTrains, World, kinds};
 use slotwise_scenario::Scenario;
 use support::ops::ops;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 
-fn network(text: &str) -> Fabric {
+fn network(text: &str) -> World {
     ops(&Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// Two edges; these links between them, 100 Mb/s each, and this flow of one host at each.
-fn two_edges(links: &str, rest: &str, flows: &str) -> Fabric {
+fn two_edges(links: &str, rest: &str, flows: &str) -> World {
     network(&format!(
         "version: 1
 name: ways
@@ -46,7 +46,7 @@ fn trains_of_the_second_link_are_deflected_and_take_as_much_longer_as_it_draws()
     let flows = "- {name: u, from: s, to: d, udp: {rate_bps: 35000000, process: poisson}}\n";
     let mut network = two_edges(links, rest, flows);
     network.run_until(3 * SECOND);
-    let trains = network.ops_trains(0);
+    let trains = network.of_kind::<kinds::Ops>().unwrap().trains(0);
     assert_eq!(trains.straight.trains + trains.deflected.trains, trains.delivered);
     assert_eq!(
         trains.straight.sum_ns,
@@ -58,7 +58,7 @@ fn trains_of_the_second_link_are_deflected_and_take_as_much_longer_as_it_draws()
     assert!((0.15..0.25).contains(&share), "{share} of {trains:?}");
     let mean_ms = trains.deflected.sum_ns as f64 / trains.deflected.trains as f64 / MS as f64;
     assert!((24.5..25.5).contains(&mean_ms), "{mean_ms}");
-    assert_eq!(network.ops_trains(1).formed, 0);
+    assert_eq!(network.of_kind::<kinds::Ops>().unwrap().trains(1).formed, 0);
 }
 
 #[test]
@@ -91,7 +91,7 @@ flows:
 ",
     );
     network.run_until(2 * SECOND);
-    let trains = network.ops_trains(0);
+    let trains = network.of_kind::<kinds::Ops>().unwrap().trains(0);
     assert!(
         trains.deflected.trains > 100 && trains.straight.trains > 1000,
         "{trains:?}"
@@ -119,7 +119,11 @@ fn one_flow(rest: &str) -> (FlowTrains, u64, u64) {
         timed_out_long: sum(|it| it.timed_out_long),
     };
     let timeouts = order.iter().map(|order| order.timeouts).sum();
-    (flows, network.ops_trains(0).lost_by_links, timeouts)
+    (
+        flows,
+        network.of_kind::<kinds::Ops>().unwrap().trains(0).lost_by_links,
+        timeouts,
+    )
 }
 
 #[test]
@@ -149,7 +153,7 @@ fn a_flow_counts_a_deflected_train_once_and_only_what_comes() {
     );
     let mut network = two_edges(links, rest, &flow);
     network.run_until(5 * SECOND);
-    let all = network.ops_trains(0);
+    let all = network.of_kind::<kinds::Ops>().unwrap().trains(0);
     let order: Vec<_> = (0..4).map(|flow| network.take_order_use(flow).unwrap()).collect();
     let (mut deflected, mut packets) = (0, 0);
     for order in &order {

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{ControlMessage, Fabric, HostMode};
+use slotwise_fabric::{ControlMessage, HostMode, World, kinds};
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{
     Check, Commit, DropReason, Ethernet, Optical, OpticalKind, PORT_CPU, PORT_LINECARD, PORT_SELF, PacketIn,
@@ -14,7 +14,7 @@ const LATENCY_NS: u64 = 20_000;
 const SLAVES: std::ops::Range<u16> = 1..4;
 
 /// star4 whose slots are frames; edge 1 has packets for edges 2 and 3, and is granted edge 2.
-fn slot_based() -> (Scenario, Fabric) {
+fn slot_based() -> (Scenario, World) {
     let head = STAR4[..STAR4.find("phases:").unwrap()]
         .replace("{slots: 20,", "{signaling: out-of-band, slots: 1,")
         .replace("control_latency_ns: 200000", "control_latency_ns: 20000");
@@ -44,7 +44,7 @@ fn slot_based() -> (Scenario, Fabric) {
 }
 
 /// Runs to `until_ns` and hands on the beacons of frames that `hands_on` says; gives the devices that asked.
-fn run(fabric: &mut Fabric, until_ns: u64, hands_on: impl Fn(u32) -> bool) -> Vec<(u64, u16)> {
+fn run(fabric: &mut World, until_ns: u64, hands_on: impl Fn(u32) -> bool) -> Vec<(u64, u16)> {
     let mut asked = Vec::new();
     while fabric.run_until_control(until_ns) {
         while let Some(event) = fabric.poll_control() {
@@ -70,7 +70,7 @@ fn run(fabric: &mut Fabric, until_ns: u64, hands_on: impl Fn(u32) -> bool) -> Ve
     asked
 }
 
-fn dropped(fabric: &Fabric, edge: u16, reason: DropReason) -> u64 {
+fn dropped(fabric: &World, edge: u16, reason: DropReason) -> u64 {
     let drops = fabric.p4_drops(Device::Edge(edge)).unwrap();
     let of_reason = drops.iter().filter(|drop| drop.reason == reason);
     of_reason.map(|drop| drop.packets).sum()
@@ -85,8 +85,8 @@ fn every_slot_carries_data_and_every_edge_asks_by_its_own_switch() {
     let own: Vec<(u64, u16)> = (0..4).map(|edge| (Device::Edge(edge).id(), PORT_LINECARD)).collect();
     assert_eq!(asked, own);
     // 20 Mb/s of 1000 bytes for 100 ms, the last ones on their way.
-    assert!((245..=250).contains(&fabric.delivered(1, 2).packets));
-    assert_eq!(fabric.delivered(1, 3).packets, 0);
+    assert!((245..=250).contains(&fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets));
+    assert_eq!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 3).packets, 0);
     assert!(fabric.invariants().held());
 }
 
@@ -98,8 +98,8 @@ fn a_commit_takes_effect_everywhere_in_one_frame() {
     let now_ns = fabric.now();
     fabric.packet_out(now_ns, Device::Edge(0).id(), &commit(1, 0)).unwrap();
     run(&mut fabric, scenario.end().ns(), |_| true);
-    assert!(fabric.delivered(1, 2).packets > 100);
-    assert!(fabric.delivered(1, 3).packets > 100);
+    assert!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets > 100);
+    assert!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 3).packets > 100);
     assert!(fabric.invariants().held());
 }
 
@@ -113,10 +113,10 @@ fn a_slave_that_hears_no_beacon_is_dark_and_never_wrong() {
     let now_ns = fabric.now();
     fabric.packet_out(now_ns, Device::Edge(0).id(), &commit(1, 0)).unwrap();
     run(&mut fabric, now_ns + 4 * slot_ns, |frame| frame < last_frame);
-    let before = fabric.delivered(1, 2).packets;
+    let before = fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets;
     run(&mut fabric, scenario.end().ns(), |frame| frame < last_frame);
-    assert_eq!(fabric.delivered(1, 2).packets, before);
-    assert_eq!(fabric.delivered(1, 3).packets, 0);
+    assert_eq!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets, before);
+    assert_eq!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 3).packets, 0);
     assert!(dropped(&fabric, 1, DropReason::Unsynchronized) > 100);
     assert!(fabric.invariants().held());
 }
@@ -158,7 +158,7 @@ fn beacons_that_are_old_early_or_of_another_are_refused_and_counted() {
     }
     run(&mut fabric, scenario.end().ns(), |_| true);
     assert!(
-        (245..=250).contains(&fabric.delivered(1, 2).packets),
+        (245..=250).contains(&fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets),
         "nothing has changed"
     );
     assert!(fabric.invariants().held());

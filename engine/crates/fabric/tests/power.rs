@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{DropCause, Fabric, Place};
+use slotwise_fabric::{DropCause, Place, World, kinds};
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{Fault, FaultCode, OpticalKind};
 use support::members::*;
@@ -32,7 +32,7 @@ fn scenario() -> Scenario {
 }
 
 /// Faults of the edge that reach the controller by `end_ms`: code, flags.
-fn faults(fabric: &mut Fabric, scenario: &Scenario, end_ms: u64) -> Vec<(u8, u8)> {
+fn faults(fabric: &mut World, scenario: &Scenario, end_ms: u64) -> Vec<(u8, u8)> {
     fabric.run_until(scenario.epoch().ns() + end_ms * NS_PER_MS);
     let messages = std::iter::from_fn(|| next_message(fabric));
     messages
@@ -50,7 +50,7 @@ fn faults(fabric: &mut Fabric, scenario: &Scenario, end_ms: u64) -> Vec<(u8, u8)
 }
 
 /// Packets of light that were lost as their fibre had none.
-fn dark(fabric: &Fabric) -> u64 {
+fn dark(fabric: &World) -> u64 {
     let place = Place::Fibre {
         from: Device::Core(0),
         to: Device::Edge(EDGE),
@@ -71,9 +71,11 @@ fn light_that_gets_weak_is_reported_before_it_is_lost() {
 
     assert_eq!(faults(&mut fabric, &scenario, 2199), [(power, 0)]);
     assert_eq!(dark(&fabric), 0, "it goes on");
-    fabric.reset_sync_errors();
+    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     fabric.run_until(fabric.now() + scenario.frame.length().ns());
-    let slots = fabric.sync_errors()[usize::from(EDGE)].2.slots;
+    let slots = fabric.of_kind::<kinds::Star>().unwrap().sync_errors()[usize::from(EDGE)]
+        .2
+        .slots;
     assert!(slots > 0, "it keeps its slots");
 
     // Without light nothing is measured either, so that T_d is lost some frames later.

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{ControlMessage, DropCause, Fabric, HostMode};
+use slotwise_fabric::{ControlMessage, DropCause, HostMode, World, kinds};
 use slotwise_scenario::{Device, Scenario};
 use slotwise_units::Rate;
 use slotwise_wire::{
@@ -53,8 +53,8 @@ fn udp(name: &str, from: usize, to: usize, rate_bps: u64) -> String {
 }
 
 /// Bytes of IP that each flow delivered in a part of the run, by group.
-fn delivered(network: &mut Fabric, from_ms: u64, to_ms: u64) -> Vec<(String, f64)> {
-    let take = |network: &mut Fabric| -> Vec<(String, u64)> {
+fn delivered(network: &mut World, from_ms: u64, to_ms: u64) -> Vec<(String, f64)> {
+    let take = |network: &mut World| -> Vec<(String, u64)> {
         let names: Vec<String> = network.routed_flows().iter().map(|flow| flow.name.clone()).collect();
         let flows = names.into_iter().enumerate();
         flows
@@ -88,7 +88,13 @@ fn packets_go_the_shorter_way_and_are_taken_off_where_they_are_for() {
         let expected = 2.0 * 10e6 * 1500.0 / 1470.0;
         assert!((bps / expected - 1.0).abs() < 0.01, "{name}: {bps}");
     }
-    let used = |network: &mut Fabric, station, ringlet| network.take_ring_use(station, ringlet).unwrap();
+    let used = |network: &mut World, station, ringlet| {
+        network
+            .of_kind_mut::<kinds::Ring>()
+            .unwrap()
+            .take_link_use(station, ringlet)
+            .unwrap()
+    };
     let (east, on, over) = (
         used(&mut network, 0, 0),
         used(&mut network, 1, 0),
@@ -121,10 +127,20 @@ fn stations_of_a_parking_lot_share_the_last_link() {
         assert!((bps / share - 1.0).abs() < 0.03, "{name}: {bps} of {share}");
     }
     assert!(network.invariants().held(), "{:?}", network.invariants());
-    let last = network.take_ring_use(3, 0).unwrap();
+    let last = network
+        .of_kind_mut::<kinds::Ring>()
+        .unwrap()
+        .take_link_use(3, 0)
+        .unwrap();
     assert!(last.longest_transit.ns() <= 86_000, "{}", last.longest_transit);
     assert!(
-        network.take_ring_use(3, 1).unwrap().message_packets > 1000,
+        network
+            .of_kind_mut::<kinds::Ring>()
+            .unwrap()
+            .take_link_use(3, 1)
+            .unwrap()
+            .message_packets
+            > 1000,
         "the head tells"
     );
     // At its share a packet may leave every 376 us; those that wait fill the buffer of 2 MB.
@@ -174,7 +190,9 @@ fn one_seed_gives_one_run() {
     let run = || {
         let mut network = ring(&scenario, HostMode::Simulated);
         let rates = delivered(&mut network, 10, 100);
-        let uses: Vec<_> = (0..5).map(|station| network.take_ring_use(station, 0)).collect();
+        let uses: Vec<_> = (0..5)
+            .map(|station| network.of_kind_mut::<kinds::Ring>().unwrap().take_link_use(station, 0))
+            .collect();
         (rates, uses, network.p4_passes())
     };
     assert_eq!(run(), run());
@@ -217,7 +235,14 @@ fn a_message_that_a_newer_one_replaced_is_no_lost_packet() {
         .sum::<u64>();
     assert!(outdated > 100, "{outdated}");
     let dropped: Vec<u64> = (1..4)
-        .map(|station| network.take_ring_use(station, 1).unwrap().dropped_packets)
+        .map(|station| {
+            network
+                .of_kind_mut::<kinds::Ring>()
+                .unwrap()
+                .take_link_use(station, 1)
+                .unwrap()
+                .dropped_packets
+        })
         .collect();
     assert_eq!(dropped, [0; 3]);
 }
@@ -253,7 +278,7 @@ fn add_limits(next_ns: u32, ticks: u16) -> Vec<u8> {
 fn a_card_that_is_told_outside_of_a_tick_ticks_on() {
     let flows = udp("f", 0, 2, 20_000_000);
     let mut network = ring(&scenario("", &flows, ""), HostMode::Simulated);
-    let passes = |network: &mut Fabric, from_ms: u64, to_ms: u64| {
+    let passes = |network: &mut World, from_ms: u64, to_ms: u64| {
         network.run_until(from_ms * MS);
         let before = network.p4_passes();
         network.run_until(to_ms * MS);
@@ -269,7 +294,15 @@ fn a_card_that_is_told_outside_of_a_tick_ticks_on() {
     // 1000 ticks of each of ten cards are most of it.
     assert!(after.abs_diff(before) < 100, "{before} passes, then {after}");
     network.run_until(401 * MS);
-    assert!(network.ring_link_state(0, 0).unwrap().link_rate > 4_000_000);
+    assert!(
+        network
+            .of_kind::<kinds::Ring>()
+            .unwrap()
+            .link_state(0, 0)
+            .unwrap()
+            .link_rate
+            > 4_000_000
+    );
     assert!(network.invariants().held(), "{:?}", network.invariants());
 }
 

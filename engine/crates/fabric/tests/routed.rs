@@ -3,9 +3,10 @@
 
 use crate::support;
 
-use slotwise_fabric::{ControlMessage, DropCause, Fabric, FabricOptions, FifoUse, FlowUse, HostMode, Place};
+use slotwise_fabric::{ControlMessage, DropCause, FifoUse, FlowUse, HostMode, Place, World, WorldOptions, kinds};
 use slotwise_scenario::{Device, Scenario};
 use support::dumbbell::{configure, configured, dumbbell, network};
+use support::mac_number;
 
 const MS: u64 = 1_000_000;
 
@@ -16,7 +17,7 @@ fn run(scenario: &Scenario, seed: u64) -> Vec<(FifoUse, Vec<FlowUse>)> {
     let samples = (1..=seconds)
         .map(|second| {
             assert!(!network.run_until_control(second * 1000 * MS), "nothing has XCP here");
-            let link = network.take_link_use(0);
+            let link = network.of_kind_mut::<kinds::Routed>().unwrap().take_link_use(0);
             let flows = network.routed_flows().len();
             (link, (0..flows).map(|flow| network.take_flow_use(flow)).collect())
         })
@@ -216,7 +217,7 @@ fn a_router_that_restarts_loses_what_waits_in_its_queues() {
         .find(|fault| fault.devices == [left])
         .expect("seed 1 has one")
         .start_ns;
-    let lost = |network: &Fabric| {
+    let lost = |network: &World| {
         let counts = network
             .drops()
             .iter()
@@ -233,11 +234,11 @@ fn a_router_that_restarts_loses_what_waits_in_its_queues() {
         }
     }
     let before = lost(&network);
-    let used = network.take_link_use(0);
+    let used = network.of_kind_mut::<kinds::Routed>().unwrap().take_link_use(0);
     assert!(used.queue_packets > 0, "its link is full");
     network.run_until(start_ns);
     let after = lost(&network);
-    let used_then = network.take_link_use(0);
+    let used_then = network.of_kind_mut::<kinds::Routed>().unwrap().take_link_use(0);
     assert_eq!(
         (used_then.queue_packets, used_then.dropped_packets),
         (0, used.queue_packets)
@@ -258,13 +259,13 @@ fn hosts_outside_are_at_their_ports_and_captures_have_places() {
         "{name: f, from: s, to: d, transport: cubic}",
         "changes: [{at_ms: 1, link: there, up: false}]",
     );
-    let options = FabricOptions {
+    let options = WorldOptions {
         seed: 1,
         host_mode: HostMode::External,
         captures: None,
         frame_records: false,
     };
-    let mut network = configured(Fabric::new(&scenario, options));
+    let mut network = configured(World::new(&scenario, options));
     let names: Vec<String> = network.capture_points().iter().map(|point| point.name()).collect();
     assert_eq!(
         names[..5],
@@ -279,7 +280,7 @@ fn hosts_outside_are_at_their_ports_and_captures_have_places() {
     assert_eq!(names.len(), 10);
     // From the first host of the left router to the second of the right one, by Ethernet, IPv4 and 20 bytes.
     let ethernet = [
-        &network.device_mac(Device::Router(0)).to_be_bytes()[2..],
+        &mac_number(Device::Router(0).mac()).to_be_bytes()[2..],
         &[2, 0, 0, 2, 0, 0, 8, 0],
     ]
     .concat();
@@ -337,9 +338,9 @@ const MIXED: &str = "{name: bulk, from: s, to: d, transport: cubic}, {name: burs
      {name: page, from: d, to: s, web: {mean_think_ns: 20000000, mean_bytes: 20000}}";
 
 /// A datagram of 100 bytes that the fabric did not make, from the first host of `s` to the first of `d`.
-fn datagram_of_others(network: &Fabric) -> Vec<u8> {
+fn datagram_of_others() -> Vec<u8> {
     let (from, to) = ([10, 1, 0, 1], [10, 1, 0, 3]);
-    let mut frame = network.device_mac(Device::Router(0)).to_be_bytes()[2..].to_vec();
+    let mut frame = mac_number(Device::Router(0).mac()).to_be_bytes()[2..].to_vec();
     frame.extend([2, 0, 0, 2, 0, 0, 8, 0]);
     frame.extend([0x45, 0, 0, 100, 0, 0, 0, 0, 64, 17, 0, 0]);
     frame.extend(from.into_iter().chain(to));
@@ -358,18 +359,18 @@ fn datagram_of_others(network: &Fabric) -> Vec<u8> {
 #[test]
 fn what_linux_cannot_play_the_fabric_plays_beside_it() {
     let scenario = dumbbell(MIXED, "");
-    let options = |host_mode| FabricOptions {
+    let options = |host_mode| WorldOptions {
         seed: 3,
         host_mode,
         captures: None,
         frame_records: false,
     };
-    let mut network = configured(Fabric::new(&scenario, options(HostMode::Shared)));
-    let alone = Fabric::new(&scenario, options(HostMode::Simulated));
+    let mut network = configured(World::new(&scenario, options(HostMode::Shared)));
+    let alone = World::new(&scenario, options(HostMode::Simulated));
     // The same flows, with the same draws, but for those that others play.
     assert_eq!(network.routed_flows(), &alone.routed_flows()[2..]);
     assert!(
-        Fabric::new(
+        World::new(
             &dumbbell("{name: bulk, from: s, to: d, transport: cubic}", ""),
             options(HostMode::Shared)
         )
@@ -380,7 +381,11 @@ fn what_linux_cannot_play_the_fabric_plays_beside_it() {
     let begins = 40_000 * MS;
     network.run_until(begins);
     assert_eq!(
-        network.take_link_use(0).arrived_packets,
+        network
+            .of_kind_mut::<kinds::Routed>()
+            .unwrap()
+            .take_link_use(0)
+            .arrived_packets,
         0,
         "nobody has said that the phase begins"
     );
@@ -400,7 +405,7 @@ fn what_linux_cannot_play_the_fabric_plays_beside_it() {
     assert!(uses[..2].iter().map(|used| used.delivered_bytes).sum::<u64>() < 2 * 2 * 200_000);
     assert!(network.poll_host_output().is_none(), "that is the fabric's own");
 
-    let frame = datagram_of_others(&network);
+    let frame = datagram_of_others();
     network.inject_host(0, Device::Router(0), 2, &frame).unwrap();
     network.run_until(begins + 2100 * MS);
     let output = network

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 
 use slotwise_fabric::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Message, PacketOut, Served};
 use slotwise_fabric::{
-    CaptureFilter, CapturePoint, Capturing, ControlEvent, ControlMessage, DropCause, Fabric, FabricOptions, FlowResult,
-    FrameRecord, HostMode, Invariants, LONGEST_SNAPLEN,
+    CaptureFilter, CapturePoint, Capturing, ControlEvent, ControlMessage, DropCause, FlowResult, FrameRecord, HostMode,
+    Invariants, LONGEST_SNAPLEN, World, WorldOptions, kinds,
 };
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{Check, DropReason, Ethernet, Optical, PacketIn, Request};
@@ -77,7 +77,7 @@ impl Controller for Scripted {
     type Error = Infallible;
     type Notice = Infallible;
 
-    fn start(&mut self, fabric: &mut Fabric) -> Result<Exchange, Infallible> {
+    fn start(&mut self, fabric: &mut World) -> Result<Exchange, Infallible> {
         configure(fabric, &self.scenario);
         write_schedule(fabric, 0, &self.now);
         Ok(Exchange {
@@ -86,13 +86,13 @@ impl Controller for Scripted {
         })
     }
 
-    fn serve(&mut self, _: &mut Fabric, _: u64, _: Vec<ControlEvent>) -> Result<Served<Infallible>, Infallible> {
+    fn serve(&mut self, _: &mut World, _: u64, _: Vec<ControlEvent>) -> Result<Served<Infallible>, Infallible> {
         Ok(Served::default())
     }
 
     fn exchange(
         &mut self,
-        fabric: &mut Fabric,
+        fabric: &mut World,
         now_ns: u64,
         arrived: Vec<Arrival<Infallible>>,
     ) -> Result<Exchange, Infallible> {
@@ -143,7 +143,7 @@ fn run_captured(scenario: &Scenario, seed: u64, filter: CaptureFilter, snaplen: 
     let open = move |point: CapturePoint| -> io::Result<Box<dyn Write + Send>> {
         Ok(Box::new(MemoryFile(files.clone(), point.name())))
     };
-    let options = FabricOptions {
+    let options = WorldOptions {
         seed,
         host_mode: HostMode::Simulated,
         captures: Some(Capturing {
@@ -153,14 +153,14 @@ fn run_captured(scenario: &Scenario, seed: u64, filter: CaptureFilter, snaplen: 
         }),
         frame_records: true,
     };
-    let mut fabric = Fabric::new(scenario, options);
+    let mut fabric = World::new(scenario, options);
     let controller = Scripted::new(scenario, 30_000_123);
     let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
     lockstep
         .run_until(&mut fabric, scenario.end().ns() + 20_000_000)
         .unwrap();
     assert!(fabric.finish_captures().is_empty());
-    let records = std::iter::from_fn(|| fabric.poll_frame()).collect();
+    let records = std::iter::from_fn(|| fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame()).collect();
     let captures = std::mem::take(&mut *memory.0.lock().unwrap());
     let heard = lockstep.controller().heard.clone();
     Outcome {
@@ -215,13 +215,13 @@ fn lengths(capture: &[u8]) -> Vec<(u32, u32)> {
 }
 
 fn captured_places(scenario: &Scenario) -> Vec<CapturePoint> {
-    let options = FabricOptions {
+    let options = WorldOptions {
         seed: scenario.seed,
         host_mode: HostMode::External,
         captures: None,
         frame_records: false,
     };
-    Fabric::new(scenario, options).capture_points()
+    World::new(scenario, options).capture_points()
 }
 
 #[test]
@@ -350,17 +350,29 @@ fn demand_that_gets_no_light_is_counted_beside_the_waits_of_what_does() {
     }
     let mut fabric = star(&scenario, HostMode::Simulated, &schedule);
     fabric.run_until(scenario.epoch().ns() + 40_000_000);
-    assert_eq!((fabric.first_light().count(), fabric.unserved_demand()), (1, 1));
+    assert_eq!(
+        (
+            fabric.of_kind::<kinds::Star>().unwrap().first_light().count(),
+            fabric.of_kind::<kinds::Star>().unwrap().unserved_demand()
+        ),
+        (1, 1)
+    );
     // Its VOQs are lost with the edge's program, and with no route nothing comes any more.
     fabric.set_pipeline(Device::Edge(1).id(), edge_program()).unwrap();
     fabric.run_until(scenario.epoch().ns() + 60_000_000);
-    assert_eq!((fabric.first_light().count(), fabric.unserved_demand()), (1, 1));
+    assert_eq!(
+        (
+            fabric.of_kind::<kinds::Star>().unwrap().first_light().count(),
+            fabric.of_kind::<kinds::Star>().unwrap().unserved_demand()
+        ),
+        (1, 1)
+    );
 }
 
 #[test]
 fn messages_take_the_control_latency_and_deadlines_are_exact() {
     let scenario = star4(ALL_KINDS);
-    let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
+    let mut fabric = World::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
     let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
     lockstep.run_until(&mut fabric, 40_000_000).unwrap();
@@ -388,7 +400,7 @@ fn a_commit_takes_effect_everywhere_in_one_frame() {
     flows:
       - {from: all, to: all, udp: {rate_bps: 16000000, payload_bytes: 64, process: poisson}}",
     );
-    let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
+    let mut fabric = World::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
     let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
     lockstep.run_until(&mut fabric, scenario.end().ns()).unwrap();
@@ -396,7 +408,7 @@ fn a_commit_takes_effect_everywhere_in_one_frame() {
     let in_force: Vec<u32> = lockstep.controller().in_force.values().copied().collect();
     assert_eq!(in_force, [7; 4]);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    let losses = fabric.core_losses(0).unwrap();
+    let losses = fabric.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
     assert_eq!((losses.fabric, losses.p4), (0, 0));
 }
 
@@ -410,7 +422,7 @@ fn an_edge_that_misses_the_announcement_goes_dark_and_breaks_nothing() {
       - {from: all, to: all, udp: {rate_bps: 16000000, payload_bytes: 64, process: poisson}}
 changes: [{at_ms: 30, core: 0, edge: 1, loss: 1}, {at_ms: 36, core: 0, edge: 1, loss: 0}]",
     );
-    let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
+    let mut fabric = World::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
     let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
     lockstep.run_until(&mut fabric, scenario.end().ns()).unwrap();
@@ -452,18 +464,18 @@ impl Controller for Stuck {
     type Error = Infallible;
     type Notice = Infallible;
 
-    fn start(&mut self, _fabric: &mut Fabric) -> Result<Exchange, Infallible> {
+    fn start(&mut self, _fabric: &mut World) -> Result<Exchange, Infallible> {
         Ok(Exchange {
             packet_outs: Vec::new(),
             next_deadline_ns: Some(1000),
         })
     }
 
-    fn serve(&mut self, _: &mut Fabric, _: u64, _: Vec<ControlEvent>) -> Result<Served<Infallible>, Infallible> {
+    fn serve(&mut self, _: &mut World, _: u64, _: Vec<ControlEvent>) -> Result<Served<Infallible>, Infallible> {
         Ok(Served::default())
     }
 
-    fn exchange(&mut self, _: &mut Fabric, now_ns: u64, _: Vec<Arrival<Infallible>>) -> Result<Exchange, Infallible> {
+    fn exchange(&mut self, _: &mut World, now_ns: u64, _: Vec<Arrival<Infallible>>) -> Result<Exchange, Infallible> {
         Ok(Exchange {
             packet_outs: Vec::new(),
             next_deadline_ns: Some(now_ns),
@@ -474,7 +486,7 @@ impl Controller for Stuck {
 #[test]
 fn a_controller_cannot_stop_time() {
     let scenario = silent_star4();
-    let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
+    let mut fabric = World::new(&scenario, options(HostMode::Simulated));
     let mut lockstep = Lockstep::start(Stuck, &mut fabric, 0).unwrap();
     let error = lockstep.run_until(&mut fabric, 1_000_000).unwrap_err();
     assert!(matches!(
@@ -489,7 +501,7 @@ fn a_controller_cannot_stop_time() {
 #[test]
 fn a_controller_that_starts_late_does_not_know_the_time_and_is_told() {
     let scenario = silent_star4();
-    let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
+    let mut fabric = World::new(&scenario, options(HostMode::Simulated));
     let mut lockstep = Lockstep::start(Stuck, &mut fabric, 0).unwrap();
     lockstep.detach(false);
     lockstep.run_until(&mut fabric, 1_000_000).unwrap();

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{ControlMessage, DropCause, Fabric, HostMode, Invariant, Place};
+use slotwise_fabric::{ControlMessage, DropCause, HostMode, Invariant, Place, World};
 use slotwise_p4::{KeyField, TableEntry};
 use slotwise_scenario::{Device, HostId, LinkChange, Scenario, optical_port};
 use slotwise_units::Rate;
@@ -31,7 +31,7 @@ fn in_band(interval_ns: u64, size_bytes: u64) -> Scenario {
 }
 
 /// The star, where each edge aggregates what goes to every other one.
-fn with_trains(scenario: &Scenario, schedule: &Schedule, size_bytes: u64) -> Fabric {
+fn with_trains(scenario: &Scenario, schedule: &Schedule, size_bytes: u64) -> World {
     let mut fabric = star(scenario, HostMode::External, schedule);
     for edge in &scenario.edges {
         let pipeline = fabric.pipeline_mut(Device::Edge(edge.id).id()).unwrap();
@@ -55,7 +55,7 @@ fn granted(scenario: &Scenario) -> Schedule {
 }
 
 /// Sends packets of these IP bytes from host to host, one each `apart_ns` from `first_ns` on.
-fn send(fabric: &mut Fabric, first_ns: u64, apart_ns: u64, packets: impl Iterator<Item = usize>) {
+fn send(fabric: &mut World, first_ns: u64, apart_ns: u64, packets: impl Iterator<Item = usize>) {
     for (at_ns, ip_bytes) in (first_ns..).step_by(apart_ns as usize).zip(packets) {
         fabric.run_until(at_ns);
         let frame = host_frame(FROM, TO, ip_bytes);
@@ -66,7 +66,7 @@ fn send(fabric: &mut Fabric, first_ns: u64, apart_ns: u64, packets: impl Iterato
 }
 
 /// IP bytes and times of what has come to the host.
-fn arrived(fabric: &mut Fabric) -> Vec<(usize, u64)> {
+fn arrived(fabric: &mut World) -> Vec<(usize, u64)> {
     let outputs = std::iter::from_fn(|| fabric.poll_host_output());
     outputs.map(|output| (output.frame.len() - 14, output.at_ns)).collect()
 }
@@ -164,7 +164,7 @@ fn a_train_that_has_begun_to_leave_keeps_its_rate() {
 }
 
 /// Trains of a queue of its own, for what waits in this VOQ.
-fn add_trains(fabric: &mut Fabric, queue: u64, voq: u64) {
+fn add_trains(fabric: &mut World, queue: u64, voq: u64) {
     let pipeline = fabric.pipeline_mut(Device::Edge(FROM.edge).id()).unwrap();
     let aggregate = entry(&[queue], "EdgeIngress.aggregate", &[SIZE_BYTES]);
     insert(pipeline, "EdgeIngress.aggregation", aggregate);
@@ -175,7 +175,7 @@ fn add_trains(fabric: &mut Fabric, queue: u64, voq: u64) {
 /// Sends packets of 300, 301 .. IP bytes, the odd ones as `odd` makes them; gives what arrives, as even ones and odd ones.
 fn even_and_odd(
     scenario: &Scenario,
-    fabric: &mut Fabric,
+    fabric: &mut World,
     odd: impl Fn(usize) -> (HostId, Vec<u8>),
 ) -> (Vec<usize>, [Vec<usize>; 2]) {
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
@@ -199,7 +199,7 @@ fn even_and_odd(
 }
 
 /// Each kind is in order, and they have come in trains of their own: more than one of a kind in a row.
-fn assert_apart((arrived, parts): (Vec<usize>, [Vec<usize>; 2]), fabric: &Fabric) {
+fn assert_apart((arrived, parts): (Vec<usize>, [Vec<usize>; 2]), fabric: &World) {
     let sent = |rest: usize| {
         (300..300 + SENT as usize)
             .filter(|bytes| bytes % 2 == rest)

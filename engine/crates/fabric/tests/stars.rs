@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{ControlMessage, DropCause, Fabric, HostMode, Place};
+use slotwise_fabric::{ControlMessage, DropCause, HostMode, Place, World, kinds};
 use slotwise_scenario::{Device, HostId, Scenario};
 use slotwise_wire::{Check, Commit, DropReason, Ethernet, Optical, OpticalKind, PacketIn, Request, SIGNALING_QUEUE};
 use support::*;
@@ -18,14 +18,14 @@ fn twin(phases: &str) -> Scenario {
 }
 
 /// Both stars configured, without data slots.
-fn stars(scenario: &Scenario, host_mode: HostMode) -> Fabric {
-    let mut fabric = Fabric::new(scenario, options(host_mode));
+fn stars(scenario: &Scenario, host_mode: HostMode) -> World {
+    let mut fabric = World::new(scenario, options(host_mode));
     configure(&mut fabric, scenario);
     fabric
 }
 
 /// In every data slot edge e sends to edge e + `step` over a core.
-fn grant_all(fabric: &mut Fabric, scenario: &Scenario, core: u16, bank: u64, step: u16) {
+fn grant_all(fabric: &mut World, scenario: &Scenario, core: u16, bank: u64, step: u16) {
     let edges = scenario.edges.len() as u16;
     let pairs: Vec<(u16, u16)> = (0..edges).map(|edge| (edge, (edge + step) % edges)).collect();
     for slot in FIRST_DATA_SLOT..u64::from(scenario.frame.slots) {
@@ -34,13 +34,13 @@ fn grant_all(fabric: &mut Fabric, scenario: &Scenario, core: u16, bank: u64, ste
 }
 
 /// Sends traffic for an edge over a core, whatever was said before.
-fn send_over(fabric: &mut Fabric, scenario: &Scenario, from: u16, to: u16, core: u16) {
+fn send_over(fabric: &mut World, scenario: &Scenario, from: u16, to: u16, core: u16) {
     let pipeline = fabric.pipeline_mut(Device::Edge(from).id()).unwrap();
     let voq = enqueue(scenario, &[u64::from(to), 0], core, to);
     pipeline.table_modify("EdgeIngress.voq", voq).unwrap();
 }
 
-fn inject(fabric: &mut Fabric, from: u16, to: u16, packets: usize) {
+fn inject(fabric: &mut World, from: u16, to: u16, packets: usize) {
     let frame = host_frame(HostId { edge: from, index: 0 }, HostId { edge: to, index: 0 }, 1450);
     let now_ns = fabric.now();
     for _ in 0..packets {
@@ -48,12 +48,12 @@ fn inject(fabric: &mut Fabric, from: u16, to: u16, packets: usize) {
     }
 }
 
-fn run_frames(fabric: &mut Fabric, scenario: &Scenario, frames: u64) {
+fn run_frames(fabric: &mut World, scenario: &Scenario, frames: u64) {
     fabric.run_until(fabric.now() + frames * scenario.frame.length().ns());
 }
 
 /// Packets that have arrived at hosts, by edge.
-fn received(fabric: &mut Fabric) -> [usize; 4] {
+fn received(fabric: &mut World) -> [usize; 4] {
     let mut by_edge = [0; 4];
     while let Some(output) = fabric.poll_host_output() {
         let Device::Edge(edge) = output.device else {
@@ -64,21 +64,26 @@ fn received(fabric: &mut Fabric) -> [usize; 4] {
     by_edge
 }
 
-fn granted(fabric: &mut Fabric, scenario: &Scenario, core: u16) -> u64 {
+fn granted(fabric: &mut World, scenario: &Scenario, core: u16) -> u64 {
     let edges = 0..scenario.edges.len() as u16;
     let voqs = edges.flat_map(|edge| scenario.card_voqs(core).map(move |voq| (edge, voq)));
-    voqs.filter_map(|(edge, voq)| fabric.take_queue_use(edge, core, voq))
-        .map(|used| used.granted_slots)
-        .sum()
+    voqs.filter_map(|(edge, voq)| {
+        fabric
+            .of_kind_mut::<kinds::Star>()
+            .unwrap()
+            .take_queue_use(edge, core, voq)
+    })
+    .map(|used| used.granted_slots)
+    .sum()
 }
 
-fn losses(fabric: &Fabric, core: u16) -> (u64, u64) {
-    let losses = fabric.core_losses(core).unwrap();
+fn losses(fabric: &World, core: u16) -> (u64, u64) {
+    let losses = fabric.of_kind::<kinds::Star>().unwrap().core_losses(core).unwrap();
     (losses.fabric, losses.p4)
 }
 
 /// The requests that have come since the last call: device, source, block, version in force.
-fn requests(fabric: &mut Fabric) -> Vec<(u64, u16, u16, u32)> {
+fn requests(fabric: &mut World) -> Vec<(u64, u16, u16, u32)> {
     let mut requests = Vec::new();
     while let Some(event) = fabric.poll_control() {
         let ControlMessage::Packet(frame) = event.message else {
@@ -108,11 +113,21 @@ fn an_edge_sends_over_both_cores_at_once() {
     inject(&mut fabric, 1, 3, 4);
     run_frames(&mut fabric, &scenario, 2);
     assert_eq!(received(&mut fabric), [0, 0, 4, 4]);
-    let used = |fabric: &mut Fabric, core, to| fabric.take_queue_use(1, core, scenario.voq(core, to)).unwrap();
+    let used = |fabric: &mut World, core, to| {
+        fabric
+            .of_kind_mut::<kinds::Star>()
+            .unwrap()
+            .take_queue_use(1, core, scenario.voq(core, to))
+            .unwrap()
+    };
     assert_eq!(used(&mut fabric, 0, 2).sent_packets, 4);
     assert_eq!(used(&mut fabric, 1, 3).sent_packets, 4);
     assert!(
-        fabric.take_queue_use(1, 0, scenario.voq(1, 3)).is_none(),
+        fabric
+            .of_kind_mut::<kinds::Star>()
+            .unwrap()
+            .take_queue_use(1, 0, scenario.voq(1, 3))
+            .is_none(),
         "a queue of the other card"
     );
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
@@ -140,7 +155,7 @@ fn shares_split_the_flows_of_a_pair_over_the_cores() {
     }
     fabric.run_until(scenario.end().ns());
     assert!(fabric.flow_results().iter().all(|flow| flow.received_packets > 0));
-    let records: Vec<_> = std::iter::from_fn(|| fabric.poll_frame()).collect();
+    let records: Vec<_> = std::iter::from_fn(|| fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame()).collect();
     let delivered = [0, 1].map(|core| {
         let cell = usize::from(scenario.voq_count() + scenario.voq(core, 2));
         records
@@ -248,7 +263,7 @@ fn a_core_that_goes_dark_leaves_the_other_star_undisturbed() {
     send_over(&mut fabric, &scenario, 2, 3, 1);
     fabric.schedule_link_changes(scenario.epoch().ns());
     // Edge 1 sends over core 0, edge 2 over core 1.
-    let each_frame = |fabric: &mut Fabric, frames| {
+    let each_frame = |fabric: &mut World, frames| {
         for _ in 0..frames {
             inject(fabric, 1, 2, 2);
             inject(fabric, 2, 3, 2);

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{DropCause, Fabric, Invariant, Place};
+use slotwise_fabric::{DropCause, Invariant, Place, World, kinds};
 use slotwise_scenario::{Device, LinkChange, Scenario, edge_mac, optical_port};
 use slotwise_units::Duration;
 use slotwise_wire::{
@@ -31,7 +31,7 @@ fn with_delays(delays_ns: [u64; 3]) -> Scenario {
     Scenario::parse(format!("{text}clocks: {CLOCKS}\nphases:\n{SILENCE}\n").as_bytes()).unwrap()
 }
 
-fn joined(scenario: &Scenario) -> Fabric {
+fn joined(scenario: &Scenario) -> World {
     let mut fabric = star_of_strangers(scenario, &rotation(scenario));
     for edge in 1..scenario.edges.len() as u16 {
         join(&mut fabric, scenario, edge, u32::from(edge));
@@ -40,12 +40,12 @@ fn joined(scenario: &Scenario) -> Fabric {
     fabric
 }
 
-fn run_frames(fabric: &mut Fabric, scenario: &Scenario, frames: u64) {
+fn run_frames(fabric: &mut World, scenario: &Scenario, frames: u64) {
     fabric.run_until(fabric.now() + frames * scenario.frame.length().ns());
     while next_message(fabric).is_some() {}
 }
 
-fn edge_drops(fabric: &Fabric, edge: u16, reason: DropReason) -> u64 {
+fn edge_drops(fabric: &World, edge: u16, reason: DropReason) -> u64 {
     let drops = fabric.p4_drops(Device::Edge(edge)).unwrap();
     drops
         .iter()
@@ -55,9 +55,11 @@ fn edge_drops(fabric: &Fabric, edge: u16, reason: DropReason) -> u64 {
 }
 
 /// Slots that an edge has started since they were last counted.
-fn slots_of(fabric: &mut Fabric, edge: u16) -> u64 {
-    let slots = fabric.sync_errors()[usize::from(edge)].2.slots;
-    fabric.reset_sync_errors();
+fn slots_of(fabric: &mut World, edge: u16) -> u64 {
+    let slots = fabric.of_kind::<kinds::Star>().unwrap().sync_errors()[usize::from(edge)]
+        .2
+        .slots;
+    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     slots
 }
 
@@ -85,9 +87,9 @@ fn measurement(session: u32, frame: u32, edge_ns: u64, phase_ns: i64) -> Vec<u8>
 fn edges_with_clocks_of_their_own_meet_the_slots_of_the_core() {
     let scenario = scenario();
     let mut fabric = joined(&scenario);
-    fabric.reset_sync_errors();
+    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     run_frames(&mut fabric, &scenario, 400);
-    for (edge, _, error) in fabric.sync_errors() {
+    for (edge, _, error) in fabric.of_kind::<kinds::Star>().unwrap().sync_errors() {
         assert_eq!(error.slots, 400 * u64::from(scenario.frame.slots), "edge {edge}");
         assert!(error.max.ns() < 100 && error.min.ns() > -100, "edge {edge}: {error:?}");
     }
@@ -99,9 +101,9 @@ fn long_fibres_cost_no_precision() {
     // Table 3.1's 2, 6.5 and 17 s, a thousand times shorter.
     let scenario = with_delays([2_000_000, 6_500_000, 17_000_000]);
     let mut fabric = joined(&scenario);
-    fabric.reset_sync_errors();
+    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     run_frames(&mut fabric, &scenario, 400);
-    for (edge, _, error) in fabric.sync_errors() {
+    for (edge, _, error) in fabric.of_kind::<kinds::Star>().unwrap().sync_errors() {
         assert_eq!(error.slots, 400 * u64::from(scenario.frame.slots), "edge {edge}");
         assert!(
             error.max.ns() < 1_000 && error.min.ns() > -1_000,
@@ -128,9 +130,9 @@ fn a_fibre_that_gets_longer_at_once_is_measured_and_no_rate_is_learnt_of_it() {
         up: None,
     });
     run_frames(&mut fabric, &scenario, 3);
-    fabric.reset_sync_errors();
+    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     run_frames(&mut fabric, &scenario, 50);
-    for (edge, _, error) in fabric.sync_errors() {
+    for (edge, _, error) in fabric.of_kind::<kinds::Star>().unwrap().sync_errors() {
         assert_eq!(
             error.slots,
             50 * u64::from(scenario.frame.slots),
@@ -144,8 +146,10 @@ fn a_fibre_that_gets_longer_at_once_is_measured_and_no_rate_is_learnt_of_it() {
 fn a_stranger_sends_nothing_but_its_answer() {
     let scenario = scenario();
     let mut fabric = star_of_strangers(&scenario, &rotation(&scenario));
-    let sent = |fabric: &Fabric| {
+    let sent = |fabric: &World| {
         fabric
+            .of_kind::<kinds::Star>()
+            .unwrap()
             .links()
             .iter()
             .find(|link| link.from == Device::Edge(2))
@@ -173,9 +177,9 @@ fn a_late_joiner_disturbs_nobody() {
     run_frames(&mut fabric, &scenario, 100);
     join(&mut fabric, &scenario, 2, 300);
     run_frames(&mut fabric, &scenario, ACQUISITION_FRAMES);
-    fabric.reset_sync_errors();
+    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     run_frames(&mut fabric, &scenario, 50);
-    for (edge, _, error) in fabric.sync_errors() {
+    for (edge, _, error) in fabric.of_kind::<kinds::Star>().unwrap().sync_errors() {
         assert_eq!(error.slots, 50 * u64::from(scenario.frame.slots), "edge {edge}");
     }
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
@@ -199,11 +203,11 @@ fn an_edge_that_is_not_measured_any_more_falls_silent_and_says_so() {
         (fault.session, fault.code, fault.edge),
         (1, FaultCode::SyncError.into(), 1)
     );
-    fabric.reset_sync_errors();
+    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     run_frames(&mut fabric, &scenario, 10);
     assert_eq!(slots_of(&mut fabric, 1), 0);
     join(&mut fabric, &scenario, 1, 900);
-    fabric.reset_sync_errors();
+    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     run_frames(&mut fabric, &scenario, 10);
     let slots = 10 * u64::from(scenario.frame.slots);
     assert_eq!(slots_of(&mut fabric, 1), slots, "it is back");
@@ -230,9 +234,15 @@ fn a_master_that_ends_tells_all_and_they_fall_silent() {
     let message = told(OpticalKind::Fault, 0, &shutdown.encode());
     fabric.packet_out(fabric.now(), Device::Edge(0).id(), &message).unwrap();
     run_frames(&mut fabric, &scenario, 3);
-    fabric.reset_sync_errors();
+    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     run_frames(&mut fabric, &scenario, 3);
-    let slots: Vec<u64> = fabric.sync_errors().iter().map(|(_, _, error)| error.slots).collect();
+    let slots: Vec<u64> = fabric
+        .of_kind::<kinds::Star>()
+        .unwrap()
+        .sync_errors()
+        .iter()
+        .map(|(_, _, error)| error.slots)
+        .collect();
     assert_eq!(slots[1..], [0, 0, 0]);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
 }
@@ -244,7 +254,7 @@ fn the_controller_can_tell_measurements_out_of_band() {
     let port = u64::from(optical_port(0));
     master_sends(&mut fabric, 1, "EdgeIngress.send_commit", &[1, port]);
     let own_ns = scenario.edges[0].fibres[0].delay.ns() as i64;
-    fabric.reset_sync_errors();
+    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     for _ in 0..40 {
         let seen = await_message(&mut fabric, &scenario, 1, OpticalKind::Sync).expect("it goes on");
         let (stamp, sync) = (seen.stamp(), SyncMessage::decode(&seen.payload[Stamp::SIZE..]).unwrap());
@@ -258,7 +268,7 @@ fn the_controller_can_tell_measurements_out_of_band() {
             .packet_out(fabric.now() + 200_000, Device::Edge(1).id(), &result)
             .unwrap();
     }
-    let error = fabric.sync_errors()[1].2;
+    let error = fabric.of_kind::<kinds::Star>().unwrap().sync_errors()[1].2;
     assert!(error.max.ns() < 100 && error.min.ns() > -100, "{error:?}");
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
 }
@@ -323,9 +333,9 @@ fn forged_replayed_and_senseless_messages_are_refused_and_counted() {
         fabric.run_until(fabric.now());
         assert_eq!(edge_drops(&fabric, 1, reason), before + 1, "{kind:?} {payload:?}");
     }
-    fabric.reset_sync_errors();
+    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     run_frames(&mut fabric, &scenario, 20);
-    let error = fabric.sync_errors()[1].2;
+    let error = fabric.of_kind::<kinds::Star>().unwrap().sync_errors()[1].2;
     assert_eq!(error.slots, 20 * u64::from(scenario.frame.slots), "it changed nothing");
     assert!(error.max.ns() < 100 && error.min.ns() > -100, "{error:?}");
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
@@ -354,7 +364,7 @@ fn an_invitation_for_another_edge_is_not_answered() {
 fn the_same_seed_gives_the_same_errors() {
     let errors = || {
         let scenario = scenario();
-        joined(&scenario).sync_errors()
+        joined(&scenario).of_kind::<kinds::Star>().unwrap().sync_errors()
     };
     assert_eq!(errors(), errors());
 }

@@ -3,13 +3,13 @@
 
 use crate::support;
 
-use slotwise_fabric::{Fabric, OrderUse};
+use slotwise_fabric::{OrderUse, World, kinds};
 use support::dumbbell;
 
 const MS: u64 = 1_000_000;
 
 /// These flows over the dumbbell.
-fn network(flows: &str, rest: &str) -> Fabric {
+fn network(flows: &str, rest: &str) -> World {
     dumbbell::network(&dumbbell::dumbbell(flows, rest), 3)
 }
 
@@ -41,7 +41,14 @@ fn a_paced_window_does_not_queue_where_the_same_window_at_once_does() {
         let mut network = network(&flow, "");
         network.run_until(3000 * MS);
         let goodput = network.take_flow_use(0).delivered_bytes;
-        (network.take_link_use(0).most_packets, goodput)
+        (
+            network
+                .of_kind_mut::<kinds::Routed>()
+                .unwrap()
+                .take_link_use(0)
+                .most_packets,
+            goodput,
+        )
     };
     let ((paced, paced_bytes), (burst, _)) = (queue(true), queue(false));
     assert!(paced <= 3 && burst >= 7, "{paced} and {burst} packets waited");

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{DropCause, Fabric, HostMode, Place};
+use slotwise_fabric::{DropCause, HostMode, Place, World, kinds};
 use slotwise_scenario::{Device, HostId, Scenario, WIRE_OVERHEAD};
 use slotwise_units::Bytes;
 use support::*;
@@ -17,7 +17,7 @@ const GRANTED: [usize; 2] = [7, 11];
 /// Beacons have been heard long before.
 const FRAME: u64 = 4;
 
-fn one_pair(scenario: &Scenario) -> Fabric {
+fn one_pair(scenario: &Scenario) -> World {
     let mut schedule = dark(scenario);
     for slot in GRANTED {
         schedule[slot][1] = Some(3);
@@ -32,7 +32,7 @@ fn slot_start_ns(scenario: &Scenario, edge: u16, frame: u64, slot: u64) -> u64 {
 }
 
 /// Sends a packet so that it is at its edge at `at_edge_ns`.
-fn send(fabric: &mut Fabric, scenario: &Scenario, at_edge_ns: u64, ip_bytes: u64) {
+fn send(fabric: &mut World, scenario: &Scenario, at_edge_ns: u64, ip_bytes: u64) {
     let access_ns = access_ns(scenario, ip_bytes);
     let frame = host_frame(FROM, TO, ip_bytes as usize);
     fabric.run_until(at_edge_ns - access_ns);
@@ -59,7 +59,7 @@ fn wire_ns(scenario: &Scenario, ip_bytes: u64) -> u64 {
 }
 
 /// When the only packet arrives at its host.
-fn arrival_ns(fabric: &mut Fabric, scenario: &Scenario) -> u64 {
+fn arrival_ns(fabric: &mut World, scenario: &Scenario) -> u64 {
     fabric.run_until(fabric.now() + 3 * scenario.frame.length().ns());
     let output = fabric.poll_host_output().expect("the packet arrives");
     assert_eq!((output.device, output.port), (Device::Edge(TO.edge), TO.access_port()));
@@ -177,7 +177,7 @@ fn the_far_host_gets_the_packet_that_was_sent() {
     assert_eq!(output.frame[12..22], sent[12..22], "EtherType, and IPv4 up to the TTL");
     assert_eq!(output.frame[22], sent[22] - 1, "TTL");
     assert_eq!(output.frame[26..], sent[26..], "addresses and payload");
-    assert_eq!(fabric.delivered(1, 3).bytes, 700);
+    assert_eq!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 3).bytes, 700);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn telemetry_follows_a_packet() {
         1450,
     );
     fabric.run_until(fabric.now() + 2 * scenario.frame.length().ns());
-    let records: Vec<_> = std::iter::from_fn(|| fabric.poll_frame()).collect();
+    let records: Vec<_> = std::iter::from_fn(|| fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame()).collect();
     let voqs = scenario.edges.len();
     let record = records
         .iter()
@@ -210,6 +210,8 @@ fn telemetry_follows_a_packet() {
         .map(|index| record.voqs[index]);
     assert!(others.into_iter().all(|voq| voq == Default::default()));
     let uplink = fabric
+        .of_kind::<kinds::Star>()
+        .unwrap()
         .links()
         .into_iter()
         .find(|link| link.from.to_string() == "edge1")
@@ -221,7 +223,7 @@ fn telemetry_follows_a_packet() {
 #[test]
 fn without_pipelines_everything_is_dropped_and_counted() {
     let scenario = silent_star4();
-    let mut fabric = Fabric::new(&scenario, options(HostMode::External));
+    let mut fabric = World::new(&scenario, options(HostMode::External));
     fabric
         .inject_host(0, Device::Edge(1), 1, &host_frame(FROM, TO, 100))
         .unwrap();

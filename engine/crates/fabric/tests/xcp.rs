@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{DropCause, HostMode};
+use slotwise_fabric::{DropCause, HostMode, kinds};
 use slotwise_scenario::Device;
 use support::*;
 
@@ -40,9 +40,9 @@ fn xcp_flows_take_the_slots_granted_to_their_voq_and_lose_nothing() {
 
     let half_ns = scenario.epoch().ns() + 2_000_000_000;
     fabric.run_until(half_ns);
-    let before = fabric.delivered(0, 1);
+    let before = fabric.of_kind::<kinds::Star>().unwrap().delivered(0, 1);
     fabric.run_until(scenario.end().ns());
-    let packets = fabric.delivered(0, 1).packets - before.packets;
+    let packets = fabric.of_kind::<kinds::Star>().unwrap().delivered(0, 1).packets - before.packets;
     let share = packets as f64 / (granted * 4 * 2_000_000_000 / frame_ns) as f64;
     assert!((0.9..=1.0).contains(&share), "{share} of the slots granted");
     let lost: u64 = fabric

@@ -4,7 +4,7 @@
 use crate::recorders::AfterFault;
 use crate::stats::quantile;
 use serde::Serialize;
-use slotwise_fabric::{Fabric, FaultRecord};
+use slotwise_fabric::{FaultRecord, World};
 use slotwise_scenario::Faults;
 use slotwise_units::{Duration, Instant, SignedDuration};
 
@@ -135,7 +135,7 @@ pub fn fault_text(kind: &str, (edge, core): (Option<u16>, Option<u16>), routers:
 }
 
 /// What became of the faults of a run, which has those of `planned`, and how fair a ring was after them.
-pub fn fault_report(fabric: &Fabric, planned: &[Faults], after: &[AfterFault]) -> FaultReport {
+pub fn fault_report(fabric: &World, planned: &[Faults], after: &[AfterFault]) -> FaultReport {
     let happened = fabric.faults().iter().enumerate().filter(|(_, fault)| fault.happened);
     let found = |index| after.iter().find(|after| after.fault == index);
     let mut rows: Vec<FaultRow> = happened.map(|(index, fault)| row(fault, found(index))).collect();

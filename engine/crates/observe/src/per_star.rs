@@ -2,7 +2,7 @@
 //! What each of several overlaid stars did in a run.
 
 use serde::Serialize;
-use slotwise_fabric::{Fabric, FrameRecord, VoqRecord};
+use slotwise_fabric::{FrameRecord, VoqRecord, World, kinds};
 use slotwise_scenario::Scenario;
 use slotwise_units::Bytes;
 
@@ -34,7 +34,7 @@ pub fn voqs_between(
 }
 
 /// Reports of the stars; none if there is one only, which is the whole run.
-pub fn per_star(scenario: &Scenario, fabric: &Fabric, frames: &[FrameRecord]) -> Vec<StarReport> {
+pub fn per_star(scenario: &Scenario, fabric: &World, frames: &[FrameRecord]) -> Vec<StarReport> {
     if scenario.cores.len() <= 1 {
         return Vec::new();
     }
@@ -46,13 +46,16 @@ pub fn per_star(scenario: &Scenario, fabric: &Fabric, frames: &[FrameRecord]) ->
             .iter()
             .flat_map(|record| record.voqs.chunks_exact(voqs))
             .flat_map(|of_edge| &of_edge[numbers.clone()]);
+        let losses = fabric
+            .of_kind::<kinds::Star>()
+            .and_then(|star| star.core_losses(core.id));
         let mut star = StarReport {
             core: core.id,
             master: core.master,
             granted_slots: 0,
             sent_bytes: Bytes::ZERO,
             delivered_bytes: Bytes::ZERO,
-            lost_packets: fabric.core_losses(core.id).map_or(0, |losses| losses.fabric),
+            lost_packets: losses.map_or(0, |losses| losses.fabric),
         };
         for cell in cells {
             star.granted_slots += u64::from(cell.granted_slots);

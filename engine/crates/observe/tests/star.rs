@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The columns of a star whose switches have no program yet: names and rows are there, and what hosts send is seen.
 
-use slotwise_fabric::{Fabric, FabricOptions, HostMode};
+use slotwise_fabric::{HostMode, World, WorldOptions};
 use slotwise_observe::TableName;
 use slotwise_observe::recorders::star::{Recorder, names};
 use slotwise_scenario::Scenario;
@@ -11,14 +11,14 @@ const STAR4: &str = include_str!("../../../../topologies/star4.yaml");
 
 const MIXED: &str = include_str!("../../../../topologies/mixed.yaml");
 
-fn fabric_of(scenario: &Scenario) -> Fabric {
-    let options = FabricOptions {
+fn fabric_of(scenario: &Scenario) -> World {
+    let options = WorldOptions {
         seed: 1,
         host_mode: HostMode::Simulated,
         captures: None,
         frame_records: false,
     };
-    Fabric::new(scenario, options)
+    World::new(scenario, options)
 }
 
 #[test]

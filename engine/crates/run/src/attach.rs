@@ -11,7 +11,7 @@ use std::path::Path;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use slotwise_fabric::Fabric;
+use slotwise_fabric::World;
 use slotwise_scenario::{Device, DeviceKind};
 
 /// Longest file that is read.
@@ -165,7 +165,7 @@ pub enum AttachError {
 ///
 /// # Errors
 /// [`AttachError`] with the first thing that is wrong.
-pub fn read(file: &Path, fabric: &Fabric) -> Result<Vec<Attachment>, AttachError> {
+pub fn read(file: &Path, fabric: &World) -> Result<Vec<Attachment>, AttachError> {
     let mut text = Vec::new();
     File::open(file)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut text)?;
     if text.len() as u64 > MAX_FILE_BYTES {
@@ -176,7 +176,7 @@ pub fn read(file: &Path, fabric: &Fabric) -> Result<Vec<Attachment>, AttachError
     Ok(list)
 }
 
-fn check(list: &[Attachment], fabric: &Fabric) -> Result<(), AttachError> {
+fn check(list: &[Attachment], fabric: &World) -> Result<(), AttachError> {
     let mut ports: BTreeMap<Device, Vec<u16>> = fabric.devices().map(|device| (device, Vec::new())).collect();
     for (device, port) in fabric.access_ports() {
         ports.entry(device).or_default().push(port);

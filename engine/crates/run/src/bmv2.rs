@@ -17,7 +17,7 @@ use slotwise_control::devices::routes_of;
 use slotwise_control::home::Home;
 use slotwise_control::network::Network;
 use slotwise_control::run_directory::MARK;
-use slotwise_fabric::{Fabric, P4Drop};
+use slotwise_fabric::{P4Drop, World};
 use slotwise_netio::{CpuPlan, Waker, be_realtime};
 use slotwise_p4runtime::parse_p4info;
 use slotwise_scenario::Device;
@@ -169,7 +169,7 @@ impl Bmv2 {
     }
 
     /// Whether every router or station has a route. One that leads to no host never has; nobody asks for it then.
-    pub fn have_routes(&self, home: &Home, fabric: &Fabric) -> Result<bool, RunError> {
+    pub fn have_routes(&self, home: &Home, fabric: &World) -> Result<bool, RunError> {
         for switch in &self.switches {
             let (device, kind) = (switch.device, switch.device.kind());
             if let Some(table) = routes_of(fabric, device)
@@ -208,7 +208,7 @@ impl Bmv2 {
     }
 
     /// Tells the fabric what the switches' programs have dropped.
-    pub fn read_drops(&self, home: &Home, fabric: &mut Fabric) -> Result<(), RunError> {
+    pub fn read_drops(&self, home: &Home, fabric: &mut World) -> Result<(), RunError> {
         for switch in &self.switches {
             let kind = switch.device.kind();
             let id = id_of(home, kind.program, kind.drop_counter)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is written down while a network runs in virtual time: of its star, of its routers, or of both.
 
-use slotwise_fabric::Fabric;
+use slotwise_fabric::World;
 use slotwise_observe::Recording;
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_observe::recorders::star;
@@ -20,7 +20,7 @@ pub struct Recorders {
 
 impl Recorders {
     /// Of a scenario whose fabric is at time 0; of a star a row every `sample_frames`, nothing without.
-    pub fn new(scenario: &Scenario, fabric: &Fabric, sample_frames: Option<u32>) -> Recorders {
+    pub fn new(scenario: &Scenario, fabric: &World, sample_frames: Option<u32>) -> Recorders {
         let sample_frames = sample_frames.filter(|_| scenario.has_star());
         Recorders {
             star: sample_frames.map(|frames| star::Recorder::new(scenario, frames)),

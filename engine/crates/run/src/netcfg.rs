@@ -4,14 +4,14 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use serde_json::{Map, Value, json};
-use slotwise_fabric::Fabric;
+use slotwise_fabric::World;
 
 use crate::bmv2::PORTS_A_SWITCH;
 use crate::emulate::Target;
 
 /// ONOS's network configuration for the switches of `emulate --external-controller`, whose ports on loopback count from `first_port`;
 /// `network` is what a controller is told (schema/network.schema.json).
-pub fn of(fabric: &Fabric, network: &Value, target: Target, first_port: u16) -> Value {
+pub fn of(fabric: &World, network: &Value, target: Target, first_port: u16) -> Value {
     // Of more devices than there are ports a run is refused.
     let port_of = |place: usize| match target {
         Target::Engine => first_port,

@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde_json::Value;
 use slotwise_control::devices::has_routes;
 use slotwise_control::network::Fibre;
-use slotwise_fabric::{Fabric, FrameRecord};
+use slotwise_fabric::{FrameRecord, World};
 use slotwise_netio::{CpuPlan, Ports, ThreadUse, Waker, WallClock, be_realtime};
 use slotwise_observe::lateness::{Cause, Lateness, SlotLateness};
 use slotwise_observe::parts::{self, PeriodNow};
@@ -30,7 +30,7 @@ use slotwise_units::{self as units, Bytes, Instant};
 use self::account::{Account, Activity};
 use self::pace::{Pace, Rest};
 use crate::attach::Attachment;
-use crate::run::{drops, first_light, has_star};
+use crate::run::{drops, first_light, poll_frame};
 use crate::switches::Switches;
 use slotwise_cli::RunError;
 use slotwise_switch::links::{Change, Interface, LinkWatch};
@@ -154,14 +154,14 @@ enum Order {
 /// What is left when it has stopped.
 pub struct Outcome {
     /// The fabric as it stood at the end.
-    pub fabric: Fabric,
+    pub fabric: World,
     /// Over the time in which lateness was measured.
     pub lateness: Lateness,
     /// Frames for hosts that the kernel did not take.
     pub refused: u64,
     /// Times that hosts sent what was no frame, or a super-frame of a great many tiny segments.
     pub unreadable: u64,
-    /// Of phases that are over, what each flow that the fabric plays had received by their end, in the order of [`Fabric::flow_results`].
+    /// Of phases that are over, what each flow that the fabric plays had received by their end, in the order of [`World::flow_results`].
     pub phase_bytes: BTreeMap<usize, Vec<Bytes>>,
     /// What links between routers did.
     pub recorder: Option<RoutedRecorder>,
@@ -175,7 +175,7 @@ impl Realtime {
     /// Starts the fabric's time now; `switches` are served between events. A slot is `slot` long, or an event may be so late; what
     /// links do is written by `recorder`.
     pub fn start(
-        fabric: Fabric,
+        fabric: World,
         (slot, recorder): (units::Duration, Option<RoutedRecorder>),
         access: Access,
         switches: Switches,
@@ -187,7 +187,6 @@ impl Realtime {
             news,
         } = access;
         let shared = Arc::new(Shared::default());
-        let has_star = has_star(&fabric);
         let waker = ports.waker();
         let (frame_sender, frames) = channel();
         let (period_sender, periods) = channel();
@@ -201,7 +200,6 @@ impl Realtime {
                 slot_lateness: SlotLateness::new(slot),
                 begun: false,
                 has_news: false,
-                has_star,
                 next_look: Instant::ZERO,
                 shared: shared.clone(),
             },
@@ -335,14 +333,13 @@ impl Realtime {
 
 /// The fabric and the wall clock that it follows.
 struct Timed {
-    fabric: Fabric,
+    fabric: World,
     clock: WallClock,
     account: Account<fn() -> ThreadUse>,
     slot_lateness: SlotLateness,
     begun: bool,
     /// Events were handled since what they brought was last handed over.
     has_news: bool,
-    has_star: bool,
     next_look: Instant,
     shared: Arc<Shared>,
 }
@@ -359,7 +356,7 @@ impl Timed {
         };
         self.next_look = now + LOOK;
         *seen = Seen {
-            first_light: self.has_star.then(|| first_light(&self.fabric)),
+            first_light: first_light(&self.fabric),
             drops: drops(&self.fabric),
         };
     }
@@ -583,7 +580,7 @@ impl Driver {
                 Change::Renewed(opened) => ports.replace(index, opened),
             }
         }
-        while let Some(record) = timed.fabric.poll_frame() {
+        while let Some(record) = poll_frame(&mut timed.fabric) {
             // Nobody listens only while the run is being stopped.
             let _ = frames.send(record);
         }

@@ -6,7 +6,7 @@ mod arguments;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use slotwise_fabric::{Fabric, FrameRecord};
+use slotwise_fabric::{FrameRecord, World, kinds};
 use slotwise_observe::Recording;
 use slotwise_observe::compared::{About, Demand, network_text};
 use slotwise_observe::facts::{HotPairQuery, hot_pair};
@@ -22,7 +22,7 @@ use slotwise_observe::report::{
 use slotwise_observe::stream::NetworkShape;
 use slotwise_observe::unfinished::unfinished;
 use slotwise_observe::{sessions, shares, trains};
-use slotwise_scenario::{Device, Endpoint, Scenario, TrafficKind};
+use slotwise_scenario::{Endpoint, Scenario, TrafficKind};
 use slotwise_units::{Bytes, Duration, Instant};
 
 pub use arguments::{RunArgs, check_free, load_text, name_of, port};
@@ -92,7 +92,7 @@ fn for_report(mut statistics: Value) -> Value {
 }
 
 /// Names switches of which it is not known what their programs dropped.
-fn uncounted(fabric: &Fabric) -> Option<String> {
+fn uncounted(fabric: &World) -> Option<String> {
     let devices: Vec<_> = fabric
         .devices()
         .filter(|&device| fabric.p4_drops(device).is_none())
@@ -106,7 +106,7 @@ fn uncounted(fabric: &Fabric) -> Option<String> {
 }
 
 /// Makes the report of a finished run; what links of routers did is in `recording`.
-pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recording: &Recording) -> Report {
+pub fn report(scenario: &Scenario, fabric: &World, gathered: Gathered, recording: &Recording) -> Report {
     let Gathered {
         command,
         phases,
@@ -137,7 +137,8 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
     let invariants = invariants(fabric);
     failures.extend(invariants.failure());
     for core in &scenario.cores {
-        if let Some(losses) = fabric.core_losses(core.id)
+        let star = fabric.of_kind::<kinds::Star>();
+        if let Some(losses) = star.and_then(|star| star.core_losses(core.id))
             && losses.fabric != losses.p4
         {
             failures.push(format!(
@@ -205,7 +206,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         beat,
         synchronization: synchronization(scenario, fabric),
         stars: per_star(scenario, fabric, &frames),
-        first_light: scenario.has_star().then(|| first_light(fabric)),
+        first_light: first_light(fabric),
         switch_answers,
         phases,
         shares: scenario
@@ -282,28 +283,31 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
     }
 }
 
-/// Looks whether there is a star, whatever its switches run by now.
-pub fn has_star(fabric: &Fabric) -> bool {
-    fabric.devices().any(|device| matches!(device, Device::Core(_)))
+/// The next frame of a star that is over everywhere.
+pub(crate) fn poll_frame(fabric: &mut World) -> Option<FrameRecord> {
+    fabric.of_kind_mut::<kinds::Star>()?.poll_frame()
 }
 
-pub(crate) fn first_light(fabric: &Fabric) -> FirstLight {
-    let waits = fabric.first_light();
-    FirstLight {
+pub(crate) fn first_light(fabric: &World) -> Option<FirstLight> {
+    let star = fabric.of_kind::<kinds::Star>()?;
+    let waits = star.first_light();
+    Some(FirstLight {
         count: waits.count(),
-        unserved: fabric.unserved_demand(),
+        unserved: star.unserved_demand(),
         p50_ns: Duration::from_ns(waits.quantile_ns(0.5)),
         p99_ns: Duration::from_ns(waits.quantile_ns(0.99)),
         max_ns: Duration::from_ns(waits.max_ns()),
-    }
+    })
 }
 
-fn synchronization(scenario: &Scenario, fabric: &Fabric) -> Vec<Synchronization> {
+fn synchronization(scenario: &Scenario, fabric: &World) -> Vec<Synchronization> {
     if !scenario.joins_by_invitation() {
         return Vec::new();
     }
-    let edges = fabric.sync_errors().into_iter();
-    edges
+    let star = fabric.of_kind::<kinds::Star>();
+    let errors = star.map_or_else(Vec::new, |star| star.sync_errors());
+    errors
+        .into_iter()
         .map(|(edge, core, error)| Synchronization {
             edge,
             core,
@@ -315,7 +319,7 @@ fn synchronization(scenario: &Scenario, fabric: &Fabric) -> Vec<Synchronization>
         .collect()
 }
 
-pub(crate) fn invariants(fabric: &Fabric) -> Invariants {
+pub(crate) fn invariants(fabric: &World) -> Invariants {
     let found = fabric.invariants();
     let first = found.checked().iter().flat_map(|&kind| {
         found.first(kind).iter().map(move |violation| {
@@ -348,7 +352,7 @@ pub(crate) fn invariants(fabric: &Fabric) -> Invariants {
     }
 }
 
-pub(crate) fn drops(fabric: &Fabric) -> Vec<DropCount> {
+pub(crate) fn drops(fabric: &World) -> Vec<DropCount> {
     let by_fabric = fabric.drops().iter().map(|(place, cause, count)| DropCount {
         place: place.to_string(),
         reason: cause.name().into(),
@@ -439,7 +443,7 @@ mod tests {
 
     #[test]
     fn a_star_is_known_before_its_switches_have_programs() {
-        let of = |text: &[u8]| has_star(&Network::parse(text).unwrap().empty_fabric());
+        let of = |text: &[u8]| first_light(&Network::parse(text).unwrap().empty_fabric()).is_some();
         assert!(of(include_bytes!("../../../../topologies/star4.yaml")));
         assert!(of(include_bytes!("../../../../topologies/mixed.yaml")));
         assert!(!of(include_bytes!("../../../../topologies/ring8.yaml")));

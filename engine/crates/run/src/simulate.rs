@@ -16,7 +16,7 @@ use slotwise_control::controller;
 use slotwise_control::home::Home;
 use slotwise_control::lockstep::{self, Session};
 use slotwise_control::processes::Earlier;
-use slotwise_fabric::{Fabric, FabricOptions, FlowResult, FrameRecord, HostMode};
+use slotwise_fabric::{FlowResult, FrameRecord, HostMode, World, WorldOptions};
 use slotwise_observe::events::Events;
 use slotwise_observe::live::{LiveView, Snapshot};
 use slotwise_observe::news::Newsroom;
@@ -32,7 +32,7 @@ use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::commands::FibreCommand;
 use crate::measured::Recorders;
-use crate::run::{Gathered, PhaseRun, RunArgs, check_free, drops, first_light, invariants, report};
+use crate::run::{Gathered, PhaseRun, RunArgs, check_free, drops, first_light, invariants, poll_frame, report};
 use crate::view::until_interrupted;
 use crate::web::Watch;
 use slotwise_cli::RunError;
@@ -89,7 +89,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     let (fibre_sender, fibres) = channel();
     let watch = Watch::start(&run.web, COMMAND, &network, (true, false), fibre_sender)?;
     let mut events = run.events(COMMAND, &network.scenario)?;
-    let fabric = network.fabric(FabricOptions {
+    let fabric = network.fabric(WorldOptions {
         seed: network.scenario.seed,
         host_mode: HostMode::Simulated,
         captures: run.captures(&network)?,
@@ -147,7 +147,7 @@ type Programs = BTreeMap<&'static str, String>;
 
 /// A session that has ended, whole or not.
 struct Ended {
-    fabric: Fabric,
+    fabric: World,
     choices: Choices,
     /// Statistics of the controller process at the end.
     controller: Value,
@@ -280,7 +280,7 @@ struct Simulation<'a> {
     progress: Progress,
     frames: Vec<FrameRecord>,
     moments: Vec<Moment>,
-    /// For phases that are over, what each flow had received by their end, in the order of [`Fabric::flow_results`].
+    /// For phases that are over, what each flow had received by their end, in the order of [`World::flow_results`].
     phase_bytes: BTreeMap<usize, Vec<Bytes>>,
 }
 
@@ -313,7 +313,7 @@ impl Simulation<'_> {
                 let received = results.iter().map(|result| Bytes::new(result.received_bytes));
                 self.phase_bytes.insert(phase, received.collect());
             }
-            while let Some(record) = self.session.fabric.poll_frame() {
+            while let Some(record) = poll_frame(&mut self.session.fabric) {
                 self.progress.add(&record);
                 if let Some(watch) = &mut self.spectators.watch {
                     watch.add(&record);
@@ -358,7 +358,7 @@ impl Simulation<'_> {
             tables: period.tables,
             sessions: period.sessions,
             violations: invariants(fabric).total(),
-            first_light: self.scenario.has_star().then(|| first_light(fabric)),
+            first_light: first_light(fabric),
             ..Snapshot::default()
         }
     }
@@ -411,7 +411,7 @@ fn deterministic(mut statistics: Value) -> Value {
 }
 
 /// Phases up to now.
-fn phases(scenario: &Scenario, fabric: &Fabric, phase_bytes: &BTreeMap<usize, Vec<Bytes>>) -> Vec<PhaseRun> {
+fn phases(scenario: &Scenario, fabric: &World, phase_bytes: &BTreeMap<usize, Vec<Bytes>>) -> Vec<PhaseRun> {
     let results = fabric.flow_results();
     (0..scenario.phases.len())
         .filter(|&index| scenario.phase_times(index).0.ns() < fabric.now())

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use slotwise_bmv2::Packets;
-use slotwise_fabric::{ControlEvent, ControlMessage, Fabric};
+use slotwise_fabric::{ControlEvent, ControlMessage, World};
 use slotwise_netio::WallClock;
 use slotwise_observe::report::SwitchAnswers;
 use slotwise_p4::Port;
@@ -39,7 +39,7 @@ impl Switches {
     ///
     /// # Errors
     /// What ended a process's packets.
-    pub fn serve(&mut self, fabric: &mut Fabric, clock: &WallClock) -> io::Result<bool> {
+    pub fn serve(&mut self, fabric: &mut World, clock: &WallClock) -> io::Result<bool> {
         match self {
             Switches::Inside(switches) => Ok(switches.serve(fabric)),
             Switches::Bmv2(switches) => switches.serve(fabric, clock),
@@ -48,7 +48,7 @@ impl Switches {
 
     /// Takes what one of the fabric's own switches has for the controller or for its agent. A process speaks for itself, but for what it
     /// cannot know.
-    pub fn tell(&mut self, fabric: &mut Fabric, event: ControlEvent) {
+    pub fn tell(&mut self, fabric: &mut World, event: ControlEvent) {
         match self {
             Switches::Inside(switches) => switches.tell(fabric, event),
             Switches::Bmv2(switches) => {
@@ -70,7 +70,7 @@ impl Switches {
     }
 
     /// Ends the processes' packets; afterwards the fabric has all that they put out. Says how long they had light.
-    pub fn finish(self, fabric: &mut Fabric, clock: &WallClock) -> Option<SwitchAnswers> {
+    pub fn finish(self, fabric: &mut World, clock: &WallClock) -> Option<SwitchAnswers> {
         match self {
             Switches::Inside(_) => None,
             Switches::Bmv2(switches) => Some(switches.finish(fabric, clock)),
@@ -91,7 +91,7 @@ impl OwnSwitches {
         OwnSwitches { hub, agents_ns: 0 }
     }
 
-    fn serve(&mut self, fabric: &mut Fabric) -> bool {
+    fn serve(&mut self, fabric: &mut World) -> bool {
         // One at a time: what is due meanwhile goes before the next.
         let command = self.hub.try_recv();
         let has_served = command.is_some();
@@ -110,7 +110,7 @@ impl OwnSwitches {
         has_served
     }
 
-    fn tell(&mut self, fabric: &mut Fabric, event: ControlEvent) {
+    fn tell(&mut self, fabric: &mut World, event: ControlEvent) {
         let ControlEvent {
             at_ns,
             device_id,
@@ -152,7 +152,7 @@ impl Bmv2Switches {
         }
     }
 
-    fn serve(&mut self, fabric: &mut Fabric, clock: &WallClock) -> io::Result<bool> {
+    fn serve(&mut self, fabric: &mut World, clock: &WallClock) -> io::Result<bool> {
         // What falls due meanwhile is not kept waiting, however much the processes put out.
         let mut taken = 0;
         while taken < OUTPUTS_A_ROUND
@@ -175,7 +175,7 @@ impl Bmv2Switches {
         }
     }
 
-    fn finish(mut self, fabric: &mut Fabric, clock: &WallClock) -> SwitchAnswers {
+    fn finish(mut self, fabric: &mut World, clock: &WallClock) -> SwitchAnswers {
         fabric.set_switches_running(false);
         let lost = self.packets.lost();
         for output in self.packets.finish(LAST_PACKETS) {
@@ -196,7 +196,7 @@ impl Bmv2Switches {
 }
 
 /// How long the switch had it, if it was light.
-fn put_out(fabric: &mut Fabric, now_ns: u64, output: &slotwise_bmv2::Output) -> Option<u64> {
+fn put_out(fabric: &mut World, now_ns: u64, output: &slotwise_bmv2::Output) -> Option<u64> {
     // No switch has ports that do not fit; what comes from outside is not trusted to know.
     let port = u16::try_from(output.port).ok()?;
     fabric

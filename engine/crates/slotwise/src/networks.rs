@@ -13,7 +13,7 @@ use slotwise_control::controller::{Addresses, program_names};
 use slotwise_control::home::Home;
 use slotwise_control::lockstep::{RunPlan, Session, wrong_bytes};
 use slotwise_control::schedulers::unscheduled;
-use slotwise_fabric::{Fabric, FabricOptions, HostMode};
+use slotwise_fabric::{HostMode, World, WorldOptions, kinds};
 use slotwise_observe::Recording;
 use slotwise_reproduce::setup::{Network, Runner, RunnerError};
 use slotwise_scenario::Scenario;
@@ -69,7 +69,7 @@ impl Networks {
             own: BTreeMap::new(),
             token: None,
         };
-        let options = FabricOptions {
+        let options = WorldOptions {
             seed,
             host_mode: HostMode::Simulated,
             captures: None,
@@ -77,7 +77,7 @@ impl Networks {
         };
         // Who interrupts an experiment ends it.
         let interrupts = Interrupts::default();
-        let fabric = Fabric::new(scenario, options);
+        let fabric = World::new(scenario, options);
         let plan = RunPlan::of(scenario, &fabric);
         let mut recorders = Recorders::new(scenario, &fabric, Some(network.sample_frames));
         let run = (fabric, plan);
@@ -131,13 +131,14 @@ impl Runner for Networks {
 }
 
 /// What must not happen in a network, and losses that fabric and P4 count differently.
-fn violations(fabric: &Fabric) -> Vec<String> {
+fn violations(fabric: &World) -> Vec<String> {
     let found = fabric.invariants();
     let broken = found.checked().iter().filter(|kind| found.count(**kind) > 0);
     let mut violations: Vec<String> = broken
         .map(|kind| format!("invariant '{}' violated {} times", kind.name(), found.count(*kind)))
         .collect();
-    for core in (0..).map_while(|core| fabric.core_losses(core)) {
+    let star = fabric.of_kind::<kinds::Star>();
+    for core in (0..).map_while(|core| star.as_ref()?.core_losses(core)) {
         if core.fabric != core.p4 {
             violations.push(format!(
                 "loss count mismatch in a core: network model {}, P4 {}",

@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use slotwise_fabric::Fabric;
+use slotwise_fabric::World;
 use slotwise_lambda::KnifeEdge;
-use slotwise_scenario::{Device, Macroflows, Ops, OpsClass, OpsFibre, OpsMatch, Scenario, Scheme, Source};
+use slotwise_scenario::{
+    Device, Macroflows, Ops, OpsClass, OpsFibre, OpsMatch, Scenario, Scheme, Source, group_host_ip,
+};
 use slotwise_wire::{IP_PROTOCOL_TCP, IP_PROTOCOL_UDP};
 
 use super::ring::hosts_at;
@@ -34,7 +36,7 @@ pub(super) static APP: App = App {
     },
 };
 
-fn network(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> Value {
+fn network(scenario: &Scenario, ops: &Ops, fabric: &World) -> Value {
     let switches = ops.switches.iter().enumerate();
     let switches =
         switches.map(|(number, name)| json!({"name": name, "device_id": Device::Switch(number as u16).id()}));
@@ -43,13 +45,13 @@ fn network(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> Value {
         let [(a, at_a), (b, at_b)] = fibre.ends;
         json!({"a": ops.node_name(a), "b": ops.node_name(b), "fibres": [at_a, at_b], "delay_ns": fibre.delay.ns()})
     });
-    let flow_queues = flow_queues(scenario, ops, fabric);
+    let flow_queues = flow_queues(scenario, ops);
     let edges = (0..ops.edges.len() as u16).map(Device::OpsEdge).map(|edge| {
         let mut document = json!({
             "name": ops.node_name(edge),
             "device_id": edge.id(),
             "number": edge.number(),
-            "mac": mac(fabric.device_mac(edge)),
+            "mac": mac(edge.mac()),
             "hosts": hosts_at(scenario, fabric, edge),
         });
         let attached = fibres
@@ -167,7 +169,7 @@ fn direct_fibres(ops: &Ops, fibres: &[OpsFibre], edge: Device) -> Value {
 }
 
 /// Queues of flows that have one of their own, by edge: of what its hosts send, data or acknowledgements.
-fn flow_queues(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> BTreeMap<Device, Vec<Value>> {
+fn flow_queues(scenario: &Scenario, ops: &Ops) -> BTreeMap<Device, Vec<Value>> {
     let mut queues: BTreeMap<Device, Vec<Value>> = BTreeMap::new();
     let is_by_flow = ops
         .aggregation
@@ -195,8 +197,8 @@ fn flow_queues(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> BTreeMap<Devi
             }
             let at = queues.entry(from).or_default();
             at.push(json!({
-                "src": fabric.group_host_ip(src),
-                "dst": fabric.group_host_ip(dst),
+                "src": group_host_ip(src),
+                "dst": group_host_ip(dst),
                 "protocol": if matches!(group.source, Source::Udp { .. } | Source::Gtp(_)) { IP_PROTOCOL_UDP } else { IP_PROTOCOL_TCP },
                 "src_port": flow.port,
                 "dst_port": flow.port,

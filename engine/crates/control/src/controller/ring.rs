@@ -2,8 +2,8 @@
 //! A ring as the controller's application `ring` reads it (schema/network.schema.json).
 
 use serde_json::{Value, json};
-use slotwise_fabric::Fabric;
-use slotwise_scenario::{Device, Party, Ring, Scenario};
+use slotwise_fabric::World;
+use slotwise_scenario::{Device, Party, Ring, Scenario, group_host_ip, group_host_mac};
 
 use super::App;
 use super::routes::mac;
@@ -19,7 +19,7 @@ pub(super) static APP: App = App {
     },
 };
 
-fn network(scenario: &Scenario, ring: &Ring, fabric: &Fabric) -> Value {
+fn network(scenario: &Scenario, ring: &Ring, fabric: &World) -> Value {
     let stations: Vec<Value> = (0..ring.stations.len())
         .map(|number| station(scenario, ring, fabric, number as u16))
         .collect();
@@ -54,7 +54,7 @@ fn network(scenario: &Scenario, ring: &Ring, fabric: &Fabric) -> Value {
     document
 }
 
-fn station(scenario: &Scenario, ring: &Ring, fabric: &Fabric, number: u16) -> Value {
+fn station(scenario: &Scenario, ring: &Ring, fabric: &World, number: u16) -> Value {
     let (device, station) = (Device::Station(number), &ring.stations[usize::from(number)]);
     let hosts = hosts_at(scenario, fabric, device);
     let ports = hosts.iter().map(|host| &host["port"]);
@@ -69,7 +69,7 @@ fn station(scenario: &Scenario, ring: &Ring, fabric: &Fabric, number: u16) -> Va
     json!({
         "name": station.name,
         "device_id": device.id(),
-        "mac": mac(fabric.device_mac(device)),
+        "mac": mac(device.mac()),
         "weight": station.weight,
         "hosts": hosts,
         "classes": classes,
@@ -77,7 +77,7 @@ fn station(scenario: &Scenario, ring: &Ring, fabric: &Fabric, number: u16) -> Va
 }
 
 /// The hosts at a node, in groups.
-pub(super) fn hosts_at(scenario: &Scenario, fabric: &Fabric, device: Device) -> Vec<Value> {
+pub(super) fn hosts_at(scenario: &Scenario, fabric: &World, device: Device) -> Vec<Value> {
     let groups = (0..scenario.routed.hosts.len()).map(Party::Group);
     let here = groups.filter(|group| scenario.node_of(*group) == device);
     let hosts = here.flat_map(|group| scenario.host_names(group).into_iter().zip(scenario.host_numbers(group)));
@@ -88,8 +88,8 @@ pub(super) fn hosts_at(scenario: &Scenario, fabric: &Fabric, device: Device) -> 
             json!({
                 "name": name,
                 "port": ports[host].1,
-                "mac": mac(fabric.group_host_mac(in_groups)),
-                "ip": fabric.group_host_ip(in_groups),
+                "mac": mac(group_host_mac(in_groups)),
+                "ip": group_host_ip(in_groups),
             })
         })
         .collect()

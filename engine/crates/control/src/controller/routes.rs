@@ -4,8 +4,8 @@
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
-use slotwise_fabric::{Fabric, RouterPort};
-use slotwise_scenario::{Device, Party, Scenario};
+use slotwise_fabric::{RouterPort, World, kinds};
+use slotwise_scenario::{Device, MacAddress, Party, Scenario, group_host_ip};
 use slotwise_units::Rate;
 
 use super::App;
@@ -21,7 +21,7 @@ pub(super) static APP: App = App {
     network: |scenario, fabric, _| network(scenario, fabric),
 };
 
-fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
+fn network(scenario: &Scenario, fabric: &World) -> Value {
     let routed = &scenario.routed;
     let groups: Vec<_> = routed
         .hosts
@@ -37,7 +37,10 @@ fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
             // By the numbers of hosts, which are in the order of groups.
             let mut here = groups.iter().filter(|(group, _)| group.node == device);
             let mut ports = Vec::new();
-            for port in fabric.router_ports(device) {
+            for port in fabric
+                .of_kind::<kinds::Routed>()
+                .map_or(&[][..], |routers| routers.ports(device))
+            {
                 ports.push(match (port.link, port.peer) {
                     (Some(link), Some(peer)) => to_peer(scenario, port, link, peer),
                     _ => {
@@ -55,7 +58,7 @@ fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
             json!({
                 "name": name,
                 "device_id": device.id(),
-                "mac": mac(fabric.device_mac(device)),
+                "mac": mac(device.mac()),
                 "ports": ports,
             })
         })
@@ -68,7 +71,7 @@ fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
 }
 
 /// The hosts of groups that reach a star, by the edge behind which they are, as the star's network has hosts.
-pub(super) fn behind_edges(scenario: &Scenario, fabric: &Fabric) -> Vec<(u16, Value)> {
+pub(super) fn behind_edges(scenario: &Scenario) -> Vec<(u16, Value)> {
     let next_hops = scenario.next_hops();
     let mut behind = Vec::new();
     for index in 0..scenario.routed.hosts.len() {
@@ -77,9 +80,9 @@ pub(super) fn behind_edges(scenario: &Scenario, fabric: &Fabric) -> Vec<(u16, Va
             continue;
         };
         let port = scenario.ports_to_neighbours(Device::Edge(edge))[&gateway];
-        let mac = mac(fabric.device_mac(gateway));
+        let mac = mac(gateway.mac());
         for (name, number) in scenario.host_names(group).into_iter().zip(scenario.host_numbers(group)) {
-            let ip = fabric.group_host_ip(number - scenario.edge_host_count());
+            let ip = group_host_ip(number - scenario.edge_host_count());
             behind.push((edge, json!({"name": name, "ip": ip, "mac": mac, "port": port})));
         }
     }
@@ -105,8 +108,6 @@ fn to_peer(scenario: &Scenario, port: &RouterPort, link: usize, (device, far): (
 }
 
 /// An Ethernet address as text.
-pub(super) fn mac(number: u64) -> String {
-    let bytes = number.to_be_bytes();
-    let text: Vec<String> = bytes[2..].iter().map(|byte| format!("{byte:02x}")).collect();
-    text.join(":")
+pub(super) fn mac(mac: MacAddress) -> String {
+    mac.map(|byte| format!("{byte:02x}")).join(":")
 }

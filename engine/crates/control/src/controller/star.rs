@@ -2,8 +2,8 @@
 //! A star as the controller's application `star` reads it (schema/network.schema.json).
 
 use serde_json::{Value, json};
-use slotwise_fabric::Fabric;
-use slotwise_scenario::{Device, HostId, MacAddress, Scenario, edge_mac, optical_port};
+use slotwise_fabric::World;
+use slotwise_scenario::{Device, HostId, Scenario, edge_mac, optical_port};
 use slotwise_units::Rate;
 
 use super::{App, Timestamps, choice_json, ops, routes};
@@ -17,8 +17,8 @@ pub(super) static APP: App = App {
 };
 
 /// What it is told. Hosts that reach it by a router are at the router's port, with its address.
-fn network(scenario: &Scenario, fabric: &Fabric, timestamps: Timestamps) -> Value {
-    let behind = routes::behind_edges(scenario, fabric);
+fn network(scenario: &Scenario, _: &World, timestamps: Timestamps) -> Value {
+    let behind = routes::behind_edges(scenario);
     let edges: Vec<Value> = scenario
         .edges
         .iter()
@@ -26,7 +26,7 @@ fn network(scenario: &Scenario, fabric: &Fabric, timestamps: Timestamps) -> Valu
             let own = (0..edge.hosts)
                 .map(|index| {
                     let host = HostId { edge: edge.id, index };
-                    json!({"name": host.to_string(), "ip": host.ip(), "mac": mac_text(host.mac()), "port": host.access_port()})
+                    json!({"name": host.to_string(), "ip": host.ip(), "mac": routes::mac(host.mac()), "port": host.access_port()})
                 });
             let behind = behind.iter().filter(|(of, _)| *of == edge.id);
             let hosts: Vec<Value> = own.chain(behind.map(|(_, host)| host.clone())).collect();
@@ -44,7 +44,7 @@ fn network(scenario: &Scenario, fabric: &Fabric, timestamps: Timestamps) -> Valu
             json!({
                 "id": edge.id,
                 "device_id": Device::Edge(edge.id).id(),
-                "mac": mac_text(edge_mac(edge.id)),
+                "mac": routes::mac(edge_mac(edge.id)),
                 "hosts": hosts,
                 "fibres": fibres,
             })
@@ -84,8 +84,4 @@ fn network(scenario: &Scenario, fabric: &Fabric, timestamps: Timestamps) -> Valu
         }
     }
     network
-}
-
-fn mac_text(mac: MacAddress) -> String {
-    mac.map(|byte| format!("{byte:02x}")).join(":")
 }

@@ -3,83 +3,96 @@
 
 use slotwise_scenario::{Device, FaultKind};
 
-use super::FaultRecord;
+use super::record::FaultRecord;
 use crate::api::ControlMessage;
-use crate::fabric::Fabric;
-use crate::pump::Step;
+use crate::net::effects::Effects;
+use crate::net::event::Event;
+use crate::net::work::Step;
+use crate::world::World;
 
-impl Fabric {
+impl World {
     /// All faults of the run, those to come included; without simulated hosts there are none.
     pub fn faults(&self) -> &[FaultRecord] {
-        &self.faults.records
+        &self.net.journal.faults
+    }
+
+    pub(crate) fn schedule_faults(&mut self) {
+        for index in 0..self.net.journal.faults.len() {
+            let fault = &self.net.journal.faults[index];
+            let (start_ns, end_ns) = (fault.start_ns, fault.end_ns);
+            self.net.schedule(start_ns, Event::FaultBegins(index as u32));
+            self.net.schedule(end_ns, Event::FaultEnds(index as u32));
+        }
     }
 
     pub(crate) fn fault_begins(&mut self, index: usize) {
-        let record = &self.faults.records[index];
-        let (kind, span) = (record.kind, record.span);
-        let fibre = record.edge().zip(record.core());
+        let record = &self.net.journal.faults[index];
+        let kind = record.kind;
         let device = record.devices.first().copied();
         let happened = match kind {
             FaultKind::Restart(_) => device.is_some_and(|device| self.device_down(device)),
-            FaultKind::LinkCut => match span {
-                Some(span) => self.cut_span(span, true),
-                None => fibre.is_some_and(|fibre| self.cut_link(fibre, true)),
-            },
+            FaultKind::LinkCut => self.cut(index, true),
             FaultKind::Messages { .. } => {
-                self.faults.treatments.push(index);
+                self.net.set_treatment(index, true);
                 true
             }
             // The first is done by who runs the controller, the second when it ends, which is now.
             FaultKind::ControllerRestart | FaultKind::ClockStep { .. } => true,
         };
-        self.faults.records[index].happened = happened;
+        self.net.journal.faults[index].happened = happened;
     }
 
     pub(crate) fn fault_ends(&mut self, index: usize) {
-        let record = &self.faults.records[index];
+        let record = &self.net.journal.faults[index];
         if !record.happened {
             return;
         }
-        let (kind, span, step_ns) = (record.kind, record.span, record.step_ns);
-        let (edge, fibre) = (record.edge(), record.edge().zip(record.core()));
+        let (kind, step_ns) = (record.kind, record.step_ns);
         let device = record.devices.first().copied();
-        let is_beside_stars = record.beside_stars().next().is_some();
         match kind {
             FaultKind::Restart(_) => device.into_iter().for_each(|device| self.device_up(device)),
             FaultKind::LinkCut => {
-                match span {
-                    Some(span) => self.cut_span(span, false),
-                    None => fibre.is_some_and(|fibre| self.cut_link(fibre, false)),
-                };
+                self.cut(index, false);
             }
-            FaultKind::Messages { .. } => self.faults.treatments.retain(|treatment| *treatment != index),
-            FaultKind::ClockStep { .. } => edge.into_iter().for_each(|edge| self.step_clocks(edge, step_ns)),
+            FaultKind::Messages { .. } => self.net.set_treatment(index, false),
+            FaultKind::ClockStep { .. } => {
+                let fx = &mut Effects::on(&mut self.net);
+                device
+                    .into_iter()
+                    .for_each(|device| self.kinds.step_clocks(fx, device, step_ns));
+            }
             FaultKind::ControllerRestart => {}
         }
-        if is_beside_stars || self.star.get().is_none() {
+        if !self.kinds.watches(&mut Effects::on(&mut self.net), index) {
             self.watch_flows(index);
-        } else {
-            self.watch(index);
+        }
+    }
+
+    /// Cuts the link of a fault, or restores it. False if nothing changes.
+    fn cut(&mut self, index: usize, is_cut: bool) -> bool {
+        let record = &self.net.journal.faults[index];
+        let fibres = record.edge().zip(record.core());
+        match (record.span, fibres) {
+            (Some(span), _) => self.net.cut_span(&mut self.kinds, span, is_cut),
+            (None, Some(ends)) => {
+                let fx = &mut Effects::on(&mut self.net);
+                self.kinds.cut_fibres(fx, ends, is_cut)
+            }
+            (None, None) => false,
         }
     }
 
     /// A switch stops: its program, tables and queues are gone. False if it was down already.
     fn device_down(&mut self, device: Device) -> bool {
-        if self.pipeline_slot(device).is_none() {
+        if self.net.pipeline_slot(device).is_none() {
             return false;
         }
-        let stops = self.nodes[self.node(device)].kind.stops;
-        stops(self, device);
-        self.go_on(Step::DeviceDown { device });
+        self.kinds.stops(&mut Effects::on(&mut self.net), device);
+        self.net.go_on(&mut self.kinds, Step::DeviceDown { device });
         true
     }
 
-    pub(crate) fn remove_program(&mut self, device: Device) {
-        *self.pipeline_slot(device) = None;
-        self.tell(device, ControlMessage::Device { is_up: false });
-    }
-
     fn device_up(&mut self, device: Device) {
-        self.tell(device, ControlMessage::Device { is_up: true });
+        self.net.tell(device, ControlMessage::Device { is_up: true });
     }
 }

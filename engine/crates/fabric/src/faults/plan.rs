@@ -5,8 +5,8 @@ use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{Device, FaultKind, Faults, Scenario};
 
-use super::FaultRecord;
-use crate::span::Span;
+use super::record::FaultRecord;
+use crate::net::span::Span;
 use slotwise_cards::random::{self, Stream};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -14,7 +14,7 @@ const NS_PER_MS: u64 = 1_000_000;
 const MAX_FAULTS: usize = 100_000;
 
 /// The faults of a run; routers have these links.
-pub(super) fn draw(scenario: &Scenario, spans: &[Span], seed: u64) -> Vec<FaultRecord> {
+pub(crate) fn draw(scenario: &Scenario, spans: &[Span], seed: u64) -> Vec<FaultRecord> {
     let run_ns = (scenario.epoch().ns(), scenario.end().ns());
     let records = again_and_again(&scenario.faults, run_ns, seed, |faults, random, mut record| {
         choose(scenario, spans, faults, random, &mut record);

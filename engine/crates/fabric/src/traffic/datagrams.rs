@@ -9,8 +9,9 @@ use slotwise_transport::{Arrivals, Departures};
 use slotwise_units::{Bytes, Instant, Rate};
 use slotwise_wire::{DATAGRAM_HEADER_BYTES, ETHERTYPE_IPV4, Ethernet, IP_PROTOCOL_UDP, Ipv4, UDP_HEADER_BYTES};
 
+use super::DelayUse;
 use super::{DelaySummary, FlowResult, mac_number};
-use crate::measure::{DelayUse, delays};
+use slotwise_cards::measure::delays;
 use slotwise_cards::packet::Frame;
 use slotwise_cards::random;
 

@@ -12,14 +12,13 @@ pub(crate) mod web;
 use rand::Rng;
 use slotwise_scenario::{
     Endpoint, Flow, FlowGroup, GtpHost, HostId, MacAddress, Party, Scenario, Source, Tcp, TrafficKind, edge_mac,
+    group_host_ip, group_host_mac,
 };
 use slotwise_transport::RtoConfig;
 use slotwise_transport::gtp::HostConfig;
 use slotwise_units::{Bytes, Duration, Instant, Rate};
 
 use crate::api::HostMode;
-use crate::groups::group_hosts;
-use crate::measure::DelayUse;
 pub use bursts::FlowTrains;
 use datagrams::Datagrams;
 pub use order::OrderUse;
@@ -33,6 +32,37 @@ use streams::{FlowSpec, Sends, Streams};
 const NS_PER_MS: u64 = 1_000_000;
 /// Streams of a phase begin within this time: nobody starts a hundred programs at one nanosecond.
 const START_SPREAD_NS: u64 = 10_000_000;
+
+/// Addresses of the hosts of groups, by the scenario's numbers of hosts.
+pub(crate) fn group_hosts(scenario: &Scenario) -> impl Iterator<Item = HostAddress> + '_ {
+    let groups = scenario.routed.hosts.iter();
+    let nodes = groups.flat_map(|group| (0..group.count).map(|_| group.node));
+    nodes.enumerate().map(|(host, node)| HostAddress {
+        ip: group_host_ip(host),
+        mac: group_host_mac(host),
+        gateway: node.mac(),
+    })
+}
+
+/// One-way delays of a flow's packets that arrived since it was last asked, from the first bit out of the host to
+/// the last bit in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DelayUse {
+    /// Packets.
+    pub packets: u64,
+    /// Sum of their delays.
+    pub sum_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+impl DelayUse {
+    pub(crate) fn add(&mut self, delay_ns: u64) {
+        self.packets += 1;
+        self.sum_ns += delay_ns;
+        self.max_ns = self.max_ns.max(delay_ns);
+    }
+}
 
 /// Delays from source to sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,11 +18,11 @@ use slotwise_transport::{
 use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{DATAGRAM_HEADER_BYTES, Ethernet};
 
+use super::DelayUse;
 use super::datagrams::{arrivals, set_dscp};
 use super::order::Order;
 use super::station::{End, Station, StreamSpec};
 use super::web::Clients;
-use crate::measure::DelayUse;
 use slotwise_cards::packet::Packet;
 
 /// The transports' name for a scenario's choice.

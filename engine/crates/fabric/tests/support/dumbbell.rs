@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Two routers, a link between them, and hosts on either side.
 
-use slotwise_fabric::{Fabric, FabricOptions, HostMode};
+use slotwise_fabric::{HostMode, World, WorldOptions};
 use slotwise_scenario::{Device, Scenario};
 
 use super::configure_router;
@@ -27,25 +27,25 @@ flows: [{flows}]
     Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-pub fn network(scenario: &Scenario, seed: u64) -> Fabric {
-    let options = FabricOptions {
+pub fn network(scenario: &Scenario, seed: u64) -> World {
+    let options = WorldOptions {
         seed,
         host_mode: HostMode::Simulated,
         captures: None,
         frame_records: false,
     };
-    configured(Fabric::new(scenario, options))
+    configured(World::new(scenario, options))
 }
 
 /// With a program and routes in every router.
-pub fn configured(mut network: Fabric) -> Fabric {
+pub fn configured(mut network: World) -> World {
     for device in network.devices().collect::<Vec<_>>() {
         configure(&mut network, device);
     }
     network
 }
 
-pub fn configure(network: &mut Fabric, device: Device) {
+pub fn configure(network: &mut World, device: Device) {
     let Device::Router(router) = device else {
         panic!("there are routers only")
     };

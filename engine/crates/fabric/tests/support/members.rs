@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A star whose edges join by invitation, and what a controller does for it.
 
-use slotwise_fabric::{ControlMessage, Fabric, HostMode};
+use slotwise_fabric::{ControlMessage, HostMode, World};
 use slotwise_scenario::{Device, Scenario, edge_mac, optical_port};
 use slotwise_wire::{
     Check, Ethernet, INVITATION_ANSWER, Invitation, Optical, OpticalKind, PORT_CPU, PacketIn, Stamp,
@@ -39,7 +39,7 @@ impl FromEdge {
 }
 
 /// The next message for the controller, requests left out.
-pub fn next_message(fabric: &mut Fabric) -> Option<FromEdge> {
+pub fn next_message(fabric: &mut World) -> Option<FromEdge> {
     while let Some(event) = fabric.poll_control() {
         let ControlMessage::Packet(frame) = event.message else {
             continue;
@@ -59,14 +59,14 @@ pub fn next_message(fabric: &mut Fabric) -> Option<FromEdge> {
 }
 
 /// A configured star in which nobody has been invited yet; `schedule` is in force.
-pub fn star_of_strangers(scenario: &Scenario, schedule: &Schedule) -> Fabric {
+pub fn star_of_strangers(scenario: &Scenario, schedule: &Schedule) -> World {
     let mut fabric = star(scenario, HostMode::External, schedule);
     invite_only(&mut fabric, scenario);
     fabric
 }
 
 /// Lets only those into a configured star who have been invited.
-pub fn invite_only(fabric: &mut Fabric, scenario: &Scenario) {
+pub fn invite_only(fabric: &mut World, scenario: &Scenario) {
     let master_delay = scenario.edges[0].fibres[0].delay.ns();
     let blocks = scenario.request_blocks(0).len() as u64;
     for edge in &scenario.edges {
@@ -90,7 +90,7 @@ pub fn invite_only(fabric: &mut Fabric, scenario: &Scenario) {
 }
 
 /// What the master sends first in an edge's signaling slot.
-pub fn master_sends(fabric: &mut Fabric, edge: u16, action: &str, args: &[u64]) {
+pub fn master_sends(fabric: &mut World, edge: u16, action: &str, args: &[u64]) {
     let pipeline = fabric.pipeline_mut(Device::Edge(0).id()).unwrap();
     let sends = entry(&[0, u64::from(edge), 1], action, args);
     let _ = pipeline.table_delete("EdgeIngress.signaling", &sends);
@@ -105,7 +105,7 @@ pub fn answer_ns(scenario: &Scenario, edge: u16) -> u64 {
     frames * frame_ns + scenario.frame.open().ns() / 2 - round_trip_ns
 }
 
-pub fn invite(fabric: &mut Fabric, scenario: &Scenario, edge: u16, nonce: u32) {
+pub fn invite(fabric: &mut World, scenario: &Scenario, edge: u16, nonce: u32) {
     let mac = mac_number(edge_mac(edge));
     let args = [
         u64::from(edge),
@@ -131,7 +131,7 @@ pub fn configuration(scenario: &Scenario, edge: u16, session: u32, phase_ns: i64
     ]
 }
 
-pub fn accept(fabric: &mut Fabric, edge: u16, session: u32) {
+pub fn accept(fabric: &mut World, edge: u16, session: u32) {
     let pipeline = fabric.pipeline_mut(Device::Edge(0).id()).unwrap();
     let key = [u64::from(edge), u64::from(optical_port(0))];
     let member = entry(&key, "EdgeIngress.accept_session", &[u64::from(session)]);
@@ -140,7 +140,7 @@ pub fn accept(fabric: &mut Fabric, edge: u16, session: u32) {
 }
 
 /// Runs until a message of this kind has come from `edge`.
-pub fn await_message(fabric: &mut Fabric, scenario: &Scenario, edge: u16, kind: OpticalKind) -> Option<FromEdge> {
+pub fn await_message(fabric: &mut World, scenario: &Scenario, edge: u16, kind: OpticalKind) -> Option<FromEdge> {
     let end_ns = fabric.now() + 20 * scenario.frame.length().ns();
     while fabric.now() < end_ns {
         fabric.run_until_control(end_ns);
@@ -154,7 +154,7 @@ pub fn await_message(fabric: &mut Fabric, scenario: &Scenario, edge: u16, kind: 
 }
 
 /// Brings an edge in; returns its T_d as its answer measured it.
-pub fn join(fabric: &mut Fabric, scenario: &Scenario, edge: u16, nonce: u32) -> i64 {
+pub fn join(fabric: &mut World, scenario: &Scenario, edge: u16, nonce: u32) -> i64 {
     invite(fabric, scenario, edge, nonce);
     let answer = await_message(fabric, scenario, edge, OpticalKind::Invitation).expect("an answer");
     let invitation = Invitation::decode(&answer.payload[Stamp::SIZE..]).unwrap();

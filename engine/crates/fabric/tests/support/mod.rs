@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crc::{CRC_32_ISO_HDLC, Crc};
-use slotwise_fabric::{Fabric, FabricOptions, HostMode};
+use slotwise_fabric::{HostMode, World, WorldOptions, kinds};
 use slotwise_p4::{ActionCall, Bits, KeyField, Pipeline, Program, TableEntry};
 use slotwise_scenario::{Device, HostId, Scenario, edge_mac, optical_port};
 use slotwise_wire::{
@@ -69,8 +69,8 @@ pub fn core_program() -> Arc<Program> {
     PROGRAM.get_or_init(|| program("core.json")).clone()
 }
 
-pub fn options(host_mode: HostMode) -> FabricOptions {
-    FabricOptions {
+pub fn options(host_mode: HostMode) -> WorldOptions {
+    WorldOptions {
         seed: 1,
         host_mode,
         captures: None,
@@ -79,11 +79,11 @@ pub fn options(host_mode: HostMode) -> FabricOptions {
 }
 
 /// A configured star with this schedule in force from the start.
-pub fn star(scenario: &Scenario, host_mode: HostMode, schedule: &Schedule) -> Fabric {
+pub fn star(scenario: &Scenario, host_mode: HostMode, schedule: &Schedule) -> World {
     let seed = scenario.seed;
-    let mut fabric = Fabric::new(
+    let mut fabric = World::new(
         scenario,
-        FabricOptions {
+        WorldOptions {
             seed,
             ..options(host_mode)
         },
@@ -119,7 +119,7 @@ pub fn insert(pipeline: &mut Pipeline, table: &str, entry: TableEntry) {
 }
 
 /// Pipelines and everything but the data slots.
-pub fn configure(fabric: &mut Fabric, scenario: &Scenario) {
+pub fn configure(fabric: &mut World, scenario: &Scenario) {
     for edge in &scenario.edges {
         let id = Device::Edge(edge.id).id();
         fabric.set_pipeline(id, edge_program()).unwrap();
@@ -265,14 +265,21 @@ pub fn core_port(scenario: &Scenario, core: u16, edge: u16) -> u64 {
 }
 
 /// The P4 crate's plain IP router, with a route to every host.
-pub fn configure_router(fabric: &mut Fabric, router: u16) {
+pub fn configure_router(fabric: &mut World, router: u16) {
     let program = Program::from_json(include_bytes!("../../../p4/tests/programs/router.json"));
-    let ports = fabric.router_ports(Device::Router(router)).to_vec();
+    let ports = fabric
+        .of_kind::<kinds::Routed>()
+        .unwrap()
+        .ports(Device::Router(router))
+        .to_vec();
     let id = Device::Router(router).id();
     fabric.set_pipeline(id, Arc::new(program.unwrap())).unwrap();
     let pipeline = fabric.pipeline_mut(id).unwrap();
     for port in &ports {
-        let args = vec![port.port.to_be_bytes().to_vec(), port.next_mac.to_be_bytes().to_vec()];
+        let args = vec![
+            port.port.to_be_bytes().to_vec(),
+            mac_number(port.next_mac).to_be_bytes().to_vec(),
+        ];
         for host in &port.hosts {
             let key = vec![KeyField::Lpm {
                 value: host.octets().to_vec(),
@@ -323,7 +330,7 @@ pub fn connect(pipeline: &mut Pipeline, bank: u64, slot: u64, input: u64, output
 }
 
 /// Writes the data slots of a bank of the first star whose data slots are empty.
-pub fn write_schedule(fabric: &mut Fabric, bank: u64, schedule: &Schedule) {
+pub fn write_schedule(fabric: &mut World, bank: u64, schedule: &Schedule) {
     for (slot, connections) in (0u64..).zip(schedule) {
         for (edge, to) in (0u16..).zip(connections) {
             let Some(to) = *to else { continue };
@@ -343,7 +350,7 @@ pub fn write_schedule(fabric: &mut Fabric, bank: u64, schedule: &Schedule) {
 }
 
 /// Grants data slots of a star: for each slot the pairs of edges that it joins.
-pub fn grant(fabric: &mut Fabric, scenario: &Scenario, core: u16, bank: u64, slot: u64, pairs: &[(u16, u16)]) {
+pub fn grant(fabric: &mut World, scenario: &Scenario, core: u16, bank: u64, slot: u64, pairs: &[(u16, u16)]) {
     for (from, to) in pairs {
         let queue = u64::from(scenario.voq(core, *to));
         let grant = entry(&[u64::from(core), bank, slot], "EdgeIngress.grant", &[queue]);

@@ -3,13 +3,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use slotwise_fabric::{DropCause, Fabric, FabricOptions, HostMode};
+use slotwise_fabric::{DropCause, HostMode, World, WorldOptions};
 use slotwise_lambda::KnifeEdge;
 use slotwise_p4::{KeyField, Pipeline, Program, TableEntry};
-use slotwise_scenario::{Device, Ops, OpsMatch, Party, Probes, Scenario, Scheme, Share, Source};
+use slotwise_scenario::{
+    Device, Ops, OpsMatch, Party, Probes, Scenario, Scheme, Share, Source, group_host_ip, group_host_mac,
+};
 use slotwise_wire::{FIBRE_CHOICES, GRANT_PERIODS, NO_FIBRE, PORT_OPTICAL_BASE};
 
-use super::{bits, call, edge_program, entry, insert, program};
+use super::{bits, call, edge_program, entry, insert, mac_number, program};
 
 fn switch_program() -> Arc<Program> {
     static PROGRAM: OnceLock<Arc<Program>> = OnceLock::new();
@@ -17,14 +19,14 @@ fn switch_program() -> Arc<Program> {
 }
 
 /// A network of a scenario, configured, at time 0.
-pub fn ops(scenario: &Scenario) -> Fabric {
-    let options = FabricOptions {
+pub fn ops(scenario: &Scenario) -> World {
+    let options = WorldOptions {
         seed: scenario.seed,
         host_mode: HostMode::Simulated,
         captures: None,
         frame_records: false,
     };
-    let mut fabric = Fabric::new(scenario, options);
+    let mut fabric = World::new(scenario, options);
     let ops = scenario.ops.as_ref().unwrap();
     for switch in 0..ops.switches.len() {
         configure_switch(&mut fabric, ops, scenario.routed.packet_bytes, switch as u16);
@@ -50,7 +52,7 @@ pub fn switch_params(ops: &Ops, packet_bytes: u32) -> [u64; 8] {
     ]
 }
 
-fn configure_switch(fabric: &mut Fabric, ops: &Ops, packet_bytes: u32, switch: u16) {
+fn configure_switch(fabric: &mut World, ops: &Ops, packet_bytes: u32, switch: u16) {
     let device = Device::Switch(switch);
     fabric.set_pipeline(device.id(), switch_program()).unwrap();
     set_switch_params(fabric, switch, &switch_params(ops, packet_bytes));
@@ -62,7 +64,7 @@ fn configure_switch(fabric: &mut Fabric, ops: &Ops, packet_bytes: u32, switch: u
     }
 }
 
-pub fn set_switch_params(fabric: &mut Fabric, switch: u16, params: &[u64]) {
+pub fn set_switch_params(fabric: &mut World, switch: u16, params: &[u64]) {
     let pipeline = fabric.pipeline_mut(Device::Switch(switch).id()).unwrap();
     let action = call("OpsIngress.set_ops_params", params);
     pipeline
@@ -70,22 +72,20 @@ pub fn set_switch_params(fabric: &mut Fabric, switch: u16, params: &[u64]) {
         .unwrap();
 }
 
-pub fn write_route(fabric: &mut Fabric, switch: u16, edge: u16, fibres: &[u64]) {
+pub fn write_route(fabric: &mut World, switch: u16, edge: u16, fibres: &[u64]) {
     let pipeline = fabric.pipeline_mut(Device::Switch(switch).id()).unwrap();
     let entry = entry(&[u64::from(edge)], "OpsIngress.to_fibres", fibres);
     insert(pipeline, "OpsIngress.label_route", entry);
 }
 
 /// A fresh program in an edge, and its tables.
-pub fn configure_edge(fabric: &mut Fabric, scenario: &Scenario, ops: &Ops, edge: u16) {
+pub fn configure_edge(fabric: &mut World, scenario: &Scenario, ops: &Ops, edge: u16) {
     let ports: Vec<(Device, u16)> = fabric.access_ports().collect();
     let device = Device::OpsEdge(edge);
     let macs: Vec<u64> = (0..scenario.host_count())
-        .map(|host| fabric.group_host_mac(host))
+        .map(|host| mac_number(group_host_mac(host)))
         .collect();
-    let ips: Vec<_> = (0..scenario.host_count())
-        .map(|host| fabric.group_host_ip(host))
-        .collect();
+    let ips: Vec<_> = (0..scenario.host_count()).map(|host| group_host_ip(host)).collect();
     fabric.set_pipeline(device.id(), edge_program()).unwrap();
     set_edge_params(fabric, edge, u64::from(ops.framing_bytes), u64::from(ops.deflections));
     let pipeline = fabric.pipeline_mut(device.id()).unwrap();
@@ -323,12 +323,12 @@ fn write_macroflows(
     }
 }
 
-pub fn set_edge_params(fabric: &mut Fabric, edge: u16, framing_bytes: u64, deflections: u64) {
+pub fn set_edge_params(fabric: &mut World, edge: u16, framing_bytes: u64, deflections: u64) {
     const HOPS: u64 = 32;
     let device = Device::OpsEdge(edge);
     let params = [
         u64::from(edge),
-        fabric.device_mac(device),
+        mac_number(device.mac()),
         framing_bytes,
         deflections,
         HOPS,
@@ -341,7 +341,7 @@ pub fn set_edge_params(fabric: &mut Fabric, edge: u16, framing_bytes: u64, defle
 }
 
 /// Packets that the fabric lost for a cause.
-pub fn dropped(network: &Fabric, cause: DropCause) -> u64 {
+pub fn dropped(network: &World, cause: DropCause) -> u64 {
     let drops = network.drops().iter().filter(|(_, of, _)| *of == cause);
     drops.map(|(_, _, count)| count.packets).sum()
 }
@@ -395,7 +395,7 @@ fn ranks(ops: &Ops, switch: Device, edge: Device) -> Vec<u8> {
 }
 
 /// As [`write_route`], where there is one.
-pub fn modify_route(fabric: &mut Fabric, switch: u16, edge: u16, fibres: &[u64]) {
+pub fn modify_route(fabric: &mut World, switch: u16, edge: u16, fibres: &[u64]) {
     let pipeline = fabric.pipeline_mut(Device::Switch(switch).id()).unwrap();
     let entry = entry(&[u64::from(edge)], "OpsIngress.to_fibres", fibres);
     pipeline.table_modify("OpsIngress.label_route", entry).unwrap();

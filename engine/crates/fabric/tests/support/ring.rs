@@ -3,11 +3,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use slotwise_fabric::{Fabric, FabricOptions, HostMode};
+use slotwise_fabric::{HostMode, World, WorldOptions};
 use slotwise_p4::{KeyField, Pipeline, Program, TableEntry};
-use slotwise_scenario::{Device, Party, Ring, Scenario};
+use slotwise_scenario::{Device, Party, Ring, Scenario, group_host_ip, group_host_mac};
 
-use super::{call, entry, insert, program};
+use super::{call, entry, insert, mac_number, program};
 
 fn ring_program() -> Arc<Program> {
     static PROGRAM: OnceLock<Arc<Program>> = OnceLock::new();
@@ -15,14 +15,14 @@ fn ring_program() -> Arc<Program> {
 }
 
 /// A ring of a scenario, configured, at time 0.
-pub fn ring(scenario: &Scenario, host_mode: HostMode) -> Fabric {
-    let options = FabricOptions {
+pub fn ring(scenario: &Scenario, host_mode: HostMode) -> World {
+    let options = WorldOptions {
         seed: scenario.seed,
         host_mode,
         captures: None,
         frame_records: false,
     };
-    let mut fabric = Fabric::new(scenario, options);
+    let mut fabric = World::new(scenario, options);
     for station in 0..scenario.ring.as_ref().unwrap().stations.len() {
         configure_station(&mut fabric, scenario, station as u16);
     }
@@ -30,18 +30,16 @@ pub fn ring(scenario: &Scenario, host_mode: HostMode) -> Fabric {
 }
 
 /// A fresh program in a station, and its tables.
-pub fn configure_station(fabric: &mut Fabric, scenario: &Scenario, station: u16) {
+pub fn configure_station(fabric: &mut World, scenario: &Scenario, station: u16) {
     let ring = scenario.ring.as_ref().unwrap();
     let ports: Vec<(Device, u16)> = fabric.access_ports().collect();
     let device = Device::Station(station);
     fabric.set_pipeline(device.id(), ring_program()).unwrap();
-    let mac = fabric.device_mac(device);
+    let mac = mac_number(device.mac());
     let macs: Vec<u64> = (0..scenario.host_count())
-        .map(|host| fabric.group_host_mac(host))
+        .map(|host| mac_number(group_host_mac(host)))
         .collect();
-    let ips: Vec<_> = (0..scenario.host_count())
-        .map(|host| fabric.group_host_ip(host))
-        .collect();
+    let ips: Vec<_> = (0..scenario.host_count()).map(|host| group_host_ip(host)).collect();
     let pipeline = fabric.pipeline_mut(device.id()).unwrap();
     let stations = ring.stations.len() as u64;
     let weight = u64::from(ring.stations[usize::from(station)].weight);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How fair a ring is after each fault, when it is well again.
 
-use slotwise_fabric::{Fabric, FaultRecord};
+use slotwise_fabric::{FaultRecord, World};
 use slotwise_units::Duration;
 
+use super::ring::whole_since;
 use super::shares::{Fairness, Shares};
 
 /// How often it is looked whether a ring is well again: as often as the network looks itself.
@@ -43,7 +44,7 @@ pub(crate) struct AfterFaults {
 
 impl AfterFaults {
     /// Of those that `network` has, which is at time 0.
-    pub(crate) fn new(network: &Fabric, run_end_ns: u64) -> AfterFaults {
+    pub(crate) fn new(network: &World, run_end_ns: u64) -> AfterFaults {
         let ends = network.faults().iter().map(|fault| fault.end_ns);
         AfterFaults {
             next_ns: ends.min().map(|end_ns| end_ns + LOOK_NS),
@@ -65,7 +66,7 @@ impl AfterFaults {
     }
 
     /// Looks, if it is time to.
-    pub(crate) fn look(&mut self, network: &Fabric, shares: &mut Shares) {
+    pub(crate) fn look(&mut self, network: &World, shares: &mut Shares) {
         let now_ns = network.now();
         if self.next_ns.is_none_or(|next_ns| now_ns < next_ns) {
             return;
@@ -87,14 +88,14 @@ impl AfterFaults {
         self.next_ns = Some(end_ns.min(now_ns + LOOK_NS));
     }
 
-    fn close(&mut self, window: Window, network: &Fabric, shares: &mut Shares) {
+    fn close(&mut self, window: Window, network: &World, shares: &mut Shares) {
         let Window {
             faults,
             start_ns,
             end_ns,
             before,
         } = window;
-        if network.ring_whole_since().is_none_or(|since_ns| since_ns > start_ns) {
+        if whole_since(network).is_none_or(|since_ns| since_ns > start_ns) {
             return;
         }
         let seconds = (end_ns - start_ns) as f64 / 1e9;
@@ -114,11 +115,11 @@ impl AfterFaults {
 }
 
 /// The window that begins now, after these faults, if there is time enough for one before something else happens.
-fn window(network: &Fabric, shares: &Shares, faults: Vec<usize>) -> Option<Window> {
+fn window(network: &World, shares: &Shares, faults: Vec<usize>) -> Option<Window> {
     let start_ns = network.now();
     let is_under_way =
         |fault: &FaultRecord| fault.start_ns <= start_ns && fault.happened && fault.recovered_ns.is_none();
-    if !shares.is_known || network.ring_whole_since().is_none() || network.faults().iter().any(is_under_way) {
+    if !shares.is_known || whole_since(network).is_none() || network.faults().iter().any(is_under_way) {
         return None;
     }
     let next_faults = network.faults().iter().map(|fault| fault.start_ns);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use slotwise_fabric::Fabric;
+use slotwise_fabric::World;
 use slotwise_lambda::{Network, Session, max_min};
 use slotwise_scenario::{Device, FlowGroup, Ops, OpsMatch, Process, Scenario, Source};
 use slotwise_units::Instant;
@@ -54,7 +54,7 @@ pub(crate) struct Share<'a> {
 impl Fluid {
     /// Of the flows of a scenario, which `network` plays. Nothing where it is not known who wants what, and over what: files and pages, classes
     /// that share a wavelength by weight or have one of their own by DSCP, edges without a switch.
-    pub(crate) fn new(scenario: &Scenario, ops: &Ops, network: &Fabric) -> Option<Fluid> {
+    pub(crate) fn new(scenario: &Scenario, ops: &Ops, network: &World) -> Option<Fluid> {
         let by_dscp = ops
             .classes
             .iter()
@@ -271,7 +271,7 @@ impl Ways {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_fabric::{FabricOptions, HostMode};
+    use slotwise_fabric::{HostMode, WorldOptions};
 
     use super::*;
 
@@ -279,13 +279,13 @@ mod tests {
     #[test]
     fn a_flow_counts_from_its_start_to_its_end_and_shares_what_edges_share() {
         let scenario = Scenario::parse(include_bytes!("../../../../../topologies/edges-share.yaml")).unwrap();
-        let options = FabricOptions {
+        let options = WorldOptions {
             seed: 1,
             host_mode: HostMode::Simulated,
             captures: None,
             frame_records: false,
         };
-        let network = Fabric::new(&scenario, options);
+        let network = World::new(&scenario, options);
         let fluid = Fluid::new(&scenario, scenario.ops.as_ref().unwrap(), &network).unwrap();
         let nothing = vec![(0, 0); fluid.flows.len()];
         let fair_mbps = |seconds: u64| -> Vec<f64> {

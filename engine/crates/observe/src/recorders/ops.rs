@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures optical packet switches while a network runs: each wavelength for data, and each switch, every period of its scenario.
 
-use slotwise_fabric::{DropReason, Fabric, FifoUse, OpsEdgeUse, OpsOutputUse, OpsTrains, RamUse, TrainFate, TrainUse};
+use slotwise_fabric::{
+    DropReason, FifoUse, OpsEdgeUse, OpsOutputUse, OpsTrains, RamUse, TrainFate, TrainUse, World, kinds,
+};
 use slotwise_scenario::{Device, Ops, Scenario};
 use slotwise_units::Bytes;
 
@@ -53,7 +55,7 @@ fn output_rates(ops: &Ops) -> Vec<u64> {
 
 impl OpsRecorder {
     /// Of the switches of a scenario, if it has any.
-    pub(crate) fn new(scenario: &Scenario, network: &Fabric) -> Option<OpsRecorder> {
+    pub(crate) fn new(scenario: &Scenario, network: &World) -> Option<OpsRecorder> {
         let ops = scenario.ops.as_ref()?;
         Some(OpsRecorder {
             outputs: output_names(ops),
@@ -67,27 +69,30 @@ impl OpsRecorder {
     }
 
     /// The first period begins now; what happened before is left out.
-    pub(crate) fn begin(&self, network: &mut Fabric) {
+    pub(crate) fn begin(&self, network: &mut World) {
+        let Some(mut ops) = network.of_kind_mut::<kinds::Ops>() else {
+            return;
+        };
         for output in 0..self.outputs.len() {
-            network.take_ops_output_use(output);
+            ops.take_output_use(output);
         }
         for way in 0..self.probes.0.len() {
-            network.take_ops_probe_use(way);
+            ops.take_probe_use(way);
         }
         for switch in 0..self.switches.len() {
-            network.take_ops_switch_use(Device::Switch(switch as u16));
+            ops.take_switch_use(Device::Switch(switch as u16));
         }
         for edge in 0..self.edges.len() {
-            network.take_ops_trains(edge as u16);
-            network.take_ops_edge_use(edge as u16);
-            network.take_ops_waits(edge as u16);
+            ops.take_trains(edge as u16);
+            ops.take_edge_use(edge as u16);
+            ops.take_waits(edge as u16);
         }
     }
 
     /// A period ends now; (packets, payload bytes) arrived of each flow.
     pub(crate) fn sample(
         &mut self,
-        network: &mut Fabric,
+        network: &mut World,
         (period, is_last): (&Period, bool),
         delivered: &[(u64, u64)],
         recording: &mut Recording,
@@ -105,19 +110,22 @@ impl OpsRecorder {
             ];
             recording.fairness.push(share.name, row);
         }
+        let Some(mut ops) = network.of_kind_mut::<kinds::Ops>() else {
+            return;
+        };
         for (output, (name, rate_bps)) in self.outputs.iter().zip(&self.rates_bps).enumerate() {
-            if let Some(used) = network.take_ops_output_use(output) {
+            if let Some(used) = ops.take_output_use(output) {
                 recording.outputs.push(name, output_row(period, &used, *rate_bps));
             }
         }
         let (probes, probe_bps) = &self.probes;
         for (way, name) in probes.iter().enumerate() {
-            if let Some(used) = network.take_ops_probe_use(way) {
+            if let Some(used) = ops.take_probe_use(way) {
                 recording.links.push(name, link_row(period, &used, *probe_bps));
             }
         }
         for (switch, name) in self.switches.iter().enumerate() {
-            let Some(used) = network.take_ops_switch_use(Device::Switch(switch as u16)) else {
+            let Some(used) = ops.take_switch_use(Device::Switch(switch as u16)) else {
                 continue;
             };
             let fate = |fate: TrainFate| used.trains[usize::from(u8::from(fate))] as f64;
@@ -140,15 +148,15 @@ impl OpsRecorder {
             recording.switches.push(name, row);
         }
         for (edge, name) in self.edges.iter().enumerate() {
-            let trains = network.take_ops_trains(edge as u16);
-            let used = network.take_ops_edge_use(edge as u16);
+            let trains = ops.take_trains(edge as u16);
+            let used = ops.take_edge_use(edge as u16);
             recording
                 .trains
                 .push(name, train_row(period, &trains, &used.unwrap_or_default()));
         }
         if self.seconds.ends(period.end_s, is_last) {
             for (edge, name) in self.edges.iter().enumerate() {
-                let waits = network.take_ops_waits(edge as u16);
+                let waits = ops.take_waits(edge as u16);
                 for (up_to_ns, count) in waits.iter().flat_map(waits::bars) {
                     let row = [period.end_s, up_to_ns as f64 / 1e6, 0.0, count as f64, 0.0];
                     recording.delays.push(name, row);
@@ -276,7 +284,7 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] 
 
 #[cfg(test)]
 mod tests {
-    use slotwise_fabric::{FabricOptions, HostMode, OpsOutput, OpsTransit};
+    use slotwise_fabric::{HostMode, OpsOutput, OpsTransit, WorldOptions};
 
     use super::*;
     use crate::record::TRAIN_COLUMNS;
@@ -346,15 +354,17 @@ mod tests {
         );
         let scenario = Scenario::parse(text.as_bytes()).unwrap();
         let ops = scenario.ops.as_ref().unwrap();
-        let options = FabricOptions {
+        let options = WorldOptions {
             seed: 1,
             host_mode: HostMode::External,
             captures: None,
             frame_records: false,
         };
-        let mut network = Fabric::new(&scenario, options);
+        let mut network = World::new(&scenario, options);
         let named: Vec<String> = network
-            .ops_outputs()
+            .of_kind::<kinds::Ops>()
+            .unwrap()
+            .outputs()
             .iter()
             .map(|output| name_of(ops, output))
             .collect();

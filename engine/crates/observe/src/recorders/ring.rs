@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hdrhistogram::Histogram;
-use slotwise_fabric::{Fabric, RingLinkState, RingLinkUse, RingPhase};
+use slotwise_fabric::{RingLinkState, RingLinkUse, RingPhase, World, kinds};
 use slotwise_scenario::{Changed, Device, FaultKind, Ring, Scenario};
 use slotwise_units::Bytes;
 
@@ -64,9 +64,14 @@ fn delays() -> Histogram<u64> {
     Histogram::new(2).expect("2 significant figures are within the crate's 0 to 5")
 }
 
+/// Time since which all of a ring has been whole; `None` if it is not so now.
+pub(crate) fn whole_since(network: &World) -> Option<u64> {
+    network.of_kind::<kinds::Ring>()?.whole_since()
+}
+
 impl RingRecorder {
     /// Of the ring of a scenario, if it has one.
-    pub(crate) fn new(scenario: &Scenario, network: &Fabric) -> Option<RingRecorder> {
+    pub(crate) fn new(scenario: &Scenario, network: &World) -> Option<RingRecorder> {
         let ring = scenario.ring.as_ref()?;
         let link = |station: u16, ringlet| Link {
             name: format!("{}/{ringlet}", ring.stations[usize::from(station)].name),
@@ -114,9 +119,11 @@ impl RingRecorder {
     }
 
     /// The first period begins now; what happened before is left out.
-    pub(crate) fn begin(&mut self, network: &mut Fabric) {
-        for link in &self.links {
-            network.take_ring_use(link.station, link.ringlet);
+    pub(crate) fn begin(&mut self, network: &mut World) {
+        if let Some(mut ring) = network.of_kind_mut::<kinds::Ring>() {
+            for link in &self.links {
+                ring.take_link_use(link.station, link.ringlet);
+            }
         }
         if let Some(others) = &mut self.others {
             self.shares.begin(network.now());
@@ -139,7 +146,7 @@ impl RingRecorder {
     }
 
     /// Looks whether all is settled, and how fair the ring is after a fault, if it is time to.
-    pub(crate) fn look(&mut self, network: &Fabric, recording: &mut Recording) {
+    pub(crate) fn look(&mut self, network: &World, recording: &mut Recording) {
         let now_ns = network.now();
         self.after.look(network, &mut self.shares);
         while let Some((start_ns, name)) = self.starts.pop_if(|(at_ns, _)| *at_ns <= now_ns) {
@@ -171,7 +178,7 @@ impl RingRecorder {
     }
 
     /// Whether each station that sends over the most loaded link may add what it should.
-    fn is_settled(&mut self, network: &Fabric, now_ns: u64) -> bool {
+    fn is_settled(&mut self, network: &World, now_ns: u64) -> bool {
         let wanted = self.shares.wanted(now_ns).to_vec();
         let shares = &self.shares;
         // What each link has to carry, by ringlet and station that it leaves.
@@ -194,7 +201,8 @@ impl RingRecorder {
             .into_iter()
             .filter(|(_, share)| *share > 0.0)
             .all(|(from, share)| {
-                let state = network.ring_link_state(from, ringlet);
+                let ring = network.of_kind::<kinds::Ring>();
+                let state = ring.and_then(|ring| ring.link_state(from, ringlet));
                 let weight = shares.weight(from);
                 state.is_some_and(|state| (8.0 * f64::from(state.least_limit) * weight / share - 1.0).abs() <= SETTLED)
             })
@@ -203,14 +211,17 @@ impl RingRecorder {
     /// Writes down what has happened in a period that ends now; of each flow, packets and bytes that were delivered.
     pub(crate) fn sample(
         &mut self,
-        network: &mut Fabric,
+        network: &mut World,
         (period, is_last): (&Period, bool),
         delivered: &[(u64, u64)],
         recording: &mut Recording,
     ) {
         for link in &mut self.links {
-            let used = network.take_ring_use(link.station, link.ringlet).unwrap_or_default();
-            let state = network.ring_link_state(link.station, link.ringlet);
+            let ring = network.of_kind_mut::<kinds::Ring>();
+            let used = ring.and_then(|mut ring| ring.take_link_use(link.station, link.ringlet));
+            let used = used.unwrap_or_default();
+            let ring = network.of_kind::<kinds::Ring>();
+            let state = ring.and_then(|ring| ring.link_state(link.station, link.ringlet));
             let row = station_row(period, &used, state, self.rate_bps);
             recording.stations.push(&link.name, row);
             for (sum, more) in link
@@ -250,18 +261,11 @@ impl RingRecorder {
 
     /// What each pair had and should have, if that is known: all links carried packets in all of the period, and of flows that others
     /// play each had begun before it and goes on behind it.
-    fn push_fairness(
-        &mut self,
-        network: &Fabric,
-        period: &Period,
-        delivered: &[(u64, u64)],
-        recording: &mut Recording,
-    ) {
+    fn push_fairness(&mut self, network: &World, period: &Period, delivered: &[(u64, u64)], recording: &mut Recording) {
         let now_ns = network.now();
         let start_ns = now_ns - (period.seconds * 1e9) as u64;
         let mut bytes = vec![0; self.shares.pairs.len()];
-        let mut is_known =
-            self.shares.is_known && network.ring_whole_since().is_some_and(|since_ns| since_ns <= start_ns);
+        let mut is_known = self.shares.is_known && whole_since(network).is_some_and(|since_ns| since_ns <= start_ns);
         if let Some(others) = &mut self.others {
             let before = std::mem::replace(&mut others.delivered_bytes, self.shares.delivered_bytes(network));
             for ((bytes, now), before) in bytes.iter_mut().zip(&others.delivered_bytes).zip(before) {

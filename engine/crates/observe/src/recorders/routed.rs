@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures a network of routers, a ring or optical packet switches, while it runs: its links, stations or switches, and its flows, every period of its scenario.
 
-use slotwise_fabric::{Fabric, FifoUse, FlowUse, OrderUse, SessionUse};
+use slotwise_fabric::{FifoUse, FlowUse, OrderUse, SessionUse, World, kinds};
 use slotwise_scenario::{FlowGroup, Scenario};
 use slotwise_units::{Bytes, Instant};
 
@@ -51,7 +51,7 @@ pub struct RoutedRecorder {
 
 impl RoutedRecorder {
     /// Of the network of a scenario, which is at time 0.
-    pub fn new(scenario: &Scenario, network: &Fabric) -> RoutedRecorder {
+    pub fn new(scenario: &Scenario, network: &World) -> RoutedRecorder {
         let links = scenario.routed.links.iter().map(|link| Link {
             name: link.name.clone(),
             rate_bps: link.rate.bps(),
@@ -79,7 +79,7 @@ impl RoutedRecorder {
 
     /// Of a network of which hosts are outside: links are measured, and flows that the fabric plays. It lasts until somebody ends it.
     /// `are_played` says whether hosts play the other flows of the scenario.
-    pub fn live(scenario: &Scenario, network: &Fabric, are_played: bool) -> RoutedRecorder {
+    pub fn live(scenario: &Scenario, network: &World, are_played: bool) -> RoutedRecorder {
         let recorder = RoutedRecorder::new(scenario, network);
         RoutedRecorder {
             duration_ms: u64::MAX,
@@ -89,10 +89,12 @@ impl RoutedRecorder {
     }
 
     /// A period begins now; what happened before is left out.
-    pub fn begin(&mut self, network: &mut Fabric) {
+    pub fn begin(&mut self, network: &mut World) {
         self.at_ms = self.now_ms(network);
-        for index in 0..self.links.len() {
-            network.take_link_use(index);
+        if let Some(mut routers) = network.of_kind_mut::<kinds::Routed>() {
+            for index in 0..self.links.len() {
+                routers.take_link_use(index);
+            }
         }
         if let Some(ring) = &mut self.ring {
             ring.begin(network);
@@ -103,7 +105,7 @@ impl RoutedRecorder {
     }
 
     /// The last period ends now, if it has lasted a millisecond; what happens afterwards is left out.
-    pub fn end(&mut self, network: &mut Fabric) {
+    pub fn end(&mut self, network: &mut World) {
         if self.at_ms < self.duration_ms && self.now_ms(network) > self.at_ms {
             self.sample(network);
         }
@@ -122,12 +124,12 @@ impl RoutedRecorder {
         (end_ms > self.at_ms).then_some(self.start_ns + end_ms * NS_PER_MS)
     }
 
-    fn now_ms(&self, network: &Fabric) -> u64 {
+    fn now_ms(&self, network: &World) -> u64 {
         network.now().saturating_sub(self.start_ns) / NS_PER_MS
     }
 
     /// Writes down what there is to be written down now.
-    pub fn sample(&mut self, network: &mut Fabric) {
+    pub fn sample(&mut self, network: &mut World) {
         if let Some(ring) = &mut self.ring {
             ring.look(network, &mut self.recording);
         }
@@ -137,16 +139,18 @@ impl RoutedRecorder {
         }
     }
 
-    fn end_period(&mut self, network: &mut Fabric) {
+    fn end_period(&mut self, network: &mut World) {
         let end_ms = self.now_ms(network);
         let period = Period {
             end_s: end_ms as f64 / 1e3,
             seconds: (end_ms - self.at_ms) as f64 / 1e3,
         };
         self.at_ms = end_ms;
-        for (index, link) in self.links.iter().enumerate() {
-            let row = link_row(&period, &network.take_link_use(index), link.rate_bps);
-            self.recording.links.push(&link.name, row);
+        if let Some(mut routers) = network.of_kind_mut::<kinds::Routed>() {
+            for (index, link) in self.links.iter().enumerate() {
+                let row = link_row(&period, &routers.take_link_use(index), link.rate_bps);
+                self.recording.links.push(&link.name, row);
+            }
         }
         let mut delivered = Vec::with_capacity(self.flows.len());
         let mut sessions = Vec::with_capacity(self.flows.len());
@@ -318,7 +322,7 @@ fn order_row(period: &Period, order: &OrderUse) -> [f64; 27] {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_fabric::{FabricOptions, FlowTrains, HostMode};
+    use slotwise_fabric::{FlowTrains, HostMode, WorldOptions};
 
     use super::*;
     use crate::record::ORDER_COLUMNS;
@@ -359,13 +363,13 @@ mod tests {
         let text =
             include_str!("../../../../../topologies/routers4.yaml").replace("sample_ms: 100", "sample_ms: 60000");
         let scenario = Scenario::parse(text.as_bytes()).unwrap();
-        let options = FabricOptions {
+        let options = WorldOptions {
             seed: 1,
             host_mode: HostMode::External,
             captures: None,
             frame_records: false,
         };
-        let mut network = Fabric::new(&scenario, options);
+        let mut network = World::new(&scenario, options);
         let mut recorder = RoutedRecorder::live(&scenario, &network, false);
         network.run_until(5 * NS_PER_MS);
         recorder.begin(&mut network);
@@ -382,13 +386,13 @@ mod tests {
     #[test]
     fn of_a_ring_there_is_a_row_a_station_ringlet_and_period() {
         let scenario = Scenario::parse(include_bytes!("../../../../../topologies/ring8.yaml")).unwrap();
-        let options = FabricOptions {
+        let options = WorldOptions {
             seed: 1,
             host_mode: HostMode::External,
             captures: None,
             frame_records: false,
         };
-        let mut network = Fabric::new(&scenario, options);
+        let mut network = World::new(&scenario, options);
         let mut recorder = RoutedRecorder::new(&scenario, &network);
         while network.now() < 20 * NS_PER_MS {
             network.run_until(recorder.next().unwrap().ns());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use slotwise_fabric::Fabric;
+use slotwise_fabric::{World, kinds};
 use slotwise_rias::{Flow, Ring as Ringlet};
 use slotwise_scenario::{Device, FlowGroup, RING_OVERHEAD, Ring, Scenario, Source};
 use slotwise_units::Instant;
@@ -88,7 +88,7 @@ impl Fairness {
 
 impl Shares {
     /// Of the flows of a scenario, which `network` plays; if others do, they begin at [`Shares::begin`].
-    pub(crate) fn new(scenario: &Scenario, ring: &Ring, network: &Fabric) -> Shares {
+    pub(crate) fn new(scenario: &Scenario, ring: &Ring, network: &World) -> Shares {
         let mut shares = Shares {
             stations: ring.stations.len(),
             target_bps: ring.threshold * ring.rate.bps() as f64,
@@ -219,10 +219,10 @@ impl Shares {
     }
 
     /// Bytes that each pair has sent over the ring since the start, with the ring's headers.
-    pub(crate) fn delivered_bytes(&self, network: &Fabric) -> Vec<u64> {
-        let pairs = self.pairs.iter();
+    pub(crate) fn delivered_bytes(&self, network: &World) -> Vec<u64> {
+        let (pairs, ring) = (self.pairs.iter(), network.of_kind::<kinds::Ring>());
         pairs
-            .map(|pair| network.ring_delivered_bytes(pair.from, pair.to))
+            .map(|pair| ring.as_ref().map_or(0, |ring| ring.delivered_bytes(pair.from, pair.to)))
             .collect()
     }
 

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use slotwise_fabric::{Fabric, SessionUse};
+use slotwise_fabric::{SessionUse, World};
 use slotwise_lambda::{Network, Session, max_min};
 use slotwise_scenario::{Changed, Device, FlowGroup, Metric, Party, RoutedLink, Scenario, Source};
 use slotwise_units::Rate;
@@ -61,7 +61,7 @@ pub struct SessionPeriod<'a> {
 
 impl Sharing {
     /// Of a scenario with sessions of GTP, all between hosts of routers: over stars and rings it is not known what is short.
-    pub(crate) fn new(scenario: &Scenario, network: &Fabric) -> Option<Sharing> {
+    pub(crate) fn new(scenario: &Scenario, network: &World) -> Option<Sharing> {
         let groups = scenario.routed.flows.iter();
         let played: BTreeMap<&str, u64> = network
             .routed_flows()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures a star while it runs: its VOQs, the fibres' ends, access links and flows, every so many frames.
 
-use slotwise_fabric::{AccessUse, DelayUse, Fabric, FlowResult, LinkReport, LinkUse};
+use slotwise_fabric::{AccessUse, DelayUse, FlowResult, LinkReport, LinkUse, World, kinds};
 use slotwise_scenario::{Device, Endpoint, Fibre, Flow, Scenario, Signaling};
 use slotwise_units::{Bytes, Instant};
 
@@ -222,7 +222,7 @@ impl Recorder {
     }
 
     /// Writes down what has happened since the last call; `control` is what was said so far, by core.
-    pub fn sample(&mut self, fabric: &mut Fabric, control: &[ControlUse]) {
+    pub fn sample(&mut self, fabric: &mut World, control: &[ControlUse]) {
         let period_ns = fabric.now().saturating_sub(self.at_ns);
         if period_ns == 0 {
             return;
@@ -265,11 +265,12 @@ impl Recorder {
         }
     }
 
-    fn sample_clocks(&mut self, fabric: &mut Fabric, time_s: f64) {
+    fn sample_clocks(&mut self, fabric: &mut World, time_s: f64) {
         if self.followers.is_empty() {
             return;
         }
-        let errors = fabric.take_sync_errors();
+        let star = fabric.of_kind_mut::<kinds::Star>();
+        let errors = star.map_or_else(Vec::new, |mut star| star.take_sync_errors());
         for (edge, core, name) in &self.followers {
             let of_card = errors.iter().find(|(at, to, _)| (at, to) == (edge, core));
             let error = of_card.map(|(_, _, error)| *error).unwrap_or_default();
@@ -285,9 +286,12 @@ impl Recorder {
         }
     }
 
-    fn sample_queues(&mut self, fabric: &mut Fabric, time_s: f64, period_ns: f64) {
+    fn sample_queues(&mut self, fabric: &mut World, time_s: f64, period_ns: f64) {
+        let Some(mut fibres) = fabric.of_kind_mut::<kinds::Star>() else {
+            return;
+        };
         for queue in &self.queues {
-            let Some(used) = fabric.take_queue_use(queue.edge, queue.core, queue.voq) else {
+            let Some(used) = fibres.take_queue_use(queue.edge, queue.core, queue.voq) else {
                 continue;
             };
             if let Some(star) = self.stars.iter_mut().find(|star| star.core == queue.core) {
@@ -311,8 +315,10 @@ impl Recorder {
         }
     }
 
-    fn sample_ports(&mut self, fabric: &Fabric, time_s: f64, period_ns: f64) {
-        let links = fabric.links();
+    fn sample_ports(&mut self, fabric: &World, time_s: f64, period_ns: f64) {
+        let links = fabric
+            .of_kind::<kinds::Star>()
+            .map_or_else(Vec::new, |star| star.links());
         self.ports.resize(links.len(), LinkUse::default());
         for (LinkReport { from, to, used }, before) in links.iter().zip(&mut self.ports) {
             let row = [
@@ -330,7 +336,7 @@ impl Recorder {
         }
     }
 
-    fn sample_access(&mut self, fabric: &Fabric, time_s: f64, period_ns: f64) {
+    fn sample_access(&mut self, fabric: &World, time_s: f64, period_ns: f64) {
         let links = fabric.access_links();
         self.access.resize(links.len(), Default::default());
         let bytes_a_period = self.access_bps as f64 * period_ns / 8e9;
@@ -354,7 +360,7 @@ impl Recorder {
         }
     }
 
-    fn sample_flows(&mut self, fabric: &mut Fabric, time_s: f64, period_ns: f64) {
+    fn sample_flows(&mut self, fabric: &mut World, time_s: f64, period_ns: f64) {
         let delays = fabric.take_flow_delays();
         let results = fabric.flow_results();
         for (index, (result, (_, delay))) in results.iter().zip(delays).enumerate() {

@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use slotwise_fabric::{Fabric, FabricOptions, HostMode, Invariant};
+use slotwise_fabric::{HostMode, Invariant, World, WorldOptions, kinds};
 use slotwise_observe::Recording;
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_p4::{ActionCall, Bits, KeyField, Program, TableEntry};
 use slotwise_reproduce::setup::{Network, Runner, RunnerError};
-use slotwise_scenario::{Changed, Device, Scenario};
+use slotwise_scenario::{Changed, Device, MacAddress, Scenario};
 use slotwise_units::{Instant, Rate};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -34,13 +34,13 @@ impl Direct {
 
     /// What was measured, and passes of packets and ticks through P4.
     pub fn measure(&self, scenario: &Scenario, seed: u64, progress: &mut dyn FnMut(u64)) -> (Recording, u64) {
-        let options = FabricOptions {
+        let options = WorldOptions {
             seed,
             host_mode: HostMode::Simulated,
             captures: None,
             frame_records: false,
         };
-        let mut fabric = Fabric::new(scenario, options);
+        let mut fabric = World::new(scenario, options);
         for router in 0..scenario.routed.routers.len() {
             self.configure(&mut fabric, scenario, router);
         }
@@ -67,10 +67,10 @@ impl Direct {
         (recorder.finish(), fabric.p4_passes())
     }
 
-    fn configure(&self, fabric: &mut Fabric, scenario: &Scenario, router: usize) {
+    fn configure(&self, fabric: &mut World, scenario: &Scenario, router: usize) {
         let device = Device::Router(router as u16);
-        let ports = fabric.router_ports(device).to_vec();
-        let (mac, device) = (fabric.device_mac(device), device.id());
+        let ports = fabric.of_kind::<kinds::Routed>().unwrap().ports(device).to_vec();
+        let (mac, device) = (mac_number(device.mac()), device.id());
         fabric.set_pipeline(device, self.program.clone()).unwrap();
         let pipeline = fabric.pipeline_mut(device).unwrap();
         let params = call("RouterIngress.set_router_params", &[mac]);
@@ -85,7 +85,7 @@ impl Direct {
                         prefix_len: 32,
                     }],
                     priority: 0,
-                    action: call("RouterIngress.to_port", &[port.port.into(), port.next_mac]),
+                    action: call("RouterIngress.to_port", &[port.port.into(), mac_number(port.next_mac)]),
                 };
                 pipeline.table_insert(ROUTES, route).unwrap();
             }
@@ -109,9 +109,11 @@ impl Runner for Direct {
     }
 }
 
-fn set_capacity(fabric: &mut Fabric, link: usize, xcp_bps: u64) {
+fn set_capacity(fabric: &mut World, link: usize, xcp_bps: u64) {
     let (router, port) = fabric
-        .router_port_of(link)
+        .of_kind::<kinds::Routed>()
+        .unwrap()
+        .port_of(link)
         .expect("an edge's outputs have no capacity of their own");
     let pipeline = fabric.pipeline_mut(router.id()).unwrap();
     pipeline.table_modify(CAPACITIES, capacity(port, xcp_bps)).unwrap();
@@ -135,4 +137,8 @@ fn call(name: &str, args: &[u64]) -> ActionCall {
         name: name.to_owned(),
         args: args.iter().copied().map(bits).collect(),
     }
+}
+
+fn mac_number(mac: MacAddress) -> u64 {
+    mac.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use slotwise_control::child::{ChildEvent, JsonChild};
 use slotwise_control::controller::{self, CONTROL_PRIORITY, Clock};
 use slotwise_control::devices;
-use slotwise_fabric::{Fabric, FabricOptions, HostMode};
+use slotwise_fabric::{HostMode, World, WorldOptions};
 use slotwise_netio::{CpuPlan, Waker, be_ordinary, be_realtime};
 use slotwise_observe::news::Newsroom;
 use slotwise_observe::parts::PeriodNow;
@@ -30,7 +30,7 @@ use slotwise_cli::notes::say;
 impl Emulation<'_> {
     /// Starts the fabric's time and the controller, and waits until every switch is configured.
     pub(super) fn start(&mut self, access: Access, hosts: Option<JsonChild>) -> Result<Running, RunError> {
-        let options = FabricOptions {
+        let options = WorldOptions {
             seed: self.network.scenario.seed,
             // Whoever attaches interfaces makes all traffic.
             host_mode: if hosts.is_some() {
@@ -85,7 +85,7 @@ impl Emulation<'_> {
     }
 
     /// The engine's P4Runtime server.
-    fn start_server(&mut self, fabric: &Fabric, waker: Waker) -> Result<(Server, DeviceHub), RunError> {
+    fn start_server(&mut self, fabric: &World, waker: Waker) -> Result<(Server, DeviceHub), RunError> {
         let config = ServerConfig {
             prepare_compiler: Some(be_ordinary),
             token: self.addresses.token.clone(),
@@ -108,7 +108,7 @@ impl Emulation<'_> {
     fn start_bmv2(
         &mut self,
         program: &Path,
-        fabric: Fabric,
+        fabric: World,
         measured: (units::Duration, Option<RoutedRecorder>),
         access: Access,
     ) -> Result<(Realtime, Option<JsonChild>), RunError> {
@@ -139,7 +139,7 @@ impl Emulation<'_> {
     }
 
     /// Says where the switches are, and waits until someone has given each its program, and each router a route.
-    fn await_programs(&mut self, fabric: &Fabric) -> Result<(), RunError> {
+    fn await_programs(&mut self, fabric: &World) -> Result<(), RunError> {
         say!("waiting for a controller; P4Runtime at");
         for (id, server) in &self.addresses.own {
             say!("  device {id}: {server}");

@@ -12,7 +12,7 @@ use slotwise_control::controller::{Addresses, LogLevel};
 use slotwise_control::home::Home;
 use slotwise_control::network::Network;
 use slotwise_control::own_schedulers;
-use slotwise_fabric::{CaptureFilter, Capturing, Fabric, LONGEST_SNAPLEN};
+use slotwise_fabric::{CaptureFilter, Capturing, LONGEST_SNAPLEN, World};
 use slotwise_observe::events::Events;
 use slotwise_observe::outputs;
 use slotwise_observe::report::Report;
@@ -233,7 +233,7 @@ impl RunArgs {
     }
 
     /// Ends the captures; says which ended early.
-    pub fn finish_captures(&self, fabric: &mut Fabric) -> Vec<String> {
+    pub fn finish_captures(&self, fabric: &mut World) -> Vec<String> {
         let failures = fabric.finish_captures();
         self.pcap
             .as_deref()

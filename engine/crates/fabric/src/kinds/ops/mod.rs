@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What networks of optical packet switches have: the cards of their fibres, what is on its way, and what is checked and measured of it.
+
+mod build;
+mod cards;
+mod entrance;
+mod measure;
+mod parts;
+mod probes;
+mod steps;
+mod watch;
+
+use slotwise_cards::card::Action;
+use slotwise_cards::packet::{Flying, Frame};
+pub use slotwise_cards::train_queue::TrainUse;
+use slotwise_scenario::{Device, Scenario};
+
+use crate::build::{Build, Plan};
+use crate::invariants::Invariant;
+use crate::kinds::kind::Kind;
+use crate::net::around::Beyond;
+use crate::net::effects::Effects;
+use crate::net::lane::OwnEnd;
+use crate::net::outside::Crossing;
+use crate::net::work::Ask;
+pub use measure::{OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse};
+use parts::ENTRANCE;
+pub use parts::Ops;
+use slotwise_cards::card::Pass;
+use steps::Step;
+pub use watch::{OpsTrains, OpsTransit};
+
+impl Kind for Ops {
+    const CHECKS: &'static [Invariant] = &[
+        Invariant::LANE,
+        Invariant::RAM,
+        Invariant::DUPLICATE,
+        Invariant::SPLIT,
+        Invariant::UNEXPLAINED,
+        Invariant::LABEL,
+        Invariant::ASTRAY,
+        Invariant::INGRESS,
+    ];
+    const CHECKS_INSIDE: &'static [Invariant] = &[Invariant::LANE, Invariant::UNEXPLAINED, Invariant::LABEL];
+
+    fn is_in(scenario: &Scenario) -> bool {
+        scenario.has_ops()
+    }
+
+    fn build(plan: &Plan<'_>, build: &mut Build) -> Ops {
+        let ops = plan.scenario.ops.as_ref();
+        Ops::added_to(build, plan.scenario, ops.expect("it is in the scenario"))
+    }
+
+    #[inline]
+    fn arrives(&mut self, fx: &mut Effects<'_>, end: OwnEnd, flying: Flying) -> Option<Ask> {
+        match end.sort {
+            ENTRANCE => self.light_enters(fx, end, flying),
+            _ => {
+                self.probe_arrives(fx, end, flying);
+                None
+            }
+        }
+    }
+
+    fn comes_late(&mut self, fx: &mut Effects<'_>, end: OwnEnd, frame: Frame) {
+        self.take_probe(fx, end.number as usize, frame);
+    }
+
+    fn starts(&mut self, fx: &mut Effects<'_>, device: Device) {
+        match device {
+            Device::OpsEdge(edge) => {
+                self.reset_node(fx, device);
+                self.go_on(fx, Step::Renumber { edge });
+            }
+            switch => self.switch_starts(fx, switch),
+        }
+    }
+
+    fn stops(&mut self, fx: &mut Effects<'_>, device: Device) {
+        match device {
+            Device::OpsEdge(_) => self.reset_node(fx, device),
+            switch => self.switch_stops(fx, switch),
+        }
+    }
+
+    fn overdue(&mut self, _: &mut Effects<'_>, crossing: &Crossing) {
+        self.train_is_overdue(crossing);
+    }
+
+    fn passed(&mut self, fx: &mut Effects<'_>, ticket: u32, pass: Pass) {
+        if let Some(passed) = self.at_switches.take(ticket) {
+            self.light_left_switch(fx, &passed, pass);
+        }
+    }
+
+    fn goes_on(&mut self, fx: &mut Effects<'_>, ticket: u32) {
+        if let Some(step) = self.steps.take(ticket) {
+            self.step(fx, step);
+        }
+    }
+}
+
+impl Beyond for Ops {
+    fn acts(&mut self, fx: &mut Effects<'_>, node: usize, action: Action) {
+        match action {
+            Action::Seen(record) => self.seen(fx, node, &record),
+            Action::Cut {
+                lane,
+                port,
+                cause,
+                delay,
+                by_tail,
+            } => {
+                let place = fx.look().place_before(node, port);
+                self.cut_lane(fx, lane as usize, place, cause, (delay, by_tail));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Invariant {
+    /// No two frames at once on a lane: one wavelength of a fibre, one way.
+    pub const LANE: Invariant = Invariant::new("lane", "wavelength collisions");
+    /// No train taken while more is to be sent before it than the optical RAM holds.
+    pub const RAM: Invariant = Invariant::new("ram", "optical RAM overflows");
+    /// No frame of a train without its label before it, and none of another train among them.
+    pub const SPLIT: Invariant = Invariant::new("split", "broken bursts");
+    /// Packets that came in light to a switch and did not go on are just those that it has counted as dropped.
+    pub const UNEXPLAINED: Invariant = Invariant::new("unexplained", "unaccounted losses");
+    /// A switch changes of a label what it may: one hop less, one deflection less at most, and the wavelength where it converts.
+    pub const LABEL: Invariant = Invariant::new("label", "invalid label rewrites");
+    /// Never more trains waiting before an output of an edge, or of a class before it, than may.
+    pub const INGRESS: Invariant = Invariant::new("ingress", "ingress limit violations");
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Wavelengths for probes: stored and forwarded by electronic queues. What is on them are control messages, to which faults may happen.
+
+use slotwise_units::{Bytes, Duration, Rate};
+
+use super::cards::FibreEnd;
+use super::parts::{Ops, PROBE_END};
+use crate::build::Build;
+use crate::net::effects::Effects;
+use crate::net::lane::OwnEnd;
+use crate::net::node::NodePort;
+use slotwise_cards::fifo::{Fifo, Limit};
+use slotwise_cards::packet::{Flying, Frame, Origin, UNBORN};
+
+/// Probes wait in electronic memory, of which there is enough.
+const PROBE_BUFFER: Bytes = Bytes::new(1 << 30);
+
+impl Ops {
+    /// Adds the card before a wavelength for probes, of this rate and delay, and the wavelength.
+    pub(super) fn add_probe_card(
+        &mut self,
+        build: &mut Build,
+        link: (Rate, Duration),
+        (from, to): (FibreEnd, FibreEnd),
+    ) -> NodePort {
+        let lane = build.add_own_lane(PROBE_END, self.probe_ends.len());
+        self.probe_ends.push(to);
+        let queue = Fifo::new(lane, link, Limit::Bytes(PROBE_BUFFER), 0);
+        self.probe_queues.push((from.device, from.port));
+        build.add_link(queue, from.device, from.port)
+    }
+
+    pub(super) fn probe_arrives(&mut self, fx: &mut Effects<'_>, end: OwnEnd, flying: Flying) {
+        let mut frame = flying.packet.frame;
+        let number = end.number as usize;
+        match fx.treat(end, self.probe_ends[number].place(), &mut frame) {
+            true => self.take_probe(fx, number, frame),
+            false => fx.give_back(frame),
+        }
+    }
+
+    pub(super) fn take_probe(&mut self, fx: &mut Effects<'_>, end: usize, frame: Frame) {
+        let FibreEnd { device, port } = self.probe_ends[end];
+        fx.ask((device, port), frame, Origin::Lane { born: UNBORN });
+    }
+}

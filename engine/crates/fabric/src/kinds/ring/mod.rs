@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What packet rings have: the cards of their stations, what is on its way on a ring, and what is checked and measured of it.
+
+mod build;
+mod cards;
+mod measure;
+mod parts;
+mod watch;
+
+use slotwise_cards::card::{Action, Record};
+use slotwise_cards::packet::{Flying, Frame};
+use slotwise_scenario::{Device, Scenario};
+
+use cards::message_at_station;
+pub use measure::RingLinkState;
+pub use parts::Ring;
+
+use crate::build::{Build, Plan};
+use crate::invariants::Invariant;
+use crate::kinds::kind::Kind;
+use crate::net::around::Beyond;
+use crate::net::effects::Effects;
+use crate::net::lane::OwnEnd;
+use crate::net::work::Ask;
+use slotwise_cards::card::Pass;
+
+impl Kind for Ring {
+    const CHECKS: &'static [Invariant] = &[
+        Invariant::DUPLICATE,
+        Invariant::ASTRAY,
+        Invariant::TRANSIT_LOSS,
+        Invariant::ROUND,
+        Invariant::ADD_RATE,
+        Invariant::INSERTION,
+    ];
+
+    fn is_in(scenario: &Scenario) -> bool {
+        scenario.has_ring()
+    }
+
+    fn build(plan: &Plan<'_>, build: &mut Build) -> Ring {
+        let ring = plan.scenario.ring.as_ref();
+        Ring::added_to(build, plan.scenario, ring.expect("it is in the scenario"))
+    }
+
+    #[inline]
+    fn arrives(&mut self, fx: &mut Effects<'_>, end: OwnEnd, flying: Flying) -> Option<Ask> {
+        self.at_station(fx, end, flying.packet)
+    }
+
+    fn comes_late(&mut self, fx: &mut Effects<'_>, end: OwnEnd, frame: Frame) {
+        message_at_station(fx, end.number as usize, frame);
+    }
+
+    // A station that starts or stops loses its queues and limits.
+    fn starts(&mut self, fx: &mut Effects<'_>, station: Device) {
+        self.reset_station(fx, station);
+    }
+
+    fn stops(&mut self, fx: &mut Effects<'_>, station: Device) {
+        self.reset_station(fx, station);
+    }
+
+    fn changes_light(&mut self, fx: &mut Effects<'_>, _: usize) {
+        self.broken_ns = fx.now_ns();
+    }
+
+    fn passed(&mut self, fx: &mut Effects<'_>, ticket: u32, pass: Pass) {
+        if let Some(arrival) = self.arrivals.take(ticket) {
+            self.watch_arrival(fx, &arrival, pass);
+        }
+    }
+}
+
+impl Beyond for Ring {
+    fn acts(&mut self, fx: &mut Effects<'_>, node: usize, action: Action) {
+        let Action::Seen(record) = action else { return };
+        match &record {
+            Record::Added {
+                headers: (ring, data),
+                accepted,
+            } => self.watch.enters(ring, data, accepted.ns()),
+            Record::Forgotten { headers: (ring, data) } => self.watch.forget(ring, data),
+            Record::Interval(interval) => self.note_phase(fx, node, interval),
+            _ => {}
+        }
+    }
+}
+
+impl Invariant {
+    /// On a ring no packet lost by a station that it passes.
+    pub const TRANSIT_LOSS: Invariant = Invariant::new("transit_loss", "transit losses");
+    /// No packet at a station of a ring twice.
+    pub const ROUND: Invariant = Invariant::new("round", "loops");
+    /// Nothing added to a ring beyond what P4 told the card, and its bucket.
+    pub const ADD_RATE: Invariant = Invariant::new("add_rate", "add-rate violations");
+    /// Never more than two of the longest frames in an insertion buffer of a ring.
+    pub const INSERTION: Invariant = Invariant::new("insertion", "transit-buffer overflows");
+}

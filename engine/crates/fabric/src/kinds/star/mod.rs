@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Stars in time slots: edges, cores, line cards and their light; guards, T_d, clocks, records of frames. Nothing outside of
+//! this folder knows of slots.
+
+mod build;
+mod cards;
+mod faults;
+mod fibre;
+mod first_light;
+mod light;
+mod numbering;
+mod parts;
+mod synchronization;
+mod telemetry;
+mod ticks;
+mod view;
+mod wellness;
+
+use slotwise_cards::card::{Action, Card};
+use slotwise_cards::packet::{Flying, Frame, Origin};
+use slotwise_scenario::{Device, LinkChange, Scenario};
+
+use crate::build::{Build, Plan};
+use crate::capture::CapturePoint;
+use crate::invariants::Invariant;
+use crate::kinds::kind::Kind;
+use crate::net::around::Beyond;
+use crate::net::effects::Effects;
+use crate::net::lane::OwnEnd;
+use crate::net::outside::Crossing;
+use crate::net::work::Ask;
+pub use fibre::LinkUse;
+pub use first_light::FirstLight;
+pub use parts::Star;
+pub use telemetry::{Delivered, FrameRecord, VoqRecord};
+pub use view::{CoreLosses, LinkReport};
+
+impl Kind for Star {
+    const CHECKS: &'static [Invariant] = &[
+        Invariant::COLLISION,
+        Invariant::GUARD,
+        Invariant::UNGRANTED,
+        Invariant::DUPLICATE,
+    ];
+
+    fn is_in(scenario: &Scenario) -> bool {
+        scenario.has_star()
+    }
+
+    fn build(plan: &Plan<'_>, build: &mut Build) -> Star {
+        Star::added_to(build, plan.scenario, plan.frame_records)
+    }
+
+    #[inline]
+    fn arrives(&mut self, fx: &mut Effects<'_>, end: OwnEnd, flying: Flying) -> Option<Ask> {
+        match end.sort {
+            build::AT_CORE => self.light_at_core(fx, end.number as usize, flying),
+            _ => self.light_at_edge(fx, end, flying),
+        }
+    }
+
+    fn comes_late(&mut self, fx: &mut Effects<'_>, end: OwnEnd, frame: Frame) {
+        self.message_at_edge(fx, end.number as usize, frame);
+    }
+
+    fn leaves(&mut self, origin: Origin, bytes: usize) {
+        self.packet_leaves(origin, bytes);
+    }
+
+    fn starts(&mut self, fx: &mut Effects<'_>, device: Device) {
+        match device {
+            Device::Edge(edge) => self.edge_starts(fx, edge),
+            _ => fx.call_card(self, fx.node(device), Card::restarts),
+        }
+    }
+
+    fn stops(&mut self, fx: &mut Effects<'_>, device: Device) {
+        match device {
+            Device::Edge(edge) => self.edge_stops(fx, edge),
+            device => {
+                let core = device.number();
+                let lost = self.core_losses(fx.look(), core).map_or(0, |losses| losses.p4);
+                self.cores[usize::from(core)].p4_lost_before = lost;
+            }
+        }
+    }
+
+    fn overdue(&mut self, fx: &mut Effects<'_>, crossing: &Crossing) {
+        self.light_is_overdue(fx, crossing);
+    }
+
+    fn reports(&mut self, now_ns: u64, frame: &[u8]) {
+        self.note_request(now_ns, frame);
+    }
+
+    fn capture_points(&self) -> Vec<CapturePoint> {
+        let fibres = self
+            .fibres
+            .iter()
+            .map(|pair| (Device::Edge(pair.edge), Device::Core(pair.core)));
+        let both = fibres.flat_map(|(edge, core)| [(edge, core), (core, edge)]);
+        both.map(|(from, to)| CapturePoint::Fibre { from, to }).collect()
+    }
+
+    fn change_fibres(&mut self, fx: &mut Effects<'_>, change: &LinkChange) {
+        self.change_link(fx, change);
+    }
+
+    fn cut_fibres(&mut self, fx: &mut Effects<'_>, ends: (u16, u16), is_cut: bool) -> bool {
+        self.cut_link(fx, ends, is_cut)
+    }
+
+    fn step_clocks(&mut self, fx: &mut Effects<'_>, device: Device, step_ns: i64) {
+        self.clocks_jump(fx, device, step_ns);
+    }
+
+    fn watches(&mut self, fx: &mut Effects<'_>, fault: usize) -> bool {
+        self.watch(fx.look(), fault)
+    }
+}
+
+impl Beyond for Star {
+    #[inline]
+    fn acts(&mut self, fx: &mut Effects<'_>, node: usize, action: Action) {
+        match action {
+            Action::Light {
+                port,
+                queue,
+                packet,
+                duration,
+                new_demand,
+            } => {
+                let fibre = self.fibre_before(fx.device(node), port);
+                if let Some(demand) = new_demand {
+                    self.light_for(fx.now_ns(), fibre, demand);
+                }
+                self.send_into_fibre(fx, fibre, queue, packet, duration);
+            }
+            Action::Split {
+                port,
+                packet,
+                start,
+                duration,
+                program,
+            } => self.split_light(fx, (node, port), packet, (start, duration), program),
+            Action::Seen(record) => self.seen(fx, fx.device(node), &record),
+            _ => {}
+        }
+    }
+}
+
+impl Invariant {
+    /// No two packets at once in one core output, nor in one input that edges share.
+    pub const COLLISION: Invariant = Invariant::new("collision", "collisions");
+    /// No packet in a guard or across a slot's end at a core.
+    pub const GUARD: Invariant = Invariant::new("guard", "guard-time violations");
+    /// No packet lost in a core, and none at an edge that it is not for.
+    pub const UNGRANTED: Invariant = Invariant::new("ungranted", "transmissions outside a grant");
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The net moves things: events, packets in lanes and through switches, work of an event. It knows no kind of networks
+//! and no host; what stands around it is [`around::Around`].
+//!
+//! ```text
+//! World ── handle ──> Net ── acts, leaves, goes_on, ... ──> Around (kinds)
+//!                      ^                                      │
+//!                      └────────────── Effects ───────────────┘
+//! ```
+
+pub(crate) mod actions;
+pub(crate) mod around;
+pub(crate) mod clock;
+pub(crate) mod control;
+pub(crate) mod effects;
+pub(crate) mod event;
+pub(crate) mod journal;
+pub(crate) mod lane;
+pub(crate) mod messages;
+pub(crate) mod node;
+pub(crate) mod outside;
+pub(crate) mod parcel;
+pub(crate) mod pass;
+pub(crate) mod pump;
+pub(crate) mod span;
+pub(crate) mod spans;
+pub(crate) mod standstill;
+pub(crate) mod switches;
+pub(crate) mod ticket;
+pub(crate) mod work;
+
+use slotwise_cards::card::Actions;
+use slotwise_cards::packet::{Flying, Frame};
+use slotwise_p4::{Pipeline, PipelineConfig};
+use slotwise_scenario::Device;
+use slotwise_units::Instant;
+use slotwise_wire::DropReason;
+
+use crate::api::{ControlEvent, ControlMessage, P4Drop, WorldError, WorldOptions};
+use crate::drops::{DropCause, Place};
+use crate::invariants::Invariant;
+use event::{Event, EventQueue, Order};
+use journal::Journal;
+use lane::{Lane, LaneEnd};
+use messages::Messages;
+use node::{Nodes, Outbox};
+use parcel::Parcels;
+use span::Span;
+use standstill::AtOnce;
+use work::{Stack, Work};
+
+/// Everything that moves.
+pub(crate) struct Net {
+    now_ns: u64,
+    queue: EventQueue,
+    lanes: Vec<Lane>,
+    nodes: Nodes,
+    spans: Vec<Span>,
+    parcels: Parcels,
+    /// Effects of the card that was called last, and the memory of frames.
+    out: Actions,
+    outbox: Outbox,
+    /// Empty between events.
+    stack: Stack<Work>,
+    messages: Messages,
+    at_once: AtOnce,
+    pub(crate) journal: Journal,
+}
+
+impl Net {
+    /// Nothing at time 0.
+    pub(crate) fn new(options: WorldOptions) -> Net {
+        Net {
+            now_ns: 0,
+            queue: EventQueue::default(),
+            lanes: Vec::new(),
+            nodes: Nodes::default(),
+            spans: Vec::new(),
+            parcels: Parcels::default(),
+            out: Actions::default(),
+            outbox: Outbox::default(),
+            stack: Stack::default(),
+            messages: Messages::new(options.seed),
+            at_once: AtOnce::default(),
+            journal: Journal::new(options.captures),
+        }
+    }
+
+    /// Time of the event in progress, or of the last one.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    pub(crate) fn next_event_at(&self) -> Option<u64> {
+        self.queue.next_at()
+    }
+
+    pub(crate) fn schedule(&mut self, at_ns: u64, event: Event) {
+        self.queue.schedule(at_ns, event);
+    }
+
+    /// All that an event has scheduled is there.
+    pub(crate) fn settle(&mut self) {
+        self.queue.settle();
+    }
+
+    /// A packet enters a lane at whose end it is at a time.
+    #[inline]
+    pub(crate) fn enter_lane(&mut self, lane: usize, at_ns: u64, flying: Flying) {
+        self.lanes[lane].enter(&mut self.queue, at_ns, flying);
+    }
+
+    /// Changes the arrivals of the last packets in a lane.
+    pub(crate) fn retime(&mut self, lane: usize, arrivals: &[Instant]) {
+        self.lanes[lane].retime(&mut self.queue, arrivals);
+    }
+
+    /// The head of a lane, at its end; `None` if its time has changed since.
+    #[inline]
+    pub(crate) fn arrived(&mut self, lane: u32, order: Order) -> Option<(LaneEnd, Flying)> {
+        let lane = &mut self.lanes[lane as usize];
+        let end = lane.end;
+        Some((end, lane.arrive(&mut self.queue, self.now_ns, order)?))
+    }
+
+    /// An empty frame of the pool.
+    pub(crate) fn take_frame(&mut self) -> Frame {
+        self.out.frames.take()
+    }
+
+    /// A frame of these bytes, of the pool.
+    pub(crate) fn copy_of(&mut self, bytes: &[u8]) -> Frame {
+        self.out.frames.copy_of(bytes)
+    }
+
+    /// Takes back the memory of a frame that has been consumed.
+    #[inline]
+    pub(crate) fn give_back(&mut self, frame: Frame) {
+        self.out.frames.give_back(frame);
+    }
+
+    pub(crate) fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    /// Nodes that are being built.
+    pub(crate) fn nodes_mut(&mut self) -> &mut Nodes {
+        &mut self.nodes
+    }
+
+    pub(crate) fn add_lane(&mut self, end: LaneEnd) -> usize {
+        self.lanes.push(Lane::new(self.lanes.len(), end));
+        self.lanes.len() - 1
+    }
+
+    pub(crate) fn add_span(&mut self, span: Span) {
+        self.spans.push(span);
+    }
+
+    /// Sets the longest delay of late control messages.
+    pub(crate) fn set_most_late(&mut self, most_late_ns: u64) {
+        self.messages.set_most_late(most_late_ns);
+    }
+
+    pub(crate) fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// For the controller, or the agent that stands between it and the device.
+    pub(crate) fn tell(&mut self, device: Device, message: ControlMessage) {
+        self.journal.control.push_back(ControlEvent {
+            at_ns: self.now_ns,
+            device_id: device.id(),
+            message,
+        });
+    }
+
+    /// Loses a packet.
+    pub(crate) fn drop(&mut self, place: Place, cause: DropCause, frame: Frame) {
+        self.count_drop(place, cause, frame.len());
+        self.out.frames.give_back(frame);
+    }
+
+    pub(crate) fn count_drop(&mut self, place: Place, cause: DropCause, bytes: usize) {
+        self.journal.drops.add(place, cause, bytes);
+        let is_astray = matches!(
+            cause,
+            DropCause::NoSuchPort | DropCause::NotForHost | DropCause::Malformed
+        );
+        if is_astray && place.is_beside_stars() {
+            let invariants = &mut self.journal.invariants;
+            invariants.violated(Invariant::ASTRAY, self.now_ns, place, None);
+        }
+    }
+
+    /// The device of an id, if the net has it.
+    pub(crate) fn device(&self, device_id: u64) -> Result<Device, WorldError> {
+        Device::from_id(device_id)
+            .filter(|device| self.nodes.get(*device).is_some())
+            .ok_or(WorldError::UnknownDevice(device_id))
+    }
+
+    pub(crate) fn pipeline_config(device: Device, seed: u64) -> PipelineConfig {
+        node::pipeline_config(device, seed)
+    }
+
+    pub(crate) fn pipeline_slot(&mut self, device: Device) -> &mut Option<Pipeline> {
+        let node = self.nodes.number(device);
+        &mut self.nodes[node].pipeline
+    }
+
+    /// Drops counted by the program of a device, by reason, without zeros; `None` without such a counter.
+    pub(crate) fn p4_drops(&self, device: Device) -> Option<Vec<P4Drop>> {
+        if let Some(outside) = &self.nodes.outside {
+            return outside.drops.get(&device.id()).cloned();
+        }
+        let node = self.nodes.get(device)?;
+        let (pipeline, counter) = (node.pipeline.as_ref()?, node.device.kind().drop_counter);
+        let mut drops = Vec::new();
+        for reason in DropReason::ALL {
+            let (packets, bytes) = pipeline.counter_read(counter, reason as usize).ok()?;
+            if packets > 0 {
+                drops.push(P4Drop { reason, packets, bytes });
+            }
+        }
+        Some(drops)
+    }
+
+    /// True if a device has a program and takes frames.
+    pub(crate) fn runs(&self, device: Device) -> bool {
+        match &self.nodes.outside {
+            Some(outside) => outside.running,
+            None => self.nodes[self.nodes.number(device)].pipeline.is_some(),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is on its way outside of lanes: messages of the controller, of switches outside, and late ones.
+
+use slotwise_scenario::Device;
+
+use crate::net::lane::OwnEnd;
+use crate::net::ticket::Tickets;
+use slotwise_cards::packet::Frame;
+
+/// The way of a control message.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    /// By light, to an end of a lane.
+    Light(OwnEnd),
+    /// From a switch to the controller.
+    In(Device),
+    /// From the controller to a switch.
+    Out(Device),
+}
+
+/// A message with its way.
+pub(crate) enum Parcel {
+    /// Of the controller, to a device.
+    PacketOut { device: Device, frame: Frame },
+    /// A control message that a fault has kept, or its copy.
+    Late { way: Way, frame: Frame },
+    /// It has left a switch outside of the net.
+    FromSwitch {
+        device: Device,
+        port: u16,
+        id: u64,
+        frame: Frame,
+    },
+}
+
+/// Parcels by number.
+pub(crate) type Parcels = Tickets<Parcel>;

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Spans: the links that go dark together, both ways between two switches.
+
+use slotwise_p4::Port;
+use slotwise_scenario::Device;
+
+use crate::net::node::NodePort;
+
+/// Links between two ports, or of all wavelengths of a fibre.
+pub(crate) struct Span {
+    /// Ports before its lanes.
+    pub(crate) ports_before: Vec<NodePort>,
+    pub(crate) ends: [(Device, Port); 2],
+    /// Of each end; they follow each other.
+    pub(crate) ports: u16,
+    /// What the scenario's changes say.
+    pub(crate) is_up: bool,
+    /// What a fault on purpose says: neither mends what the other broke.
+    pub(crate) is_cut: bool,
+}
+
+impl Span {
+    pub(crate) fn is_light(&self) -> bool {
+        self.is_up && !self.is_cut
+    }
+}

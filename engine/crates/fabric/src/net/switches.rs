@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Exchange of packets with switches outside.
+
+use slotwise_p4::Port;
+use slotwise_scenario::Device;
+
+use crate::api::P4Drop;
+use crate::drops::{DropCause, Place};
+use crate::net::Net;
+use crate::net::around::Around;
+use crate::net::effects::Effects;
+use crate::net::outside::{Outside, SwitchInput};
+use crate::net::parcel::Parcel;
+use slotwise_cards::packet::{Frame, Origin};
+
+impl Net {
+    /// All switches are outside from now on. They get nothing until [`Net::set_switches_running`].
+    pub(crate) fn put_switches_outside(&mut self) {
+        self.nodes.outside = Some(Outside::default());
+        self.nodes.iter_mut().for_each(|node| node.own_card.set_outside());
+    }
+
+    pub(crate) fn set_switches_running(&mut self, running: bool) {
+        if let Some(outside) = &mut self.nodes.outside {
+            outside.running = running;
+        }
+    }
+
+    pub(crate) fn poll_switch_input(&mut self) -> Option<SwitchInput> {
+        self.nodes.outside.as_mut()?.poll_input()
+    }
+
+    /// A frame has left a switch outside. Returns how long the switch had it, if that is to be known.
+    pub(crate) fn switch_output(
+        &mut self,
+        at_ns: u64,
+        (device, port): (Device, Port),
+        id: u64,
+        frame: &[u8],
+    ) -> Option<u64> {
+        let at_ns = at_ns.max(self.now_ns);
+        let frame = self.out.frames.copy_of(frame);
+        self.dispatch_parcel(
+            at_ns,
+            Parcel::FromSwitch {
+                device,
+                port,
+                id,
+                frame,
+            },
+        );
+        let crossing = self.nodes.outside.as_ref()?.crossing(id)?;
+        let is_waited_for = crossing.device == device && crossing.is_waited_for();
+        is_waited_for.then(|| at_ns - crossing.arrived_ns)
+    }
+
+    pub(crate) fn set_p4_drops(&mut self, device: Device, drops: Vec<P4Drop>) {
+        if let Some(outside) = &mut self.nodes.outside {
+            outside.drops.insert(device.id(), drops);
+        }
+    }
+
+    /// Gives up what no switch has sent on by `now_ns`.
+    pub(crate) fn lose_overdue<A: Around>(&mut self, around: &mut A, now_ns: u64) {
+        while let Some(crossing) = self
+            .nodes
+            .outside
+            .as_mut()
+            .and_then(|outside| outside.take_overdue(now_ns))
+        {
+            around.overdue(&mut Effects::on(self), &crossing);
+        }
+    }
+
+    pub(super) fn give_outside<A: Around>(
+        &mut self,
+        around: &mut A,
+        device: Device,
+        port: Port,
+        frame: Frame,
+        origin: Origin,
+    ) {
+        let now_ns = self.now_ns;
+        if !device.kind().is_slotted {
+            // A packet that it drops is never heard of again.
+            self.lose_overdue(around, now_ns);
+        }
+        match &mut self.nodes.outside {
+            Some(outside) if outside.running => outside.give(now_ns, device, port, frame, origin),
+            _ => self.drop(Place::Device(device), DropCause::NoPipeline, frame),
+        }
+    }
+}

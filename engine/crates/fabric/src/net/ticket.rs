@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Continuations by number; their owners keep them.
+
+/// Number of a kind of networks.
+pub(crate) type Owner = u8;
+
+/// Number of a continuation, kept by its owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    pub(crate) owner: Owner,
+    pub(crate) number: u32,
+}
+
+/// Continuations by number; numbers are used again.
+pub(crate) struct Tickets<T> {
+    places: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Tickets<T> {
+    fn default() -> Tickets<T> {
+        Tickets {
+            places: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T> Tickets<T> {
+    /// Keeps something; returns its number.
+    #[inline]
+    pub(crate) fn insert(&mut self, kept: T) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() as u32 - 1
+        });
+        self.places[number as usize] = Some(kept);
+        number
+    }
+
+    /// Gives back what has a number, which is free then.
+    #[inline]
+    pub(crate) fn take(&mut self, number: u32) -> Option<T> {
+        let kept = self.places.get_mut(number as usize)?.take()?;
+        self.free.push(number);
+        Some(kept)
+    }
+}
