@@ -8,10 +8,12 @@ mod gtp;
 mod gtp_peer;
 mod p4runtime;
 mod programs;
+mod workload;
 
 pub use gtp::gtp;
 pub use gtp_peer::gtp_peer;
 pub use p4runtime::p4runtime;
+pub use workload::workload;
 
 use crate::programs::{PROGRAMS, Sink, pipeline, program};
 use slotwise_p4::{Pipeline, Program};
@@ -25,7 +27,7 @@ use std::sync::Arc;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("p4_json", p4_json),
     ("p4info", p4info),
     ("stf", stf),
@@ -34,6 +36,7 @@ pub const TARGETS: [Target; 8] = [
     ("scenario", scenario),
     ("gtp", gtp),
     ("gtp_peer", gtp_peer),
+    ("workload", workload),
 ];
 
 /// Longest frames that a packet target makes of its input, in bytes.

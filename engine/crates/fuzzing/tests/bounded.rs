@@ -134,3 +134,8 @@ fn every_target_has_a_cargo_fuzz_target() {
         assert!(text.contains(&format!("slotwise_fuzzing::{name}(data)")), "{name}");
     }
 }
+
+#[test]
+fn workload() {
+    run("workload");
+}

@@ -2,10 +2,10 @@
 //! When a source that does not listen to the network sends.
 
 use rand_pcg::Pcg64;
+use slotwise_random::{Pareto, exponential};
 use slotwise_units::{Bytes, Duration, Instant, Rate};
 
 use crate::endpoint::ConfigError;
-use crate::random::{Pareto, exponential};
 
 /// When packets leave. Rates count what a packet's owner calls its size.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -40,7 +40,6 @@ mod datagram;
 mod endpoint;
 pub mod gtp;
 mod rack;
-mod random;
 mod ranges;
 mod receiver;
 mod rtt;

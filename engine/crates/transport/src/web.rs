@@ -2,10 +2,10 @@
 //! Web-like traffic: users who fetch a page, read it, and fetch the next.
 
 use rand_pcg::Pcg64;
+use slotwise_random::{Pareto, exponential};
 use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::endpoint::ConfigError;
-use crate::random::{Pareto, exponential};
 
 /// How a user behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,38 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Draws from distributions, the same bits on every machine: integers from the generator, elementary functions
 //! from `libm`.
+//!
+//! ```
+//! use rand_pcg::Pcg64;
+//! use rand_pcg::rand_core::SeedableRng;
+//! use slotwise_random::exponential;
+//!
+//! let gap = exponential(&mut Pcg64::seed_from_u64(1), 1_000.0);
+//! assert_eq!(gap, exponential(&mut Pcg64::seed_from_u64(1), 1_000.0));
+//! ```
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::RngCore;
 
-/// Uniform in (0, 1], in steps of 2^-53.
-fn uniform(rng: &mut Pcg64) -> f64 {
+/// Returns a uniform number in (0, 1], in steps of 2^-53.
+pub fn uniform(rng: &mut Pcg64) -> f64 {
     const STEP: f64 = 1.0 / (1u64 << 53) as f64;
     ((rng.next_u64() >> 11) + 1) as f64 * STEP
 }
 
-/// Exponential with mean `mean`, rounded to the nearest: rounding down would make short gaps shorter on average.
-pub(crate) fn exponential(rng: &mut Pcg64, mean: f64) -> u64 {
+/// Returns an exponential number with mean `mean`, rounded to the nearest: rounding down would make short gaps shorter on average.
+pub fn exponential(rng: &mut Pcg64, mean: f64) -> u64 {
     libm::round(-libm::log(uniform(rng)) * mean) as u64
 }
 
 /// A Pareto distribution by its mean; `shape` > 1 (at most 2 the variance is infinite).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Pareto {
+pub struct Pareto {
     smallest: f64,
     inverse_shape: f64,
 }
 
 impl Pareto {
-    pub(crate) fn new(mean: u64, shape: f64) -> Self {
+    /// Makes the distribution with a mean and a shape over 1.
+    pub fn new(mean: u64, shape: f64) -> Self {
         Self {
             smallest: mean as f64 * (shape - 1.0) / shape,
             inverse_shape: 1.0 / shape,
         }
     }
 
-    /// Rounded down.
-    pub(crate) fn draw(&self, rng: &mut Pcg64) -> u64 {
+    /// Returns a number, rounded down.
+    pub fn draw(&self, rng: &mut Pcg64) -> u64 {
         (self.smallest / libm::pow(uniform(rng), self.inverse_shape)) as u64
     }
 }
