@@ -3,7 +3,7 @@
 
 use slotwise_units::{Bytes, Duration, Instant};
 
-use super::{Ack, CongestionControl};
+use super::{Ack, Begin, CongestionControl, Setup};
 
 /// RFC 9438 section 4.1: C in segments / s³.
 const C: f64 = 0.4;
@@ -101,6 +101,12 @@ impl Cubic {
 
     fn bytes(&self, segments: f64) -> Bytes {
         Bytes::new((segments * self.mss.get() as f64) as u64)
+    }
+}
+
+impl Begin for Cubic {
+    fn begin(setup: &Setup) -> Self {
+        Self::new(setup.mss, setup.initial_window, setup.ssthresh)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use slotwise_units::{Bytes, Instant};
 
-use super::{Ack, CongestionControl};
+use super::{Ack, Begin, CongestionControl, Setup};
 
 /// Up to this window, segments, it is standard TCP (RFC 3649 section 5).
 const LOW_WINDOW: f64 = 38.0;
@@ -63,6 +63,12 @@ impl HighSpeed {
         let left = flight * (1.0 - decrease(flight / self.mss.get() as f64));
         self.ssthresh = Bytes::new(left as u64).max(2 * self.mss);
         self.credit = 0.0;
+    }
+}
+
+impl Begin for HighSpeed {
+    fn begin(setup: &Setup) -> Self {
+        Self::new(setup.mss, setup.initial_window, setup.ssthresh)
     }
 }
 
