@@ -197,6 +197,7 @@ mod tests {
                 srtt: Some(RTT),
                 window_limited,
                 feedback: None,
+                ..Ack::default()
             });
         }
     }

@@ -129,6 +129,7 @@ mod tests {
             srtt: None,
             window_limited: true,
             feedback: None,
+            ..Ack::default()
         }
     }
 

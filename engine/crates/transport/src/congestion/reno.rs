@@ -93,6 +93,7 @@ mod tests {
             srtt: None,
             window_limited: true,
             feedback: None,
+            ..Ack::default()
         }
     }
 

@@ -116,6 +116,7 @@ mod tests {
             srtt: Some(srtt),
             window_limited: false,
             feedback: Some(feedback),
+            ..Ack::default()
         }
     }
 
