@@ -274,46 +274,65 @@ impl TrafficKind {
     }
 }
 
-/// Congestion control of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Transport {
+/// Names and defaults of a congestion control.
+struct TransportRow {
+    name: &'static str,
+    sack: bool,
+    kernel: Option<&'static str>,
+}
+
+/// Makes the list of congestion controls: a row for each, with its name in a scenario file, its default of SACK, and its name in Linux,
+/// if Linux has it.
+macro_rules! transports {
+    ($($(#[$attribute:meta])* $variant:ident: $name:literal, $sack:literal, $kernel:expr;)*) => {
+        /// Congestion control of a stream.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        pub enum Transport {
+            $($(#[$attribute])* $variant,)*
+        }
+
+        impl Transport {
+            /// All of them.
+            pub const ALL: &[Transport] = &[$(Transport::$variant),*];
+
+            fn row(self) -> TransportRow {
+                let (name, sack, kernel) = match self {
+                    $(Transport::$variant => ($name, $sack, $kernel),)*
+                };
+                TransportRow { name, sack, kernel }
+            }
+        }
+    };
+}
+
+transports! {
     /// RFC 5681, without SACK.
-    Reno,
+    Reno: "reno", false, Some("reno");
     /// RFC 6582, without SACK.
-    NewReno,
+    NewReno: "newreno", false, Some("reno");
     /// RFC 9438 with SACK, as Linux has it.
     #[default]
-    Cubic,
+    Cubic: "cubic", true, Some("cubic");
     /// HighSpeed TCP with SACK: RFC 3649, with limited slow start (RFC 3742).
-    HighSpeed,
-    /// XCP with SACK. Hosts of Linux have none: the engine plays it, live too.
-    Xcp,
+    HighSpeed: "highspeed", true, Some("highspeed");
+    /// XCP with SACK. Linux hosts do not have it: the engine generates it, also in emulation.
+    Xcp: "xcp", true, None;
 }
 
 impl Transport {
-    /// All of them.
-    pub const ALL: [Transport; 5] = [
-        Transport::Reno,
-        Transport::NewReno,
-        Transport::Cubic,
-        Transport::HighSpeed,
-        Transport::Xcp,
-    ];
-
-    /// Whether it uses SACK where nothing else is said.
+    /// Returns the default of SACK.
     pub fn uses_sack(self) -> bool {
-        matches!(self, Transport::Cubic | Transport::HighSpeed | Transport::Xcp)
+        self.row().sack
     }
 
-    /// The name in a scenario file.
+    /// Returns the name in a scenario file.
     pub fn name(self) -> &'static str {
-        match self {
-            Transport::Reno => "reno",
-            Transport::NewReno => "newreno",
-            Transport::Cubic => "cubic",
-            Transport::HighSpeed => "highspeed",
-            Transport::Xcp => "xcp",
-        }
+        self.row().name
+    }
+
+    /// Returns the name in Linux. Its reno is NewReno, with SACK if both ends have it; it has no older one.
+    pub fn kernel_name(self) -> Option<&'static str> {
+        self.row().kernel
     }
 }
 
