@@ -13,7 +13,9 @@ impl TrafficKind {
         match self {
             TrafficKind::Web { .. } => false,
             TrafficKind::Udp { process, .. } => *process == Process::Constant,
-            TrafficKind::Tcp { transport, .. } | TrafficKind::File { transport, .. } => transport.kernel_name().is_some(),
+            TrafficKind::Tcp { transport, .. } | TrafficKind::File { transport, .. } => {
+                transport.kernel_name().is_some()
+            }
         }
     }
 }

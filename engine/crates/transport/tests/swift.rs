@@ -21,7 +21,10 @@ fn the_queue_stays_short_and_the_link_busy() {
     assert!((5..30).contains(&network.largest_queue), "{}", network.largest_queue);
     let used = network.delivered.bits() as f64 / 200e6;
     assert!(used > 0.98, "{used}");
-    assert_eq!((network.queue_drops, network.flows[0].sender.stats().retransmissions), (0, 0));
+    assert_eq!(
+        (network.queue_drops, network.flows[0].sender.stats().retransmissions),
+        (0, 0)
+    );
 }
 
 #[test]
@@ -31,7 +34,11 @@ fn flows_that_start_at_different_windows_share_alike() {
     let flows = vec![endless(0), flow(large, |_| {}, None, (MS, MS))];
     let mut network = Network::new(flows, mbps(100), 200);
     network.run(at(10 * SECOND));
-    let bytes: Vec<f64> = network.flows.iter().map(|flow| flow.sender.stats().acked.get() as f64).collect();
+    let bytes: Vec<f64> = network
+        .flows
+        .iter()
+        .map(|flow| flow.sender.stats().acked.get() as f64)
+        .collect();
     let jain = (bytes[0] + bytes[1]).powi(2) / (2.0 * (bytes[0].powi(2) + bytes[1].powi(2)));
     assert!(jain > 0.9, "{bytes:?}");
 }

@@ -155,7 +155,11 @@ mod tests {
         for now in [1, 2, 200] {
             swift.on_ack(&ack(now, 200));
         }
-        assert!((swift.window - 100.0 * (1.0 - 0.8 * 75.0 / 200.0)).abs() < 0.1, "{}", swift.window);
+        assert!(
+            (swift.window - 100.0 * (1.0 - 0.8 * 75.0 / 200.0)).abs() < 0.1,
+            "{}",
+            swift.window
+        );
         swift.on_ack(&ack(201, 200));
         assert!(swift.window < 55.0, "{}", swift.window);
     }
