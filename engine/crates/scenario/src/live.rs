@@ -13,7 +13,9 @@ impl TrafficKind {
         match self {
             TrafficKind::Web { .. } => false,
             TrafficKind::Udp { process, .. } => *process == Process::Constant,
-            TrafficKind::Tcp { transport, .. } | TrafficKind::File { transport, .. } => *transport != Transport::Xcp,
+            TrafficKind::Tcp { transport, .. } | TrafficKind::File { transport, .. } => {
+                transport.kernel_name().is_some()
+            }
         }
     }
 }
@@ -27,7 +29,7 @@ impl FlowGroup {
             Source::Web { .. } | Source::Gtp(_) => false,
             Source::Udp { process, .. } => process == Process::Constant,
             Source::Stream { .. } => {
-                self.transport != Transport::Xcp && (self.tcp == Tcp::default() || self.tcp == Tcp::LINUX)
+                self.transport.kernel_name().is_some() && (self.tcp == Tcp::default() || self.tcp == Tcp::LINUX)
             }
         }
     }
@@ -100,18 +102,6 @@ fn missing(transport: Transport, kernel: &[&str]) -> Option<String> {
             kernel.join(", ")
         )
     })
-}
-
-impl Transport {
-    /// What Linux calls it. Its reno is NewReno, with SACK where both ends have it; it has no older one.
-    pub fn kernel_name(self) -> Option<&'static str> {
-        match self {
-            Transport::Reno | Transport::NewReno => Some("reno"),
-            Transport::Cubic => Some("cubic"),
-            Transport::HighSpeed => Some("highspeed"),
-            Transport::Xcp => None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -475,7 +475,10 @@ pub(crate) fn transport(r: &mut Reader, fields: &Fields, may_be: impl Fn(Transpo
     if r.optional(fields, "transport").is_none() {
         return Transport::default();
     }
-    let all = Transport::ALL.map(|transport| (transport.name(), transport));
+    let all: Vec<_> = Transport::ALL
+        .iter()
+        .map(|transport| (transport.name(), *transport))
+        .collect();
     r.choice_of(fields, "transport", &all, may_be)
 }
 

@@ -53,7 +53,7 @@ mod web;
 pub mod xcp;
 
 pub use arrivals::{Arrivals, Departures};
-pub use congestion::{Ack, Algorithm, CongestionControl, Cubic, HighSpeed, Reno, Xcp, initial_window};
+pub use congestion::{Ack, Algorithm, CongestionControl, initial_window};
 pub use endpoint::{AbortReason, ConfigError, Endpoint, Event, FlowKey, PROTOCOL_UDP};
 pub use receiver::{Receiver, ReceiverConfig, ReceiverStats};
 pub use rtt::{RtoConfig, RttEstimator};

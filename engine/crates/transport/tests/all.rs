@@ -6,5 +6,6 @@ mod gtp;
 mod hostile;
 mod rack;
 mod sources;
+mod swift;
 mod tcp;
 mod xcp;

@@ -3,7 +3,7 @@
 
 use slotwise_units::{Bytes, Duration, Instant};
 
-use super::{Ack, CongestionControl};
+use super::{Ack, Begin, CongestionControl, Setup};
 
 /// RFC 9438 section 4.1: C in segments / s³.
 const C: f64 = 0.4;
@@ -104,6 +104,12 @@ impl Cubic {
     }
 }
 
+impl Begin for Cubic {
+    fn begin(setup: &Setup) -> Self {
+        Self::new(setup.mss, setup.initial_window, setup.ssthresh)
+    }
+}
+
 impl CongestionControl for Cubic {
     fn window(&self) -> Bytes {
         self.bytes(self.window).max(self.mss)
@@ -191,6 +197,7 @@ mod tests {
                 srtt: Some(RTT),
                 window_limited,
                 feedback: None,
+                ..Ack::default()
             });
         }
     }

@@ -3,7 +3,7 @@
 
 use slotwise_units::{Bytes, Instant};
 
-use super::{Ack, CongestionControl};
+use super::{Ack, Begin, CongestionControl, Setup};
 
 /// Up to this window, segments, it is standard TCP (RFC 3649 section 5).
 const LOW_WINDOW: f64 = 38.0;
@@ -66,6 +66,12 @@ impl HighSpeed {
     }
 }
 
+impl Begin for HighSpeed {
+    fn begin(setup: &Setup) -> Self {
+        Self::new(setup.mss, setup.initial_window, setup.ssthresh)
+    }
+}
+
 impl CongestionControl for HighSpeed {
     fn window(&self) -> Bytes {
         self.window
@@ -123,6 +129,7 @@ mod tests {
             srtt: None,
             window_limited: true,
             feedback: None,
+            ..Ack::default()
         }
     }
 

@@ -4,17 +4,13 @@
 mod cubic;
 mod highspeed;
 mod reno;
+mod swift;
 mod xcp;
 
 use slotwise_units::{Bytes, Duration, Instant};
 
-pub use cubic::Cubic;
-pub use highspeed::HighSpeed;
-pub use reno::Reno;
-pub use xcp::Xcp;
-
 /// What an acknowledgment tells a controller.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
     /// Time.
     pub now: Instant,
@@ -22,6 +18,8 @@ pub struct Ack {
     pub acked: Bytes,
     /// Smoothed round-trip time, if measured.
     pub srtt: Option<Duration>,
+    /// Round-trip time of the last acknowledged packet, if it was sent once.
+    pub rtt: Option<Duration>,
     /// Whether the congestion window was what held the sender back. If not, a window must not grow on it.
     pub window_limited: bool,
     /// Reverse feedback of an XCP packet, 1/16 byte/s.
@@ -46,39 +44,60 @@ pub trait CongestionControl {
     fn on_timeout(&mut self, now: Instant, flight: Bytes, first: bool);
 }
 
-/// The algorithms of this crate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Algorithm {
-    /// RFC 5681; leaves fast recovery at the first new acknowledgment.
-    Reno,
-    /// RFC 5681 with RFC 6582's answer to partial acknowledgments.
-    NewReno,
-    /// RFC 9438, with NewReno's recovery.
-    Cubic,
-    /// RFC 3649 with limited slow start (RFC 3742), NewReno's recovery.
-    HighSpeed,
-    /// Windows from explicit feedback (draft-falk-xcp-spec), NewReno's recovery.
-    Xcp,
+/// Settings that the controller of a connection begins with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    /// Payload of a full segment.
+    pub(crate) mss: Bytes,
+    /// IP packet of a full segment.
+    pub(crate) packet: Bytes,
+    /// First congestion window.
+    pub(crate) initial_window: Bytes,
+    /// First slow-start threshold; `None` before the first loss.
+    pub(crate) ssthresh: Option<Bytes>,
+    /// Limit of the window that is used; `None` without.
+    pub(crate) limit: Option<Bytes>,
 }
 
-impl Algorithm {
-    /// A controller for segments of `mss` in packets of `packet`, a window to begin with, and a slow-start threshold
-    /// if there is one from the beginning, which XCP does without. The window that is used is at most `limit`: XCP's stays within.
-    pub(crate) fn controller(
-        self,
-        mss: Bytes,
-        packet: Bytes,
-        initial_window: Bytes,
-        ssthresh: Option<Bytes>,
-        limit: Option<Bytes>,
-    ) -> Box<dyn CongestionControl + Send> {
-        match self {
-            Self::Reno | Self::NewReno => Box::new(Reno::new(mss, initial_window, ssthresh)),
-            Self::Cubic => Box::new(Cubic::new(mss, initial_window, ssthresh)),
-            Self::HighSpeed => Box::new(HighSpeed::new(mss, initial_window, ssthresh)),
-            Self::Xcp => Box::new(Xcp::new(mss, packet, initial_window).within(limit.unwrap_or(Bytes::MAX))),
+/// Construction of a controller.
+trait Begin {
+    /// Makes the controller of a connection.
+    fn begin(setup: &Setup) -> Self;
+}
+
+/// Makes the list of algorithms: a row for each, with its controller.
+macro_rules! algorithms {
+    ($($(#[$doc:meta])* $name:ident: $controller:ty,)*) => {
+        /// The algorithms of this crate.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Algorithm {
+            $($(#[$doc])* $name,)*
         }
-    }
+
+        impl Algorithm {
+            /// Makes the controller of a connection.
+            pub(crate) fn controller(self, setup: &Setup) -> Box<dyn CongestionControl + Send> {
+                match self {
+                    $(Self::$name => Box::new(<$controller>::begin(setup)),)*
+                }
+            }
+        }
+    };
+}
+
+algorithms! {
+    /// RFC 5681; leaves fast recovery at the first new acknowledgment.
+    Reno: reno::Reno,
+    /// RFC 5681 with RFC 6582's answer to partial acknowledgments.
+    NewReno: reno::Reno,
+    /// RFC 9438, with NewReno's recovery.
+    Cubic: cubic::Cubic,
+    /// RFC 3649 with limited slow start (RFC 3742), NewReno's recovery.
+    HighSpeed: highspeed::HighSpeed,
+    /// Windows from explicit feedback (draft-falk-xcp-spec), NewReno's recovery.
+    Xcp: xcp::Xcp,
+    /// Windows from the delay (Swift, SIGCOMM 2020), NewReno's recovery.
+    Swift: swift::Swift,
 }
 
 /// RFC 5681 section 3.1: two to four segments.

@@ -3,7 +3,7 @@
 
 use slotwise_units::{Bytes, Instant};
 
-use super::{Ack, CongestionControl, half_flight};
+use super::{Ack, Begin, CongestionControl, Setup, half_flight};
 
 /// Additive increase of one segment a round trip, halving on loss. Reno and NewReno differ only in recovery,
 /// which is the sender's.
@@ -25,6 +25,12 @@ impl Reno {
             ssthresh: ssthresh.unwrap_or(Bytes::MAX),
             credit: Bytes::ZERO,
         }
+    }
+}
+
+impl Begin for Reno {
+    fn begin(setup: &Setup) -> Self {
+        Self::new(setup.mss, setup.initial_window, setup.ssthresh)
     }
 }
 
@@ -87,6 +93,7 @@ mod tests {
             srtt: None,
             window_limited: true,
             feedback: None,
+            ..Ack::default()
         }
     }
 

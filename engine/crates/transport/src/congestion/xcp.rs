@@ -3,7 +3,7 @@
 
 use slotwise_units::{Bytes, Instant};
 
-use super::{Ack, CongestionControl, half_flight};
+use super::{Ack, Begin, CongestionControl, Setup, half_flight};
 use crate::xcp::THROUGHPUT_PER_BYTE;
 
 const NS_PER_SECOND: i128 = 1_000_000_000;
@@ -49,6 +49,13 @@ impl Xcp {
     fn halve(&mut self, flight: Bytes) {
         self.ssthresh = half_flight(flight, self.mss);
         self.remainder = 0;
+    }
+}
+
+impl Begin for Xcp {
+    /// Without a slow-start threshold: routers know better.
+    fn begin(setup: &Setup) -> Self {
+        Self::new(setup.mss, setup.packet, setup.initial_window).within(setup.limit.unwrap_or(Bytes::MAX))
     }
 }
 
@@ -109,6 +116,7 @@ mod tests {
             srtt: Some(srtt),
             window_limited: false,
             feedback: Some(feedback),
+            ..Ack::default()
         }
     }
 

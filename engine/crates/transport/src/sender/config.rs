@@ -6,7 +6,7 @@ use std::net::SocketAddrV4;
 use slotwise_units::Bytes;
 use slotwise_wire::Ipv4;
 
-use crate::congestion::{self, Algorithm, CongestionControl};
+use crate::congestion::{self, Algorithm, CongestionControl, Setup};
 use crate::endpoint::ConfigError;
 use crate::rtt::RtoConfig;
 use crate::segment::TCP_HEADER;
@@ -105,10 +105,14 @@ impl SenderConfig {
 
     /// A fresh controller. After a lost SYN the window begins with one segment (RFC 5681 section 3.1).
     pub(super) fn controller(&self, mss: Bytes, syn_lost: bool) -> Box<dyn CongestionControl + Send> {
-        let window = if syn_lost { mss } else { self.initial_window(mss) };
         let [ssthresh, limit] = [self.initial_ssthresh_segments, self.window_limit_segments]
             .map(|segments| segments.map(|segments| u64::from(segments) * mss));
-        self.algorithm
-            .controller(mss, mss + self.header(), window, ssthresh, limit)
+        self.algorithm.controller(&Setup {
+            mss,
+            packet: mss + self.header(),
+            initial_window: if syn_lost { mss } else { self.initial_window(mss) },
+            ssthresh,
+            limit,
+        })
     }
 }
