@@ -33,7 +33,6 @@ fn algorithm(transport: Transport) -> Algorithm {
         Transport::Cubic => Algorithm::Cubic,
         Transport::HighSpeed => Algorithm::HighSpeed,
         Transport::Xcp => Algorithm::Xcp,
-        Transport::Swift => Algorithm::Swift,
     }
 }
 
