@@ -6,6 +6,5 @@ mod gtp;
 mod hostile;
 mod rack;
 mod sources;
-mod swift;
 mod tcp;
 mod xcp;

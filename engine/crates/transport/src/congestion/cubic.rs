@@ -197,7 +197,6 @@ mod tests {
                 srtt: Some(RTT),
                 window_limited,
                 feedback: None,
-                ..Ack::default()
             });
         }
     }

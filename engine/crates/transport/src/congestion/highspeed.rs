@@ -129,7 +129,6 @@ mod tests {
             srtt: None,
             window_limited: true,
             feedback: None,
-            ..Ack::default()
         }
     }
 

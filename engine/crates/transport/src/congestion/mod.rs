@@ -4,13 +4,12 @@
 mod cubic;
 mod highspeed;
 mod reno;
-mod swift;
 mod xcp;
 
 use slotwise_units::{Bytes, Duration, Instant};
 
 /// What an acknowledgment tells a controller.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// Time.
     pub now: Instant,
@@ -18,8 +17,6 @@ pub struct Ack {
     pub acked: Bytes,
     /// Smoothed round-trip time, if measured.
     pub srtt: Option<Duration>,
-    /// Round-trip time of the last acknowledged packet, if it was sent once.
-    pub rtt: Option<Duration>,
     /// Whether the congestion window was what held the sender back. If not, a window must not grow on it.
     pub window_limited: bool,
     /// Reverse feedback of an XCP packet, 1/16 byte/s.
@@ -96,8 +93,6 @@ algorithms! {
     HighSpeed: highspeed::HighSpeed,
     /// Windows from explicit feedback (draft-falk-xcp-spec), NewReno's recovery.
     Xcp: xcp::Xcp,
-    /// Windows from the delay (Swift, SIGCOMM 2020), NewReno's recovery.
-    Swift: swift::Swift,
 }
 
 /// RFC 5681 section 3.1: two to four segments.

@@ -93,7 +93,6 @@ mod tests {
             srtt: None,
             window_limited: true,
             feedback: None,
-            ..Ack::default()
         }
     }
 

@@ -116,7 +116,6 @@ mod tests {
             srtt: Some(srtt),
             window_limited: false,
             feedback: Some(feedback),
-            ..Ack::default()
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Acknowledgments and loss recovery: RFC 5681 section 3.2, RFC 6582, RFC 6675 section 5, RFC 6298 section 5.
 
-use slotwise_units::{Bytes, Duration, Instant};
+use slotwise_units::{Bytes, Instant};
 
 use super::{Recovery, Sender};
 use crate::congestion::{Ack, Algorithm};
@@ -81,8 +81,7 @@ impl<S: Source> Sender<S> {
     }
 
     fn handle_new_ack(&mut self, now: Instant, newly_acked: u64, segment: &Segment) {
-        let rtt = self.times.acknowledged(self.una, now);
-        if let Some(rtt) = rtt {
+        if let Some(rtt) = self.times.acknowledged(self.una, now) {
             self.rtt.sample(rtt);
         }
         // RFC 5681 section 3.2, RFC 6675 section 5: duplicates count in a row, whatever is being recovered from.
@@ -90,11 +89,11 @@ impl<S: Source> Sender<S> {
         let mut restart_timer = true;
         match self.recovery {
             Recovery::None => {
-                self.grow_window(now, Bytes::new(newly_acked), rtt, segment);
+                self.grow_window(now, Bytes::new(newly_acked), segment);
                 self.inflation = 0;
             }
             Recovery::Timeout { until } => {
-                self.grow_window(now, Bytes::new(newly_acked), rtt, segment);
+                self.grow_window(now, Bytes::new(newly_acked), segment);
                 if self.una >= until {
                     self.recovery = Recovery::None;
                 }
@@ -130,12 +129,11 @@ impl<S: Source> Sender<S> {
         }
     }
 
-    fn grow_window(&mut self, now: Instant, acked: Bytes, rtt: Option<Duration>, segment: &Segment) {
+    fn grow_window(&mut self, now: Instant, acked: Bytes, segment: &Segment) {
         self.control.on_ack(&Ack {
             now,
             acked,
             srtt: self.rtt.srtt(),
-            rtt,
             window_limited: self.window_limited,
             feedback: segment.congestion.map(|header| header.reverse_feedback),
         });
