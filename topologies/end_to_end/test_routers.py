@@ -146,7 +146,9 @@ def test_a_capacity_that_changes_is_told_xcp_and_holds(tmp_path, faults):
     scenario = tmp_path / "xcp.yaml"
     text = SCENARIO.read_text().replace("transport: cubic", "transport: xcp")
     text = re.sub(r"(name: \w+-\w+, .*rate_bps: (\d+), .*)\}$", r"\1, xcp_capacity_bps: \2}", text, flags=re.MULTILINE)
-    text = re.sub(r"changes:\n(- .*\n)+", "changes:\n- {at_ms: 3000, link: north-west, xcp_capacity_bps: 30000000}\n", text)
+    text = re.sub(
+        r"changes:\n(- .*\n)+", "changes:\n- {at_ms: 3000, link: north-west, xcp_capacity_bps: 30000000}\n", text
+    )
     scenario.write_text(text + faults)
     report = simulated(scenario, tmp_path / "report.json")
     assert used(report, "north-west", 1000, 3000) > 0.7
@@ -170,7 +172,10 @@ def test_routers_with_hosts_of_linux(tmp_path):
 def test_the_engine_plays_beside_hosts_of_linux(tmp_path):
     scenario, path = tmp_path / "both.yaml", tmp_path / "report.json"
     text = re.sub(
-        r"(name: \w+-\w+, .*rate_bps: (\d+), .*)\}$", r"\1, xcp_capacity_bps: \2}", SCENARIO.read_text(), flags=re.MULTILINE
+        r"(name: \w+-\w+, .*rate_bps: (\d+), .*)\}$",
+        r"\1, xcp_capacity_bps: \2}",
+        SCENARIO.read_text(),
+        flags=re.MULTILINE,
     )
     text = re.sub(r"changes:\n(- .*\n)+", "", text)
     flows = """\
@@ -199,7 +204,9 @@ def test_the_engine_plays_beside_hosts_of_linux(tmp_path):
 
 def test_a_network_made_in_python_runs(tmp_path):
     network = Network("pair", seconds=1).node("left", "right")
-    network.link("left", "right", rate_bps=45_000_000, delay_ns=1_000_000, buffer_packets=50, xcp_capacity_bps=45_000_000)
+    network.link(
+        "left", "right", rate_bps=45_000_000, delay_ns=1_000_000, buffer_packets=50, xcp_capacity_bps=45_000_000
+    )
     network.hosts("s", "left", 2).hosts("d", "right", 2).tcp("s", "d", transport="xcp").fault(
         "router-restart", every_s=0.2, for_s=0.01
     )

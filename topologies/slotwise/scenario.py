@@ -420,7 +420,9 @@ def _of_forms(error: jsonschema.ValidationError) -> Iterator[Problem]:
     ]
     if len(fitting) > 1:
         # Of changes only one kind has its key.
-        whole = [inner for inner in fitting if not any(not each.path and each.validator == "required" for each in inner)]
+        whole = [
+            inner for inner in fitting if not any(not each.path and each.validator == "required" for each in inner)
+        ]
         fitting = whole if len(whole) == 1 else fitting
     if len(fitting) == 1:
         for inner in fitting[0]:

@@ -54,7 +54,9 @@ def run_flows(scenario: dict, run_ms: int) -> list[Flow]:
     for number, entry in enumerate(scenario.get("flows", [])):
         sources, destinations = _party(scenario, entry["from"]), _party(scenario, entry["to"])
         for index, ends in enumerate(zip(sources, destinations, strict=True)):
-            start_ms = entry.get("start_ms", 0) + index * entry.get("start_jitter_ms", DEFAULT_JITTER_MS) // len(sources)
+            start_ms = entry.get("start_ms", 0) + index * entry.get("start_jitter_ms", DEFAULT_JITTER_MS) // len(
+                sources
+            )
             start_ms = start_ms * run_ms // duration_ms(scenario)
             found.append(
                 Flow(last, number, *ends, _iperf_options(scenario, entry), start_ms, f"{entry['name']}.{index}")

@@ -123,10 +123,7 @@ def chosen(document: dict, names: list[str]) -> list[HostId | RoutedHost]:
     for host in scenario.hosts(document):
         by_name[host.name] = [host]
         by_name.setdefault(f"edge{host.edge}", []).append(host)
-    of_group = {
-        group["name"]: group["at"]
-        for group in scenario.groups(document)
-    }
+    of_group = {group["name"]: group["at"] for group in scenario.groups(document)}
     for host in scenario.routed_hosts(document):
         by_name[host.name] = [host]
         by_name.setdefault(of_group[host.name.rpartition(".")[0]], []).append(host)

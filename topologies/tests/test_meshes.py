@@ -218,7 +218,13 @@ def test_flows_take_the_keys_of_a_scenarios_flows():
             "window_bytes": 65_535,
             "web": {"mean_think_ns": 1_000_000, "mean_bytes": 10_000, "sizes": "exponential"},
         },
-        {"name": "flow3", "from": "hosts1", "to": "hosts3", "flows_per_pair": 2, "gtp": {"bytes": 5000, "source_limit_bps": 100_000}},
+        {
+            "name": "flow3",
+            "from": "hosts1",
+            "to": "hosts3",
+            "flows_per_pair": 2,
+            "gtp": {"bytes": 5000, "source_limit_bps": 100_000},
+        },
     ]
 
 

@@ -26,7 +26,9 @@ EXAMPLE = ROOT / "schema" / "examples" / "valid" / "routers.yaml"
 def bottleneck() -> Network:
     """Two routers with a slow link between them."""
     network = Network("bottleneck", seconds=2, seed=7).node("left", "right")
-    network.link("left", "right", rate_bps=45_000_000, delay_ns=1_000_000, buffer_packets=50, xcp_capacity_bps=45_000_000)
+    network.link(
+        "left", "right", rate_bps=45_000_000, delay_ns=1_000_000, buffer_packets=50, xcp_capacity_bps=45_000_000
+    )
     return network.hosts("s", "left", 3, delay_ns=5_000_000).hosts(
         "d", "right", 3, delay_ns=5_000_000, down_delay_ns=7_000_000
     )
@@ -261,7 +263,8 @@ def test_a_star_alone_says_that_it_has_no_sized_flows():
     assert scenario.check(network.scenario)
     document = Star(3).tcp().scenario | {"flows": [{"name": "one", "from": "edge0", "to": "edge1", "bytes": 1000}]}
     with pytest.raises(
-        ScenarioError, match="/flows: 'flows' beside 'phases' need host groups, which a star without routers does not have"
+        ScenarioError,
+        match="/flows: 'flows' beside 'phases' need host groups, which a star without routers does not have",
     ):
         scenario.check(document)
 

@@ -9,7 +9,9 @@ from slotwise import Network
 figure, axes = pyplot.subplots(figsize=(6, 3), layout="constrained")
 for transport, colour in (("xcp", "#1f5fa8"), ("reno", "#d9822b")):
     network = Network(transport, seconds=8, sample_ms=50).node("left", "right")
-    network.link("left", "right", rate_bps=40_000_000, delay_ns=20_000_000, buffer_packets=200, xcp_capacity_bps=40_000_000)
+    network.link(
+        "left", "right", rate_bps=40_000_000, delay_ns=20_000_000, buffer_packets=200, xcp_capacity_bps=40_000_000
+    )
     network.hosts("s", "left", 4, rate_bps=100_000_000).hosts("d", "right", 4, rate_bps=100_000_000)
     links = network.tcp("s", "d", transport=transport).simulate(columns=transport, quiet=True).columns("links")
     link = links[links["link"] == "left-right"]

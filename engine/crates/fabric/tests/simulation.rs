@@ -279,9 +279,7 @@ fn simulated_hosts_are_served() {
 
 /// One phase of 1 s with a fixed rotation: a pair of edges has 5 or 6 of 16 data slots, 4 full packets each.
 fn streams(traffic: &str) -> Vec<FlowResult> {
-    let scenario = star4(&format!(
-        "  - {{name: streams, duration_ms: 1000, flows: [{traffic}]}}"
-    ));
+    let scenario = star4(&format!("  - {{name: streams, duration_ms: 1000, flows: [{traffic}]}}"));
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
     fabric.run_until(scenario.end().ns());
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
@@ -314,9 +312,8 @@ fn streams_that_write_at_a_rate_keep_it() {
 
 #[test]
 fn streams_of_both_directions_between_two_hosts_are_apart() {
-    let flows = streams(
-        "{from: h0_0, to: h1_0, tcp: {rate_bps: 2000000}}, {from: h1_0, to: h0_0, tcp: {rate_bps: 500000}}",
-    );
+    let flows =
+        streams("{from: h0_0, to: h1_0, tcp: {rate_bps: 2000000}}, {from: h1_0, to: h0_0, tcp: {rate_bps: 500000}}");
     let received_bps: Vec<u64> = flows.iter().map(|flow| flow.received_bytes * 8).collect();
     assert!((1_800_000..=2_000_000).contains(&received_bps[0]), "{received_bps:?}");
     assert!((400_000..=500_000).contains(&received_bps[1]), "{received_bps:?}");

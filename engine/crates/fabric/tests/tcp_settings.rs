@@ -62,7 +62,8 @@ fn a_paced_window_does_not_queue_where_the_same_window_at_once_does() {
 #[test]
 fn what_is_measured_of_a_flow_without_losses_is_even() {
     let tcp = "{max_window_segments: 5, delayed_acks: false}";
-    let flow = format!("{{name: f, from: s, to: d, transport: newreno, start_jitter_ms: 0, tcp: {tcp}, packet_stats: true}}");
+    let flow =
+        format!("{{name: f, from: s, to: d, transport: newreno, start_jitter_ms: 0, tcp: {tcp}, packet_stats: true}}");
     let order = order(&flow, "");
     assert!(order.packets > 500 && order.sent >= order.packets && order.sent <= order.packets + 5);
     assert_eq!(
@@ -82,7 +83,8 @@ fn what_is_measured_of_a_flow_without_losses_is_even() {
 #[test]
 fn a_timer_that_goes_off_too_early_sends_needlessly_and_a_real_loss_does_not() {
     let tcp = "{max_window_segments: 5, delayed_acks: false, min_rto_ms: 0}";
-    let flow = format!("{{name: f, from: s, to: d, transport: reno, start_jitter_ms: 0, tcp: {tcp}, packet_stats: true}}");
+    let flow =
+        format!("{{name: f, from: s, to: d, transport: reno, start_jitter_ms: 0, tcp: {tcp}, packet_stats: true}}");
     let late = order(&flow, "changes: [{at_ms: 1000, link: there, delay_ns: 400000000}]");
     assert!(late.timeouts > 0 && late.retransmissions > 0);
     assert_eq!(
@@ -91,7 +93,8 @@ fn a_timer_that_goes_off_too_early_sends_needlessly_and_a_real_loss_does_not() {
     );
     // Of 26 packets at ten times the link's rate some find no room; NewReno sends again what is missing and nothing else.
     let tcp = "{initial_window: 26, max_window_segments: 26, delayed_acks: false}";
-    let flow = format!("{{name: f, from: s, to: d, transport: newreno, start_jitter_ms: 0, tcp: {tcp}, packet_stats: true}}");
+    let flow =
+        format!("{{name: f, from: s, to: d, transport: newreno, start_jitter_ms: 0, tcp: {tcp}, packet_stats: true}}");
     let lossy = order(&flow, "");
     assert!(
         lossy.fast_retransmits > 0 && lossy.retransmissions > 0 && lossy.timeouts == 0,

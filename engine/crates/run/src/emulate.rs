@@ -152,9 +152,10 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     };
     if args.external_controller && !network.scenario.scheduler_changes.is_empty() {
         let place = args.run.scenario.path.display();
-        return Err(
-            format!("{place}: /changes: changes of the scheduler are not supported with --external-controller; expected none").into(),
-        );
+        return Err(format!(
+            "{place}: /changes: changes of the scheduler are not supported with --external-controller; expected none"
+        )
+        .into());
     }
     let mut programs = BTreeMap::new();
     if !args.external_controller {

@@ -7,7 +7,7 @@ use std::path::Path;
 use slotwise_scenario::Scenario;
 
 /// Text of now, and the same of before.
-const RENAMED: [(&str, &str); 32] = [
+const RENAMED: [(&str, &str); 33] = [
     ("acks: ", "acknowledgements: "),
     ("at: ", "router: "),
     ("at: ", "station: "),
@@ -25,6 +25,7 @@ const RENAMED: [(&str, &str); 32] = [
     ("hysteresis: ", "relief: "),
     ("initial_rate_bps: ", "begin_bps: "),
     ("max_deflections: ", "deflections: "),
+    ("max_hops: ", "hops: "),
     ("max_ns: ", "most_ns: "),
     ("max_window_segments: ", "window_packets: "),
     ("min_ns: ", "least_ns: "),

@@ -192,11 +192,7 @@ fn wrong_names_and_keys_are_answered_with_those_that_there_are() {
         "between: [s4, s9]",
         "/ops/links/4/between/1: found 's9'; expected the name of a switch: s0, s1, s2, s3, s4",
     );
-    told(
-        "at: e3",
-        "at: e9",
-        "expected the name of an edge: e0, e1, e2, e3, e4",
-    );
+    told("at: e3", "at: e9", "expected the name of an edge: e0, e1, e2, e3, e4");
     told(
         "ram_bytes:",
         "ram_byte:",

@@ -24,8 +24,8 @@ const CLASS: RangeInclusive<u64> = 0..=7;
 const STAR_CLASS: RangeInclusive<u64> = 1..=7;
 const WAVELENGTH: RangeInclusive<u64> = 0..=7;
 /// A byte's part of a tag, 1 / weight in 1/65536, is a number of 32 bits over 0.
-const MOST_WEIGHT: f64 = 1000.0;
-const LEAST_WEIGHT: f64 = 0.001;
+const MAX_WEIGHT: f64 = 1000.0;
+const MIN_WEIGHT: f64 = 0.001;
 const SCHEMES: [(&str, Option<Scheme>); 4] = [
     ("none", None),
     ("full", Some(Scheme::Full)),
@@ -122,7 +122,7 @@ section! {
         /// Wavelength of the class's bursts at the edge. Default: 0.
         pub wavelength: u8 = "wavelength" or(0), integer(WAVELENGTH);
         /// Weight of the class in sharing a wavelength; needs `discipline: scfq` in `ingress`. Default: 1.
-        pub weight: f64 = "weight" or(1.0), number(LEAST_WEIGHT..=MOST_WEIGHT);
+        pub weight: f64 = "weight" or(1.0), number(MIN_WEIGHT..=MAX_WEIGHT);
     }
     rules r#"
     {

@@ -20,7 +20,7 @@ use crate::section::{Section as _, above, flag, integer, integers, list, name, n
 const TIME_PER_KM: Duration = Duration::from_us(5);
 const NS_PER_MS: f64 = 1e6;
 const HOLD_MS: RangeInclusive<u64> = 1..=100_000;
-const MOST_DRAWN_MS: f64 = 10_000.0;
+const MAX_DRAWN_MS: f64 = 10_000.0;
 const KM: RangeInclusive<u64> = 0..=200_000;
 const SWITCHES: RangeInclusive<usize> = 0..=200;
 const EDGES: RangeInclusive<usize> = 2..=200;
@@ -174,9 +174,9 @@ section! {
         /// Minimum and maximum hold time in ms, drawn uniformly.
         hold_ms: Vec<u64> = "hold_ms" required, integers(2, HOLD_MS);
         /// Mean of the distribution in ms.
-        mean_ms: f64 = "mean_ms" required, number(0.0..=MOST_DRAWN_MS);
+        mean_ms: f64 = "mean_ms" required, number(0.0..=MAX_DRAWN_MS);
         /// Standard deviation in ms; `mean_ms` and `deviation_ms` add up to at least 0.000001.
-        deviation_ms: f64 = "deviation_ms" required, number(0.0..=MOST_DRAWN_MS);
+        deviation_ms: f64 = "deviation_ms" required, number(0.0..=MAX_DRAWN_MS);
     }
 }
 
