@@ -78,7 +78,7 @@ pub struct Gathered {
     pub notes: Vec<String>,
 }
 
-/// Start of the first phase; the start of the run if there is none.
+/// Start of the first phase, or of a run without phases.
 fn start_of(phases: &[PhaseRun]) -> Instant {
     phases.first().map_or(Instant::ZERO, |phase| phase.start)
 }
