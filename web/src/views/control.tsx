@@ -176,7 +176,10 @@ function Scheduler() {
     );
     setAnswer(
       await attempt(async () => {
-        const now = await ask<{ name: string }>('slotwise/v1/star/scheduler', { name, settings: Object.fromEntries(typed) });
+        const now = await ask<{ name: string }>('slotwise/v1/star/scheduler', {
+          name,
+          settings: Object.fromEntries(typed),
+        });
         await read();
         return `Scheduler ${now.name} is active from the next frame.`;
       }),

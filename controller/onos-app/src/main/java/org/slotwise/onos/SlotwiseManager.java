@@ -316,7 +316,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
                 .orElseThrow(() -> new IllegalArgumentException("unknown application '" + app + "'"));
     }
 
-    /** Question whose answer may be that it makes no sense. */
+    /** Question that may be rejected as invalid. */
     private interface Question<T> {
         T ask() throws InvalidJsonException;
     }

@@ -20,12 +20,12 @@ public interface SlotwiseService extends ListenerService<SlotwiseEvent, Slotwise
     /** Names of an application's resources; IllegalArgumentException if there is no such application. */
     Set<String> resources(String app);
 
-    /** Returns the resource at a path such as {@code weights/1} as JSON; IllegalArgumentException if there is none. */
+    /** Returns the resource at a path such as {@code weights/1} as JSON; IllegalArgumentException for an unknown path. */
     String read(String app, String path);
 
     /** Changes a resource and returns what holds now as JSON; IllegalArgumentException with the reason if that makes no sense. */
     String change(String app, String path, String json);
 
-    /** Removes a resource such as {@code sessions/film}; IllegalArgumentException if there is none that can go. */
+    /** Removes a resource such as {@code sessions/film}; IllegalArgumentException if it cannot be removed. */
     void delete(String app, String path);
 }
