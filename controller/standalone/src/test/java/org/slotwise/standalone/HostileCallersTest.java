@@ -8,7 +8,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.fasterxml.jackson.databind.node.TextNode;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -28,10 +27,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.slotwise.rest.ProblemTitle;
+import org.slotwise.rest.json.View;
 import org.slotwise.rest.system.OneSystem;
 import org.slotwise.rest.system.ResourceTable;
 import org.slotwise.rest.system.SystemResources;
-import org.slotwise.rest.ProblemTitle;
 
 /** Callers that send half of a request, or a wrong one, or are sent by a web page of someone else. */
 class HostileCallersTest {
@@ -240,7 +240,7 @@ class HostileCallersTest {
 
     /** A resource whose answer is larger than what the two kernels keep of it for a caller who does not read. */
     private static SystemResources<?> large(String text) {
-        return OneSystem.of(new ResourceTable<>("large", "Has a lot to say.").read("text", view -> TextNode.valueOf(text)));
+        return OneSystem.of(new ResourceTable<>("large", "Has a lot to say.").read("text", View.TEXT.of(view -> text)));
     }
 
     private String firstLine(Socket socket) throws IOException {

@@ -17,6 +17,12 @@ public interface Items<V> {
     /** Schemas of the fields in the path, by name, in order. */
     Map<String, ObjectNode> place();
 
+    /** Schema of the body for a place, without that place. */
+    ObjectNode sent();
+
+    /** Schema of the value at a place, with that place. */
+    ObjectNode shown();
+
     /** Returns what holds at a place; empty if there is nothing. */
     Optional<JsonNode> read(V view, ObjectNode place);
 

@@ -10,11 +10,15 @@ import org.slotwise.control.LightTold;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.rest.json.Shape;
+import org.slotwise.rest.json.View;
 
 /** Ports of switches, as all systems read and show them. */
 public final class Ports {
     /** A switch: {@code device_id}. */
     public static final Shape<DeviceId> DEVICE = Shape.integer("device_id", 1, DeviceId.MAX).as(DeviceId::of, DeviceId::value);
+
+    /** Id of a switch, as it is shown. */
+    public static final View<DeviceId> ID = View.integer(1).named("DeviceId").of(DeviceId::value);
 
     private Ports() {
     }

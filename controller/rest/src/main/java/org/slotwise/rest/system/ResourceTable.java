@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.rest.system;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -14,6 +14,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.control.AppState;
 import org.slotwise.control.Event;
+import org.slotwise.rest.json.View;
 
 /**
  * Resources of a system, a row each: what can be read, and what can be changed. Everything that REST, metrics, the live page and the store need
@@ -24,13 +25,15 @@ import org.slotwise.control.Event;
 public final class ResourceTable<V> {
     private static final Logger LOG = LoggerFactory.getLogger(ResourceTable.class);
 
+    /** End of the name of a schema of what a resource lists. */
+    static final String ITEM = "Item";
+
     private final String id;
     private final String description;
-    private final Map<String, Function<V, JsonNode>> reads = new LinkedHashMap<>();
+    private final Map<String, View<? super V>> reads = new LinkedHashMap<>();
     private final Map<String, Function<V, List<String>>> texts = new LinkedHashMap<>();
     private final Map<String, SystemSetting<V, ?, ?>> settings = new LinkedHashMap<>();
     private final Map<String, Items<V>> items = new LinkedHashMap<>();
-    private final Map<String, String> lists = new LinkedHashMap<>();
     private final List<StoredValues> stored = new ArrayList<>();
     private Function<V, List<Metric>> metrics = view -> List.of();
     private Function<V, Optional<AppPage>> page = view -> Optional.empty();
@@ -42,7 +45,7 @@ public final class ResourceTable<V> {
     }
 
     /** Adds a resource that can be read. */
-    public ResourceTable<V> read(String name, Function<V, JsonNode> shown) {
+    public ResourceTable<V> read(String name, View<? super V> shown) {
         reads.put(name, shown);
         return this;
     }
@@ -74,9 +77,8 @@ public final class ResourceTable<V> {
     public ResourceTable<V> setting(String name, String list, SystemSetting<V, ?, ?> setting) {
         stored.add(setting);
         settings.put(name, setting);
-        lists.put(name, list);
         items.put(name, setting);
-        return read(name, view -> setting.show(view, list));
+        return read(name, setting.view(list, type(name) + ITEM));
     }
 
     /** Adds what is counted and measured of it. */
@@ -127,12 +129,16 @@ public final class ResourceTable<V> {
         return items;
     }
 
-    /** Returns the key of the list of a setting's values. */
-    String list(String name) {
-        return lists.get(name);
+    /** Returns the name of a resource's schema, such as {@code OpsRoutes}. */
+    String type(String name) {
+        return capital(id) + capital(name);
     }
 
-    Map<String, Function<V, JsonNode>> reads() {
+    private static String capital(String text) {
+        return text.substring(0, 1).toUpperCase(Locale.ROOT) + text.substring(1);
+    }
+
+    Map<String, View<? super V>> reads() {
         return reads;
     }
 

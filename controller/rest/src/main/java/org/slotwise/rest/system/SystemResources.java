@@ -116,7 +116,7 @@ public final class SystemResources<V> {
 
     /** Resources that can be read, by name. */
     public Map<String, Supplier<JsonNode>> reads() {
-        return bound(table.reads(), shown -> () -> shown.apply(view()));
+        return bound(table.reads(), shown -> () -> shown.write(view()));
     }
 
     /** Resources as text for a terminal, by name: a line each. */
@@ -147,13 +147,13 @@ public final class SystemResources<V> {
         return Optional.of(new At(name, items, place));
     }
 
-    /** Reads the resource at a path such as {@code weights/1}; throws if there is none. */
+    /** Reads the resource at a path such as {@code weights/1}; throws for an unknown path. */
     public JsonNode read(String path) throws InvalidJsonException {
         Resource found = find(path);
         return found.read().orElseThrow(() -> new InvalidJsonException(path, found.unknown()));
     }
 
-    /** Changes the resource at a path, and returns what holds now; throws if there is none, as for a body that makes no sense. */
+    /** Changes the resource at a path, and returns what holds now; throws for an unknown path and for an invalid body. */
     public JsonNode change(String path, JsonNode body) throws InvalidJsonException {
         Resource found = find(path);
         if (!found.canChange()) {
@@ -162,7 +162,7 @@ public final class SystemResources<V> {
         return found.put(body).orElseThrow(() -> new InvalidJsonException(path, found.unknown()));
     }
 
-    /** Removes the resource at a path; throws if there is none, or none that can go. */
+    /** Removes the resource at a path; throws for an unknown path, and if it cannot be removed. */
     public void delete(String path) throws InvalidJsonException {
         Resource found = find(path);
         if (!found.canDelete()) {
@@ -191,7 +191,7 @@ public final class SystemResources<V> {
 
         @Override
         public Optional<JsonNode> read() {
-            return place.isEmpty() ? Optional.of(table.reads().get(name).apply(view())) : items.orElseThrow().read(view(), place);
+            return place.isEmpty() ? Optional.of(table.reads().get(name).write(view())) : items.orElseThrow().read(view(), place);
         }
 
         @Override

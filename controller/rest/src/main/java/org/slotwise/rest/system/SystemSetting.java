@@ -2,7 +2,6 @@
 package org.slotwise.rest.system;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.nio.charset.StandardCharsets;
@@ -19,6 +18,7 @@ import org.slotwise.control.Event;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.Shape;
+import org.slotwise.rest.json.View;
 
 /**
  * Setting of a system that can be changed while it runs, at one place or at each of several, such as the weight of each station. This one
@@ -120,26 +120,27 @@ public final class SystemSetting<V, P, T> implements StoredValues, Items<V> {
         return title;
     }
 
-    /** Returns the schema of one value: as it is sent, or with its place as it is shown. */
-    ObjectNode schema(boolean shown) {
-        ObjectNode schema = shown ? Shape.schema(true, place, value) : Shape.schema(false, value);
-        return schema.put("description", Character.toUpperCase(title.charAt(0)) + title.substring(1));
-    }
-
-    /** Returns whether it has one value, without a place. */
-    boolean isOne() {
-        return place.names().isEmpty();
-    }
-
-    /** Writes all of it: the one value, or the values by place as a list under {@code list}. */
-    JsonNode show(V view, String list) {
+    /** Returns the form of all of it: the one value, or the values by place as a list under {@code list}. */
+    View<V> view(String list, String itemName) {
+        View<Map.Entry<P, T>> one = View.of(shown(), this::write);
         if (place.names().isEmpty()) {
-            return write(now.apply(view).entrySet().iterator().next());
+            return one.of(view -> now.apply(view).entrySet().iterator().next());
         }
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode all = node.putArray(list);
-        now.apply(view).entrySet().forEach(one -> all.add(write(one)));
-        return node;
+        return View.<V>object("All values of " + title).field(list, View.list(one.named(itemName)), view -> now.apply(view).entrySet());
+    }
+
+    @Override
+    public ObjectNode sent() {
+        return described(Shape.schema(false, value));
+    }
+
+    @Override
+    public ObjectNode shown() {
+        return described(Shape.schema(true, place, value));
+    }
+
+    private ObjectNode described(ObjectNode schema) {
+        return schema.put("description", Character.toUpperCase(title.charAt(0)) + title.substring(1));
     }
 
     private ObjectNode write(Map.Entry<P, T> one) {

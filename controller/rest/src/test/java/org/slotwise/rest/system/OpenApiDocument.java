@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -14,7 +13,7 @@ import org.slotwise.rest.json.Shape;
 
 /**
  * OpenAPI document: the hand-written part, and a path with its operations and schemas for each resource of each system's table. The schema of
- * resource {@code routes} of system {@code ops} is {@code OpsRoutes}: hand-written, or of a setting made of its shapes.
+ * resource {@code routes} of system {@code ops} is {@code OpsRoutes}.
  */
 public final class OpenApiDocument {
     private static final String V1 = "/slotwise/v1/";
@@ -41,72 +40,51 @@ public final class OpenApiDocument {
         return assembled.document;
     }
 
-    private static String capital(String text) {
-        return text.substring(0, 1).toUpperCase(Locale.ROOT) + text.substring(1);
-    }
-
     private void add(ResourceTable<?> table) {
-        for (String name : table.reads().keySet()) {
-            String type = capital(table.id()) + capital(name);
-            Optional<SystemSetting<?, ?, ?>> setting = Optional.ofNullable(table.settings().get(name));
-            setting.ifPresent(one -> addSchemas(type, table.list(name), one));
-            if (!schemas.has(type)) {
-                throw new IllegalStateException("no schema " + type);
-            }
+        table.reads().forEach((name, view) -> {
+            String type = table.type(name);
+            view.components(schemas);
+            schemas.set(type, view.schema());
             ObjectNode path = JsonNodeFactory.instance.objectNode();
-            ObjectNode get = path.putObject("get").put("summary", schemas.get(type).get("description").textValue()).put("operationId", "get" + type);
-            answers(get, type);
+            answers(path.putObject("get").put("summary", description(type)).put("operationId", "get" + type), type);
             paths.set(V1 + table.id() + "/" + name, path);
-            if (setting.isPresent() && setting.get().isOne()) {
-                ObjectNode put = path.putObject("put").put("summary", "Set " + setting.get().title()).put("operationId", "put" + type);
-                answersPut(put, type + "Change", schemas.has(type + "Item") ? type + "Item" : type);
-            } else if (table.items().containsKey(name)) {
-                addItem(table, name, type, table.items().get(name));
-            }
-        }
+            Optional.ofNullable(table.items().get(name)).ifPresent(items -> addChanges(table.id() + "/" + name, type, path, items));
+        });
     }
 
-    private void addItem(ResourceTable<?> table, String name, String type, Items<?> below) {
-        ObjectNode path = JsonNodeFactory.instance.objectNode();
-        StringBuilder at = new StringBuilder(V1 + table.id() + "/" + name);
-        ArrayNode parameters = path.putArray("parameters");
-        below.place().forEach((field, schema) -> {
-            at.append("/{").append(field).append('}');
-            parameters.addObject().put("name", field).put("in", "path").put("required", true).set("schema", schema);
-        });
-        String summary = schemas.get(type + "Item").get("description").textValue();
-        answers(path.putObject("get").put("summary", summary).put("operationId", "get" + type + "Item"), type + "Item");
-        ObjectNode put = path.putObject("put").put("summary", "Set or add: " + summary).put("operationId", "put" + type + "Item");
-        answersPut(put, type + "Change", type + "Item");
-        if (below.canDelete()) {
-            ObjectNode gone = path.putObject("delete").put("summary", "Remove: " + summary).put("operationId", "delete" + type + "Item").putObject("responses");
+    private String description(String type) {
+        return schemas.get(type).get("description").textValue();
+    }
+
+    /** Adds what can be changed, at a resource or at places below it. */
+    private void addChanges(String name, String type, ObjectNode whole, Items<?> items) {
+        boolean isOne = items.place().isEmpty();
+        String item = isOne && items.shown().equals(schemas.get(type)) ? type : type + ResourceTable.ITEM;
+        schemas.set(item, items.shown());
+        schemas.set(type + "Change", items.sent());
+        ObjectNode path = isOne ? whole : addItem(V1 + name, item, items.place());
+        ObjectNode put = path.putObject("put").put("summary", "Set: " + description(item)).put("operationId", "put" + item);
+        content(put.putObject("requestBody").put("required", true).put("description", "At most 16 KiB."), type + "Change");
+        ObjectNode answers = answers(put, item);
+        REFUSALS.forEach(status -> answers.set(Integer.toString(status), problem()));
+        if (items.canDelete()) {
+            ObjectNode gone = path.putObject("delete").put("summary", "Remove: " + description(item)).put("operationId", "delete" + item).putObject("responses");
             gone.putObject("204").put("description", "Removed");
             gone.set("default", problem());
         }
+    }
+
+    private ObjectNode addItem(String name, String item, Map<String, ObjectNode> place) {
+        ObjectNode path = JsonNodeFactory.instance.objectNode();
+        StringBuilder at = new StringBuilder(name);
+        ArrayNode parameters = path.putArray("parameters");
+        place.forEach((field, schema) -> {
+            at.append("/{").append(field).append('}');
+            parameters.addObject().put("name", field).put("in", "path").put("required", true).set("schema", schema);
+        });
+        answers(path.putObject("get").put("summary", description(item)).put("operationId", "get" + item), item);
         paths.set(at.toString(), path);
-    }
-
-    private void answersPut(ObjectNode put, String body, String type) {
-        content(put.putObject("requestBody").put("required", true).put("description", "At most 16 KiB."), body);
-        ObjectNode answers = answers(put, type);
-        REFUSALS.forEach(status -> answers.set(Integer.toString(status), problem()));
-    }
-
-    private void addSchemas(String type, String list, SystemSetting<?, ?, ?> setting) {
-        schemas.set(type + "Change", setting.schema(false));
-        if (setting.isOne()) {
-            if (schemas.has(type)) {
-                schemas.set(type + "Item", setting.schema(true));
-            } else {
-                schemas.set(type, setting.schema(true));
-            }
-            return;
-        }
-        schemas.set(type + "Item", setting.schema(true));
-        ObjectNode all = schemas.putObject(type).put("description", "All values of " + setting.title()).put("type", "object");
-        all.putArray("required").add(list);
-        all.put("additionalProperties", false).putObject("properties").putObject(list).put("type", "array")
-                .set("items", Shape.reference(type + "Item"));
+        return path;
     }
 
     private ObjectNode answers(ObjectNode operation, String type) {

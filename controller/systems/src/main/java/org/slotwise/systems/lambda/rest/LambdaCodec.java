@@ -2,7 +2,6 @@
 package org.slotwise.systems.lambda.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
@@ -14,10 +13,10 @@ import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.Shape;
+import org.slotwise.rest.json.View;
 import org.slotwise.systems.lambda.app.Demand;
 import org.slotwise.systems.lambda.app.Grants;
 import org.slotwise.systems.lambda.app.LambdaApp;
-import org.slotwise.systems.lambda.app.LambdaView;
 import org.slotwise.systems.lambda.model.Lambda;
 import org.slotwise.systems.lambda.model.LambdaNode;
 import org.slotwise.systems.lambda.model.LambdaSession;
@@ -49,6 +48,15 @@ public final class LambdaCodec {
     private static final String DEADLINE = "deadline_ms";
     private static final String LEASE = "lease_ms";
     private static final String LEAVE = "leave";
+
+    /** Schema of what a session wants, without its name. */
+    static final ObjectNode ASKED = Shape.schema(false, Shape.of(fields -> fields, (fields, node) -> { }, SOURCE, SINK, WANTED, WEIGHT, BYTES, DEADLINE, LEASE)
+            .field(SOURCE, View.TEXT.schema()).field(SINK, View.TEXT.schema()).field(WANTED, View.integer(1, Limits.MAX_RATE_BPS).schema())
+            .field(WEIGHT, View.number(LambdaSession.MIN_WEIGHT, LambdaSession.MAX_WEIGHT).schema()).field(BYTES, View.integer(1, Demand.MAX_BYTES).schema())
+            .field(DEADLINE, View.integer(1, Demand.MAX_DEADLINE_MS).described("Requires bytes.").schema())
+            .field(LEASE, View.integer(Demand.MIN_LEASE_MS, Demand.MAX_LEASE_MS)
+                    .described("Lifetime after the last request, ms; a session with a lease is not stored.").schema())
+            .optional(WANTED).optional(WEIGHT).optional(BYTES).optional(DEADLINE).optional(LEASE)).put("description", "What a session asks for");
 
     private LambdaCodec() {
     }
@@ -184,57 +192,5 @@ public final class LambdaCodec {
     /** Where a session stands; empty if it is not there. */
     static Optional<Integer> place(Grants grants, String session) {
         return IntStream.range(0, grants.demands().size()).filter(each -> grants.demands().get(each).session().equals(session)).boxed().findFirst();
-    }
-
-    // ---- what it shows ----
-
-    /** The network as a whole. */
-    static ObjectNode status(LambdaView view) {
-        return JsonNodeFactory.instance.objectNode().put(NAME, view.web().name()).put(NODES, view.web().nodes().size())
-                .put(LAMBDAS, view.web().lambdas().size()).put(SESSIONS, view.grants().demands().size())
-                .put("granted_bps", Math.round(view.grants().sumBps())).put("max_min", view.grants().refuted().isEmpty());
-    }
-
-    /** Sessions and what they have. */
-    static ObjectNode sessions(LambdaView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode sessions = node.putArray(SESSIONS);
-        IntStream.range(0, view.grants().demands().size()).forEach(place -> sessions.add(session(view, place)));
-        return node;
-    }
-
-    /** One of them: what it wants, what it has, and the full link because of which that is less; null: it has all that it wants. */
-    static ObjectNode session(LambdaView view, int place) {
-        return write(view.web(), view.grants().demands().get(place), JsonNodeFactory.instance.objectNode())
-                .put("granted_bps", (long) (view.grants().grantedBps(place) + Grants.TOLERANCE_BPS))
-                .put("limited_by", view.grants().limitedBy(place).orElse(null));
-    }
-
-    /** Links and what crosses them. */
-    static ObjectNode links(LambdaView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode links = node.putArray("links");
-        for (int link = 0; link < view.web().capacities().size(); link++) {
-            links.addObject().put(NAME, view.web().linkNames().get(link)).put(RATE, view.web().capacities().get(link).longValue())
-                    .put(SESSIONS, view.grants().sessionsOver(link)).put("load_bps", Math.round(view.grants().loadBps(link)));
-        }
-        return node;
-    }
-
-    /** Slots of each frame that pairs of nodes have, where nodes are edges of a star. */
-    static ObjectNode slots(LambdaView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode pairs = node.putArray(SLOTS);
-        view.grants().slots().ifPresent(slots -> {
-            for (int i = 0; i < slots.length; i++) {
-                for (int j = 0; j < slots.length; j++) {
-                    if (slots[i][j] > 0) {
-                        pairs.addObject().put(SOURCE, view.web().nodes().get(i).name()).put(SINK, view.web().nodes().get(j).name())
-                                .put("a_frame", slots[i][j]);
-                    }
-                }
-            }
-        });
-        return node;
     }
 }

@@ -13,7 +13,6 @@ import org.slotwise.rest.system.ResourceTable;
 import org.slotwise.rest.system.SystemResources;
 import org.slotwise.rest.system.SystemResources.NotHereException;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.rest.json.Shape;
 import org.slotwise.systems.lambda.app.Demand;
 import org.slotwise.systems.lambda.app.LambdaApp;
 import org.slotwise.systems.lambda.app.LambdaView;
@@ -37,10 +36,10 @@ final class LambdaResources {
     ResourceTable<LambdaView> table() {
         return new ResourceTable<LambdaView>(LambdaApp.ID,
                 "Lambda networks: sessions with max-min fair rates over all links, as pacing rates or slots of a star.")
-                .read("status", LambdaCodec::status)
-                .read(SESSIONS, LambdaCodec::sessions).items(SESSIONS, new Sessions()).stored(setting)
-                .read("links", LambdaCodec::links)
-                .read("slots", LambdaCodec::slots)
+                .read("status", LambdaViews.STATUS)
+                .read(SESSIONS, LambdaViews.SESSIONS).items(SESSIONS, new Sessions()).stored(setting)
+                .read("links", LambdaViews.LINKS)
+                .read("slots", LambdaViews.SLOTS)
                 .page(LambdaPage::of)
                 .metrics(view -> List.of(
                         Metric.gauge("lambda_sessions", "Active sessions.", view.grants().demands().size()),
@@ -61,8 +60,8 @@ final class LambdaResources {
                 lambda.apply(setting.change(demand, demand.leaseMs().isEmpty()));
             }
             LambdaView after = lambda.view();
-            return LambdaCodec.session(after, LambdaCodec.place(after.grants(), demand.session())
-                    .orElseThrow(() -> new NotHereException("session '" + demand.session() + "' left at once")));
+            return LambdaViews.Session.of(after, demand.session()).map(LambdaViews.SESSION::write)
+                    .orElseThrow(() -> new NotHereException("session '" + demand.session() + "' left at once"));
         }
     }
 
@@ -80,12 +79,22 @@ final class LambdaResources {
     private final class Sessions implements Items<LambdaView> {
         @Override
         public Map<String, ObjectNode> place() {
-            return Map.of(LambdaCodec.SESSION, Shape.reference("SessionName"));
+            return Map.of(LambdaCodec.SESSION, LambdaViews.NAME.schema());
+        }
+
+        @Override
+        public ObjectNode sent() {
+            return LambdaCodec.ASKED;
+        }
+
+        @Override
+        public ObjectNode shown() {
+            return LambdaViews.SESSION.schema();
         }
 
         @Override
         public Optional<JsonNode> read(LambdaView view, ObjectNode place) {
-            return LambdaCodec.place(view.grants(), name(place)).map(each -> LambdaCodec.session(view, each));
+            return LambdaViews.Session.of(view, name(place)).map(LambdaViews.SESSION::write);
         }
 
         @Override

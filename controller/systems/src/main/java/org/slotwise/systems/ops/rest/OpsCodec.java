@@ -2,9 +2,6 @@
 package org.slotwise.systems.ops.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -17,7 +14,6 @@ import org.slotwise.control.topology.MacAddress;
 import org.slotwise.control.topology.TimestampUnit;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.systems.ops.app.LabelView;
 import org.slotwise.systems.ops.model.OpsEdge;
 import org.slotwise.systems.ops.model.OpsLink;
 import org.slotwise.systems.ops.model.OpsNetwork;
@@ -169,51 +165,5 @@ public final class OpsCodec {
 
     private static long delayNs(JsonFields fields) throws InvalidJsonException {
         return fields.integer("delay_ns", Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
-    }
-
-    // ---- what it shows ----
-
-    private static long ready(LabelView view, Iterable<DeviceId> devices) {
-        long ready = 0;
-        for (DeviceId device : devices) {
-            ready += view.nodes().get(device).isReady() ? 1 : 0;
-        }
-        return ready;
-    }
-
-    /** The network as a whole. */
-    public static ObjectNode status(LabelView view) {
-        OpsNetwork network = view.network();
-        return JsonNodeFactory.instance.objectNode().put("configured", view.isConfigured()).put("name", network.name())
-                .put("switches", network.switches().size()).put("switches_ready", ready(view, network.switchDevices()))
-                .put("edges", network.edges().size()).put("edges_ready", ready(view, network.edgeDevices()))
-                .put("links", network.links().size()).put("reroutes", view.reroutes()).put("write_failures", view.writeFailures());
-    }
-
-    /** Switches and edges. */
-    public static ObjectNode nodes(LabelView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode nodes = node.putArray("nodes");
-        view.network().topology().nodes().forEach(each -> {
-            LabelView.NodeView shown = view.nodes().get(each.device());
-            ArrayNode dark = nodes.addObject().put("name", each.name()).put("device_id", each.device().value())
-                    .put("program", each.program()).put("ready", shown.isReady()).put("settled", shown.isSettled()).putArray("dark_ports");
-            shown.darkPorts().forEach(dark::add);
-        });
-        return node;
-    }
-
-    /** The next fibres of each switch to each edge, the best one first. */
-    public static ObjectNode routes(LabelView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode switches = node.putArray("switches");
-        for (OpsSwitch each : view.network().switches()) {
-            ArrayNode routes = switches.addObject().put("name", each.name()).put("device_id", each.device().value()).putArray("routes");
-            view.nodes().get(each.device()).routes().forEach((edge, fibres) -> {
-                ArrayNode list = routes.addObject().put("edge", edge).putArray("fibres");
-                fibres.forEach(list::add);
-            });
-        }
-        return node;
     }
 }

@@ -35,9 +35,9 @@ final class OpsResources {
     static ResourceTable<LabelView> of(OpsNetwork network) {
         return new ResourceTable<LabelView>(LabelApp.ID,
                 "Optical packet switches: ranked next hops of labels, target utilization of outputs, weights of classes, port status.")
-                .read("status", OpsCodec::status)
-                .read("nodes", OpsCodec::nodes)
-                .read("routes", OpsCodec::routes)
+                .read("status", OpsViews.STATUS)
+                .read("nodes", OpsViews.NODES)
+                .read("routes", OpsViews.ROUTES)
                 .setting("targets", "targets", SystemSetting.each("target", "the target utilization of an output", PORT, TARGET, configured(network),
                         OpsResources::targets, (at, target) -> new TargetChosen(at.device(), at.port(), target))
                         .unavailable("agents require 'probes' without 'share'").unknown(at -> noAgent(network, at)))

@@ -2,14 +2,10 @@
 package org.slotwise.systems.ring.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.slotwise.rest.system.AccessHosts;
 import org.slotwise.rest.system.Ports;
@@ -18,8 +14,6 @@ import org.slotwise.control.topology.MacAddress;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.Shape;
-import org.slotwise.systems.ring.app.RingView;
-import org.slotwise.systems.ring.app.Span;
 import org.slotwise.systems.ring.model.RingLink;
 import org.slotwise.systems.ring.model.RingNetwork;
 import org.slotwise.systems.ring.model.RingTiming;
@@ -33,7 +27,7 @@ import org.slotwise.wire.RingMode;
 public final class RingCodec {
     private static final String CLASSES = "classes";
     /** Classes that a host may ask for. */
-    private static final RingClass[] HOST_CLASSES =
+    static final RingClass[] HOST_CLASSES =
             Arrays.stream(RingClass.values()).filter(one -> one != RingClass.EXCESS).toArray(RingClass[]::new);
     private static final String WATCH = "watch_intervals";
     /** Weight of a station. */
@@ -41,11 +35,8 @@ public final class RingCodec {
     /** Distribution of fair rates. */
     static final Shape<RingMode> MODE = Shape.choice("mode", RingMode.values());
     /** Classes of a station's traffic. */
-    static final Shape<List<TrafficRule>> RULES = Shape.of(RingCodec::rules, (rules, node) -> {
-        ArrayNode classes = node.putArray(CLASSES);
-        rules.forEach(rule -> classes.addObject().put("port", rule.port()).put("dscp", rule.dscp())
-                .put("class", JsonFields.spelled(rule.trafficClass())).put("rate_bps", rule.rateBps()));
-    }, CLASSES).field(CLASSES, Shape.reference("RingRules"));
+    static final Shape<List<TrafficRule>> RULES = Shape.<List<TrafficRule>>of(RingCodec::rules,
+            (rules, node) -> node.set(CLASSES, RingViews.RULES.write(rules)), CLASSES).field(CLASSES, RingViews.RULES.schema());
 
     private final String where;
 
@@ -139,66 +130,5 @@ public final class RingCodec {
                     fields.integer("delay_ns", Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS)));
         }
         return links;
-    }
-
-    // ---- what is shown ----
-
-    /** What the application is at. */
-    public static ObjectNode status(RingView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode().put("configured", view.isConfigured())
-                .put("name", view.network().name()).put("mode", JsonFields.spelled(view.mode())).put("stations", view.stations().size())
-                .put("stations_ready", view.stations().stream().filter(RingView.StationView::isReady).count())
-                .put("links", view.network().links().size()).put("reroutes", view.counts().reroutes())
-                .put("write_failures", view.counts().writeFailures()).put("reports", view.counts().reports())
-                .put("messages", view.counts().messages());
-        ObjectNode refused = node.putObject("reports_refused");
-        view.counts().refused().forEach((reason, count) -> refused.put(reason.name().toLowerCase(Locale.ROOT), count));
-        return node;
-    }
-
-    /** Stations, by number. */
-    public static ObjectNode stations(RingView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode stations = node.putArray("stations");
-        for (int number = 0; number < view.stations().size(); number++) {
-            Station station = view.network().stations().get(number);
-            RingView.StationView shown = view.stations().get(number);
-            ObjectNode one = stations.addObject().put("station", number).put("name", station.name())
-                    .put("device_id", station.device().value()).put("ready", shown.isReady()).put("settled", shown.isSettled())
-                    .put("weight", shown.settings().weight()).put("hosts", station.hosts().size());
-            ArrayNode dark = one.putArray("dark_ports");
-            shown.darkPorts().forEach(dark::add);
-        }
-        return node;
-    }
-
-    /** Ways from each station to the others. */
-    public static ObjectNode ways(RingView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode stations = node.putArray("stations");
-        for (int number = 0; number < view.stations().size(); number++) {
-            ArrayNode ways = stations.addObject().put("station", number).putArray("ways");
-            view.stations().get(number).ways().forEach((to, path) ->
-                    ways.addObject().put("to", to).put("ringlet", path.ringlet()).put("hops", path.hops()));
-        }
-        return node;
-    }
-
-    /** Links that are congested or recover, what they carry, and what the stations of their spans may add. */
-    public static ObjectNode spans(RingView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode spans = node.putArray("spans");
-        for (Span span : view.spans()) {
-            ObjectNode one = spans.addObject().put("head", span.head()).put("ringlet", span.ringlet())
-                    .put("phase", JsonFields.spelled(span.phase())).put("reach", span.reach());
-            span.advertisedBps().ifPresent(bps -> one.put("advertised_bps", bps));
-            one.put("link_bps", span.linkBps()).put("added_bps", span.addedBps()).put("hol_delay_ns", span.holDelayNs());
-            ArrayNode sources = one.putArray("sources");
-            span.sourcesBps().forEach((station, bps) -> {
-                ObjectNode source = sources.addObject().put("station", station);
-                bps.ifPresent(known -> source.put("rate_bps", known));
-            });
-        }
-        return node;
     }
 }

@@ -34,10 +34,10 @@ final class RingResources {
 
     static ResourceTable<RingView> of(RingNetwork network) {
         return new ResourceTable<RingView>(FairnessApp.ID, "Packet ring: stations, paths, congestion domains, weights and classes.")
-                .read("status", RingCodec::status).text("status", RingTexts::status)
-                .read("stations", RingCodec::stations).text("stations", RingTexts::stations)
-                .read("ways", RingCodec::ways)
-                .read("spans", RingCodec::spans).text("spans", RingTexts::spans)
+                .read("status", RingViews.STATUS).text("status", RingTexts::status)
+                .read("stations", RingViews.STATIONS).text("stations", RingTexts::stations)
+                .read("ways", RingViews.WAYS)
+                .read("spans", RingViews.SPANS).text("spans", RingTexts::spans)
                 .setting("mode", mode(network))
                 .setting("weights", "weights", each(network, "weight", "the weight of a station", RingCodec.WEIGHT, Station::weight, StationSettings::weight,
                         (station, weight) -> new RingChoice.Weight(station.device(), weight)))

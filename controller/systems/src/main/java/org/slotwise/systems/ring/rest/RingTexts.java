@@ -13,7 +13,7 @@ final class RingTexts {
 
     /** Writes the ring as a whole. */
     static List<String> status(RingView view) {
-        JsonNode status = RingCodec.status(view);
+        JsonNode status = RingViews.STATUS.write(view);
         return List.of(String.format("ring %s: mode=%s, stations=%d of %d, reroutes=%d, reports=%d, messages=%d", status.get("name").textValue(),
                 status.get("mode").textValue(), status.get("stations_ready").intValue(), status.get("stations").intValue(),
                 status.get("reroutes").longValue(), status.get("reports").longValue(), status.get("messages").longValue()));
@@ -22,7 +22,7 @@ final class RingTexts {
     /** Writes a line per station. */
     static List<String> stations(RingView view) {
         List<String> lines = new ArrayList<>();
-        RingCodec.stations(view).get("stations").forEach(station -> lines.add(String.format(
+        RingViews.STATIONS.write(view).get("stations").forEach(station -> lines.add(String.format(
                 "station %d, %s, device %d: %s, weight=%d, ports down=%s",
                 station.get("station").intValue(), station.get("name").textValue(), station.get("device_id").longValue(),
                 station.get("settled").booleanValue() ? "in sync" : station.get("ready").booleanValue() ? "connected" : "disconnected",
@@ -33,7 +33,7 @@ final class RingTexts {
     /** Writes a line per congested link. */
     static List<String> spans(RingView view) {
         List<String> lines = new ArrayList<>();
-        RingCodec.spans(view).get("spans").forEach(span -> lines.add(String.format(
+        RingViews.SPANS.write(view).get("spans").forEach(span -> lines.add(String.format(
                 "ringlet %d, head %d: %s, advertised=%s bit/s, link=%d bit/s, reach=%d",
                 span.get("ringlet").intValue(), span.get("head").intValue(), span.get("phase").textValue(),
                 span.has("advertised_bps") ? span.get("advertised_bps").asText() : "any", span.get("link_bps").longValue(),

@@ -1,31 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.systems.routes.rest;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.JsonSerializable;
-import com.fasterxml.jackson.databind.SerializerProvider;
-import com.fasterxml.jackson.databind.jsontype.TypeSerializer;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
 import org.slotwise.rest.system.Ports;
-import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.systems.routes.app.RoutesView;
 import org.slotwise.systems.routes.model.Prefix;
-import org.slotwise.systems.routes.model.Route;
 import org.slotwise.systems.routes.model.RoutedNetwork;
 import org.slotwise.systems.routes.model.Router;
 import org.slotwise.systems.routes.model.RouterPort;
@@ -34,6 +21,8 @@ import org.slotwise.wire.Limits;
 
 /** Routers in the form of {@code schema/network.schema.json}, and the views of what an application of routes shows. */
 public final class RoutesCodec {
+    static final String SHORTEST = "shortest-path";
+    static final String STATIC = "static";
     private static final int MAX_PORT = 511;
     private final String where;
 
@@ -118,9 +107,9 @@ public final class RoutesCodec {
     private static Routing routing(String place, JsonNode value) throws InvalidJsonException {
         String mode = JsonFields.open(place, value).text("mode");
         switch (mode) {
-            case "shortest-path":
+            case SHORTEST:
                 return Routing.shortest(metric(JsonFields.of(place, value, "mode", "metric")));
-            case "static":
+            case STATIC:
                 return Routing.fixed(routes(JsonFields.of(place, value, "mode", "routes")));
             default:
                 throw new InvalidJsonException(place + ".mode", "expected shortest-path or static, got '" + mode + "'");
@@ -147,62 +136,5 @@ public final class RoutesCodec {
             routes.add(new Routing.Static(Ports.DEVICE.read(fields), fields.parsed("prefix", Prefix::parse), number(fields)));
         }
         return routes;
-    }
-
-    /** What the application is at. */
-    public static ObjectNode status(RoutesView view) {
-        Optional<Routing.Metric> metric = view.network().routing().metric();
-        ObjectNode node = JsonNodeFactory.instance.objectNode()
-                .put("configured", view.isConfigured())
-                .put("routers", view.routers().size())
-                .put("routers_ready", view.routers().values().stream().filter(RoutesView.RouterView::isReady).count())
-                .put("reroutes", view.reroutes()).put("write_failures", view.writeFailures())
-                .put("mode", metric.isPresent() ? "shortest-path" : "static");
-        metric.ifPresent(known -> node.put("metric", known.name().toLowerCase(Locale.ROOT)));
-        return node;
-    }
-
-    /** The routes of each router; as there may be very many, no tree is made of them. */
-    public static ObjectNode routes(RoutesView view) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        node.putPOJO("routers", new JsonSerializable.Base() {
-            @Override
-            public void serialize(JsonGenerator json, SerializerProvider serializers) throws IOException {
-                json.writeStartArray();
-                for (Map.Entry<DeviceId, RoutesView.RouterView> router : view.routers().entrySet()) {
-                    write(json, view.network().routers().get(router.getKey()), router.getValue());
-                }
-                json.writeEndArray();
-            }
-
-            @Override
-            public void serializeWithType(JsonGenerator json, SerializerProvider serializers, TypeSerializer type) throws IOException {
-                serialize(json, serializers);
-            }
-        });
-        return node;
-    }
-
-    private static void write(JsonGenerator json, Router router, RoutesView.RouterView view) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("name", router.name());
-        json.writeNumberField("device_id", router.device().value());
-        json.writeBooleanField("ready", view.isReady());
-        json.writeBooleanField("settled", view.isSettled());
-        json.writeArrayFieldStart("dark_ports");
-        for (int port : view.darkPorts()) {
-            json.writeNumber(port);
-        }
-        json.writeEndArray();
-        json.writeArrayFieldStart("routes");
-        for (Route route : view.routes()) {
-            json.writeStartObject();
-            json.writeStringField("prefix", route.prefix().toString());
-            json.writeNumberField("port", route.port());
-            json.writeStringField("mac", route.nextHop().toString());
-            json.writeEndObject();
-        }
-        json.writeEndArray();
-        json.writeEndObject();
     }
 }

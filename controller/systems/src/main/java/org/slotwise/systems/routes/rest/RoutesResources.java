@@ -28,8 +28,8 @@ final class RoutesResources {
 
     static ResourceTable<RoutesView> of(RoutedNetwork network) {
         return new ResourceTable<RoutesView>(RoutesApp.ID, "Routers: static routes or shortest paths, XCP capacities, port status.")
-                .read("status", RoutesCodec::status)
-                .read("routes", RoutesCodec::routes)
+                .read("status", RoutesViews.STATUS)
+                .read("routes", RoutesViews.ROUTES)
                 .setting("capacities", "outputs", SystemSetting.each("capacity", "the XCP capacity of an output", PORT, CAPACITY, configured(network),
                         RoutesResources::capacities, (at, bps) -> new CapacityChosen(at.device(), at.port(), bps))
                         .unknown(at -> "no XCP-controlled port " + at.port() + " of router " + at.device()))

@@ -33,14 +33,14 @@ final class StarResources {
     /** Returns the resources of a network whose configuration has this scheduler. */
     static ResourceTable<Snapshot> of(Network network, SystemSetting<Snapshot, String, SchedulerChosen> scheduler) {
         return new ResourceTable<Snapshot>(StarApp.ID, "Slotted stars: requests of edges, schedules of cores.")
-                .read("status", SnapshotCodec::status).text("status", StarTexts::status)
-                .read("topology", SnapshotCodec::topology)
-                .read("nodes", SnapshotCodec::nodes)
-                .read("members", SnapshotCodec::members)
-                .read("demand", SnapshotCodec::demand)
-                .read("schedule", SnapshotCodec::schedule).text("schedule", StarTexts::schedule)
-                .read("statistics", SnapshotCodec::statistics)
-                .setting(SCHEDULER, scheduler).text(SCHEDULER, StarTexts::scheduler).read(SCHEDULER, SchedulerCodec::encodeWithAlternatives)
+                .read("status", StarViews.STATUS).text("status", StarTexts::status)
+                .read("topology", StarViews.TOPOLOGY)
+                .read("nodes", StarViews.NODES)
+                .read("members", StarViews.MEMBERS)
+                .read("demand", StarViews.DEMAND)
+                .read("schedule", ScheduleView.SCHEDULE).text("schedule", StarTexts::schedule)
+                .read("statistics", StarViews.STATISTICS)
+                .setting(SCHEDULER, scheduler).text(SCHEDULER, StarTexts::scheduler).read(SCHEDULER, SchedulerCodec.VIEW)
                 .setting(SHUTDOWN, "masters", shutdown(network))
                 .page(StarPage::of)
                 .metrics(StarMetrics::of);
@@ -56,7 +56,7 @@ final class StarResources {
     private static SystemSetting<Snapshot, CoreId, Boolean> shutdown(Network network) {
         Shape<CoreId> core = Shape.<CoreId>of(fields -> CoreId.of(CORE.read(fields)), (id, node) ->
                 core(network, id).ifPresent(known -> CORE.write(id.value(), node).put("master", known.master().value())), "core")
-                .field("core", Shape.reference("CoreId")).shown("master", Shape.reference("EdgeId"));
+                .field("core", StarViews.CORE_ID.schema()).shown("master", StarViews.EDGE_ID.schema());
         return SystemSetting.<Snapshot, CoreId, Boolean>each(SHUTDOWN, "the state of a master", core, Shape.flag("shut_down"),
                 network.canShutDown() ? masters(network, id -> false) : Map.of(),
                 view -> masters(network, id -> view.states().stream().anyMatch(star -> star.network().core().id().equals(id) && star.isShutDown())),
