@@ -17,7 +17,7 @@ import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.systems.shared.model.SlotsReserved;
 import org.slotwise.systems.star.app.Statistics.Counter;
-import org.slotwise.systems.star.demand.RequestReader;
+import org.slotwise.systems.star.message.Message;
 import org.slotwise.systems.star.model.CoreId;
 import org.slotwise.systems.star.model.Edge;
 import org.slotwise.systems.star.model.EdgeId;
@@ -164,7 +164,7 @@ public final class OverlaidStars implements NetworkController {
      */
     private Star starThatHears(Event.PacketIn packet) {
         List<Star> found = starsOf(packet.device());
-        OptionalInt core = packet.port() == WireConstants.PORT_LINECARD ? RequestReader.starOf(packet.frame())
+        OptionalInt core = packet.port() == WireConstants.PORT_LINECARD ? Message.read(packet.frame()).core()
                 : OptionalInt.of(packet.port() - WireConstants.PORT_OPTICAL_BASE);
         return found.stream()
                 .filter(star -> core.equals(OptionalInt.of(star.network.core().id().value())))

@@ -19,14 +19,12 @@ import org.slotwise.systems.star.demand.FrameNumber;
 import org.slotwise.systems.star.demand.FrameWindow;
 import org.slotwise.systems.star.demand.Request;
 import org.slotwise.systems.star.demand.RequestReader;
-import org.slotwise.systems.star.demand.RequestRefusal;
 import org.slotwise.systems.star.membership.Membership;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.model.Version;
 import org.slotwise.systems.star.schedule.FrameSchedule;
 import org.slotwise.systems.star.schedule.SchedulerKind;
 import org.slotwise.systems.star.tables.MemberOrder;
-import org.slotwise.wire.ControlMessage;
 import org.slotwise.wire.WireConstants;
 
 /**
@@ -48,7 +46,6 @@ public final class StarController implements NetworkController {
 
     private final Network network;
     private final LongSupplier stopwatchNs;
-    private final RequestReader reader;
     private final DemandTracker demand;
     private final EdgeReports reports;
     private final RequestCollection collection;
@@ -57,26 +54,17 @@ public final class StarController implements NetworkController {
     private final long[] heardNs;
     private final StarSwitches switches;
     private final Statistics.Recorder statistics;
-    private final MasterRelay relay;
+    private final Inbox inbox;
     private final ShutdownOrders shutdownOrders;
     private final ScheduleMaker schedules;
 
-    private Phase phase = Phase.WAITING_FOR_DEVICES;
-    private int configurationStage;
+    private State state = new Waiting();
     private boolean configured;
     /** Core or master was lost since the schedule in force was made. */
     private boolean dark;
-    /** Frame of the master's first request in LEARNING; null before. */
+    /** Frame of the master's first request since the controller learns what is active; null before. */
     private Long learningSince;
-    private Version activeVersion;
-    private FrameSchedule active;
-    private FrameSchedule staged;
-    private long stagedNs;
-    private long stagedFrame;
-    private long commitFrame;
-    /** {@link Attendance#changes} for which the schedules staged and in force are. */
-    private long stagedChanges;
-    private long scheduledChanges;
+    private Active active;
     private int[][] demandSlots;
     private List<Command> commands = new ArrayList<>();
 
@@ -94,7 +82,6 @@ public final class StarController implements NetworkController {
         this.network = network;
         this.statistics = statistics;
         this.stopwatchNs = stopwatchNs;
-        this.reader = new RequestReader(network);
         this.demand = new DemandTracker(network);
         this.reports = new EdgeReports(network);
         this.collection = new RequestCollection(network);
@@ -102,11 +89,11 @@ public final class StarController implements NetworkController {
         this.attendance = new Attendance(network);
         this.switches = new StarSwitches(network, attendance, batches, statistics);
         this.heardNs = new long[network.edges().size()];
-        this.relay = new MasterRelay(network);
+        this.inbox = new Inbox(network, membership, this::handOn);
         this.shutdownOrders = new ShutdownOrders(network);
         this.schedules = new ScheduleMaker(network, scheduler, statistics, notice -> commands.add(notice));
         int edges = network.edges().size();
-        this.active = FrameSchedule.empty(edges, network.dataSlots());
+        this.active = new Active(null, FrameSchedule.empty(edges, network.dataSlots()), 0);
         this.demandSlots = new int[edges][edges];
         demand.use(SchedulerKind.estimator(scheduler.settings()));
     }
@@ -164,7 +151,7 @@ public final class StarController implements NetworkController {
 
     /** Whether core and master are there and configured. */
     boolean isRunning() {
-        return phase != Phase.WAITING_FOR_DEVICES && phase != Phase.CONFIGURING;
+        return state.phase() != Phase.WAITING_FOR_DEVICES && state.phase() != Phase.CONFIGURING;
     }
 
     /** Whether the master is shut down. */
@@ -189,7 +176,7 @@ public final class StarController implements NetworkController {
 
     @Override
     public Snapshot snapshot() {
-        return new Snapshot(network, phase, switches.ready(), activeVersion, active, demand.backlogBytes(),
+        return new Snapshot(network, state.phase(), switches.ready(), active.version, active.schedule, demand.backlogBytes(),
                 demand.arrivalsPerFrame(), demandSlots, schedules.kind(), schedules.settings(), statistics.snapshot(),
                 membership.members(), membership.refusals(), shutdownOrders.isDown());
     }
@@ -229,7 +216,7 @@ public final class StarController implements NetworkController {
             demand.forget(device.edge());
         }
         if (id.equals(network.master().device())) {
-            relay.reset();
+            inbox.masterIsLost();
         }
         lose(device);
     }
@@ -268,9 +255,8 @@ public final class StarController implements NetworkController {
         dark |= configured && !dispensable;
         if (!dispensable || !isRunning()) {
             waitForDevices();
-        } else if (phase == Phase.WRITING) {
-            phase = Phase.STEADY;
-            staged = null;
+        } else {
+            state.slaveLost();
         }
     }
 
@@ -279,7 +265,7 @@ public final class StarController implements NetworkController {
      * data slot before a schedule is made anew.
      */
     private void darken() {
-        if (dark && phase == Phase.WAITING_FOR_DEVICES) {
+        if (dark && state.phase() == Phase.WAITING_FOR_DEVICES) {
             switches.darken(commands);
         }
     }
@@ -300,48 +286,25 @@ public final class StarController implements NetworkController {
     }
 
     private void onWriteDone(long nowNs, DeviceState device, long batch) {
-        if (!device.finishWrite(batch)) {
-            return;
-        }
-        if (phase == Phase.WAITING_FOR_DEVICES) {
-            waitForDevices();
-        } else if (phase == Phase.CONFIGURING && switches.areSettled()) {
-            configurationStage++;
-            configureStage();
-        } else if (phase == Phase.WRITING && switches.areSettled()) {
-            commit(nowNs);
+        if (device.finishWrite(batch)) {
+            state.written(nowNs);
         }
     }
 
     private void waitForDevices() {
-        phase = Phase.WAITING_FOR_DEVICES;
+        state = new Waiting();
         if (switches.areSettled()) {
-            phase = Phase.CONFIGURING;
-            configurationStage = 0;
-            configureStage();
+            Configuring configuring = new Configuring();
+            state = configuring;
+            configuring.next();
         }
     }
 
-    private void configureStage() {
-        Optional<List<DeviceState>> stage = switches.configurationStage(configurationStage);
-        while (stage.isPresent()) {
-            for (DeviceState device : stage.get()) {
-                if (switches.counts(device) && dark) {
-                    switches.configureDark(device, memberOrders(), commands);
-                } else if (switches.counts(device)) {
-                    switches.configure(device, memberOrders(), commands);
-                }
-            }
-            if (!switches.areSettled()) {
-                return;
-            }
-            configurationStage++;
-            stage = switches.configurationStage(configurationStage);
-        }
+    private void haveConfigured() {
         configured = true;
         if (dark) {
             dark = false;
-            scheduledChanges = NEVER_SCHEDULED;
+            active = new Active(active.version, active.schedule, NEVER_SCHEDULED);
         }
         learn();
     }
@@ -350,7 +313,7 @@ public final class StarController implements NetworkController {
 
     /** Tells the master what to send to whom; a switch takes one batch at a time, and the schedule's goes first. */
     private void orderMembers(long nowNs) {
-        boolean busy = phase == Phase.WAITING_FOR_DEVICES || phase == Phase.CONFIGURING || phase == Phase.WRITING;
+        boolean busy = !isRunning() || state.phase() == Phase.WRITING;
         if ((network.byInvitation() || attendance.concernsMaster()) && !busy && switches.master().isSettled()) {
             boolean changed = switches.orderMaster(memberOrders(), commands);
             if (!changed) {
@@ -381,29 +344,26 @@ public final class StarController implements NetworkController {
     // ---- what is in force ----
 
     private void onPacketIn(long nowNs, Event.PacketIn packet) {
-        Request request;
         try {
-            if (ControlMessage.isCorrupted(packet.frame())) {
-                throw new RequestReader.Refused(RequestRefusal.BAD_CHECK);
-            }
-            if (relay.isForSlave(packet.frame())) {
-                commands.add(relay.handOn(packet.device(), packet.port(), packet.frame()));
-                statistics.count(Counter.BEACONS_HANDED_ON);
-                return;
-            }
-            if (membership.isRelevant(packet.frame())) {
-                membership.onPacket(nowNs, packet.device(), packet.port(), packet.frame());
-                return;
-            }
-            request = reader.read(packet.device(), packet.port(), packet.frame());
-            FrameWindow.Verdict verdict = reports.take(request);
-            RequestReader.check(verdict);
-            if (verdict == FrameWindow.Verdict.RESTARTED) {
-                restartFrames(request);
+            Optional<Request> request = inbox.read(nowNs, packet);
+            if (request.isPresent()) {
+                onRequest(nowNs, request.get());
             }
         } catch (RequestReader.Refused refused) {
             statistics.refused(refused.reason());
-            return;
+        }
+    }
+
+    private void handOn(Command.PacketOut beacon) {
+        commands.add(beacon);
+        statistics.count(Counter.BEACONS_HANDED_ON);
+    }
+
+    private void onRequest(long nowNs, Request request) throws RequestReader.Refused {
+        FrameWindow.Verdict verdict = reports.take(request);
+        RequestReader.check(verdict);
+        if (verdict == FrameWindow.Verdict.RESTARTED) {
+            restartFrames(request);
         }
         statistics.count(Counter.REQUESTS_RECEIVED);
         if (request.hasLight()) {
@@ -413,67 +373,20 @@ public final class StarController implements NetworkController {
         collection.add(nowNs, request);
         reports.master().ifPresent(master -> membership.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(master -> attendance.masterAt(nowNs, master.frame()));
-        reports.master().ifPresent(this::compareWithMaster);
+        reports.master().ifPresent(master -> state.master(master));
     }
 
     /** The edge's first request named a wrong frame. */
     private void restartFrames(Request request) {
         collection.reset();
-        if (phase == Phase.LEARNING && network.edges().get(request.edge()) == network.master()) {
+        if (state.phase() == Phase.LEARNING && network.edges().get(request.edge()) == network.master()) {
             learningSince = null;
         }
     }
 
-    private void compareWithMaster(Request master) {
-        if (phase == Phase.LEARNING) {
-            continueLearning(master);
-        } else if (phase == Phase.COMMITTING) {
-            continueCommit(master);
-        } else if (phase == Phase.STEADY
-                && !(master.active().equals(activeVersion) && master.next().equals(activeVersion))) {
-            learn();
-        }
-    }
-
     private void learn() {
-        phase = Phase.LEARNING;
+        state = new Learning();
         learningSince = null;
-        staged = null;
-    }
-
-    private void continueLearning(Request master) {
-        if (learningSince == null) {
-            learningSince = master.frame();
-        }
-        boolean longEnough = FrameNumber.difference(master.frame(), learningSince) >= inFrames(LEARNING_FRAMES);
-        if (longEnough && reports.agreeOn(master.active(), learningSince, attendance::takesPart)) {
-            activeVersion = master.active();
-            active = switches.scheduleInCore(activeVersion.bank());
-            phase = Phase.STEADY;
-        }
-    }
-
-    private void continueCommit(Request master) {
-        Version next = activeVersion.next();
-        boolean old = master.active().equals(activeVersion);
-        boolean announced = master.next().equals(next);
-        if (reports.agreeOn(next, learningSince, attendance::takesPart)) {
-            activeVersion = next;
-            commands.add(new ScheduleInForce(network.core().id(), next, staged.differences(active)));
-            active = staged;
-            scheduledChanges = stagedChanges;
-            staged = null;
-            phase = Phase.STEADY;
-            statistics.count(Counter.COMMITS_COMPLETED);
-            statistics.took(Duration.COMMIT_FRAMES, FrameNumber.difference(master.frame(), stagedFrame));
-        } else if (old && master.next().equals(activeVersion)) {
-            int patienceFrames = inFrames(COMMIT_PATIENCE_REQUESTS * network.frame().requestIntervalFrames());
-            if (FrameNumber.difference(master.frame(), commitFrame) >= patienceFrames) {
-                sendCommit(Counter.COMMITS_REPEATED);
-            }
-        } else if (!announced) {
-            learn();
-        }
     }
 
     /** Out of band a frame may be shorter than the way to the controller and back, but not the beacon hold. */
@@ -488,8 +401,8 @@ public final class StarController implements NetworkController {
     // ---- the next schedule ----
 
     private void scheduleFrame(long nowNs) {
-        if (phase != Phase.STEADY || !switches.areSettled() || !attendance.isSettled()
-                || !reports.agreeOn(activeVersion, learningSince, attendance::takesPart)) {
+        if (state.phase() != Phase.STEADY || !switches.areSettled() || !attendance.isSettled()
+                || !reports.agreeOn(active.version, learningSince, attendance::takesPart)) {
             return;
         }
         for (int edge = 0; edge < network.edges().size(); edge++) {
@@ -498,11 +411,11 @@ public final class StarController implements NetworkController {
             }
         }
         long startNs = stopwatchNs.getAsLong();
-        demandSlots = demand.demandSlots(active);
+        demandSlots = demand.demandSlots(active.schedule);
         FrameSchedule next = nextSchedule();
         statistics.took(Duration.SCHEDULING_NS, stopwatchNs.getAsLong() - startNs);
         statistics.count(Counter.FRAMES_SCHEDULED);
-        if (next.equals(active) && attendance.changes() == scheduledChanges) {
+        if (next.equals(active.schedule) && attendance.changes() == active.changes) {
             statistics.count(Counter.FRAMES_UNCHANGED);
         } else {
             stage(nowNs, next);
@@ -518,32 +431,188 @@ public final class StarController implements NetworkController {
                 all = false;
             }
         }
-        FrameSchedule next = schedules.next(demandSlots, active, attendance::takesPart);
+        FrameSchedule next = schedules.next(demandSlots, active.schedule, attendance::takesPart);
         return all ? next : next.without(edge -> !attendance.takesPart(edge));
     }
 
     private void stage(long nowNs, FrameSchedule next) {
-        staged = next;
-        stagedNs = nowNs;
-        stagedFrame = reports.master().orElseThrow().frame();
-        stagedChanges = attendance.changes();
-        switches.stage(next, activeVersion.next().bank(), commands);
-        phase = Phase.WRITING;
+        Staged staged = new Staged(next, attendance.changes(), nowNs, reports.master().orElseThrow().frame());
+        switches.stage(next, active.version.next().bank(), commands);
+        state = new Writing(staged);
         if (switches.areSettled()) {
-            commit(nowNs);
+            commit(nowNs, staged);
         }
     }
 
-    private void commit(long nowNs) {
-        phase = Phase.COMMITTING;
-        statistics.took(Duration.WRITING_NS, nowNs - stagedNs);
-        sendCommit(Counter.COMMITS_SENT);
+    private void commit(long nowNs, Staged staged) {
+        state = new Committing(staged);
+        statistics.took(Duration.WRITING_NS, nowNs - staged.sinceNs);
+        sendCommit(staged, Counter.COMMITS_SENT);
     }
 
-    private void sendCommit(Counter counter) {
-        commitFrame = reports.master().orElseThrow().frame();
+    private void sendCommit(Staged staged, Counter counter) {
+        staged.commitFrame = reports.master().orElseThrow().frame();
         commands.add(CommitMessage.to(network.core(), network.master(),
-                activeVersion.next(), FrameNumber.plus(commitFrame, 1)));
+                active.version.next(), FrameNumber.plus(staged.commitFrame, 1)));
         statistics.count(counter);
+    }
+
+    // ---- phases ----
+
+    /** Phase, with what belongs to it alone. */
+    private abstract static class State {
+        abstract Phase phase();
+
+        /** Continues after a write of a switch. */
+        void written(long nowNs) {
+        }
+
+        /** Compares with a request of the master. */
+        void master(Request master) {
+        }
+
+        /** Gives up what lacks a slave that was lost. */
+        void slaveLost() {
+        }
+    }
+
+    private final class Waiting extends State {
+        @Override
+        Phase phase() {
+            return Phase.WAITING_FOR_DEVICES;
+        }
+
+        @Override
+        void written(long nowNs) {
+            waitForDevices();
+        }
+    }
+
+    private final class Configuring extends State {
+        private int stage;
+
+        @Override
+        Phase phase() {
+            return Phase.CONFIGURING;
+        }
+
+        @Override
+        void written(long nowNs) {
+            if (switches.areSettled()) {
+                stage++;
+                next();
+            }
+        }
+
+        /** Writes stage after stage while no switch has to be waited for. */
+        private void next() {
+            Optional<List<DeviceState>> devices = switches.configurationStage(stage);
+            while (devices.isPresent()) {
+                for (DeviceState device : devices.get()) {
+                    if (switches.counts(device) && dark) {
+                        switches.configureDark(device, memberOrders(), commands);
+                    } else if (switches.counts(device)) {
+                        switches.configure(device, memberOrders(), commands);
+                    }
+                }
+                if (!switches.areSettled()) {
+                    return;
+                }
+                stage++;
+                devices = switches.configurationStage(stage);
+            }
+            haveConfigured();
+        }
+    }
+
+    private final class Learning extends State {
+        @Override
+        Phase phase() {
+            return Phase.LEARNING;
+        }
+
+        @Override
+        void master(Request master) {
+            if (learningSince == null) {
+                learningSince = master.frame();
+            }
+            boolean longEnough = FrameNumber.difference(master.frame(), learningSince) >= inFrames(LEARNING_FRAMES);
+            if (longEnough && reports.agreeOn(master.active(), learningSince, attendance::takesPart)) {
+                active = new Active(master.active(), switches.scheduleInCore(master.active().bank()), active.changes);
+                state = new Steady();
+            }
+        }
+    }
+
+    private final class Steady extends State {
+        @Override
+        Phase phase() {
+            return Phase.STEADY;
+        }
+
+        @Override
+        void master(Request master) {
+            if (!(master.active().equals(active.version) && master.next().equals(active.version))) {
+                learn();
+            }
+        }
+    }
+
+    private final class Writing extends State {
+        private final Staged staged;
+
+        Writing(Staged staged) {
+            this.staged = staged;
+        }
+
+        @Override
+        Phase phase() {
+            return Phase.WRITING;
+        }
+
+        @Override
+        void written(long nowNs) {
+            if (switches.areSettled()) {
+                commit(nowNs, staged);
+            }
+        }
+
+        @Override
+        void slaveLost() {
+            state = new Steady();
+        }
+    }
+
+    private final class Committing extends State {
+        private final Staged staged;
+
+        Committing(Staged staged) {
+            this.staged = staged;
+        }
+
+        @Override
+        Phase phase() {
+            return Phase.COMMITTING;
+        }
+
+        @Override
+        void master(Request master) {
+            Version next = active.version.next();
+            boolean old = master.active().equals(active.version);
+            if (reports.agreeOn(next, learningSince, attendance::takesPart)) {
+                commands.add(new ScheduleInForce(network.core().id(), next, staged.schedule.differences(active.schedule)));
+                active = new Active(next, staged.schedule, staged.changes);
+                state = new Steady();
+                statistics.count(Counter.COMMITS_COMPLETED);
+                statistics.took(Duration.COMMIT_FRAMES, FrameNumber.difference(master.frame(), staged.frame));
+            } else if (old && master.next().equals(active.version)) {
+                int patienceFrames = inFrames(COMMIT_PATIENCE_REQUESTS * network.frame().requestIntervalFrames());
+                if (FrameNumber.difference(master.frame(), staged.commitFrame) >= patienceFrames) {
+                    sendCommit(staged, Counter.COMMITS_REPEATED);
+                }
+            } else if (!master.next().equals(next)) {
+                learn();
+            }
+        }
     }
 }

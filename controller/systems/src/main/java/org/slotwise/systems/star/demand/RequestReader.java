@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.systems.star.demand;
 
-import java.util.Optional;
-import java.util.OptionalInt;
 import org.slotwise.control.topology.DeviceId;
+import org.slotwise.systems.star.message.Message;
 import org.slotwise.systems.star.model.Edge;
 import org.slotwise.systems.star.model.EdgeId;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.model.Version;
-import org.slotwise.wire.ControlMessage;
-import org.slotwise.wire.EthernetHeader;
-import org.slotwise.wire.OpticalHeader;
-import org.slotwise.wire.OpticalKind;
 import org.slotwise.wire.RequestEntryHeader;
 import org.slotwise.wire.RequestHeader;
 import org.slotwise.wire.WireConstants;
 
-/** Reads request messages from packet-ins; whatever bytes come, it gives a request or says why not. */
+/** Reads requests that fit the network from messages; returns a request for each, or throws the reason. */
 public final class RequestReader {
-    private static final int SIZE = ControlMessage.PAYLOAD + RequestHeader.SIZE
-            + WireConstants.REQUEST_ENTRIES * RequestEntryHeader.SIZE;
-
     private final Network network;
 
     /** Takes the network whose edges may ask. */
@@ -46,38 +38,20 @@ public final class RequestReader {
         }
     }
 
-    /** The core whose star a message of an edge itself says it is about, if it has an optical header. */
-    public static OptionalInt starOf(byte[] frame) {
-        return OpticalHeader.decode(frame, EthernetHeader.SIZE).map(optical -> OptionalInt.of(optical.core()))
-                .orElse(OptionalInt.empty());
-    }
-
     /**
      * Reads a request.
      *
      * @param device where the packet-in came from
      * @param port its ingress port
-     * @param frame bytes from Ethernet on
      */
-    public Request read(DeviceId device, int port, byte[] frame) throws Refused {
-        Optional<EthernetHeader> ethernet = EthernetHeader.decode(frame, 0);
-        Optional<OpticalHeader> optical = OpticalHeader.decode(frame, EthernetHeader.SIZE);
-        if (ethernet.isEmpty() || optical.isEmpty()) {
-            throw new Refused(RequestRefusal.TRUNCATED);
-        }
-        if (ethernet.get().etherType() != WireConstants.ETHERTYPE_OPTICAL
-                || optical.get().version() != WireConstants.OPTICAL_VERSION) {
-            throw new Refused(RequestRefusal.BAD_VERSION);
-        }
-        if (optical.get().kind() != OpticalKind.REQUEST.code()) {
-            throw new Refused(RequestRefusal.NOT_A_REQUEST);
-        }
-        if (frame.length < SIZE) {
-            throw new Refused(RequestRefusal.TRUNCATED);
-        }
-        int edge = edgeIndex(optical.get().srcEdge());
-        checkOrigin(network.edges().get(edge), optical.get().core(), device, port);
-        RequestHeader header = RequestHeader.decode(frame, ControlMessage.PAYLOAD).orElseThrow();
+    public Request read(DeviceId device, int port, Message message) throws Refused {
+        return message.accept(new Requests(device, port));
+    }
+
+    private Request read(DeviceId device, int port, Message.Request message) throws Refused {
+        int edge = edgeIndex(message.optical().srcEdge());
+        checkOrigin(network.edges().get(edge), message.optical().core(), device, port);
+        RequestHeader header = message.header();
         int block = header.block() - network.firstRequestBlock();
         if (block < 0 || block >= network.requestBlocks()) {
             throw new Refused(RequestRefusal.BAD_BLOCK);
@@ -85,7 +59,61 @@ public final class RequestReader {
         if (!Version.of(header.nextVersion()).follows(Version.of(header.activeVersion()))) {
             throw new Refused(RequestRefusal.BAD_FIELD);
         }
-        return withEntries(edge, block, header, frame);
+        return withEntries(edge, block, message);
+    }
+
+    /** Accepts requests, and nothing else. */
+    private final class Requests implements Message.Visitor<Request, Refused> {
+        private final DeviceId device;
+        private final int port;
+
+        Requests(DeviceId device, int port) {
+            this.device = device;
+            this.port = port;
+        }
+
+        @Override
+        public Request request(Message.Request message) throws Refused {
+            return read(device, port, message);
+        }
+
+        @Override
+        public Request beacon(Message.Beacon message) throws Refused {
+            throw new Refused(RequestRefusal.NOT_A_REQUEST);
+        }
+
+        @Override
+        public Request answer(Message.Answer message) throws Refused {
+            throw new Refused(RequestRefusal.NOT_A_REQUEST);
+        }
+
+        @Override
+        public Request sync(Message.Sync message) throws Refused {
+            throw new Refused(RequestRefusal.NOT_A_REQUEST);
+        }
+
+        @Override
+        public Request fault(Message.Fault message) throws Refused {
+            throw new Refused(RequestRefusal.NOT_A_REQUEST);
+        }
+
+        @Override
+        public Request other(Message.Other message) throws Refused {
+            throw new Refused(refusal(message.defect()));
+        }
+    }
+
+    private static RequestRefusal refusal(Message.Defect defect) {
+        switch (defect) {
+            case TRUNCATED:
+                return RequestRefusal.TRUNCATED;
+            case BAD_CHECK:
+                return RequestRefusal.BAD_CHECK;
+            case BAD_VERSION:
+                return RequestRefusal.BAD_VERSION;
+            default:
+                return RequestRefusal.NOT_A_REQUEST;
+        }
     }
 
     /** Refuses a message whose frame is not the next one. */
@@ -120,13 +148,12 @@ public final class RequestReader {
         }
     }
 
-    private static Request withEntries(int edge, int block, RequestHeader header, byte[] frame) {
+    private static Request withEntries(int edge, int block, Message.Request message) {
+        RequestHeader header = message.header();
         long[] backlog = new long[WireConstants.REQUEST_ENTRIES];
         long[] arrived = new long[WireConstants.REQUEST_ENTRIES];
-        int offset = ControlMessage.PAYLOAD + RequestHeader.SIZE;
         for (int entry = 0; entry < WireConstants.REQUEST_ENTRIES; entry++) {
-            RequestEntryHeader queue =
-                    RequestEntryHeader.decode(frame, offset + entry * RequestEntryHeader.SIZE).orElseThrow();
+            RequestEntryHeader queue = message.entry(entry);
             backlog[entry] = queue.backlogBytes();
             arrived[entry] = queue.arrivedBytes();
         }

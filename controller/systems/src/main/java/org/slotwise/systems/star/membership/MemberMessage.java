@@ -3,16 +3,14 @@ package org.slotwise.systems.star.membership;
 
 import java.util.Optional;
 import org.slotwise.control.topology.DeviceId;
+import org.slotwise.systems.star.message.Message;
 import org.slotwise.systems.star.model.Edge;
 import org.slotwise.systems.star.model.EdgeId;
 import org.slotwise.systems.star.model.Network;
-import org.slotwise.wire.ControlMessage;
-import org.slotwise.wire.EthernetHeader;
 import org.slotwise.wire.FaultCode;
 import org.slotwise.wire.FaultHeader;
 import org.slotwise.wire.InvitationHeader;
 import org.slotwise.wire.OpticalHeader;
-import org.slotwise.wire.OpticalKind;
 import org.slotwise.wire.StampHeader;
 import org.slotwise.wire.SyncHeader;
 import org.slotwise.wire.WireConstants;
@@ -22,7 +20,6 @@ final class MemberMessage {
     private static final int FAULT_IS_OVER = 1;
 
     private final int edge;
-    private final OpticalKind kind;
     private final long session;
     private final long sequence;
     private final long frame;
@@ -32,10 +29,9 @@ final class MemberMessage {
     private final FaultCode fault;
     private final boolean over;
 
-    private MemberMessage(int edge, OpticalHeader optical, OpticalKind kind, long session, long frame, long sentNs,
+    private MemberMessage(int edge, OpticalHeader optical, long session, long frame, long sentNs,
             long measuredNs, long usedNs, FaultCode fault, boolean over) {
         this.edge = edge;
-        this.kind = kind;
         this.session = session;
         this.sequence = optical.sequence();
         this.frame = frame;
@@ -62,60 +58,62 @@ final class MemberMessage {
         }
     }
 
-    /** Whether a packet is one of these messages as far as its optical header says. */
-    static boolean isOne(byte[] frame) {
-        return EthernetHeader.decode(frame, 0)
-                .filter(ethernet -> ethernet.etherType() == WireConstants.ETHERTYPE_OPTICAL)
-                .flatMap(ethernet -> OpticalHeader.decode(frame, EthernetHeader.SIZE))
-                .filter(optical -> optical.version() == WireConstants.OPTICAL_VERSION)
-                .map(optical -> optical.kind() == OpticalKind.INVITATION.code()
-                        || optical.kind() == OpticalKind.SYNC.code() || optical.kind() == OpticalKind.FAULT.code())
-                .orElse(false);
-    }
+    /** Edge that a message is of, after checks of where it came from. */
+    private static final class Sender {
+        private final int index;
+        private final Edge edge;
 
-    /** Reads a packet for which {@link #isOne} holds. In-band messages come by the master, others from the edge. */
-    static MemberMessage read(Network network, DeviceId device, int port, byte[] frame) throws Refused {
-        OpticalHeader optical = OpticalHeader.decode(frame, EthernetHeader.SIZE).orElseThrow();
-        int index = edgeIndex(network, optical.srcEdge());
-        Edge edge = network.edges().get(index);
-        boolean inBand = device.equals(network.master().device()) && port == network.master().fibre().port();
-        boolean outOfBand = device.equals(edge.device()) && port == WireConstants.PORT_LINECARD
-                && optical.kind() == OpticalKind.FAULT.code() && optical.core() == network.core().id().value();
-        if (!inBand && !outOfBand) {
-            throw new Refused(MemberRefusal.UNEXPECTED_PORT);
-        }
-        if (optical.kind() == OpticalKind.FAULT.code()) {
-            return fault(index, edge, optical, required(FaultHeader.decode(frame, ControlMessage.PAYLOAD)));
-        }
-        StampHeader stamp = required(StampHeader.decode(frame, ControlMessage.PAYLOAD));
-        // Modulo 2^64, so that either clock may be ahead (equation 3.3 of the AAPN thesis).
-        long measuredNs = stamp.receivedNs() - stamp.sentNs() - network.master().fibre().delayNs();
-        checkPhase(measuredNs);
-        if (optical.kind() == OpticalKind.INVITATION.code()) {
-            InvitationHeader answer = required(InvitationHeader.decode(frame, ControlMessage.PAYLOAD + StampHeader.SIZE));
-            if (answer.flags() != WireConstants.INVITATION_ANSWER || answer.mac() != edge.mac().value()) {
-                throw new Refused(MemberRefusal.BAD_FIELD);
+        /** In-band messages come by the master, faults also from the edge itself. */
+        Sender(Network network, DeviceId device, int port, Message message) throws Refused {
+            OpticalHeader optical = message.optical();
+            this.index = edgeIndex(network, optical.srcEdge());
+            this.edge = network.edges().get(index);
+            boolean inBand = device.equals(network.master().device()) && port == network.master().fibre().port();
+            boolean outOfBand = device.equals(edge.device()) && port == WireConstants.PORT_LINECARD
+                    && message instanceof Message.Fault && optical.core() == network.core().id().value();
+            if (!inBand && !outOfBand) {
+                throw new Refused(MemberRefusal.UNEXPECTED_PORT);
             }
-            return new MemberMessage(index, optical, OpticalKind.INVITATION, answer.nonce(), 0, stamp.sentNs(), measuredNs, 0, null,
-                    false);
         }
-        SyncHeader sync = required(SyncHeader.decode(frame, ControlMessage.PAYLOAD + StampHeader.SIZE));
-        checkPhase(sync.phaseNs());
-        return new MemberMessage(index, optical, OpticalKind.SYNC, sync.session(), sync.frame(), stamp.sentNs(),
-                measuredNs, sync.phaseNs(), null, false);
     }
 
-    private static MemberMessage fault(int index, Edge edge, OpticalHeader optical, FaultHeader fault)
-            throws Refused {
-        FaultCode code = null;
-        for (FaultCode known : FaultCode.values()) {
-            code = known.code() == fault.code() ? known : code;
-        }
-        if (code == null || code == FaultCode.SHUTDOWN || fault.edge() != edge.id().value()) {
+    /** Checks an answer to an invitation. */
+    static MemberMessage of(Network network, DeviceId device, int port, Message.Answer message) throws Refused {
+        Sender sender = new Sender(network, device, port, message);
+        StampHeader stamp = required(message.stamp());
+        long measuredNs = measuredNs(network, stamp);
+        InvitationHeader answer = required(message.header());
+        if (answer.flags() != WireConstants.INVITATION_ANSWER || answer.mac() != sender.edge.mac().value()) {
             throw new Refused(MemberRefusal.BAD_FIELD);
         }
-        return new MemberMessage(index, optical, OpticalKind.FAULT, fault.session(), fault.frame(), 0, 0, 0, code,
+        return new MemberMessage(sender.index, message.optical(), answer.nonce(), 0, stamp.sentNs(), measuredNs, 0, null, false);
+    }
+
+    /** Checks a measurement of T_d. */
+    static MemberMessage of(Network network, DeviceId device, int port, Message.Sync message) throws Refused {
+        Sender sender = new Sender(network, device, port, message);
+        StampHeader stamp = required(message.stamp());
+        long measuredNs = measuredNs(network, stamp);
+        SyncHeader sync = required(message.header());
+        checkPhase(sync.phaseNs());
+        return new MemberMessage(sender.index, message.optical(), sync.session(), sync.frame(), stamp.sentNs(), measuredNs, sync.phaseNs(), null, false);
+    }
+
+    /** Checks a fault. */
+    static MemberMessage of(Network network, DeviceId device, int port, Message.Fault message) throws Refused {
+        Sender sender = new Sender(network, device, port, message);
+        FaultHeader fault = required(message.header());
+        FaultCode code = FaultCode.fromCode(fault.code()).filter(known -> known != FaultCode.SHUTDOWN && fault.edge() == sender.edge.id().value())
+                .orElseThrow(() -> new Refused(MemberRefusal.BAD_FIELD));
+        return new MemberMessage(sender.index, message.optical(), fault.session(), fault.frame(), 0, 0, 0, code,
                 (fault.flags() & FAULT_IS_OVER) != 0);
+    }
+
+    /** Modulo 2^64, so that either clock may be ahead (equation 3.3 of the AAPN thesis). */
+    private static long measuredNs(Network network, StampHeader stamp) throws Refused {
+        long measuredNs = stamp.receivedNs() - stamp.sentNs() - network.master().fibre().delayNs();
+        checkPhase(measuredNs);
+        return measuredNs;
     }
 
     private static int edgeIndex(Network network, int id) throws Refused {
@@ -138,11 +136,6 @@ final class MemberMessage {
     /** Place of the edge in the network. */
     int edge() {
         return edge;
-    }
-
-    /** INVITATION (an answer), SYNC or FAULT. */
-    OpticalKind kind() {
-        return kind;
     }
 
     /** Nonce or session. */

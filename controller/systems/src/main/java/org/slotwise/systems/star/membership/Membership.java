@@ -11,11 +11,11 @@ import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.systems.star.demand.FrameNumber;
 import org.slotwise.systems.star.demand.FrameWindow;
+import org.slotwise.systems.star.message.Message;
 import org.slotwise.systems.star.model.Edge;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.tables.MemberOrder;
 import org.slotwise.wire.FaultCode;
-import org.slotwise.wire.OpticalKind;
 import org.slotwise.wire.WireConstants;
 
 /**
@@ -75,11 +75,6 @@ public final class Membership {
         }
     }
 
-    /** Whether a packet from a switch is for this. */
-    public boolean isRelevant(byte[] frame) {
-        return records.length > 0 && MemberMessage.isOne(frame);
-    }
-
     /** Takes over sessions that a controller before has left in the master's tables. */
     public void adopt(long nowNs, List<TableEntry> masterEntries) {
         for (TableEntry entry : masterEntries) {
@@ -109,17 +104,28 @@ public final class Membership {
         }
     }
 
-    /** Takes a packet for which {@link #isRelevant} holds. */
-    public void onPacket(long nowNs, DeviceId device, int port, byte[] frame) {
+    /** Accepts an answer to an invitation, or counts why not. */
+    public void onAnswer(DeviceId device, int port, Message.Answer message) {
+        counted(() -> onAnswer(MemberMessage.of(network, device, port, message)));
+    }
+
+    /** Accepts a measurement of T_d, or counts why not. */
+    public void onSync(long nowNs, DeviceId device, int port, Message.Sync message) {
+        counted(() -> onSync(nowNs, MemberMessage.of(network, device, port, message)));
+    }
+
+    /** Accepts a fault, or counts why not. */
+    public void onFault(long nowNs, DeviceId device, int port, Message.Fault message) {
+        counted(() -> onFault(nowNs, MemberMessage.of(network, device, port, message)));
+    }
+
+    private interface Handler {
+        void handle() throws MemberMessage.Refused;
+    }
+
+    private void counted(Handler handler) {
         try {
-            MemberMessage message = MemberMessage.read(network, device, port, frame);
-            if (message.kind() == OpticalKind.INVITATION) {
-                onAnswer(message);
-            } else if (message.kind() == OpticalKind.SYNC) {
-                onSync(nowNs, message);
-            } else {
-                onFault(nowNs, message);
-            }
+            handler.handle();
         } catch (MemberMessage.Refused refused) {
             refusals.merge(refused.reason(), 1L, Long::sum);
         }

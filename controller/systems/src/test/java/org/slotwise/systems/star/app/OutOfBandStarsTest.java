@@ -16,6 +16,7 @@ import org.slotwise.control.topology.DeviceId;
 import org.slotwise.systems.star.app.Statistics.Counter;
 import org.slotwise.systems.star.demand.RequestReader;
 import org.slotwise.systems.star.demand.RequestRefusal;
+import org.slotwise.systems.star.message.Message;
 import org.slotwise.systems.star.model.Edge;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.schedule.Kinds;
@@ -69,8 +70,8 @@ class OutOfBandStarsTest {
     void requestSaysWhetherThereIsLight() throws Exception {
         RequestReader reader = new RequestReader(network.stars().get(1));
         DeviceId device = network.edges().get(2).device();
-        assertTrue(reader.read(device, PORT, new RequestMessage(2).core(1).encode()).hasLight());
-        assertFalse(reader.read(device, PORT, new RequestMessage(2).core(1).dark().encode()).hasLight());
+        assertTrue(reader.read(device, PORT, Message.read(new RequestMessage(2).core(1).encode())).hasLight());
+        assertFalse(reader.read(device, PORT, Message.read(new RequestMessage(2).core(1).dark().encode())).hasLight());
     }
 
     @Test

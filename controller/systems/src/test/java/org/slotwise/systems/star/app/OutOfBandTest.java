@@ -22,6 +22,7 @@ import org.slotwise.systems.star.demand.Request;
 import org.slotwise.systems.star.demand.RequestReader;
 import org.slotwise.systems.star.demand.RequestRefusal;
 import org.slotwise.systems.star.membership.MemberMessages;
+import org.slotwise.systems.star.message.Message;
 import org.slotwise.systems.star.model.Edge;
 import org.slotwise.systems.star.model.FramePlan;
 import org.slotwise.systems.star.model.Network;
@@ -127,12 +128,12 @@ class OutOfBandTest {
     void eachEdgeAsksByItsOwnSwitch() throws Exception {
         RequestReader reader = new RequestReader(network);
         byte[] request = new RequestMessage(2).encode();
-        assertEquals(2, reader.read(SLAVE, WireConstants.PORT_LINECARD, request).edge());
+        assertEquals(2, reader.read(SLAVE, WireConstants.PORT_LINECARD, Message.read(request)).edge());
         for (DeviceId other : List.of(MASTER, DeviceId.of(2))) {
-            assertThrows(RequestReader.Refused.class, () -> reader.read(other, WireConstants.PORT_LINECARD, request));
+            assertThrows(RequestReader.Refused.class, () -> reader.read(other, WireConstants.PORT_LINECARD, Message.read(request)));
         }
         assertThrows(RequestReader.Refused.class,
-                () -> reader.read(SLAVE, WireConstants.PORT_OPTICAL_BASE, request));
+                () -> reader.read(SLAVE, WireConstants.PORT_OPTICAL_BASE, Message.read(request)));
     }
 
     @Test
@@ -140,11 +141,11 @@ class OutOfBandTest {
         RequestReader reader = new RequestReader(network);
         RequestCollection collection = new RequestCollection(network);
         for (long frame = 5; frame < 8; frame++) {
-            collection.add(frame, reader.read(SLAVE, WireConstants.PORT_LINECARD, new RequestMessage(2).frame(frame).encode()));
+            collection.add(frame, reader.read(SLAVE, WireConstants.PORT_LINECARD, Message.read(new RequestMessage(2).frame(frame).encode())));
             assertFalse(collection.isDue(frame, edge -> false));
             assertEquals(OptionalLong.empty(), collection.deadlineNs());
         }
-        Request master = reader.read(MASTER, WireConstants.PORT_LINECARD, new RequestMessage(0).frame(5).encode());
+        Request master = reader.read(MASTER, WireConstants.PORT_LINECARD, Message.read(new RequestMessage(0).frame(5).encode()));
         collection.add(8, master);
         assertTrue(collection.isDue(8, edge -> false));
         collection.close();

@@ -8,6 +8,7 @@ import java.util.function.LongUnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.slotwise.systems.star.app.Networks;
 import org.slotwise.systems.star.app.RequestMessage;
+import org.slotwise.systems.star.message.Message;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.schedule.FrameSchedule;
 import org.slotwise.wire.WireConstants;
@@ -24,8 +25,8 @@ class DemandTrackerTest {
     private void report(long frame, long bytes, long backlog) throws RequestReader.Refused {
         arrived += bytes;
         tracker.update(reader.read(network.master().device(), WireConstants.PORT_OPTICAL_BASE,
-                new RequestMessage(1).frame(frame).versions(1, 1).backlog(2, backlog)
-                        .arrived(2, arrived & 0xffff_ffffL).encode()));
+                Message.read(new RequestMessage(1).frame(frame).versions(1, 1).backlog(2, backlog)
+                        .arrived(2, arrived & 0xffff_ffffL).encode())));
     }
 
     private int demand(FrameSchedule active) {

@@ -13,8 +13,11 @@ import org.junit.jupiter.api.Test;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.systems.star.app.Networks;
 import org.slotwise.systems.star.app.RequestMessage;
+import org.slotwise.systems.star.message.Message;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.model.Version;
+import org.slotwise.wire.CommitHeader;
+import org.slotwise.wire.ControlMessage;
 import org.slotwise.wire.OpticalKind;
 import org.slotwise.wire.WireConstants;
 
@@ -28,7 +31,7 @@ class RequestReaderTest {
     @Test
     void requestOfASlaveIsRead() throws RequestReader.Refused {
         byte[] frame = new RequestMessage(2).frame(77).versions(5, 6).backlog(1, 4000).arrived(1, 9000).encode();
-        Request request = reader.read(MASTER, FIBRE, frame);
+        Request request = reader.read(MASTER, FIBRE, Message.read(frame));
         assertEquals(2, request.edge());
         assertEquals(77, request.frame());
         assertEquals(Version.of(5), request.active());
@@ -41,7 +44,7 @@ class RequestReaderTest {
     @Test
     void requestOfTheMasterComesFromItsOwnLineCard() throws RequestReader.Refused {
         byte[] frame = new RequestMessage(0).encode();
-        assertEquals(0, reader.read(MASTER, WireConstants.PORT_LINECARD, frame).edge());
+        assertEquals(0, reader.read(MASTER, WireConstants.PORT_LINECARD, Message.read(frame)).edge());
         assertEquals(RequestRefusal.UNEXPECTED_PORT, refusal(MASTER, FIBRE, frame));
     }
 
@@ -65,10 +68,12 @@ class RequestReaderTest {
             assertEquals(RequestRefusal.BAD_FIELD, refusal(MASTER, FIBRE, new RequestMessage(1).versions(4, next).encode()));
         }
         assertEquals(RequestRefusal.NOT_A_REQUEST,
-                refusal(MASTER, FIBRE, new RequestMessage(1).kind(OpticalKind.COMMIT.code()).encode()));
+                refusal(MASTER, FIBRE, ControlMessage.encode(OpticalKind.COMMIT, 0, 1, 0, 0, 1, new CommitHeader(0, 1, 2, 3).encode())));
+        assertEquals(RequestRefusal.NOT_A_REQUEST,
+                refusal(MASTER, FIBRE, new RequestMessage(1).kind(OpticalKind.DATA.code()).encode()));
         byte[] version = frame.clone();
         version[14] ^= 0x20;
-        assertEquals(RequestRefusal.BAD_VERSION, refusal(MASTER, FIBRE, version));
+        assertEquals(RequestRefusal.BAD_CHECK, refusal(MASTER, FIBRE, version), "the check covers the version");
         byte[] etherType = frame.clone();
         etherType[13] ^= 1;
         assertEquals(RequestRefusal.BAD_VERSION, refusal(MASTER, FIBRE, etherType));
@@ -90,7 +95,7 @@ class RequestReaderTest {
 
     private void readOrRefuse(byte[] bytes, int port) {
         try {
-            Request request = reader.read(MASTER, port, bytes);
+            Request request = reader.read(MASTER, port, Message.read(bytes));
             assertEquals(0, request.block());
         } catch (RequestReader.Refused refused) {
             assertEquals(refused.reason().name(), refused.getMessage());
@@ -98,6 +103,6 @@ class RequestReaderTest {
     }
 
     private RequestRefusal refusal(DeviceId device, int port, byte[] frame) {
-        return assertThrows(RequestReader.Refused.class, () -> reader.read(device, port, frame)).reason();
+        return assertThrows(RequestReader.Refused.class, () -> reader.read(device, port, Message.read(frame))).reason();
     }
 }

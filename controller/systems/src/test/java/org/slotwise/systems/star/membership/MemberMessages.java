@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.systems.star.membership;
 
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.systems.star.message.Message;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.wire.ControlMessage;
 import org.slotwise.wire.EthernetHeader;
@@ -47,6 +49,44 @@ public final class MemberMessages {
     /** A fault that {@code sender} says {@code edge} has. */
     byte[] fault(int sender, long session, int edge, int code, int flags) {
         return message(OpticalKind.FAULT, sender, new FaultHeader(session, 0, code, flags, edge).encode());
+    }
+
+    /** Has a message about membership received. */
+    static void deliver(Membership membership, long nowNs, DeviceId device, int port, byte[] frame) {
+        Message.read(frame).accept(new Message.Visitor<Void, RuntimeException>() {
+            @Override
+            public Void request(Message.Request message) {
+                throw new AssertionError("a request");
+            }
+
+            @Override
+            public Void beacon(Message.Beacon message) {
+                throw new AssertionError("a beacon");
+            }
+
+            @Override
+            public Void answer(Message.Answer message) {
+                membership.onAnswer(device, port, message);
+                return null;
+            }
+
+            @Override
+            public Void sync(Message.Sync message) {
+                membership.onSync(nowNs, device, port, message);
+                return null;
+            }
+
+            @Override
+            public Void fault(Message.Fault message) {
+                membership.onFault(nowNs, device, port, message);
+                return null;
+            }
+
+            @Override
+            public Void other(Message.Other message) {
+                throw new AssertionError(message.defect().name());
+            }
+        });
     }
 
     private byte[] stamp(long measuredNs) {

@@ -40,7 +40,7 @@ class OutOfBandMembershipTest {
     }
 
     private void receive(byte[] frame) {
-        membership.onPacket(1, network.master().device(), WireConstants.PORT_OPTICAL_BASE, frame);
+        MemberMessages.deliver(membership, 1, network.master().device(), WireConstants.PORT_OPTICAL_BASE, frame);
     }
 
     private byte[] onlyNotice(OpticalKind kind) {
@@ -118,7 +118,7 @@ class OutOfBandMembershipTest {
         receive(messages.sync(EDGE, NONCE + 1, 111, PHASE_NS, PHASE_NS));
         receive(messages.sync(EDGE, NONCE, 111, WireConstants.MAX_PHASE_NS + 1, PHASE_NS));
         receive(messages.sync(EDGE, NONCE, 1_000_000, PHASE_NS, PHASE_NS));
-        membership.onPacket(1, DeviceId.of(2), WireConstants.PORT_LINECARD,
+        MemberMessages.deliver(membership, 1, DeviceId.of(2), WireConstants.PORT_LINECARD,
                 messages.sync(EDGE, NONCE, 111, PHASE_NS, PHASE_NS));
         receive(messages.answer(EDGE, NONCE, PHASE_NS));
         assertEquals(Map.of(MemberRefusal.STALE, 1L, MemberRefusal.WRONG_SESSION, 2L, MemberRefusal.BAD_FIELD, 2L,
@@ -130,7 +130,7 @@ class OutOfBandMembershipTest {
     @Test
     void edgeThatHasGoneIsToldNothing() {
         join();
-        membership.onPacket(1, network.edges().get(EDGE).device(), WireConstants.PORT_LINECARD,
+        MemberMessages.deliver(membership, 1, network.edges().get(EDGE).device(), WireConstants.PORT_LINECARD,
                 messages.fault(EDGE, NONCE, EDGE, FaultCode.SYNC_ERROR.code(), 0));
         assertEquals(MemberState.ABSENT, membership.members().get(0).state());
         receive(messages.sync(EDGE, NONCE, 111, PHASE_NS, PHASE_NS));
@@ -147,7 +147,7 @@ class OutOfBandMembershipTest {
         told.masterAt(1, NONCE - 1);
         told.onTime(1);
         for (byte[] frame : List.of(fromEdge.answer(EDGE, NONCE, 0), fromEdge.sync(EDGE, NONCE, 110, 0, 0))) {
-            told.onPacket(1, inBand.master().device(), WireConstants.PORT_OPTICAL_BASE, frame);
+            MemberMessages.deliver(told, 1, inBand.master().device(), WireConstants.PORT_OPTICAL_BASE, frame);
             told.masterAt(2, NONCE);
         }
         assertEquals(MemberState.JOINED, told.members().get(0).state());
