@@ -3,7 +3,7 @@ package org.slotwise.standalone;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.SocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -13,75 +13,69 @@ import org.eclipse.jetty.http.HttpStatus;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.server.handler.DoSHandler;
 import org.eclipse.jetty.util.Callback;
 import org.slotwise.page.PageResource;
 
-/**
- * What comes before any resource: callers that come too often, without the token, under a foreign name or from a foreign web
- * page are turned away with a problem document, and what would change something is written to the audit log.
- */
+/** Rejects callers without the token, under a foreign name or from a foreign web page with a problem document. */
 final class AccessHandler extends Handler.Wrapper {
     private static final Set<String> READING = Set.of("GET", "HEAD", "OPTIONS");
     private static final String BY_ADDRESS = "token=";
-    /** Longest path in the audit log. */
-    private static final int MAX_PATH = 256;
+    /** Addresses are forgotten once all that they may do is allowed again. */
+    private static final int NO_LIMIT = -1;
 
     private final AccessToken token;
     private final AccessToken reserved;
     private final boolean page;
     private final CallerNames names;
-    private final RateLimit limit;
-    private final RateLimit reservedLimit;
-    private final AuditLog audit;
-    private final Connections connections;
-    private int underWay;
-    private boolean ending;
 
-    AccessHandler(RestSettings settings, AuditLog audit, Connections connections, Handler resources) {
+    AccessHandler(RestSettings settings, Handler resources) {
         super(resources);
         this.token = settings.token();
         this.reserved = settings.reserved();
         this.page = settings.page();
         this.names = settings.callerNames();
-        this.limit = new RateLimit(settings.requestsPerSecond(), System::nanoTime);
-        this.reservedLimit = new RateLimit(settings.requestsPerSecond(), System::nanoTime);
-        this.audit = audit;
-        this.connections = connections;
+    }
+
+    /**
+     * Returns a handler that rejects callers who come too often, before the one inside: tokens cannot be tried out faster than it allows.
+     * Requests with the reserved token are counted apart.
+     */
+    static Handler limited(RestSettings settings, AccessHandler inside) {
+        return new DoSHandler(inside, request -> (inside.isReserved(request) ? "reserved " : "") + address(request).getHostAddress(),
+                // A bucket that is full rejects already.
+                new DoSHandler.LeakingBucketTrackerFactory(settings.requestsPerSecond(), settings.requestsPerSecond() + 1, Duration.ZERO),
+                AccessHandler::rejectForAWhile, NO_LIMIT);
+    }
+
+    private static boolean rejectForAWhile(Request request, Response response, Callback callback) {
+        response.getHeaders().put(HttpHeader.RETRY_AFTER, "1");
+        ProblemAnswer.send(request, response, callback, HttpStatus.TOO_MANY_REQUESTS_429,
+                "too many requests from this address; retry in 1 s");
+        return true;
+    }
+
+    /** Returns the address of the caller. */
+    static InetAddress address(Request request) {
+        return ((InetSocketAddress) request.getConnectionMetaData().getRemoteSocketAddress()).getAddress();
+    }
+
+    private boolean isReserved(Request request) {
+        return reserved != null && reserved.isIn(request.getHeaders().get(HttpHeader.AUTHORIZATION));
     }
 
     @Override
     public boolean handle(Request request, Response response, Callback callback) throws Exception {
-        SocketAddress caller = request.getConnectionMetaData().getRemoteSocketAddress();
-        if (!begin()) {
-            ProblemAnswer.send(request, response, callback, HttpStatus.SERVICE_UNAVAILABLE_503, "the controller is shutting down");
-            return true;
-        }
-        connections.begin(caller);
-        Request.addCompletionListener(request, failure -> {
-            connections.end(caller);
-            if (!READING.contains(request.getMethod())) {
-                String path = request.getHttpURI().getPath();
-                audit.request(address(caller).getHostAddress(), request.getMethod(),
-                        path.substring(0, Math.min(MAX_PATH, path.length())), response.getStatus());
-            }
-            end();
-        });
         String host = request.getHeaders().get(HttpHeader.HOST);
         String authorization = request.getHeaders().get(HttpHeader.AUTHORIZATION);
-        boolean isReserved = reserved != null && reserved.isIn(authorization);
-        // The limit comes first: tokens cannot be tried out faster than it allows.
-        if (!(isReserved ? reservedLimit : limit).admit(address(caller))) {
-            response.getHeaders().put(HttpHeader.RETRY_AFTER, "1");
-            ProblemAnswer.send(request, response, callback, HttpStatus.TOO_MANY_REQUESTS_429,
-                    "too many requests from this address; retry in 1 s");
-        } else if (!names.isOwn(host) || !names.isOwn(request.getHttpURI().getAuthority())) {
+        if (!names.isOwn(host) || !names.isOwn(request.getHttpURI().getAuthority())) {
             ProblemAnswer.send(request, response, callback, HttpStatus.MISDIRECTED_REQUEST_421,
                     "unknown host name; add it to 'rest.names' of the configuration if it is the controller's");
         } else if (!CallerNames.isOwnOrigin(request.getHeaders().getValuesList(HttpHeader.ORIGIN), host,
                 request.isSecure() ? "https" : "http")) {
             ProblemAnswer.send(request, response, callback, HttpStatus.FORBIDDEN_403,
                     "cross-origin requests are not allowed");
-        } else if (token != null && !isReserved && !token.isIn(authorization) && !isOfPage(request)) {
+        } else if (token != null && !isReserved(request) && !token.isIn(authorization) && !isOfPage(request)) {
             response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer");
             ProblemAnswer.send(request, response, callback, HttpStatus.UNAUTHORIZED_401,
                     "missing or invalid token; expected an Authorization header with the bearer token");
@@ -103,31 +97,6 @@ final class AccessHandler extends Handler.Wrapper {
         String query = request.getHttpURI().getQuery();
         return PageResource.ASSETS.contains(path) || path.equals(PageResource.PATH) && query != null
                 && Stream.of(query.split("&")).anyMatch(part -> part.startsWith(BY_ADDRESS) && token.is(part.substring(BY_ADDRESS.length())));
-    }
-
-    private static InetAddress address(SocketAddress caller) {
-        return ((InetSocketAddress) caller).getAddress();
-    }
-
-    private synchronized boolean begin() {
-        if (!ending) {
-            underWay++;
-        }
-        return !ending;
-    }
-
-    private synchronized void end() {
-        underWay--;
-        notifyAll();
-    }
-
-    /** Turns new requests away and waits for those under way, for a while. */
-    synchronized void drain(long timeoutMs) throws InterruptedException {
-        ending = true;
-        long endNs = System.nanoTime() + timeoutMs * 1_000_000;
-        while (underWay > 0 && System.nanoTime() < endNs) {
-            wait(Math.max(1, (endNs - System.nanoTime()) / 1_000_000));
-        }
     }
 
     /**

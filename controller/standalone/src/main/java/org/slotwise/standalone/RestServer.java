@@ -6,13 +6,18 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.logging.Level;
+import org.eclipse.jetty.http.HttpStatus;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.server.SecureRequestCustomizer;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.server.SslConnectionFactory;
+import org.eclipse.jetty.server.handler.GracefulHandler;
+import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.ssl.SslContextFactory;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.glassfish.jersey.server.ResourceConfig;
@@ -35,20 +40,18 @@ final class RestServer implements AutoCloseable {
     private static final int SPARE_THREADS = 3;
     private static final int BACKLOG = 128;
     private static final int MAX_HEAD_BYTES = 8192;
-    private static final long DRAIN_TIMEOUT_MS = 2000;
-    private static final long STOP_TIMEOUT_MS = 1000;
+    /** Requests under way have so long to end. */
+    private static final long STOP_TIMEOUT_MS = 3000;
 
     private final Server server;
     private final ServerConnector connector;
     private final Connections connections;
-    private final AccessHandler access;
     private final RestSettings settings;
 
-    private RestServer(Server server, ServerConnector connector, Connections connections, AccessHandler access, RestSettings settings) {
+    private RestServer(Server server, ServerConnector connector, Connections connections, RestSettings settings) {
         this.server = server;
         this.connector = connector;
         this.connections = connections;
-        this.access = access;
         this.settings = settings;
     }
 
@@ -68,9 +71,9 @@ final class RestServer implements AutoCloseable {
         Connections connections = new Connections(limits, System::nanoTime, connector.getScheduler());
         connector.addBean(connections);
         server.addConnector(connector);
-        AccessHandler access = new AccessHandler(settings, audit, connections,
+        AccessHandler access = new AccessHandler(settings,
                 new Handler.Sequence(new MetricsHandler(metrics(service)), new JerseyHandler(resources(settings, service))));
-        server.setHandler(access);
+        server.setHandler(new AuditHandler(audit, connections, new Draining(AccessHandler.limited(settings, access))));
         server.setErrorHandler(new ProblemAnswer());
         server.setStopTimeout(STOP_TIMEOUT_MS);
         try {
@@ -82,7 +85,19 @@ final class RestServer implements AutoCloseable {
             throw new IOException("rest: cannot listen on " + settings.host() + ":" + settings.port() + ": "
                     + cause.getMessage(), e);
         }
-        return new RestServer(server, connector, connections, access, settings);
+        return new RestServer(server, connector, connections, settings);
+    }
+
+    /** Rejects new requests while those under way end. */
+    private static final class Draining extends GracefulHandler {
+        Draining(Handler inside) {
+            super(inside);
+        }
+
+        @Override
+        protected void handleShutdownRejection(Request request, Response response, Callback callback) {
+            ProblemAnswer.send(request, response, callback, HttpStatus.SERVICE_UNAVAILABLE_503, "the controller is shutting down");
+        }
     }
 
     private static ServerConnector connector(Server server, RestSettings settings) {
@@ -145,11 +160,6 @@ final class RestServer implements AutoCloseable {
 
     @Override
     public void close() {
-        try {
-            access.drain(DRAIN_TIMEOUT_MS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
         stop(server);
     }
 

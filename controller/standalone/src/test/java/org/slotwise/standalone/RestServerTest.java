@@ -13,6 +13,8 @@ import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import java.io.IOException;
 import java.lang.reflect.Method;
+import java.net.ConnectException;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -26,6 +28,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import javax.ws.rs.GET;
 import javax.ws.rs.Path;
@@ -37,11 +42,11 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slotwise.rest.system.OneSystem;
-import org.slotwise.rest.system.SystemResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.ProblemTitle;
 import org.slotwise.rest.SlotwiseApplication;
+import org.slotwise.rest.system.OneSystem;
+import org.slotwise.rest.system.SystemResources;
 import org.slotwise.systems.lambda.rest.LambdaSystem;
 import org.slotwise.systems.star.app.Networks;
 import org.slotwise.systems.star.model.Network;
@@ -55,6 +60,7 @@ class RestServerTest {
     private final HttpClient client = HttpClient.newHttpClient();
     @TempDir
     private java.nio.file.Path directory;
+    private static final int TIMEOUT_S = 60;
     private ServedController served;
 
     @BeforeEach
@@ -500,6 +506,48 @@ class RestServerTest {
         HttpResponse<String> response = send("GET", BASE + "star/status", null, null);
         checkProblem(500, "unexpected", response);
         assertFalse(response.body().contains("secret"));
+    }
+
+    /** A request that waits for the controller is answered while the server ends. */
+    @Test
+    void requestsUnderWayAreAnsweredWhenTheServerEnds() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        List<SystemResources<?>> apps = served.controller().apps();
+        served.serve(ServedController.manyRequests(), () -> {
+            asked.countDown();
+            await(goOn);
+            return apps;
+        }, Connections.Limits.DEFAULT);
+        CompletableFuture<HttpResponse<String>> answer = client.sendAsync(request("GET", BASE + "star/status", null).build(),
+                HttpResponse.BodyHandlers.ofString());
+        asked.await();
+        int port = URI.create(served.url()).getPort();
+        CompletableFuture<Void> end = CompletableFuture.runAsync(served::close);
+        awaitRefusal(port);
+        goOn.countDown();
+        assertEquals(200, answer.get(TIMEOUT_S, TimeUnit.SECONDS).statusCode());
+        end.get(TIMEOUT_S, TimeUnit.SECONDS);
+    }
+
+    @SuppressWarnings("ThreadPriorityCheck") // Yields while the server ends; nothing tells when it has begun to.
+    private static void awaitRefusal(int port) throws IOException {
+        while (true) {
+            try {
+                new Socket("127.0.0.1", port).close();
+                Thread.yield();
+            } catch (ConnectException refused) {
+                return;
+            }
+        }
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Test
