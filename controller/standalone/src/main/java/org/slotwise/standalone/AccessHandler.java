@@ -3,10 +3,10 @@ package org.slotwise.standalone;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpStatus;
@@ -15,6 +15,7 @@ import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.server.handler.DoSHandler;
 import org.eclipse.jetty.util.Callback;
+import org.eclipse.jetty.util.NanoTime;
 import org.slotwise.page.PageResource;
 
 /** Rejects callers without the token, under a foreign name or from a foreign web page with a problem document. */
@@ -43,9 +44,36 @@ final class AccessHandler extends Handler.Wrapper {
      */
     static Handler limited(RestSettings settings, AccessHandler inside) {
         return new DoSHandler(inside, request -> (inside.isReserved(request) ? "reserved " : "") + address(request).getHostAddress(),
-                // A bucket that is full rejects already.
-                new DoSHandler.LeakingBucketTrackerFactory(settings.requestsPerSecond(), settings.requestsPerSecond() + 1, Duration.ZERO),
-                AccessHandler::rejectForAWhile, NO_LIMIT);
+                id -> new Bucket(settings.requestsPerSecond(), NanoTime.now()), AccessHandler::rejectForAWhile, NO_LIMIT);
+    }
+
+    /** So many requests a second, and as many at once after a rest. Rejected ones cost nothing: Jetty's own bucket stays full by them. */
+    private static final class Bucket implements DoSHandler.Tracker {
+        private static final long SECOND_NS = TimeUnit.SECONDS.toNanos(1);
+
+        private final long costNs;
+        private long creditNs = SECOND_NS;
+        private long sinceNs;
+
+        Bucket(long perSecond, long nowNs) {
+            this.costNs = SECOND_NS / perSecond;
+            this.sinceNs = nowNs;
+        }
+
+        @Override
+        public synchronized boolean onRequest(long nowNs) {
+            creditNs = Math.min(SECOND_NS, creditNs + Math.min(SECOND_NS, NanoTime.elapsed(sinceNs, nowNs)));
+            sinceNs = nowNs;
+            boolean isAdmitted = creditNs >= costNs;
+            creditNs -= isAdmitted ? costNs : 0;
+            return isAdmitted;
+        }
+
+        /** Returns when it is full again. */
+        @Override
+        public synchronized long getExpireNanoTime() {
+            return sinceNs + SECOND_NS;
+        }
     }
 
     private static boolean rejectForAWhile(Request request, Response response, Callback callback) {
