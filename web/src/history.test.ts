@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 
-import controller from '../../schema/examples/stream-controller.json';
 import example from '../../schema/examples/stream.json';
 import { bps, columnName, duration } from './format';
 import { before, History, most, ofWholeRun } from './history';
@@ -40,15 +39,6 @@ describe('what the stream has said', () => {
     expect(run.moments.lightP99Frames).toEqual([0.5]);
     expect(run.news[0]!.text).toContain('islip');
     expect(run.isFinished && run.drops[0]!.packets).toBe(7);
-  });
-
-  it('does without what a controller does not know', () => {
-    const run = heard(controller.messages);
-    expect(run.isMeasured).toBe(false);
-    expect([run.nowS, run.endS]).toEqual([0, 0]);
-    expect(run.matrix(0)!.inForceSlots[6]).toBe(16);
-    expect(run.busiestPairs(2)).toEqual([6, 1]);
-    expect(run.totals.grantedSlots).toEqual([58]);
   });
 
   it('begins a table anew that has other things', () => {

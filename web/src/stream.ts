@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stream of a run's state (schema/stream.schema.json), and the connection it comes by.
 
+import { Poller } from './rest';
+
 export interface Frame {
   slots: number;
   signaling_slots: number;
@@ -137,8 +139,10 @@ const RETRY_MS = 1500;
 const STABLE_MS = 500;
 
 const POLL_MS = 500;
+/** Pauses are so many times as long as the answers took: a large network costs no larger part of a core. */
+const POLL_PAUSE = 9;
 
-/** Whether this page comes from a controller, which answers with several messages when it is asked; an engine sends them over a socket. */
+/** Whether this page comes from a controller, whose REST resources it polls; an engine sends messages over a socket. */
 const isPolled = () => document.querySelector('meta[name="slotwise-stream"]')?.getAttribute('content') === 'poll';
 
 /** The token of the address, which the server wants to see again. */
@@ -156,23 +160,19 @@ export function connect(hear: (message: Message) => void, onState: (connection: 
   }
 }
 
-interface Batch {
-  next: string;
-  messages: Message[];
-}
-
 async function poll(hear: (message: Message) => void, onState: (connection: Connection) => void): Promise<never> {
-  let after = '';
+  const poller = new Poller((path) => ask(`slotwise/v1${path}`));
   for (;;) {
+    const begin = performance.now();
     try {
-      const batch = await ask<Batch>(`slotwise/page/stream?after=${after}`);
+      const messages = await poller.read(Date.now());
       onState('open');
-      batch.messages.forEach(hear);
-      after = batch.next;
+      messages.forEach(hear);
     } catch (error) {
       onState((error as Partial<Problem>).status === 401 ? 'refused' : 'lost');
     }
-    await new Promise((wake) => setTimeout(wake, POLL_MS));
+    const waitMs = Math.max(POLL_MS, POLL_PAUSE * (performance.now() - begin));
+    await new Promise((wake) => setTimeout(wake, waitMs));
   }
 }
 

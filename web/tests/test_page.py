@@ -332,8 +332,6 @@ def test_messages_are_those_of_the_schema(page, reports):
     })"""
     for example in json.loads((ROOT / "schema" / "examples" / "stream.json").read_text()):
         validator.validate(example)
-    for example in json.loads((ROOT / "schema" / "examples" / "stream-controller.json").read_text())["messages"]:
-        validator.validate(example)
     for scenario, seconds in (STAR, RING, OPS, ROUTERS, LAMBDA, FAULTS):
         with served("view", reports(scenario, seconds)) as (address, _):
             page.goto(address)

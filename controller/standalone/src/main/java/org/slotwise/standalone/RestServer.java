@@ -126,7 +126,7 @@ final class RestServer implements AutoCloseable {
     private static ResourceConfig resources(RestSettings settings, ControllerService service) {
         ResourceConfig resources = ResourceConfig.forApplication(new SlotwiseApplication(service));
         if (settings.page()) {
-            PageResource.singletons(service, PageHeaders.Frames.NONE).forEach(resources::register);
+            PageResource.singletons(PageHeaders.Frames.NONE).forEach(resources::register);
         }
         return resources
                 .property(ServerProperties.WADL_FEATURE_DISABLE, true)

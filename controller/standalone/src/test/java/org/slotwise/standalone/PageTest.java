@@ -7,10 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -30,17 +27,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.slotwise.rest.system.AppPage;
-import org.slotwise.rest.system.SystemResources;
-import org.slotwise.page.PageOnly;
 import org.slotwise.rest.json.InvalidJsonException;
 
 /** The live page of a controller: who gets it, and what. web/tests has it in a browser. */
 class PageTest {
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String TOKEN = "0123456789+abc/def==";
     private static final String PAGE = "/slotwise/page/";
-    private static final String STREAM = PAGE + "stream";
     private static final String SCRIPT = PAGE + "assets/page.js";
     private static final Path BUILT = Path.of("../../web/dist");
 
@@ -86,12 +78,6 @@ class PageTest {
         return new String[] {"Authorization", "Bearer " + token};
     }
 
-    private JsonNode stream(String after) throws Exception {
-        HttpResponse<byte[]> answer = get(STREAM + "?after=" + after, bearer(TOKEN));
-        assertEquals(200, answer.statusCode());
-        return JSON.readTree(answer.body());
-    }
-
     // ---- what is served ----
 
     @Test
@@ -107,7 +93,7 @@ class PageTest {
         assertArrayEquals(Files.readAllBytes(BUILT.resolve("assets/page.css")), get(PAGE + "assets/page.css").body());
         assertEquals("text/html;charset=utf-8", type(index));
         assertEquals("text/javascript;charset=utf-8", type(script));
-        for (HttpResponse<byte[]> answer : List.of(index, script, get(STREAM, bearer(TOKEN)))) {
+        for (HttpResponse<byte[]> answer : List.of(index, script)) {
             assertGuarded(answer);
         }
     }
@@ -126,12 +112,12 @@ class PageTest {
     @Test
     void problemsAreGuardedAsThePageIs() throws Exception {
         start();
-        for (Map.Entry<String, Integer> wrong : Map.of(PAGE + "assets/other.js", 404, PAGE + "other", 404, STREAM + "?after=x", 400).entrySet()) {
+        for (Map.Entry<String, Integer> wrong : Map.of(PAGE + "assets/other.js", 404, PAGE + "other", 404).entrySet()) {
             HttpResponse<byte[]> answer = get(wrong.getKey(), bearer(TOKEN));
             assertEquals(wrong.getValue(), answer.statusCode());
             assertGuarded(answer);
         }
-        for (String refused : List.of(PAGE, PAGE + "?token=x", PAGE + "other", STREAM)) {
+        for (String refused : List.of(PAGE, PAGE + "?token=x", PAGE + "other")) {
             HttpResponse<byte[]> answer = get(refused);
             assertEquals(401, answer.statusCode(), refused);
             assertGuarded(answer);
@@ -146,34 +132,8 @@ class PageTest {
     }
 
     @Test
-    void theStreamSaysWhatTheResourcesSay() throws Exception {
-        start();
-        JsonNode batch = stream("");
-        assertEquals("hello", batch.at("/messages/0/message").textValue());
-        JsonNode star = batch.at("/messages/1/star");
-        int pair = served.controller().snapshot().network().edges().size() + 2;
-        int place = 0;
-        while (star.get("pairs").get(place).intValue() != pair) {
-            place++;
-        }
-        JsonNode demand = JSON.readTree(get("/slotwise/v1/star/demand", bearer(TOKEN)).body());
-        for (JsonNode one : demand.get("pairs")) {
-            if (one.get("from").intValue() == 1 && one.get("to").intValue() == 2) {
-                assertEquals(one.get("backlog_bytes"), star.get("demand_bytes").get(place));
-                assertEquals(one.get("granted_slots"), star.get("in_force_slots").get(place));
-            }
-        }
-        assertEquals(0, stream(batch.get("next").textValue()).get("messages").size());
-    }
-
-    @Test
     void wrongAddressesAreProblems() throws Exception {
         start();
-        for (String wrong : List.of("x", "-1", "%00", "x".repeat(4000))) {
-            HttpResponse<byte[]> answer = get(STREAM + "?after=" + wrong, bearer(TOKEN));
-            assertEquals(400, answer.statusCode(), wrong);
-            assertTrue(new String(answer.body(), StandardCharsets.UTF_8).contains("invalid 'after'"), wrong);
-        }
         for (String none : List.of(PAGE + "assets/other.js", PAGE + "assets/..%2findex.html", PAGE + "assets/manifest.json", PAGE + "other")) {
             int status = get(none, bearer(TOKEN)).statusCode();
             assertTrue(status == 404 || status == 400, none + ": " + status);
@@ -181,7 +141,7 @@ class PageTest {
         HttpRequest put = HttpRequest.newBuilder(URI.create(served.url() + PAGE + "?token=" + TOKEN)).PUT(HttpRequest.BodyPublishers.ofString("{}")).build();
         assertEquals(401, client.send(put, HttpResponse.BodyHandlers.discarding()).statusCode());
         // The last one: its connection ends with the answer, and a client may find out only when it uses it again.
-        assertEquals(414, get(STREAM + "?after=" + "x".repeat(10_000), bearer(TOKEN)).statusCode());
+        assertEquals(414, get(PAGE + "?x=" + "x".repeat(10_000), bearer(TOKEN)).statusCode());
     }
 
     @Test
@@ -190,7 +150,7 @@ class PageTest {
         without.remove("page");
         served.start(without, ServedController.PATIENT);
         assertEquals(401, get(PAGE + "?token=" + TOKEN).statusCode());
-        for (String path : List.of(PAGE, STREAM, SCRIPT)) {
+        for (String path : List.of(PAGE, SCRIPT)) {
             assertEquals(404, get(path, bearer(TOKEN)).statusCode(), path);
         }
     }
@@ -219,7 +179,7 @@ class PageTest {
         assertEquals(200, get(PAGE, bearer(TOKEN)).statusCode());
         assertEquals(200, get(SCRIPT).statusCode());
         // Neither do addresses that mean the same, or lead elsewhere, open anything.
-        for (String path : List.of(STREAM, STREAM + "?token=" + TOKEN, "/slotwise/v1/star/status?token=" + TOKEN, "/slotwise/page?token=" + TOKEN,
+        for (String path : List.of("/slotwise/v1/star/status?token=" + TOKEN, "/slotwise/page?token=" + TOKEN,
                 PAGE + "../v1/star/status?token=" + TOKEN, "/slotwise/page/./?token=" + TOKEN, "/slotwise/%70age/?token=" + TOKEN,
                 SCRIPT + "/../../../v1/star/status", SCRIPT + ";/../../../v1/star/status", "/slotwise//page/?token=" + TOKEN)) {
             String answer = exchange("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -247,7 +207,7 @@ class PageTest {
     @Test
     void foreignNamesAndOriginsAreRefusedTokenOrNot() throws Exception {
         start();
-        for (String path : List.of(PAGE + "?token=" + TOKEN, SCRIPT, STREAM)) {
+        for (String path : List.of(PAGE + "?token=" + TOKEN, SCRIPT)) {
             assertTrue(exchange(request(path, "Host: localhost:1\r\n")).startsWith("HTTP/1.1 200 "), path);
             assertTrue(exchange(request(path, "Host: evil.example\r\n")).startsWith("HTTP/1.1 421 "), path);
             assertTrue(exchange(request(path, "Host: localhost.evil.example:1\r\n")).startsWith("HTTP/1.1 421 "), path);
@@ -256,32 +216,5 @@ class PageTest {
             }
         }
         assertTrue(exchange(request(PAGE, "Host: localhost\r\nX: " + "x".repeat(10_000) + "\r\n")).startsWith("HTTP/1.1 431 "));
-    }
-
-    private static final String LARGE = "x".repeat(12 << 20);
-
-    /** More than the two kernels keep of it for a caller who does not read. */
-    private static AppPage large() {
-        return new AppPage("routers").row("links", LARGE, Map.of("light", 1));
-    }
-
-    private static String firstLine(Socket socket) throws IOException {
-        ByteArrayOutputStream line = new ByteArrayOutputStream();
-        for (int next = socket.getInputStream().read(); next >= 0 && next != '\r'; next = socket.getInputStream().read()) {
-            line.write(next);
-        }
-        return line.toString(StandardCharsets.US_ASCII);
-    }
-
-    @Test
-    void readersThatDoNotTakeTheStreamAreBoundedAndKeepNobodyElseOut() throws Exception {
-        List<SystemResources<?>> apps = List.of(served.controller().apps().get(0), PageOnly.of(PageTest::large));
-        served.serve(settings(), () -> apps, ServedController.PATIENT);
-        String ask = "GET " + STREAM + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + TOKEN + "\r\n\r\n";
-        assertEquals("HTTP/1.1 200 OK", firstLine(send(ask)));
-        assertEquals("HTTP/1.1 200 OK", firstLine(send(ask)));
-        assertEquals("HTTP/1.1 503 Service Unavailable", firstLine(send(ask)));
-        assertEquals(200, get("/slotwise/v1/star/status", bearer(TOKEN)).statusCode());
-        assertEquals(200, get(PAGE + "?token=" + TOKEN).statusCode());
     }
 }

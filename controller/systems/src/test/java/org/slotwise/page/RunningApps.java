@@ -36,9 +36,6 @@ public final class RunningApps implements ControllerService, SystemHost {
     private final NetworkDocument network;
     private final HostedSystems systems;
     private final Map<DeviceId, Long> versions = new HashMap<>();
-    private long nowNs;
-    private RuntimeException failure;
-    private int asked;
 
     RunningApps(JsonNode document) throws InvalidJsonException {
         network = NetworkDocument.decode("", document, Systems.all());
@@ -80,7 +77,7 @@ public final class RunningApps implements ControllerService, SystemHost {
     }
 
     synchronized void deliver(Event event) {
-        obey(systems.host().onEvent(nowNs, event));
+        obey(systems.host().onEvent(0, event));
     }
 
     private void obey(List<Command> commands) {
@@ -94,58 +91,23 @@ public final class RunningApps implements ControllerService, SystemHost {
         }
     }
 
-    /** Makes every later call fail; null ends that. */
-    void failWith(RuntimeException newFailure) {
-        failure = newFailure;
-    }
-
-    /** How often its applications were asked how they are. */
-    int asked() {
-        return asked;
-    }
-
-    /** A resource as REST has it. */
-    JsonNode read(String app, String resource) throws Exception {
-        return system(app).read(resource);
-    }
-
-    void delete(String app, String path) throws Exception {
-        system(app).delete(path);
-    }
-
-    void change(String app, String resource, String body) throws Exception {
-        system(app).change(resource, JSON.readTree(body));
-    }
-
-    private SystemResources<?> system(String id) {
-        return apps().stream().filter(each -> each.id().equals(id)).findFirst().orElseThrow();
-    }
-
     @Override
     public synchronized List<SystemResources<?>> apps() {
-        if (failure != null) {
-            throw failure;
-        }
         return systems.resources(this);
     }
 
     @Override
     public synchronized <V> V view(SystemPart<V> system) {
-        asked++;
         return systems.app(system).view();
     }
 
     @Override
     public synchronized void order(SystemPart<?> system, Event.Order order) {
-        obey(systems.host().onOrder(nowNs, system.id(), order));
+        obey(systems.host().onOrder(0, system.id(), order));
     }
 
     @Override
     public <V> void change(SystemPart<V> system, Change<V> change) {
         order(system, change.order());
-    }
-
-    void at(long laterNs) {
-        nowNs = laterNs;
     }
 }

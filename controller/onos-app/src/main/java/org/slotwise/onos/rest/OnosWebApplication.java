@@ -36,7 +36,7 @@ public final class OnosWebApplication extends Application {
         ControllerService controller = new CurrentController(directory);
         singletons.addAll(new SlotwiseApplication(controller).getSingletons());
         // ONOS's own web interface may show the page in a frame.
-        singletons.addAll(PageResource.singletons(controller, PageHeaders.Frames.SAME_SERVER));
+        singletons.addAll(PageResource.singletons(PageHeaders.Frames.SAME_SERVER));
         singletons.add(new ContextPathFilter(new LeaderRedirect(this::remoteLeader)));
     }
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The live page and the resources as a browser gets them: from the packed bundle, by Karaf's web container, behind its login. */
 class ServedBundleIT {
     private static final Path BUILT = Path.of("../../web/dist");
-    private static final List<String> ALL = List.of("page/", "page/assets/page.js", "page/assets/page.css", "page/stream", "v1/star/status", "v1/openapi.json");
+    private static final List<String> ALL = List.of("page/", "page/assets/page.js", "page/assets/page.css", "v1/star/status", "v1/openapi.json");
 
     @TempDir
     static Path directory;
@@ -85,16 +85,6 @@ class ServedBundleIT {
     }
 
     @Test
-    void theStreamSaysWhatTheControllerDoes() throws Exception {
-        JsonNode batch = json("page/stream");
-        assertEquals("hello", batch.at("/messages/0/message").textValue());
-        assertEquals(4, batch.at("/messages/0/network/edges").intValue());
-        assertTrue(batch.at("/messages/1/star/pairs").size() > 0, batch::toString);
-        JsonNode later = json("page/stream?after=" + batch.get("next").textValue()).get("messages");
-        assertTrue(later.findValuesAsText("message").stream().allMatch("update"::equals), later::toString);
-    }
-
-    @Test
     void aViewerChangesNothing() throws Exception {
         String body = "{\"name\": \"islip\"}";
         assertEquals(403, call("PUT", "v1/star/scheduler", ServedBundle.VIEWER, body).statusCode());
@@ -108,7 +98,7 @@ class ServedBundleIT {
     void anotherNodeThatLeadsHasThePageAndNotItsFiles() throws Exception {
         served.leadBy("127.0.0.2");
         try {
-            for (String path : List.of("page/", "page/stream", "v1/star/status")) {
+            for (String path : List.of("page/", "v1/star/status")) {
                 HttpResponse<byte[]> answer = get(path, ServedBundle.VIEWER);
                 assertEquals(307, answer.statusCode(), path);
                 assertEquals(served.url().resolve(path).toString().replace("127.0.0.1", "127.0.0.2"), answer.headers().firstValue("Location").orElseThrow());
@@ -124,10 +114,9 @@ class ServedBundleIT {
         served.deactivate();
         try {
             assertEquals(200, get("page/", ServedBundle.VIEWER).statusCode());
-            HttpResponse<byte[]> refused = get("page/stream", ServedBundle.VIEWER);
+            HttpResponse<byte[]> refused = get("v1/star/status", ServedBundle.VIEWER);
             assertEquals(503, refused.statusCode());
             assertTrue(new String(refused.body(), StandardCharsets.UTF_8).contains("not active"));
-            assertTrue(refused.headers().firstValue("Content-Security-Policy").isPresent());
         } finally {
             served.activate();
         }

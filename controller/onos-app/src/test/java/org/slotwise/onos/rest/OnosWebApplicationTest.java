@@ -165,14 +165,12 @@ class OnosWebApplicationTest {
     }
 
     @Test
-    void thePageAndItsStreamAreBesideTheResources() throws Exception {
+    void thePageIsBesideTheResources() throws Exception {
         assertTrue(call(200, "GET", "page/", "").contains("content=\"poll\""));
         assertMayBeInFramesOfOnosOnly();
         assertFalse(call(200, "GET", "page/assets/page.js", "").isEmpty());
         assertMayBeInFramesOfOnosOnly();
         assertEquals("text/javascript;charset=utf-8", header("Content-Type").replace(" ", ""));
-        assertTrue(call(200, "GET", "page/stream?after=", "").contains("\"message\":\"hello\""));
-        assertMayBeInFramesOfOnosOnly();
         call(200, "GET", "v1/star/status", "");
         assertNull(header("Content-Security-Policy"));
     }
@@ -193,9 +191,6 @@ class OnosWebApplicationTest {
         assertMayBeInFramesOfOnosOnly();
         call(405, "PUT", "page/", "{}");
         assertMayBeInFramesOfOnosOnly();
-        active = false;
-        assertTrue(call(503, "GET", "page/stream", "").contains("not active"));
-        assertMayBeInFramesOfOnosOnly();
     }
 
     /** A browser gets the files of the page that it has, and goes with the page itself. */
@@ -205,8 +200,6 @@ class OnosWebApplicationTest {
         call(307, "GET", "page/?view=star", "");
         assertEquals("http://192.0.2.7:8181/onos/slotwise/page/?view=star", header("Location"));
         assertMayBeInFramesOfOnosOnly();
-        call(307, "GET", "page/stream?after=1", "");
-        assertEquals("http://192.0.2.7:8181/onos/slotwise/page/stream?after=1", header("Location"));
         call(200, "GET", "page/assets/page.css", "");
     }
 }

@@ -7,7 +7,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -17,7 +16,7 @@ import org.slotwise.control.Event;
 import org.slotwise.rest.json.View;
 
 /**
- * Resources of a system, a row each: what can be read, and what can be changed. Everything that REST, metrics, the live page and the store need
+ * Resources of a system, a row each: what can be read, and what can be changed. Everything that REST, metrics and the store need
  * of a system is declared here.
  *
  * @param <V> what the system shows of itself
@@ -36,7 +35,6 @@ public final class ResourceTable<V> {
     private final Map<String, Items<V>> items = new LinkedHashMap<>();
     private final List<StoredValues> stored = new ArrayList<>();
     private Function<V, List<Metric>> metrics = view -> List.of();
-    private Function<V, Optional<AppPage>> page = view -> Optional.empty();
 
     /** Takes the system's name and one sentence. */
     public ResourceTable(String id, String description) {
@@ -84,12 +82,6 @@ public final class ResourceTable<V> {
     /** Adds what is counted and measured of it. */
     public ResourceTable<V> metrics(Function<V, List<Metric>> measured) {
         this.metrics = measured;
-        return this;
-    }
-
-    /** Adds what it shows on the live page. */
-    public ResourceTable<V> page(Function<V, AppPage> shown) {
-        this.page = shown.andThen(Optional::of);
         return this;
     }
 
@@ -153,9 +145,5 @@ public final class ResourceTable<V> {
 
     List<Metric> metrics(V view) {
         return metrics.apply(view);
-    }
-
-    Optional<AppPage> page(V view) {
-        return page.apply(view);
     }
 }

@@ -238,9 +238,4 @@ public final class SystemResources<V> {
     public List<Metric> metrics() {
         return table.metrics(view());
     }
-
-    /** What it shows on the live page now; empty if it has nothing to show there. */
-    public Optional<AppPage> page() {
-        return table.page(view());
-    }
 }

@@ -40,7 +40,6 @@ final class LambdaResources {
                 .read(SESSIONS, LambdaViews.SESSIONS).items(SESSIONS, new Sessions()).stored(setting)
                 .read("links", LambdaViews.LINKS)
                 .read("slots", LambdaViews.SLOTS)
-                .page(LambdaPage::of)
                 .metrics(view -> List.of(
                         Metric.gauge("lambda_sessions", "Active sessions.", view.grants().demands().size()),
                         Metric.gauge("lambda_granted_bps", "Sum of the granted rates, bit/s.", Math.round(view.grants().sumBps())),

@@ -36,6 +36,8 @@ final class LambdaViews {
             .optionalNumber("deadline_ms", View.integer(1).described("Time for `bytes`, ms."), at -> at.demand().deadlineMs())
             .optionalNumber("lease_ms", View.integer(Demand.MIN_LEASE_MS, Demand.MAX_LEASE_MS), at -> at.demand().leaseMs())
             .field("granted_bps", View.COUNT, at -> (long) (at.view.grants().grantedBps(at.place) + Grants.TOLERANCE_BPS))
+            .field("fair_bps", View.COUNT.described("Max-min fair rate; above `granted_bps` where slots are rounded down."),
+                    at -> Math.round(at.view.grants().rateBps(at.place)))
             .field("limited_by", View.TEXT.orNull().described("Bottleneck link; null if the session gets its source limit."),
                     at -> at.view.grants().limitedBy(at.place));
     /** Sessions, and what they have. */

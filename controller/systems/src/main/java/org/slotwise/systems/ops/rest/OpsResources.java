@@ -47,7 +47,6 @@ final class OpsResources {
                         .unknown(number -> "unknown class " + number))
                 .setting("ports", "ports", Ports.light(PORT, ports(network), OpsResources::isDark)
                         .unknown(at -> "no fibre at port " + at.port() + " of switch or edge " + at.device()))
-                .page(OpsPage::of)
                 .metrics(OpsResources::metrics);
     }
 

@@ -36,6 +36,7 @@ final class RingResources {
         return new ResourceTable<RingView>(FairnessApp.ID, "Packet ring: stations, paths, congestion domains, weights and classes.")
                 .read("status", RingViews.STATUS).text("status", RingTexts::status)
                 .read("stations", RingViews.STATIONS).text("stations", RingTexts::stations)
+                .read("links", RingViews.LINKS)
                 .read("ways", RingViews.WAYS)
                 .read("spans", RingViews.SPANS).text("spans", RingTexts::spans)
                 .setting("mode", mode(network))
@@ -45,7 +46,6 @@ final class RingResources {
                         RingChoice.Classes::new))
                 .setting("ports", "ports", Ports.light(PORT, ports(network), RingResources::isDark)
                         .unknown(at -> "no ring link at " + at))
-                .page(RingPage::of)
                 .metrics(RingResources::metrics);
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.systems.ring.rest;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -12,12 +13,14 @@ import org.slotwise.rest.system.Ports;
 import org.slotwise.systems.ring.app.ReportRefusal;
 import org.slotwise.systems.ring.app.RingView;
 import org.slotwise.systems.ring.app.Span;
+import org.slotwise.systems.ring.model.RingLink;
 import org.slotwise.systems.ring.model.Station;
 import org.slotwise.systems.ring.model.TrafficRule;
 import org.slotwise.systems.ring.model.Way;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.RingMode;
 import org.slotwise.wire.RingPhase;
+import org.slotwise.wire.WireConstants;
 
 /** What a packet ring shows. */
 final class RingViews {
@@ -77,6 +80,16 @@ final class RingViews {
     static final View.Fields<RingView> SPANS = View.<RingView>object("Congestion domains: congested or recovering links, as last reported by their heads;"
             + " in modes other than controller, only with watch_intervals")
             .field("spans", View.list(SPAN), RingView::spans);
+    private static final View.Fields<Out> LINK = View.<Out>object()
+            .field("station", NUMBER.described("Station before the link."), out -> out.station)
+            .field("ringlet", RINGLET, out -> out.ringlet)
+            .field("up", View.FLAG, Out::isUp)
+            .field("rate_bps", View.COUNT, out -> out.link.rateBps())
+            .field("add_limit_bps", View.COUNT.described("Add rate limit of the station: the lowest one of its congestion domains, at most the link's rate."),
+                    Out::limitBps);
+    /** Links, and what their stations may add. */
+    static final View.Fields<RingView> LINKS = View.<RingView>object("Links and add rate limits, by station and ringlet")
+            .field("links", View.list(LINK), RingViews::links);
     /** Classes of a station. */
     static final View<Iterable<? extends TrafficRule>> RULES = View.list(View.<TrafficRule>object()
             .field("port", View.integer(Limits.MIN_RING_PORT, Limits.MAX_RING_PORT), TrafficRule::port)
@@ -100,6 +113,45 @@ final class RingViews {
             this.station = view.network().stations().get(number);
             this.shown = view.stations().get(number);
         }
+    }
+
+    /** Link out of a station along a ringlet. */
+    private static final class Out {
+        private final RingView view;
+        private final int station;
+        private final int ringlet;
+        private final RingLink link;
+
+        Out(RingView view, int station, int ringlet, RingLink link) {
+            this.view = view;
+            this.station = station;
+            this.ringlet = ringlet;
+            this.link = link;
+        }
+
+        boolean isUp() {
+            return !view.stations().get(station).darkPorts().contains(ringlet == 0 ? WireConstants.PORT_RING_EAST : WireConstants.PORT_RING_WEST);
+        }
+
+        long limitBps() {
+            long weight = view.stations().get(station).settings().weight();
+            return view.spans().stream()
+                    .filter(span -> span.ringlet() == ringlet && view.network().hops(station, span.head(), ringlet) <= span.reach())
+                    .flatMap(span -> span.advertisedBps().stream().boxed()).map(bps -> bps * weight)
+                    .reduce(link.rateBps(), Math::min);
+        }
+    }
+
+    private static List<Out> links(RingView view) {
+        List<Out> links = new ArrayList<>();
+        for (int number = 0; number < view.stations().size(); number++) {
+            int station = number;
+            for (int ringlet = 0; ringlet < WireConstants.RINGLETS; ringlet++) {
+                int along = ringlet;
+                view.network().linkOut(station, ringlet).ifPresent(link -> links.add(new Out(view, station, along, link)));
+            }
+        }
+        return links;
     }
 
     private static List<At> stations(RingView view) {

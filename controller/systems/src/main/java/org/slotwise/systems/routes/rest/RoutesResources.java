@@ -29,13 +29,13 @@ final class RoutesResources {
     static ResourceTable<RoutesView> of(RoutedNetwork network) {
         return new ResourceTable<RoutesView>(RoutesApp.ID, "Routers: static routes or shortest paths, XCP capacities, port status.")
                 .read("status", RoutesViews.STATUS)
+                .read("nodes", RoutesViews.NODES)
                 .read("routes", RoutesViews.ROUTES)
                 .setting("capacities", "outputs", SystemSetting.each("capacity", "the XCP capacity of an output", PORT, CAPACITY, configured(network),
                         RoutesResources::capacities, (at, bps) -> new CapacityChosen(at.device(), at.port(), bps))
                         .unknown(at -> "no XCP-controlled port " + at.port() + " of router " + at.device()))
                 .setting("ports", "ports", Ports.light(PORT, ports(network), RoutesResources::isDark)
                         .unknown(at -> "unknown port " + at.port() + " of router " + at.device()))
-                .page(RoutesPage::of)
                 .metrics(RoutesResources::metrics);
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.systems.routes.rest;
 
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.slotwise.rest.json.View;
@@ -26,18 +27,27 @@ final class RoutesViews {
             .field("prefix", View.TEXT, route -> route.prefix().toString())
             .field("port", View.INTEGER, Route::port)
             .field("mac", View.TEXT, route -> route.nextHop().toString());
-    private static final View.Fields<Map.Entry<Router, RoutesView.RouterView>> ROUTER = View.<Map.Entry<Router, RoutesView.RouterView>>object()
+    private static final View.Fields<Map.Entry<Router, RoutesView.RouterView>> NODE = View.<Map.Entry<Router, RoutesView.RouterView>>object()
             .field("name", View.TEXT, router -> router.getKey().name())
             .field("device_id", Ports.ID, router -> router.getKey().device())
             .field("ready", View.FLAG.described("If true, the router is connected."), router -> router.getValue().isReady())
             .field("settled", View.FLAG.described("If true, the router acknowledged all routes."), router -> router.getValue().isSettled())
-            .field("dark_ports", View.list(View.INTEGER), router -> router.getValue().darkPorts())
+            .field("dark_ports", View.list(View.INTEGER), router -> router.getValue().darkPorts());
+    private static final View.Fields<Map.Entry<Router, RoutesView.RouterView>> ROUTER = View.<Map.Entry<Router, RoutesView.RouterView>>object()
+            .all(NODE, router -> router)
             .field("routes", View.list(ROUTE), router -> router.getValue().routes());
     /** Routes of each router, in a long list. */
     static final View.Fields<RoutesView> ROUTES = View.<RoutesView>object("Intended routes of each router")
-            .field("routers", View.longList(ROUTER), view -> view.routers().entrySet().stream()
-                    .map(router -> Map.entry(view.network().routers().get(router.getKey()), router.getValue())).collect(Collectors.toList()));
+            .field("routers", View.longList(ROUTER), RoutesViews::routers);
+    /** Routers without their routes. */
+    static final View.Fields<RoutesView> NODES = View.<RoutesView>object("Routers and their connection state")
+            .field("nodes", View.list(NODE), RoutesViews::routers);
 
     private RoutesViews() {
+    }
+
+    private static List<Map.Entry<Router, RoutesView.RouterView>> routers(RoutesView view) {
+        return view.routers().entrySet().stream()
+                .map(router -> Map.entry(view.network().routers().get(router.getKey()), router.getValue())).collect(Collectors.toList());
     }
 }

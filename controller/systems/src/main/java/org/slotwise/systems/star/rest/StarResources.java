@@ -42,7 +42,6 @@ final class StarResources {
                 .read("statistics", StarViews.STATISTICS)
                 .setting(SCHEDULER, scheduler).text(SCHEDULER, StarTexts::scheduler).read(SCHEDULER, SchedulerCodec.VIEW)
                 .setting(SHUTDOWN, "masters", shutdown(network))
-                .page(StarPage::of)
                 .metrics(StarMetrics::of);
     }
 

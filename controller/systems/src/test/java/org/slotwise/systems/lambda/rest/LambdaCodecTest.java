@@ -121,15 +121,15 @@ class LambdaCodecTest {
     @Test
     void sessionsJoinChangeAndLeaveAndAreKept() throws Exception {
         SystemResources<?> lambda = resources(new LambdaSystem().read("", empty()));
-        assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':1000000000,'limited_by':'ucsd-0 up'}",
+        assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':1000000000,'fair_bps':1000000000,'limited_by':'ucsd-0 up'}",
                 put(lambda, "a", "{'source':'ucsd-0','sink':'uva-0'}"));
         assertEquals("{'session':'b','source':'ucsd-1','sink':'uva-0','wanted_bps':300000000,'weight':2.0,'bytes':1000000,'deadline_ms':1000,"
-                + "'granted_bps':300000000,'limited_by':null}",
+                + "'granted_bps':300000000,'fair_bps':300000000,'limited_by':null}",
                 put(lambda, "b", "{'source':'ucsd-1','sink':'uva-0','wanted_bps':300000000,'weight':2,'bytes':1000000,'deadline_ms':1000}"));
-        assertEquals("{'sessions':[{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':700000000,'limited_by':'uic to uva'},"
+        assertEquals("{'sessions':[{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':700000000,'fair_bps':700000000,'limited_by':'uic to uva'},"
                 + "{'session':'b','source':'ucsd-1','sink':'uva-0','wanted_bps':300000000,'weight':2.0,'bytes':1000000,'deadline_ms':1000,"
-                + "'granted_bps':300000000,'limited_by':null}]}", lambda.reads().get("sessions").get().toString().replace('"', '\''));
-        assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':700000000,'limited_by':'uic to uva'}",
+                + "'granted_bps':300000000,'fair_bps':300000000,'limited_by':null}]}", lambda.reads().get("sessions").get().toString().replace('"', '\''));
+        assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'granted_bps':700000000,'fair_bps':700000000,'limited_by':'uic to uva'}",
                 lambda.read("sessions/a").toString().replace('"', '\''));
         assertEquals("sessions/c: unknown session 'c'", assertThrows(InvalidJsonException.class, () -> lambda.read("sessions/c")).getMessage());
         assertEquals("{'name':'optiputer','nodes':5,'lambdas':4,'sessions':2,'granted_bps':1000000000,'max_min':true}",
@@ -155,7 +155,7 @@ class LambdaCodecTest {
         put(lambda, "a", "{'source':'ucsd-0','sink':'uva-0'}");
         assertEquals(1, kept.size());
         String leased = "{'source':'ucsd-0','sink':'uva-0','lease_ms':5000}";
-        assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'lease_ms':5000,'granted_bps':1000000000,'limited_by':'ucsd-0 up'}",
+        assertEquals("{'session':'a','source':'ucsd-0','sink':'uva-0','weight':1.0,'lease_ms':5000,'granted_bps':1000000000,'fair_bps':1000000000,'limited_by':'ucsd-0 up'}",
                 put(lambda, "a", leased));
         assertEquals(0, kept.size());
         assertEquals(0, host.unstored());
