@@ -209,7 +209,10 @@ mod tests {
             "",
             "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"frames\":7}",
         ]);
-        assert_eq!(rest(address).statistics("star/statistics").unwrap(), json!({"frames": 7}));
+        assert_eq!(
+            rest(address).statistics("star/statistics").unwrap(),
+            json!({"frames": 7})
+        );
         let asked = asked.join().unwrap();
         assert_eq!(asked.len(), 3);
         for request in asked {

@@ -14,9 +14,9 @@ pub fn workload(data: &[u8]) {
     drop(SizeTable::read("table", &text, Some(Interpolation::Linear)).map(|table| table.mean()));
     drop(Matrix::read("matrix", &text, HOSTS).map_err(|error| error.to_string()));
     if let Ok(trace) = CoflowTrace::new("trace", data, 1) {
-        trace
-            .map_while(Result::ok)
-            .for_each(|coflow| drop(coflow.bound(Rate::from_bps(1))));
+        trace.map_while(Result::ok).for_each(|coflow| {
+            let _ = coflow.bound(Rate::from_bps(1));
+        });
     }
     let mut offered = Offered::default();
     if let Ok(replay) = Replay::new("capture", data, HOSTS) {

@@ -149,8 +149,15 @@ fn only_loopback_is_listened_on() {
 fn the_backend_is_asked_and_bodies_are_bounded() {
     let server = server(Echo);
     let shown = format!("Host: HOST\r\nAuthorization: Bearer {TOKEN}");
-    let (status, answer) = ask(&server, &format!("GET /api/slotwise/v1/star/status HTTP/1.1\r\n{shown}"), "");
-    assert!(status == 200 && answer.ends_with("Get slotwise/v1/star/status "), "{answer}");
+    let (status, answer) = ask(
+        &server,
+        &format!("GET /api/slotwise/v1/star/status HTTP/1.1\r\n{shown}"),
+        "",
+    );
+    assert!(
+        status == 200 && answer.ends_with("Get slotwise/v1/star/status "),
+        "{answer}"
+    );
     let (status, answer) = ask(&server, &format!("PUT /api/fibre HTTP/1.1\r\n{shown}"), "{}");
     assert!(status == 202 && answer.ends_with("Put fibre {}"), "{answer}");
     let large = "x".repeat((16 << 10) + 1);

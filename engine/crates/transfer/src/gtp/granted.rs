@@ -177,10 +177,7 @@ mod tests {
         let granted = Granted::asked_each(OFTEN, Duration::ZERO, called(&url, &own).unwrap()).unwrap();
         assert_eq!(kinds(asked), ["PUT", "PUT", "PUT", "PUT"]);
         drop(granted);
-        let (url, asked) = serve(&[
-            (200, r#"{"session": "film", "granted_bps": 5000000}"#),
-            (204, ""),
-        ]);
+        let (url, asked) = serve(&[(200, r#"{"session": "film", "granted_bps": 5000000}"#), (204, "")]);
         drop(Granted::asked_each(NEVER, NEVER, called(&url, &own).unwrap()).unwrap());
         let last = asked.iter().last().unwrap();
         assert!(last.starts_with("DELETE /slotwise/v1/lambda/sessions/film "), "{last}");

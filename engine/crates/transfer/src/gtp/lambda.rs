@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde_json::json;
 use slotwise_wire::limits::TOKEN_CHARS;
 use ureq::http::{Response, Uri};
-use ureq::{Body, RequestBuilder};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Body, RequestBuilder};
 use zeroize::Zeroizing;
 
 use super::{GtpError, file_error, open_regular, open_secret};
@@ -202,7 +202,11 @@ impl Lambda {
                 None => GtpError::NoToken(self.url.clone()),
             });
         }
-        let problem = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_json::<Problem>();
+        let problem = answer
+            .body_mut()
+            .with_config()
+            .limit(MAX_ANSWER_BYTES)
+            .read_json::<Problem>();
         match problem.ok().map(|problem| problem.detail) {
             Some(reason) if is_change => {
                 let session = self.session.clone();
@@ -402,10 +406,7 @@ pub mod tests {
         );
         assert!(request.contains(&format!("Bearer {TOKEN}\r\n")), "{request}");
         let body: serde_json::Value = serde_json::from_str(request.split("\r\n\r\n").nth(1).unwrap()).unwrap();
-        assert_eq!(
-            body,
-            json!({"source": "a", "sink": "b", "lease_ms": 10_000})
-        );
+        assert_eq!(body, json!({"source": "a", "sink": "b", "lease_ms": 10_000}));
         assert_eq!(lambda.ask().unwrap(), 6);
         let request = asked.recv().unwrap();
         assert!(request.contains(TOKEN));

@@ -248,9 +248,7 @@ enum GtpError {
     OtherKey { peer: SocketAddr },
     #[error("{peer}: server busy ({MAX_CHANNELS} channels; idle ones expire after its --timeout-s); try again later")]
     Full { peer: SocketAddr },
-    #[error(
-        "{url}: {reason}; expected the `lambda` application of a controller, http://HOST:PORT/slotwise/v1/lambda"
-    )]
+    #[error("{url}: {reason}; expected the `lambda` application of a controller, http://HOST:PORT/slotwise/v1/lambda")]
     Controller { url: String, reason: String },
     #[error(
         "{url}: certificate rejected: {reason}; expected a certificate for this HOST (not a CA certificate) signed by a CA in --ca"
