@@ -37,7 +37,7 @@ class AppCommandTest {
         assertEquals("application: unknown application 'rings'; expected one of ring",
                 assertThrows(InvalidJsonException.class, () -> AppCommand.named(List.of(ring), "rings")).getMessage());
         assertEquals(List.of("ring: " + ring.description()
-                + " Resources: status, stations, ways, spans, mode, weights, classes, ports; changeable: mode, weights, classes, ports"),
+                + " Resources: status, stations, links, ways, spans, mode, weights, classes, ports; changeable: mode, weights, classes, ports"),
                 AppCommand.lines(List.of(ring)));
     }
 }
