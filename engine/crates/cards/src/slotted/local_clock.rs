@@ -10,7 +10,7 @@ use slotwise_units::{Duration, Instant};
 /// Offsets are kept in 1e-9 ns, so that a rate in parts per billion adds up without error.
 const PER_NS: i128 = 1_000_000_000;
 
-/// Horizon of drawn rates after the oldest kept one; beyond it the last rate stays. A message of P4 can name any time.
+/// Horizon of rates drawn ahead of the clock's own readings; beyond it the last rate stays. A message of P4 can name any time.
 const HORIZON: Duration = Duration::from_ms(1_200);
 
 /// Properties of clocks that differ.
@@ -60,25 +60,26 @@ impl Segment {
 
     fn local(&self, network: Instant) -> Instant {
         let local = i128::from(network.ns()) + self.offset_at(network).div_euclid(PER_NS);
-        Instant::from_ns(u64::try_from(local).unwrap_or(0))
+        Instant::from_ns(u64::try_from(local.max(0)).unwrap_or(u64::MAX))
     }
 }
 
 struct Drifting {
     settings: Drift,
     random: Pcg64Mcg,
+    /// Latest network time for which local time was read.
+    read_at: Instant,
     /// In order of time; what is asked for beyond the last one is drawn then, always in the same order.
     segments: VecDeque<Segment>,
 }
 
 impl Drifting {
-    /// The segment of a network time, or the oldest one kept.
-    fn segment(&mut self, network: Instant) -> Segment {
+    /// Draws rates up to a network time.
+    fn draw_until(&mut self, network: Instant) {
         let (step, walk) = (self.settings.step, self.settings.walk_ppb as i64);
         let limit = self.settings.max_drift_ppb as i64;
-        let drawn_until = network.min(self.segments[0].start + HORIZON);
         let mut last = self.segments[self.segments.len() - 1];
-        while last.start + step <= drawn_until {
+        while last.start + step <= network {
             let start = last.start + step;
             last = Segment {
                 start,
@@ -87,6 +88,27 @@ impl Drifting {
             };
             self.segments.push_back(last);
         }
+    }
+
+    /// Forgets rates before a network time.
+    fn forget_before(&mut self, network: Instant) {
+        while self.segments[0].start + self.settings.step <= network && self.segments.len() > 1 {
+            self.segments.pop_front();
+        }
+    }
+
+    /// Local time at a network time, which may be far from the last one.
+    fn local(&mut self, network: Instant) -> Instant {
+        self.read_at = self.read_at.max(network);
+        self.draw_until(network);
+        // Without slots nothing else forgets.
+        self.forget_before(self.read_at.saturating_sub(HORIZON));
+        self.segment(network).local(network)
+    }
+
+    /// The segment of a network time, or the oldest one kept; none are drawn beyond the horizon, as P4 may name any time.
+    fn segment(&mut self, network: Instant) -> Segment {
+        self.draw_until(network.min(self.read_at.max(self.segments[0].start) + HORIZON));
         let later = self.segments.partition_point(|segment| segment.start <= network);
         self.segments[later.saturating_sub(1)]
     }
@@ -97,15 +119,17 @@ impl Drifting {
         // The offset changes by at most a thousandth of the time, so each round leaves a thousandth of the error.
         for _ in 0..8 {
             let offset_ns = self.segment(network).offset_at(network).div_euclid(PER_NS);
-            let next = u64::try_from(i128::from(local.ns()) - offset_ns).unwrap_or(0);
+            let next = u64::try_from((i128::from(local.ns()) - offset_ns).max(0)).unwrap_or(u64::MAX);
             if next == network.ns() {
                 break;
             }
             network = Instant::from_ns(next);
         }
         let least = Duration::from_ns(1);
-        while self.segment(network).local(network) < local {
-            network += least;
+        while self.segment(network).local(network) < local
+            && let Some(later) = network.checked_add(least)
+        {
+            network = later;
         }
         while let Some(before) = network.checked_sub(least)
             && self.segment(before).local(before) >= local
@@ -139,6 +163,7 @@ impl LocalClock {
             drifting: Some(Drifting {
                 settings,
                 random,
+                read_at: Instant::ZERO,
                 segments: VecDeque::from([first]),
             }),
         }
@@ -165,17 +190,17 @@ impl LocalClock {
 
     /// Forgets rates before a network time, as they are not needed any more.
     pub fn forget_before(&mut self, network: Instant) {
-        if let Some(Drifting { settings, segments, .. }) = &mut self.drifting {
-            while segments[0].start + settings.step <= network && segments.len() > 1 {
-                segments.pop_front();
-            }
+        if let Some(drifting) = &mut self.drifting {
+            // What is forgotten is drawn first: it must not be drawn later for other times.
+            drifting.draw_until(network);
+            drifting.forget_before(network);
         }
     }
 
     /// Local time at a network time.
     pub fn local(&mut self, network: Instant) -> Instant {
         match &mut self.drifting {
-            Some(drifting) => drifting.segment(network).local(network),
+            Some(drifting) => drifting.local(network),
             None => network,
         }
     }
@@ -264,6 +289,40 @@ mod tests {
         other.local(ns(3_000_000));
         other.forget_before(ns(2_000_000));
         assert_eq!(one.local(ns(2_500_000)), other.local(ns(2_500_000)));
+    }
+
+    #[test]
+    fn a_clock_that_was_not_read_for_seconds_is_the_same_before_and_after_its_past_is_forgotten() {
+        for station in 0..8 {
+            let mut clock = drifting(1, station);
+            let local = clock.local(ns(5_000_000_000));
+            clock.forget_before(ns(4_900_000_000));
+            assert_eq!(clock.local(ns(5_000_000_000)), local);
+            let mut read = drifting(1, station);
+            for ms in 0..5_000 {
+                read.local(ns(ms * 1_000_000));
+            }
+            assert_eq!(read.local(ns(5_000_000_000)), local, "however often it is read");
+        }
+    }
+
+    #[test]
+    fn any_local_time_has_a_network_time_at_once() {
+        for station in 0..32 {
+            let mut clock = drifting(1, station);
+            clock.local(ns(1_000_000));
+            for local in [0, 1, u64::MAX / 2, u64::MAX - 1, u64::MAX] {
+                let network = clock.network(ns(local));
+                let reached = clock
+                    .drifting
+                    .as_mut()
+                    .map(|drifting| drifting.segment(network).local(network));
+                assert!(
+                    network == Instant::MAX || reached >= Some(ns(local)),
+                    "{local} at {network:?}"
+                );
+            }
+        }
     }
 
     #[test]
