@@ -2,7 +2,7 @@
 //! Card before a fibre with a steady clock, for a driver that puts it between a switch and a fibre.
 
 use slotwise_units::{Bytes, Duration, Instant, Rate};
-use slotwise_wire::{MAX_CORES, MAX_FIBRES, PORT_OPTICAL_BASE, SIGNALING_QUEUE, SlotTick};
+use slotwise_wire::{FlowOp, MAX_CORES, MAX_FIBRES, PORT_OPTICAL_BASE, SIGNALING_QUEUE, SlotTick};
 
 use crate::alone::Alone;
 use crate::card::{Action, Actions, Card, Expiry, Pass, Program, Then as CardThen, TimerId};
@@ -172,6 +172,10 @@ impl GateCard {
     fn control(&mut self, now: Instant, message: &ToCard) -> Result<(), DropCause> {
         let control = message.flow_control().filter(|_| message.port == self.port());
         let control = control.ok_or(DropCause::Malformed)?;
+        // Membership by invitation takes stamps, which only a card inside a network writes.
+        if let Ok(FlowOp::OpenAndTick | FlowOp::Stop) = FlowOp::try_from(control.op) {
+            return Err(DropCause::Malformed);
+        }
         match self.gates.queues.control(now, &control)? {
             Controlled::Done | Controlled::Granted { .. } => Ok(()),
             Controlled::Phase => {
@@ -179,7 +183,6 @@ impl GateCard {
                 self.time_difference = set.filter(TimeDifference::is_steady).ok_or(DropCause::Malformed)?;
                 Ok(())
             }
-            // Membership by invitation takes stamps, which only a card inside a network writes.
             Controlled::Stop | Controlled::Answer { .. } => Err(DropCause::Malformed),
         }
     }
@@ -285,7 +288,7 @@ fn check(config: &CardConfig) -> Result<(), CardConfigError> {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_wire::{Ethernet, FlowControl, FlowOp, LINECARD_VERSION, LineCardKind, Linecard};
+    use slotwise_wire::{Ethernet, FlowControl, LINECARD_VERSION, LineCardKind, Linecard};
 
     use super::*;
     use crate::alone::Output;
@@ -312,6 +315,10 @@ mod tests {
     }
 
     fn open(queue: u16, open_ns: u64, close_ns: u64) -> Vec<u8> {
+        flow_control(FlowOp::Open, queue, open_ns, close_ns)
+    }
+
+    fn flow_control(op: FlowOp, queue: u16, open_ns: u64, close_ns: u64) -> Vec<u8> {
         let linecard = Linecard {
             version: LINECARD_VERSION,
             kind: LineCardKind::FlowControl.into(),
@@ -319,7 +326,7 @@ mod tests {
         };
         let message = FlowControl {
             queue,
-            op: FlowOp::Open.into(),
+            op: op.into(),
             open_ns,
             close_ns,
             value: 0,
@@ -389,6 +396,17 @@ mod tests {
         let (_, ticks) = ticks(&outputs(&mut card, EPOCH_NS + 6 * SLOT_NS + 5));
         assert_eq!(ticks, [(1, 2, 0, EPOCH_NS + 6 * SLOT_NS - 1000)]);
         assert_eq!(next_ns(&card), EPOCH_NS + 7 * SLOT_NS - 1000);
+    }
+
+    #[test]
+    fn messages_for_membership_by_invitation_are_refused_and_open_nothing() {
+        let mut card = card(config(), 0);
+        card.sends(at(100), PORT_OPTICAL_BASE, optical_frame(0, 0));
+        for op in [FlowOp::OpenAndTick, FlowOp::Stop] {
+            card.told(at(200), PORT_OPTICAL_BASE, &flow_control(op, 0, 300, 1_000_000));
+        }
+        assert_eq!(outputs(&mut card, 500_000), []);
+        assert_eq!(card.drops().get(&DropCause::Malformed), Some(&2));
     }
 
     #[test]
