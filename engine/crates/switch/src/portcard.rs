@@ -136,7 +136,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         dropped_packets: used.dropped_packets,
         lost_packets: card.lost(),
         most_queued_packets: used.most_packets,
-        mean_wait_ns: used.waited.ns().checked_div(used.arrived_packets).unwrap_or(0),
+        mean_wait_ns: used.waited.ns().checked_div(used.taken_packets).unwrap_or(0),
         malformed_messages: card.drops().get(&DropCause::Malformed).copied().unwrap_or(0),
         refused_frames: [CONTROL, SWITCH, LINK].map(|place| ports.refused(place)).iter().sum(),
     };
