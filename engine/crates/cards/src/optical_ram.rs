@@ -24,7 +24,7 @@ impl ByteTime {
 
     /// Time of a byte at a rate (over 0).
     pub fn of_rate(rate: Rate) -> ByteTime {
-        ByteTime((8_000_000_000u64 << ByteTime::SHIFT) / rate.bps())
+        ByteTime(((8_000_000_000u64 << ByteTime::SHIFT) / rate.bps()).max(1))
     }
 
     /// Time that so many bytes take, rounded down.

@@ -22,7 +22,7 @@ impl Pacer {
     #[inline]
     pub fn sent(&mut self, now: Instant, bytes: Bytes) {
         if self.rate > Rate::ZERO {
-            self.until = now + self.rate.time(bytes);
+            self.until = now.saturating_add(self.rate.time(bytes));
         }
     }
 

@@ -94,11 +94,6 @@ impl Dimension {
         }
     }
 
-    /// Returns the names of the units.
-    pub fn unit_names(self) -> impl Iterator<Item = &'static str> {
-        self.units().iter().map(|(name, _)| *name)
-    }
-
     /// Reads a quantity as a number of finest units.
     ///
     /// # Errors
