@@ -86,15 +86,15 @@ fn main() {
             let (acquiring, errors, held) = measure(seed, drift_ppb, seconds);
             for (case, delay_ns) in DELAYS_NS.into_iter().enumerate() {
                 let (first, error) = (acquiring[case + 1], errors[case + 1]);
-                let mean_ns = error.sum_ns as f64 / error.slots as f64;
+                let mean_ns = error.sum.ns() as f64 / error.slots as f64;
                 println!(
                     "{seed},{},{delay_ns},{},{},{},{mean_ns:.2},{},{},{held}",
                     drift_ppb / 1000,
                     error.slots,
-                    error.max_ns,
-                    error.min_ns,
-                    first.max_ns,
-                    first.min_ns
+                    error.max.ns(),
+                    error.min.ns(),
+                    first.max.ns(),
+                    first.min.ns()
                 );
             }
         }
