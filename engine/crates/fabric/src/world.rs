@@ -343,7 +343,7 @@ impl World {
 
     /// Every place where frames may be captured: fibres, then ports by device.
     pub fn capture_points(&self) -> Vec<CapturePoint> {
-        let ports = self.net.nodes().iter().flat_map(|node| node.capture_points());
+        let ports = self.net.nodes().iter().flat_map(super::net::node::Node::capture_points);
         self.kinds.capture_points().into_iter().chain(ports).collect()
     }
 

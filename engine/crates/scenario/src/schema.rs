@@ -16,8 +16,11 @@ const SECTION: &str = "$section";
 /// Characters of a line.
 const WIDTH: usize = 200;
 
+/// Name of a section, and its schema.
+type Named = (&'static str, fn() -> Doc);
+
 /// Schemas of sections by name.
-const SECTIONS: &[(&str, fn() -> Doc)] = &[
+const SECTIONS: &[Named] = &[
     ("aggregation", AggregationKeys::described),
     ("clocks", Clocks::described),
     ("core", Core::schema),

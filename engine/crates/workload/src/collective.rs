@@ -72,7 +72,7 @@ impl CollectiveConfig {
         }
         match self.operation {
             Operation::TreeAllReduce { chunks: 0 } => Err(WorkloadError::range("chunks", "at least 1", 0)),
-            Operation::ExpertPipeline { stages, .. } if stages < 2 || self.hosts % stages != 0 => {
+            Operation::ExpertPipeline { stages, .. } if stages < 2 || !self.hosts.is_multiple_of(stages) => {
                 let expected = format!("a divisor of the {} hosts, at least 2", self.hosts);
                 Err(WorkloadError::range("stages", expected, stages))
             }

@@ -246,7 +246,7 @@ fn draw(pattern: &Pattern, hosts: u32, rng: &mut Pcg64) -> Result<Drawn, Workloa
     Ok(match pattern {
         Pattern::All => Drawn::All,
         Pattern::OtherGroups { group } => {
-            if *group == 0 || *group >= hosts || hosts % group != 0 {
+            if *group == 0 || *group >= hosts || !hosts.is_multiple_of(*group) {
                 let expected = format!("a divisor of the {hosts} hosts below their number");
                 return Err(WorkloadError::range("group", expected, group));
             }

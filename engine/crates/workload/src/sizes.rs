@@ -119,7 +119,7 @@ impl SizeTable {
             Interpolation::Linear => {
                 let between = self.points.windows(2).map(|pair| {
                     let [low, high] = [pair[0], pair[1]];
-                    (low.size + high.size) / 2.0 * (high.cumulative - low.cumulative)
+                    f64::midpoint(low.size, high.size) * (high.cumulative - low.cumulative)
                 });
                 self.points[0].size * self.points[0].cumulative + between.sum::<f64>()
             }

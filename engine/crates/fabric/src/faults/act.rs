@@ -57,9 +57,9 @@ impl World {
             FaultKind::Messages { .. } => self.net.set_treatment(index, false),
             FaultKind::ClockStep { .. } => {
                 let fx = &mut Effects::on(&mut self.net);
-                device
-                    .into_iter()
-                    .for_each(|device| self.kinds.step_clocks(fx, device, step_ns));
+                if let Some(device) = device {
+                    self.kinds.step_clocks(fx, device, step_ns);
+                }
             }
             FaultKind::ControllerRestart => {}
         }

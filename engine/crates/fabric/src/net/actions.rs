@@ -146,7 +146,7 @@ impl Net {
         let born = origin.born();
         let packet = Packet { frame, born };
         self.call_card(beyond, node, |card, now, out| {
-            card.sends(now, port, packet, origin, out)
+            card.sends(now, port, packet, origin, out);
         });
     }
 
@@ -247,7 +247,7 @@ impl Net {
             Action::Refuse { port, cause, bytes } => {
                 self.journal
                     .drops
-                    .add(self.nodes[node].place_before(port), cause, bytes)
+                    .add(self.nodes[node].place_before(port), cause, bytes);
             }
             Action::Broken { port, broken, packet } => {
                 let place = self.nodes[node].place_before(port);
@@ -259,7 +259,7 @@ impl Net {
                 beyond.acts(&mut Effects::on(self), node, action);
             }
             action @ (Action::Enter { .. } | Action::Timer { .. } | Action::Ask { .. }) => {
-                self.act(beyond, node, action)
+                self.act(beyond, node, action);
             }
         }
     }

@@ -141,5 +141,7 @@ pub fn tables(shipped: &[Shipped]) -> Result<(), WorkloadError> {
 
 /// Prints the licences of the shipped tables.
 pub fn licences() {
-    LICENCES.iter().for_each(|text| say!("{text}"));
+    for text in LICENCES {
+        say!("{text}");
+    }
 }

@@ -14,19 +14,19 @@ use crate::net::effects::Effects;
 impl Star {
     /// Feeds checks and measurements with a record of the card of an edge or core.
     pub(super) fn seen(&mut self, fx: &mut Effects<'_>, device: Device, record: &Record) {
-        match record {
-            &Record::CoreSlot { slot } => self.slot_starts_at_core(fx, device.number(), slot),
-            &Record::Reported { port, voq, backlog } => {
+        match *record {
+            Record::CoreSlot { slot } => self.slot_starts_at_core(fx, device.number(), slot),
+            Record::Reported { port, voq, backlog } => {
                 if let Some(record) = self.voq_record(device, port, voq) {
                     record.demand_bytes += backlog.get();
                 }
             }
-            &Record::Granted { port, voq } => {
+            Record::Granted { port, voq } => {
                 if let Some(record) = self.voq_record(device, port, voq) {
                     record.granted_slots += 1;
                 }
             }
-            &Record::EdgeFrame { port, frame } => self.telemetry.frame_starts(self.fibre_before(device, port), frame),
+            Record::EdgeFrame { port, frame } => self.telemetry.frame_starts(self.fibre_before(device, port), frame),
             _ => {}
         }
     }
