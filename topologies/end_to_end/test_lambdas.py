@@ -128,7 +128,7 @@ def test_the_controller_would_grant_what_the_oracle_says(tmp_path):
 def test_sessions_that_the_controller_cannot_have_are_refused(tmp_path):
     text = OPTIPUTER.read_text()
     plain = tmp_path / "plain.yaml"
-    plain.write_text(re.sub(r"gtp: \{(bytes|limit_bps): \d+\}\}|gtp: \{\}\}", "transport: cubic}", text))
+    plain.write_text(re.sub(r"gtp: \{(bytes|source_limit_bps): \d+\}\}|gtp: \{\}\}", "transport: cubic}", text))
     refused = slotwise("check", plain)
     assert refused.returncode != 0 and "/controller/lambda: 0 GTP sessions; expected 1 to 4096" in refused.stderr, (
         refused.stderr

@@ -282,11 +282,11 @@ mod tests {
     #[test]
     fn capacities_of_routers_are_due_in_their_time_and_the_last_of_one_time_counts() {
         let text = include_str!("../../../../topologies/routers4.yaml")
-            .replace("name: north-west,", "name: north-west, xcp_bps: 100000000,")
+            .replace("name: north-west,", "name: north-west, xcp_capacity_bps: 100000000,")
             .replace(
                 "changes:\n",
-                "changes:\n- {at_ms: 3000, link: north-west, xcp_bps: 20000000}\n\
-                 - {at_ms: 2500, every_ms: 500, times: 2, link: north-west, xcp_bps: 30000000}\n",
+                "changes:\n- {at_ms: 3000, link: north-west, xcp_capacity_bps: 20000000}\n\
+                 - {at_ms: 2500, every_ms: 500, times: 2, link: north-west, xcp_capacity_bps: 30000000}\n",
             );
         let network = Network::parse(text.as_bytes()).unwrap();
         let choices = Choices::new(&network.scenario, &network.empty_fabric());

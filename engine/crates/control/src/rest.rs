@@ -229,10 +229,10 @@ mod tests {
     #[test]
     fn what_a_controller_that_has_gone_was_not_told_is_due_for_the_next_one() {
         let text = include_str!("../../../../topologies/routers4.yaml")
-            .replace("name: north-west,", "name: north-west, xcp_bps: 100000000,")
+            .replace("name: north-west,", "name: north-west, xcp_capacity_bps: 100000000,")
             .replace(
                 "changes:\n",
-                "changes:\n- {at_ms: 2500, link: north-west, xcp_bps: 30000000}\n",
+                "changes:\n- {at_ms: 2500, link: north-west, xcp_capacity_bps: 30000000}\n",
             );
         let network = Network::parse(text.as_bytes()).unwrap();
         let mut choices = Choices::new(&network.scenario, &network.empty_fabric());
@@ -260,7 +260,7 @@ mod tests {
     fn what_is_refused_for_good_is_not_tried_again() {
         let (address, asked) = serve(&["HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"]);
         let error = rest(address).statistics("star/statistics").unwrap_err();
-        assert_eq!(error.to_string(), "controller: statistics: http status: 400");
+        assert_eq!(error.to_string(), "controller: star/statistics: http status: 400");
         assert_eq!(asked.join().unwrap().len(), 1);
     }
 
@@ -273,7 +273,7 @@ mod tests {
             ..rest(server.local_addr().unwrap())
         };
         let error = rest.set_light(1001, 3, false).unwrap_err().to_string();
-        assert!(error.starts_with("controller: port status {"), "{error}");
+        assert!(error.starts_with("controller: star/ports/1001/3: "), "{error}");
         assert!(error.ends_with(": no response in time"), "{error}");
     }
 

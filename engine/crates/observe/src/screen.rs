@@ -266,7 +266,7 @@ fn busiest_pairs(now: &Snapshot) -> Grid {
             format!("edge {from} > {to}"),
             format!("{:.1}", pair.goodput_bps / 1e6),
             format!("{:.1}", pair.slots),
-            format!("{}", pair.demand_bytes),
+            pair.demand_bytes.get().to_string(),
         ];
         cells.map(plain).to_vec()
     };
