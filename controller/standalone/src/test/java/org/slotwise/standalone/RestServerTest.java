@@ -14,6 +14,7 @@ import com.networknt.schema.SpecVersion;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.net.ConnectException;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -534,7 +535,7 @@ class RestServerTest {
     private static void awaitRefusal(int port) throws IOException {
         while (true) {
             try {
-                new Socket("127.0.0.1", port).close();
+                new Socket(InetAddress.getLoopbackAddress(), port).close();
                 Thread.yield();
             } catch (ConnectException refused) {
                 return;
