@@ -37,11 +37,11 @@ pub(crate) enum Change {
     },
     /// The link from a host.
     Uplink { host: usize, delay: Option<Duration> },
-    /// Whether a span carries packets.
+    /// True if a span carries packets.
     Span { span: usize, is_up: bool },
 }
 
-/// What a network is built from.
+/// Parts that a network is built from.
 pub(crate) struct Plan<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) frame_records: bool,

@@ -6,15 +6,15 @@ use slotwise_scenario::{Device, FaultKind};
 /// One fault, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FaultRecord {
-    /// What failed.
+    /// Kind of the fault.
     pub kind: FaultKind,
     /// The switch that it happened to, or those at both ends of the link.
     pub devices: Vec<Device>,
     /// That link, if it is none of fibres.
     pub(crate) span: Option<usize>,
-    /// When it began, fabric time.
+    /// Start, fabric time.
     pub start_ns: u64,
-    /// When it was over.
+    /// End.
     pub end_ns: u64,
     /// By how much a clock jumped.
     pub step_ns: i64,

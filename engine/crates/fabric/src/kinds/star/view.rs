@@ -13,7 +13,7 @@ use super::telemetry::{Delivered, FrameRecord};
 use crate::kinds::kind::{View, ViewMut};
 use crate::net::effects::Look;
 
-/// What one direction of a fibre carried.
+/// Traffic of one direction of a fibre.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkReport {
     /// Where light enters.

@@ -13,7 +13,7 @@ import org.slotwise.systems.lambda.app.LambdaView;
 import org.slotwise.systems.lambda.model.LambdaSession;
 import org.slotwise.wire.Limits;
 
-/** What a lambda network shows. */
+/** Views of a lambda network. */
 final class LambdaViews {
     /** Name of a session. */
     static final View<String> NAME = View.pattern("^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$").named("SessionName");
@@ -25,7 +25,7 @@ final class LambdaViews {
             .field("sessions", View.COUNT, view -> view.grants().demands().size())
             .field("granted_bps", View.COUNT.described("Sum of the granted rates, bit/s."), view -> Math.round(view.grants().sumBps()))
             .field("max_min", View.FLAG.described("If true, the granted rates are max-min fair."), view -> view.grants().refuted().isEmpty());
-    /** What a session wants, and what it has. */
+    /** Demand and grant of a session. */
     static final View<Session> SESSION = View.<Session>object("Session and its granted rate")
             .field("session", NAME, at -> at.demand().session())
             .field("source", View.TEXT, at -> at.view.web().nodes().get(at.demand().source()).name())

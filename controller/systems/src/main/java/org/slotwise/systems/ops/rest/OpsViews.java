@@ -14,7 +14,7 @@ import org.slotwise.systems.ops.model.OpsNetwork;
 import org.slotwise.systems.ops.model.OpsSwitch;
 import org.slotwise.wire.WireConstants;
 
-/** What optical packet switches and their edges show. */
+/** Views of optical packet switches and their edges. */
 final class OpsViews {
     /** The network as a whole. */
     static final View.Fields<LabelView> STATUS = View.<LabelView>object("Status of the optical packet switches")

@@ -22,7 +22,7 @@ import org.slotwise.wire.RingMode;
 import org.slotwise.wire.RingPhase;
 import org.slotwise.wire.WireConstants;
 
-/** What a packet ring shows. */
+/** Views of a packet ring. */
 final class RingViews {
     private static final int MAX_STATION = 254;
     private static final View<Number> NUMBER = View.integer(0, MAX_STATION);

@@ -11,7 +11,7 @@ import org.slotwise.systems.routes.model.Route;
 import org.slotwise.systems.routes.model.Router;
 import org.slotwise.systems.routes.model.Routing;
 
-/** What routers show. */
+/** Views of routers. */
 final class RoutesViews {
     /** Routers as a whole. */
     static final View.Fields<RoutesView> STATUS = View.<RoutesView>object("Status of the routers")

@@ -32,7 +32,7 @@ import org.slotwise.wire.FaultCode;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.WireConstants;
 
-/** What stars show. */
+/** Views of stars. */
 final class StarViews {
     private static final long MAX_WORD = 0xFFFF_FFFFL;
     static final View<EdgeId> EDGE_ID = View.integer(0, EdgeId.MAX).named("EdgeId").of(EdgeId::value);
@@ -133,7 +133,7 @@ final class StarViews {
                             Member::largestErrorNs)
                     .field("faults", View.list(View.oneOf(View::lower, new FaultCode[] {FaultCode.POWER, FaultCode.LOSS_OF_SIGNAL, FaultCode.SYNC_ERROR}))
                             .described("Present faults."), member -> member.faultsSinceNs().keySet()), Map.Entry::getValue);
-    /** How edges joined, their T_d and their faults. */
+    /** Membership of edges, their T_d and their faults. */
     static final View.Fields<Snapshot> MEMBERS = View.<Snapshot>object("Membership of edges, their timing advance (T_d) and faults")
             .field("membership", View.oneOf("static", "invitation"), snapshot -> snapshot.network().byInvitation() ? "invitation" : "static")
             .field("members", View.list(MEMBER).described("Member edges of each star (`core`, with several cores only); empty with static membership."),
