@@ -6,6 +6,7 @@
 
 mod attach;
 mod bmv2;
+pub mod check;
 mod commands;
 pub mod emulate;
 mod fabric_cpu;
@@ -16,6 +17,7 @@ pub mod netcfg;
 mod picture;
 pub mod python;
 mod realtime;
+pub mod resolved;
 pub mod run;
 pub mod scenarios;
 pub mod simulate;

@@ -25,7 +25,7 @@ use slotwise_observe::{sessions, shares, trains};
 use slotwise_scenario::{Endpoint, Scenario, TrafficKind};
 use slotwise_units::{Bytes, Duration, Instant};
 
-pub use arguments::{RunArgs, check_free, load_text, name_of, port};
+pub use arguments::{LoadError, RunArgs, check_free, load_text, name_of, port};
 
 use slotwise_control::choices::Choices;
 use slotwise_control::processes::Earlier;

@@ -21,11 +21,9 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use slotwise_cli::RunError;
-use slotwise_cli::notes::{note, printable, say};
+use slotwise_cli::notes::{note, printable};
 use slotwise_control::home::Home;
-use slotwise_observe::outputs;
-use slotwise_run::{emulate, netcfg, python, run, scenarios, simulate, view};
-use slotwise_scenario::Scenario;
+use slotwise_run::{check, emulate, python, resolved, scenarios, simulate, view};
 use slotwise_switch::switch::{CommandLine, Manner};
 use slotwise_switch::{card, linecard, portcard, stf, switch};
 use slotwise_transfer::{gtp, xfer};
@@ -52,32 +50,7 @@ enum Command {
     /// Writes a report of the facts (pass or miss) and plots.
     Reproduce(reproduce::ReproduceArgs),
     /// Validate a scenario and report all errors
-    Check {
-        /// Scenario: YAML file, or a name shown by `slotwise list`
-        ///
-        /// The format is schema/scenario.schema.json.
-        #[arg(value_parser = scenarios::located)]
-        scenario: scenarios::Located,
-        /// Write the controller's network configuration (JSON) to FILE
-        ///
-        /// For use with your own controller. The format is schema/network.schema.json.
-        #[arg(long, value_name = "FILE")]
-        network: Option<PathBuf>,
-        /// Write the ONOS network configuration (netcfg) to FILE
-        ///
-        /// For `emulate --external-controller` with ONOS (docs/onos.md).
-        #[arg(long, value_name = "FILE")]
-        netcfg: Option<PathBuf>,
-        /// Write the scenario in its plain form (JSON) to FILE
-        ///
-        /// The same scenario for programs: each key in one spelling, with its unit as a suffix. The format is
-        /// schema/scenario.schema.json.
-        #[arg(long, value_name = "FILE")]
-        plain: Option<PathBuf>,
-        /// P4 target that runs the switches
-        #[arg(long, value_enum, default_value_t = emulate::Target::Engine)]
-        target: emulate::Target,
-    },
+    Check(check::CheckArgs),
     /// List scenarios, experiments and examples by name
     List,
     /// Generate a scenario: star, ring, ops, lambda or routers
@@ -145,6 +118,8 @@ enum Command {
 enum Format {
     /// Scenario files in their plain form (schema/scenario.schema.json)
     Scenario,
+    /// Scenarios with derived addresses, ports and flows (schema/resolved.schema.json)
+    Resolved,
 }
 
 /// Exit status 0: all was well; 1: an invariant, a check of the run or the command itself failed.
@@ -184,33 +159,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             reproduce::run(args)?;
             ExitCode::SUCCESS
         }
-        Command::Check {
-            scenario,
-            network,
-            netcfg,
-            plain,
-            target,
-        } => {
-            let (loaded, text) = run::load_text(&scenario.path)?;
-            if let Some(file) = plain {
-                let plain = Scenario::plain(&text, run::name_of(&scenario.path)).map_err(|error| error.to_string())?;
-                outputs::write_json(file, &serde_json::from_str::<serde_json::Value>(&plain)?)?;
-            }
-            for found in loaded.scenario.notes(&text) {
-                say!("warning: {}", printable(&found.to_string()));
-            }
-            if network.is_some() || netcfg.is_some() {
-                let fabric = loaded.empty_fabric();
-                let told = loaded.controller(&fabric, *target == emulate::Target::Bmv2).network;
-                if let Some(file) = network {
-                    outputs::write_json(file, &told)?;
-                }
-                if let Some(file) = netcfg {
-                    outputs::write_json(file, &netcfg::of(&fabric, &told, *target, emulate::PORTS.0))?;
-                }
-            }
-            ExitCode::SUCCESS
-        }
+        Command::Check(args) => verdict(check::check(args)?),
         Command::List => {
             scenarios::list()?;
             ExitCode::SUCCESS
@@ -228,6 +177,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         Command::Schema { format } => {
             let text = match format {
                 Format::Scenario => slotwise_scenario::schema(),
+                Format::Resolved => resolved::SCHEMA.to_owned(),
             };
             io::stdout().lock().write_all(text.as_bytes())?;
             ExitCode::SUCCESS

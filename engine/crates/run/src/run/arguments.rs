@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -106,24 +106,56 @@ fn seconds(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Error for a scenario file.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be read.
+    #[error("{path}: {error}")]
+    Unreadable {
+        /// Path of the file.
+        path: PathBuf,
+        /// Error of the system.
+        #[source]
+        error: io::Error,
+    },
+    /// The file is not a valid scenario.
+    #[error("{path}:\n{error}")]
+    Invalid {
+        /// Path of the file.
+        path: PathBuf,
+        /// Problems with their lines.
+        #[source]
+        error: ScenarioError,
+    },
+}
+
 /// The scenario of a file, all of it checked, with files of schedulers taken as being beside it, and its text.
-pub fn load_text(path: &Path) -> Result<(Network, Vec<u8>), RunError> {
-    let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+///
+/// # Errors
+/// [`LoadError`] for a file that cannot be read or is not a scenario.
+pub fn load_text(path: &Path) -> Result<(Network, Vec<u8>), LoadError> {
+    let unreadable = |error| LoadError::Unreadable {
+        path: path.to_owned(),
+        error,
+    };
     let mut text = Vec::new();
-    let file = File::open(path).map_err(|error| at(&error))?;
+    let file = File::open(path).map_err(unreadable)?;
     file.take(MAX_FILE_BYTES as u64 + 1)
         .read_to_end(&mut text)
-        .map_err(|error| at(&error))?;
-    let invalid = |error: ScenarioError| format!("{}:\n{}", path.display(), error.located(&text));
+        .map_err(unreadable)?;
+    let invalid = |error: ScenarioError| LoadError::Invalid {
+        path: path.to_owned(),
+        error: error.located(&text),
+    };
     let scenario = Scenario::parse_named(&text, name_of(path)).map_err(invalid)?;
     let mut network = Network { scenario };
-    let directory = std::path::absolute(path)?;
+    let directory = std::path::absolute(path).map_err(unreadable)?;
     for own in &mut network.scenario.schedulers {
         own.resolve(directory.parent().unwrap_or(Path::new("/")));
     }
     match own_schedulers::missing(&network.scenario.schedulers) {
         missing if missing.is_empty() => Ok((network, text)),
-        missing => Err(invalid(ScenarioError::Invalid(missing)).into()),
+        missing => Err(invalid(ScenarioError::Invalid(missing))),
     }
 }
 
