@@ -31,14 +31,13 @@ sys.path.insert(
     ),
 )
 
-from slotwise import builders
+from slotwise import LambdaNetwork, OpsMesh, Ring, Star
 from slotwise import scenario as scenarios
 from slotwise.errors import SlotwiseError, UnknownArgument
-from slotwise.live.attached import OPTIONS, split
-from slotwise.live.emulator import AgileCLI, AgileSwitch
+from slotwise.live.emulator import OPTIONS, AgileCLI, AgileSwitch, split
 from slotwise.live.net import ScenarioTopo
-from slotwise.network import Document
-from slotwise.tools.rundir import MARK, RunDirectory
+from slotwise.resolved import Resolved
+from slotwise.tools.command import MARK, RunDirectory
 
 ATTACHED = "attached"
 """Name of the phase in a run's summary; all its traffic is Mininet's."""
@@ -56,7 +55,9 @@ class MarkedTopo(ScenarioTopo):
         try:
             run, others = split(options)
             scenario = self.scenario(*arguments, **others)
-            Document(scenario, f"{self.NAME}'s scenario", "").check(target=run.get("--target"))
+            source = f"{self.NAME}'s scenario"
+            scenarios.check(scenario, source, run.get("--target"))
+            resolved = Resolved.of(scenario, source)
             self.run = RunDirectory("mn")
         except SlotwiseError as problem:
             sys.exit(f"{self.NAME}: {problem}")
@@ -65,7 +66,7 @@ class MarkedTopo(ScenarioTopo):
         except OSError as problem:
             sys.exit(f"{self.NAME}: {problem.filename}: {problem.strerror}")
         os.environ[MARK] = self.run.name
-        super().build(scenario, AgileSwitch, options=run)
+        super().build(resolved, AgileSwitch, scenario=scenario, spans=resolved.spans, options=run)
 
     @staticmethod
     def scenario(*arguments, **options) -> dict:
@@ -74,7 +75,7 @@ class MarkedTopo(ScenarioTopo):
 
 
 class AgileStar(MarkedTopo):
-    """A star of `edges` edges with `hosts` hosts each. Other parameters as in `slotwise.builders.star`, and those in `OPTIONS`."""
+    """A star of `edges` edges with `hosts` hosts each. Other parameters as in `slotwise.Star`, and those in `OPTIONS`."""
 
     NAME = "agilestar"
     EXPECTED = "agilestar,EDGES,HOSTS,NAME=VALUE,..."
@@ -82,13 +83,13 @@ class AgileStar(MarkedTopo):
     @staticmethod
     def scenario(edges: int = 4, hosts: int = 2, **options) -> dict:
         """Star with the one phase that a scenario needs, without traffic."""
-        return builders.star(edges, hosts, **options) | {
+        return Star(edges, hosts, **options).scenario | {
             "phases": [{"name": ATTACHED, "duration_ms": 1000, "flows": []}]
         }
 
 
 class PacketRing(MarkedTopo):
-    """A packet ring of `stations` stations with `hosts` hosts each. Other parameters as in `slotwise.builders.ring`, and those in `OPTIONS`."""
+    """A packet ring of `stations` stations with `hosts` hosts each. Other parameters as in `slotwise.Ring`, and those in `OPTIONS`."""
 
     NAME = "packetring"
     EXPECTED = "packetring,STATIONS,HOSTS,NAME=VALUE,..."
@@ -96,13 +97,13 @@ class PacketRing(MarkedTopo):
     @staticmethod
     def scenario(stations: int = 8, hosts: int = 1, **options) -> dict:
         """Ring with the one flow that a scenario needs, which is not generated."""
-        return builders.ring(stations, hosts, **options) | {
+        return Ring(stations, hosts, **options).scenario | {
             "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
         }
 
 
 class Mesh(MarkedTopo):
-    """A mesh of `switches` optical packet switches with `hosts` hosts at the edge of each. Other parameters as in `slotwise.builders.ops`,
+    """A mesh of `switches` optical packet switches with `hosts` hosts at the edge of each. Other parameters as in `slotwise.OpsMesh`,
     and those in `OPTIONS`."""
 
     NAME = "opsmesh"
@@ -111,13 +112,13 @@ class Mesh(MarkedTopo):
     @staticmethod
     def scenario(switches: int = 5, hosts: int = 1, **options) -> dict:
         """Mesh with the one flow that a scenario needs, which is not generated."""
-        return builders.ops(switches, hosts, **options) | {
+        return OpsMesh(switches, hosts, **options).scenario | {
             "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
         }
 
 
 class Lambda(MarkedTopo):
-    """Lightpaths between `sites` sites with `hosts` hosts each. Other parameters as in `slotwise.builders.lambda_network`, and those in
+    """Lightpaths between `sites` sites with `hosts` hosts each. Other parameters as in `slotwise.LambdaNetwork`, and those in
     `OPTIONS`."""
 
     NAME = "lambda"
@@ -126,7 +127,7 @@ class Lambda(MarkedTopo):
     @staticmethod
     def scenario(sites: int = 4, hosts: int = 1, **options) -> dict:
         """Lambda network with the one flow that a scenario needs, which is not generated."""
-        return builders.lambda_network(sites, hosts, **options) | {
+        return LambdaNetwork(sites, hosts, **options).scenario | {
             "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
         }
 

@@ -10,7 +10,6 @@ from slotwise.errors import (
     MissingPackage,
     SlotwiseError,
     UnknownArgument,
-    UnknownEndpoint,
     UnknownFibre,
     UnknownName,
     UnknownPhase,
@@ -20,8 +19,8 @@ from slotwise.kinds.lambdas import LambdaNetwork
 from slotwise.kinds.ops import OpsMesh
 from slotwise.kinds.ring import Ring
 from slotwise.kinds.routed import Network
-from slotwise.kinds.star import Experiment, Star
-from slotwise.network import RunFailed
+from slotwise.kinds.star import Star
+from slotwise.network import RunFailed, Scenario
 from slotwise.results.report import Report, ReportError
 from slotwise.scenario import ScenarioError
 from slotwise.tools.home import CommandNotFound, HomeNotFound
@@ -31,7 +30,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CommandNotFound",
-    "Experiment",
     "HomeNotFound",
     "InvalidArgument",
     "LambdaNetwork",
@@ -42,11 +40,11 @@ __all__ = [
     "ReportError",
     "Ring",
     "RunFailed",
+    "Scenario",
     "ScenarioError",
     "SlotwiseError",
     "Star",
     "UnknownArgument",
-    "UnknownEndpoint",
     "UnknownFibre",
     "UnknownName",
     "UnknownPhase",

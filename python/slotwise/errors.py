@@ -28,10 +28,6 @@ class InvalidArgument(SlotwiseError, ValueError):
     """An argument of a builder that is invalid, or inconsistent with the others."""
 
 
-class UnknownEndpoint(UnknownName):
-    """An endpoint of a flow that is not 'all', an edge or a host of the scenario."""
-
-
 class UnknownFibre(UnknownName):
     """A fibre between a core and an edge that does not exist."""
 

@@ -3,7 +3,7 @@
 """Constants and header codecs shared with P4."""
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar
+from typing import ClassVar, Self
 
 ETHERTYPE_IPV4 = 0x0800  # IPv4
 ETHERTYPE_ARP = 0x0806  # ARP
@@ -244,21 +244,22 @@ class Header:
     """A header on the wire: `LAYOUT` has (field or None if reserved, width in bits) in wire order."""
 
     SIZE: ClassVar[int]
-    LAYOUT: ClassVar[tuple]
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]]
 
     @classmethod
-    def decode(cls, data):
+    def decode(cls, data: bytes) -> Self:
         """Read the header at the front of `data`; ValueError when it is shorter than SIZE."""
         if len(data) < cls.SIZE:
             raise ValueError(f"{cls.__name__} needs {cls.SIZE} bytes, got {len(data)}")
-        number, left, fields = int.from_bytes(data[: cls.SIZE], "big"), cls.SIZE * 8, {}
+        number, left = int.from_bytes(data[: cls.SIZE], "big"), cls.SIZE * 8
+        fields: dict[str, int] = {}
         for name, width in cls.LAYOUT:
             left -= width
             if name:
                 fields[name] = number >> left & (1 << width) - 1
         return cls(**fields)
 
-    def encode(self):
+    def encode(self) -> bytes:
         """The bytes on the wire, reserved bits zero; ValueError when a field does not fit its width."""
         number = 0
         for name, width in self.LAYOUT:
@@ -277,7 +278,7 @@ class Ethernet(Header):
     src: int = 0
     ether_type: int = 0
     SIZE: ClassVar[int] = 14
-    LAYOUT: ClassVar[tuple] = (("dst", 48), ("src", 48), ("ether_type", 16),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("dst", 48), ("src", 48), ("ether_type", 16),)
 
 
 @dataclass(frozen=True)
@@ -295,7 +296,7 @@ class Optical(Header):
     sequence: int = 0  # per (src_edge, queue), starts at 1
     inner_type: int = 0
     SIZE: ClassVar[int] = 16
-    LAYOUT: ClassVar[tuple] = (("version", 4), ("kind", 4), ("traffic_class", 8), ("src_edge", 16), ("dst_edge", 16), ("queue", 16), ("train", 8), ("core", 8), ("sequence", 32), ("inner_type", 16),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("version", 4), ("kind", 4), ("traffic_class", 8), ("src_edge", 16), ("dst_edge", 16), ("queue", 16), ("train", 8), ("core", 8), ("sequence", 32), ("inner_type", 16),)
 
 
 @dataclass(frozen=True)
@@ -304,7 +305,7 @@ class Check(Header):
 
     crc: int = 0  # CRC-32 (as Ethernet's) of the header before this one and of what follows it; 0 in a request that has none, as UDP's
     SIZE: ClassVar[int] = 4
-    LAYOUT: ClassVar[tuple] = (("crc", 32),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("crc", 32),)
 
 
 @dataclass(frozen=True)
@@ -317,7 +318,7 @@ class Request(Header):
     block: int = 0  # entries are VOQs REQUEST_ENTRIES*block ...
     flags: int = 0  # REQUEST_BEACON, REQUEST_NO_LIGHT
     SIZE: ClassVar[int] = 16
-    LAYOUT: ClassVar[tuple] = (("frame", 32), ("active_version", 32), ("next_version", 32), ("block", 16), ("flags", 16),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("frame", 32), ("active_version", 32), ("next_version", 32), ("block", 16), ("flags", 16),)
 
 
 @dataclass(frozen=True)
@@ -327,7 +328,7 @@ class RequestEntry(Header):
     backlog_bytes: int = 0
     arrived_bytes: int = 0  # since start, modulo 2^32
     SIZE: ClassVar[int] = 8
-    LAYOUT: ClassVar[tuple] = (("backlog_bytes", 32), ("arrived_bytes", 32),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("backlog_bytes", 32), ("arrived_bytes", 32),)
 
 
 @dataclass(frozen=True)
@@ -339,7 +340,7 @@ class Commit(Header):
     next_version: int = 0  # active_version if nothing is announced
     first_frame: int = 0  # from which next_version holds
     SIZE: ClassVar[int] = 16
-    LAYOUT: ClassVar[tuple] = (("frame", 32), ("active_version", 32), ("next_version", 32), ("first_frame", 32),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("frame", 32), ("active_version", 32), ("next_version", 32), ("first_frame", 32),)
 
 
 @dataclass(frozen=True)
@@ -349,7 +350,7 @@ class Stamp(Header):
     sent_ns: int = 0
     received_ns: int = 0
     SIZE: ClassVar[int] = 16
-    LAYOUT: ClassVar[tuple] = (("sent_ns", 64), ("received_ns", 64),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("sent_ns", 64), ("received_ns", 64),)
 
 
 @dataclass(frozen=True)
@@ -361,7 +362,7 @@ class Invitation(Header):
     flags: int = 0  # INVITATION_ANSWER
     answer_ns: int = 0  # from the invitation's first bit to the answer's, local time of the edge; at most MAX_ANSWER_NS
     SIZE: ClassVar[int] = 16
-    LAYOUT: ClassVar[tuple] = (("nonce", 32), ("mac", 48), ("flags", 16), ("answer_ns", 32),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("nonce", 32), ("mac", 48), ("flags", 16), ("answer_ns", 32),)
 
 
 @dataclass(frozen=True)
@@ -375,7 +376,7 @@ class Configuration(Header):
     hold_frames: int = 0  # the edge falls silent when its last measurement is older than this; at least 1
     phase_ns: int = 0  # T_d, two's complement; at most MAX_PHASE_NS either way
     SIZE: ClassVar[int] = 24
-    LAYOUT: ClassVar[tuple] = (("session", 32), ("slot_ns", 32), ("guard_ns", 32), ("slots", 16), ("hold_frames", 16), ("phase_ns", 64),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("session", 32), ("slot_ns", 32), ("guard_ns", 32), ("slots", 16), ("hold_frames", 16), ("phase_ns", 64),)
 
 
 @dataclass(frozen=True)
@@ -387,7 +388,7 @@ class Sync(Header):
     edge_ns: int = 0  # from the master: sent_ns of the message that was measured
     phase_ns: int = 0  # from an edge: its T_d in use; from the master: T_d measured; two's complement
     SIZE: ClassVar[int] = 24
-    LAYOUT: ClassVar[tuple] = (("session", 32), ("frame", 32), ("edge_ns", 64), ("phase_ns", 64),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("session", 32), ("frame", 32), ("edge_ns", 64), ("phase_ns", 64),)
 
 
 @dataclass(frozen=True)
@@ -400,7 +401,7 @@ class Fault(Header):
     flags: int = 0  # bit 0: it is over
     edge: int = 0  # that has the fault
     SIZE: ClassVar[int] = 12
-    LAYOUT: ClassVar[tuple] = (("session", 32), ("frame", 32), ("code", 8), ("flags", 8), ("edge", 16),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("session", 32), ("frame", 32), ("code", 8), ("flags", 8), ("edge", 16),)
 
 
 @dataclass(frozen=True)
@@ -416,7 +417,7 @@ class Ring(Header):
     source: int = 0
     destination: int = 0
     SIZE: ClassVar[int] = 8
-    LAYOUT: ClassVar[tuple] = (("version", 4), ("kind", 4), ("ttl", 8), ("ringlet", 4), ("traffic_class", 4), ("weight", 8), ("source", 16), ("destination", 16),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("version", 4), ("kind", 4), ("ttl", 8), ("ringlet", 4), ("traffic_class", 4), ("weight", 8), ("source", 16), ("destination", 16),)
 
 
 @dataclass(frozen=True)
@@ -427,7 +428,7 @@ class RingData(Header):
     inner_type: int = 0  # EtherType of the payload
     sequence: int = 0  # by source, ringlet and queue, starts at 1
     SIZE: ClassVar[int] = 8
-    LAYOUT: ClassVar[tuple] = (("queue", 16), ("inner_type", 16), ("sequence", 32),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("queue", 16), ("inner_type", 16), ("sequence", 32),)
 
 
 @dataclass(frozen=True)
@@ -437,7 +438,7 @@ class Fairness(Header):
     sequence: int = 0  # of the sender, a serial number
     entries: int = 0  # that hold something
     SIZE: ClassVar[int] = 6
-    LAYOUT: ClassVar[tuple] = (("sequence", 32), ("entries", 8), (None, 8),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("sequence", 32), ("entries", 8), (None, 8),)
 
 
 @dataclass(frozen=True)
@@ -449,7 +450,7 @@ class FairnessEntry(Header):
     reach: int = 0  # stations further on that are to be told
     rate: int = 0
     SIZE: ClassVar[int] = 8
-    LAYOUT: ClassVar[tuple] = (("head", 16), ("hops", 8), ("reach", 8), ("rate", 32),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("head", 16), ("hops", 8), ("reach", 8), ("rate", 32),)
 
 
 @dataclass(frozen=True)
@@ -465,7 +466,7 @@ class RingReport(Header):
     block: int = 0
     active: int = 0  # stations that have added something lately, itself included
     SIZE: ClassVar[int] = 28
-    LAYOUT: ClassVar[tuple] = (("local_ns", 64), ("link_rate", 32), ("added_rate", 32), ("told_rate", 32), ("hol_delay_ns", 32), ("phase", 8), ("block", 8), ("active", 16),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("local_ns", 64), ("link_rate", 32), ("added_rate", 32), ("told_rate", 32), ("hol_delay_ns", 32), ("phase", 8), ("block", 8), ("active", 16),)
 
 
 @dataclass(frozen=True)
@@ -474,7 +475,7 @@ class ReportSource(Header):
 
     rate: int = 0  # of fair traffic of this station on the link, in the last window that had some; NO_LIMIT: not known, or more in this one
     SIZE: ClassVar[int] = 4
-    LAYOUT: ClassVar[tuple] = (("rate", 32),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("rate", 32),)
 
 
 @dataclass(frozen=True)
@@ -493,7 +494,7 @@ class Label(Header):
     deflections_left: int = 0
     hops_left: int = 0
     SIZE: ClassVar[int] = 20
-    LAYOUT: ClassVar[tuple] = (("version", 4), ("kind", 4), ("traffic_class", 8), ("src_edge", 16), ("dst_edge", 16), ("train", 32), ("length", 32), ("packets", 16), ("wavelength", 8), ("deflections_left", 8), ("hops_left", 8), (None, 8),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("version", 4), ("kind", 4), ("traffic_class", 8), ("src_edge", 16), ("dst_edge", 16), ("train", 32), ("length", 32), ("packets", 16), ("wavelength", 8), ("deflections_left", 8), ("hops_left", 8), (None, 8),)
 
 
 @dataclass(frozen=True)
@@ -507,7 +508,7 @@ class Probe(Header):
     queue: int = 0  # of the macroflow, at the edge that asks; only that edge reads it
     sent_ns: int = 0  # local time of the edge
     SIZE: ClassVar[int] = 24
-    LAYOUT: ClassVar[tuple] = (("sequence", 32), ("sent_bytes", 32), ("feedback", 32), ("flags", 16), ("queue", 16), ("sent_ns", 64),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("sequence", 32), ("sent_bytes", 32), ("feedback", 32), ("flags", 16), ("queue", 16), ("sent_ns", 64),)
 
 
 @dataclass(frozen=True)
@@ -518,7 +519,7 @@ class Linecard(Header):
     kind: int = 0  # LineCardKind
     port: int = 0  # optical (or ring) port that the card serves
     SIZE: ClassVar[int] = 4
-    LAYOUT: ClassVar[tuple] = (("version", 4), ("kind", 4), (None, 8), ("port", 16),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("version", 4), ("kind", 4), (None, 8), ("port", 16),)
 
 
 @dataclass(frozen=True)
@@ -530,7 +531,7 @@ class SlotTick(Header):
     repeat: int = 0
     local_ns: int = 0  # local time of the card at the slot's start
     SIZE: ClassVar[int] = 16
-    LAYOUT: ClassVar[tuple] = (("frame", 32), ("slot", 16), ("repeat", 16), ("local_ns", 64),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("frame", 32), ("slot", 16), ("repeat", 16), ("local_ns", 64),)
 
 
 @dataclass(frozen=True)
@@ -541,7 +542,7 @@ class IntervalTick(Header):
     least_backlog_bytes: int = 0  # smallest backlog of the queue since the last tick of this timer
     local_ns: int = 0  # local time of the card
     SIZE: ClassVar[int] = 16
-    LAYOUT: ClassVar[tuple] = (("timer", 8), (None, 24), ("least_backlog_bytes", 32), ("local_ns", 64),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("timer", 8), (None, 24), ("least_backlog_bytes", 32), ("local_ns", 64),)
 
 
 @dataclass(frozen=True)
@@ -554,7 +555,7 @@ class QueueReport(Header):
     hol_delay_ns: int = 0  # age of the head of the queue, saturated
     dropped_packets: int = 0  # since start, modulo 2^32
     SIZE: ClassVar[int] = 20
-    LAYOUT: ClassVar[tuple] = (("queue", 16), (None, 16), ("backlog_bytes", 32), ("arrived_bytes", 32), ("hol_delay_ns", 32), ("dropped_packets", 32),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("queue", 16), (None, 16), ("backlog_bytes", 32), ("arrived_bytes", 32), ("hol_delay_ns", 32), ("dropped_packets", 32),)
 
 
 @dataclass(frozen=True)
@@ -567,7 +568,7 @@ class FlowControl(Header):
     close_ns: int = 0
     value: int = 0
     SIZE: ClassVar[int] = 28
-    LAYOUT: ClassVar[tuple] = (("queue", 16), ("op", 8), (None, 8), ("open_ns", 64), ("close_ns", 64), ("value", 64),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("queue", 16), ("op", 8), (None, 8), ("open_ns", 64), ("close_ns", 64), ("value", 64),)
 
 
 @dataclass(frozen=True)
@@ -580,7 +581,7 @@ class RingTick(Header):
     committed_bytes: int = 0  # the same of the other classes
     local_ns: int = 0  # local time of the card at the interval's end
     SIZE: ClassVar[int] = 24
-    LAYOUT: ClassVar[tuple] = (("repeat", 16), (None, 16), ("hol_delay_ns", 32), ("added_bytes", 32), ("committed_bytes", 32), ("local_ns", 64),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("repeat", 16), (None, 16), ("hol_delay_ns", 32), ("added_bytes", 32), ("committed_bytes", 32), ("local_ns", 64),)
 
 
 @dataclass(frozen=True)
@@ -590,7 +591,7 @@ class AddLimits(Header):
     next_ns: int = 0  # from the tick's local_ns to the next interval's end
     ticks: int = 0  # that the card sends at once, repeat 1 ...
     SIZE: ClassVar[int] = 8
-    LAYOUT: ClassVar[tuple] = (("next_ns", 32), ("ticks", 16), (None, 16),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("next_ns", 32), ("ticks", 16), (None, 16),)
 
 
 @dataclass(frozen=True)
@@ -600,7 +601,7 @@ class AddLimit(Header):
     hops: int = 0
     rate: int = 0  # NO_LIMIT: this limit is not used
     SIZE: ClassVar[int] = 8
-    LAYOUT: ClassVar[tuple] = (("hops", 8), (None, 24), ("rate", 32),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("hops", 8), (None, 24), ("rate", 32),)
 
 
 @dataclass(frozen=True)
@@ -614,7 +615,7 @@ class TrainTick(Header):
     lost_bytes: int = 0  # that frames of this queue carried which the card has dropped since its last tick
     local_ns: int = 0  # local time of the card
     SIZE: ClassVar[int] = 24
-    LAYOUT: ClassVar[tuple] = (("queue", 16), ("packets", 16), ("bytes", 32), ("first_bytes", 32), ("lost_bytes", 32), ("local_ns", 64),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("queue", 16), ("packets", 16), ("bytes", 32), ("first_bytes", 32), ("lost_bytes", 32), ("local_ns", 64),)
 
 
 @dataclass(frozen=True)
@@ -627,7 +628,7 @@ class TrainLabel(Header):
     traffic_class: int = 0
     tag: int = 0  # of trains that wait for an output the one with the smallest tag goes first; 0: in the order of answers; in a star its VOQ
     SIZE: ClassVar[int] = 16
-    LAYOUT: ClassVar[tuple] = (("queue", 16), ("packets", 16), ("flags", 16), ("traffic_class", 8), (None, 8), ("tag", 64),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("queue", 16), ("packets", 16), ("flags", 16), ("traffic_class", 8), (None, 8), ("tag", 64),)
 
 
 @dataclass(frozen=True)
@@ -638,7 +639,7 @@ class TrainSent(Header):
     flags: int = 0  # OUTPUT_IDLE
     tag: int = 0  # of the one that begins
     SIZE: ClassVar[int] = 16
-    LAYOUT: ClassVar[tuple] = (("traffic_class", 8), ("flags", 8), (None, 48), ("tag", 64),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("traffic_class", 8), ("flags", 8), (None, 48), ("tag", 64),)
 
 
 @dataclass(frozen=True)
@@ -648,7 +649,7 @@ class Alarm(Header):
     code: int = 0  # FaultCode
     flags: int = 0  # bit 0: it is over
     SIZE: ClassVar[int] = 4
-    LAYOUT: ClassVar[tuple] = (("code", 8), ("flags", 8), (None, 16),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("code", 8), ("flags", 8), (None, 16),)
 
 
 @dataclass(frozen=True)
@@ -669,7 +670,7 @@ class Ipv4(Header):
     src: int = 0
     dst: int = 0
     SIZE: ClassVar[int] = 20
-    LAYOUT: ClassVar[tuple] = (("version", 4), ("ihl", 4), ("dscp", 6), ("ecn", 2), ("total_len", 16), ("identification", 16), ("flags", 3), ("frag_offset", 13), ("ttl", 8), ("protocol", 8), ("checksum", 16), ("src", 32), ("dst", 32),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("version", 4), ("ihl", 4), ("dscp", 6), ("ecn", 2), ("total_len", 16), ("identification", 16), ("flags", 3), ("frag_offset", 13), ("ttl", 8), ("protocol", 8), ("checksum", 16), ("src", 32), ("dst", 32),)
 
 
 @dataclass(frozen=True)
@@ -679,7 +680,7 @@ class L4Ports(Header):
     src: int = 0
     dst: int = 0
     SIZE: ClassVar[int] = 4
-    LAYOUT: ClassVar[tuple] = (("src", 16), ("dst", 16),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("src", 16), ("dst", 16),)
 
 
 @dataclass(frozen=True)
@@ -695,7 +696,7 @@ class Xcp(Header):
     delta_throughput: int = 0  # change asked for, then granted, 1/16 byte/s, two's complement
     reverse_feedback: int = 0  # change granted on the way there, 1/16 byte/s, two's complement
     SIZE: ClassVar[int] = 20
-    LAYOUT: ClassVar[tuple] = (("protocol", 8), ("length", 8), ("version", 4), ("format", 4), (None, 8), ("rtt", 32), ("x", 32), ("delta_throughput", 32), ("reverse_feedback", 32),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("protocol", 8), ("length", 8), ("version", 4), ("format", 4), (None, 8), ("rtt", 32), ("x", 32), ("delta_throughput", 32), ("reverse_feedback", 32),)
 
 
 @dataclass(frozen=True)
@@ -712,7 +713,7 @@ class ArpIpv4(Header):
     target_mac: int = 0
     target_ip: int = 0
     SIZE: ClassVar[int] = 28
-    LAYOUT: ClassVar[tuple] = (("hw_type", 16), ("proto_type", 16), ("hw_len", 8), ("proto_len", 8), ("opcode", 16), ("sender_mac", 48), ("sender_ip", 32), ("target_mac", 48), ("target_ip", 32),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("hw_type", 16), ("proto_type", 16), ("hw_len", 8), ("proto_len", 8), ("opcode", 16), ("sender_mac", 48), ("sender_ip", 32), ("target_mac", 48), ("target_ip", 32),)
 
 
 @dataclass(frozen=True)
@@ -721,7 +722,7 @@ class PacketIn(Header):
 
     ingress_port: int = 0
     SIZE: ClassVar[int] = 2
-    LAYOUT: ClassVar[tuple] = (("ingress_port", 9), (None, 7),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("ingress_port", 9), (None, 7),)
 
 
 @dataclass(frozen=True)
@@ -730,4 +731,4 @@ class PacketOut(Header):
 
     egress_port: int = 0
     SIZE: ClassVar[int] = 2
-    LAYOUT: ClassVar[tuple] = (("egress_port", 9), (None, 7),)
+    LAYOUT: ClassVar[tuple[tuple[str | None, int], ...]] = (("egress_port", 9), (None, 7),)

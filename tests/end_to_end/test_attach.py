@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from slotwise import scenario as scenarios
+from slotwise.resolved import Host as Resolved
+from slotwise.resolved import Resolved as Network
 from test_runs import ROOT, Emulation, load_report
 
 pytestmark = pytest.mark.nightly
@@ -24,8 +25,9 @@ READY = '{"event":"ready"}'
 class Host:
     """A host of the scenario in a network namespace, with a veth pair to this one."""
 
-    def __init__(self, host: scenarios.HostId | scenarios.RoutedHost, stack: ExitStack):
+    def __init__(self, host: Resolved, kinds: dict[str, dict], stack: ExitStack):
         self.host = host
+        self.switch = kinds[host.switch]
         # Of its own: one that a killed test has left does not matter.
         self.interface = f"a{os.getpid()}-{host.node}"
         holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec sleep infinity"], stdout=subprocess.PIPE)
@@ -36,17 +38,12 @@ class Host:
     @property
     def entry(self) -> dict:
         """In the list of interfaces."""
-        place = (
-            {"router": int(self.host.switch[1:])}
-            if isinstance(self.host, scenarios.RoutedHost)
-            else {"edge": self.host.edge}
-        )
-        return {**place, "port": self.host.access_port, "interface": self.interface}
+        return {**self.switch, "port": self.host.port, "interface": self.interface}
 
     def connect(self) -> None:
         """Makes the pair."""
         here = f"ip link add {self.interface} type veth peer name eth0 address {self.host.mac} netns {self.number}"
-        there = f"ip address add {self.host.ip}/8 dev eth0 && ip link set dev eth0 mtu 1450 up"
+        there = f"ip address add {self.host.address}/{self.host.prefix} dev eth0 && ip link set dev eth0 mtu 1450 up"
         subprocess.run(["sh", "-ec", f"{here}; ip link set dev {self.interface} mtu 1450 up"], check=True)
         assert self.run("sh", "-c", there).returncode == 0
 
@@ -62,16 +59,17 @@ class Host:
 
     def reaches(self, other: "Host") -> bool:
         """Whether a packet comes back within some time."""
-        return self.run("ping", "-c", "1", "-w", "20", other.host.ip).returncode == 0
+        return self.run("ping", "-c", "1", "-w", "20", other.host.address).returncode == 0
 
     def hears(self, other: "Host") -> bool:
         """Whether a packet comes back at once."""
-        return self.run("ping", "-c", "1", "-W", "1", other.host.ip).returncode == 0
+        return self.run("ping", "-c", "1", "-W", "1", other.host.address).returncode == 0
 
 
-def connected(stack: ExitStack, ports: Path, *hosts: scenarios.HostId | scenarios.RoutedHost) -> list[Host]:
+def connected(stack: ExitStack, ports: Path, network: Network, *names: str) -> list[Host]:
     """These hosts, whose interfaces the list says."""
-    made = [Host(host, stack) for host in hosts]
+    kinds = {node.name: {node.kind: node.number} for node in network.nodes}
+    made = [Host(network.host(name), kinds, stack) for name in names]
     for host in made:
         host.connect()
         stack.callback(host.disconnect)
@@ -82,7 +80,7 @@ def connected(stack: ExitStack, ports: Path, *hosts: scenarios.HostId | scenario
 def test_an_interface_made_anew_takes_its_place_again(tmp_path):
     report, ports = tmp_path / "report.json", tmp_path / "ports.json"
     with ExitStack() as stack:
-        one, other = connected(stack, ports, *scenarios.hosts(scenarios.load(SCENARIO))[:2])
+        one, other = connected(stack, ports, Network.load(SCENARIO), "h0_0", "h1_0")
         run = stack.enter_context(Emulation("--attach", ports, "--report", report, "--rest-port", 0, scenario=SCENARIO))
         run.read_until(READY)
         assert one.reaches(other)
@@ -110,12 +108,8 @@ def test_an_interface_made_anew_takes_its_place_again(tmp_path):
 def test_hosts_of_edges_and_of_routers_reach_each_other(tmp_path):
     """Whoever attaches them cuts a link of each part, by commands."""
     report, ports = tmp_path / "report.json", tmp_path / "ports.json"
-    scenario = scenarios.load(MIX)
-    by_name = {host.name: host for host in [*scenarios.hosts(scenario), *scenarios.routed_hosts(scenario)]}
     with ExitStack() as stack:
-        plain, lab, desk, far = connected(
-            stack, ports, *(by_name[name] for name in ("h0_0", "lab.1", "desk.0", "far.0"))
-        )
+        plain, lab, desk, far = connected(stack, ports, Network.load(MIX), "h0_0", "lab.1", "desk.0", "far.0")
         run = stack.enter_context(
             Emulation("--attach", ports, "--report", report, "--rest-port", 0, scenario=MIX, stdin=subprocess.PIPE)
         )

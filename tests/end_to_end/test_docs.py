@@ -11,6 +11,7 @@ import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 
@@ -162,15 +163,16 @@ def succeed(snippet: Snippet, command: list[str], place: Path) -> None:
 def accepted(part: dict | list) -> None:
     """Checks a scenario, or a part of one put into a whole."""
     examples = ROOT / "schema" / "examples" / "valid"
-    whole = scenario.load(examples / "every-key.yaml")
+    whole = yaml.safe_load((examples / "every-key.yaml").read_text())
     if isinstance(part, list) and "name" in part[0]:
         part = {"flows": part}
     if "flows" in part and "version" not in part:
-        whole = scenario.load(examples / "routers.yaml") | part
+        whole = yaml.safe_load((examples / "routers.yaml").read_text()) | part
     elif isinstance(part, list):
         whole["phases"][0]["flows"] = part
     elif "version" in part:
         whole = part
     else:
         whole = copy.deepcopy(whole) | part
-    scenario.check(whole)
+    # Files that it names need not exist.
+    jsonschema.Draft202012Validator(scenario.schema()).validate(whole)

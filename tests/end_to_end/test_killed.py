@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 
 import pytest
 
-from slotwise.tools.rundir import MARK
+from slotwise.tools.command import MARK
 from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, below, command_line, descriptors_below
 
 pytestmark = pytest.mark.nightly
@@ -32,7 +32,7 @@ MN = [
     "--topo",
     "agile,topologies/star3-short.yaml,rest_port=0",
 ]
-PYTHON = "import sys; from slotwise import Experiment; getattr(Experiment.load(sys.argv[1]), sys.argv[2])(rest_port=0)"
+PYTHON = "import sys; from slotwise import Scenario; getattr(Scenario.load(sys.argv[1]), sys.argv[2])(rest_port=0)"
 REPRODUCE = ["reproduce", "agile-capacity", "--only", "queue-cubic", "--jobs", "2", "--out"]
 # A process 1 that does nothing, where Mininet, when it fails, finds nobody else's processes and files to delete by name.
 APART = [

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from slotwise import scenario as scenarios
+from slotwise.resolved import Resolved
 from test_attach import READY, connected
 from test_runs import ROOT, Emulation, load_report
 
@@ -89,7 +89,8 @@ def gone(name: str, within: list[str] | None = None) -> None:
 
 def test_an_edge_on_another_machine_is_reached_through_a_tunnel_that_is_measured(tmp_path):
     report, ports = tmp_path / "report.json", tmp_path / "ports.json"
-    local, *_ = scenarios.hosts(scenarios.load(SCENARIO))
+    network = Resolved.load(SCENARIO)
+    local = network.hosts[0]
     keys = {side: tmp_path / f"{side}.key" for side in ("near", "far")}
     public = {side: tunnel("key", key).strip() for side, key in keys.items()}
     with ExitStack() as stack:
@@ -116,14 +117,14 @@ def test_an_edge_on_another_machine_is_reached_through_a_tunnel_that_is_measured
             "--namespaces",
             within=far.within,
         )
-        (here,) = connected(stack, ports, local)
+        (here,) = connected(stack, ports, network, local.name)
         ports.write_text(json.dumps([here.entry, *entries]))
         run = stack.enter_context(Emulation("--attach", ports, "--report", report, "--rest-port", 0, scenario=SCENARIO))
         run.read_until(READY)
-        hosts = [host for host in scenarios.hosts(scenarios.load(SCENARIO)) if host.edge == 1]
+        hosts = [host for host in network.hosts if host.switch == "e1"]
         for host in hosts:
-            assert far.reaches(host.name, local.ip)
-            assert here.run("ping", "-c", "1", "-w", "20", "-s", "1300", host.ip).returncode == 0
+            assert far.reaches(host.name, local.address)
+            assert here.run("ping", "-c", "1", "-w", "20", "-s", "1300", host.address).returncode == 0
         # Whoever has no key gets nothing in, though he reaches the machine: nobody listens for VXLAN there.
         subprocess.run(
             [
@@ -150,13 +151,13 @@ def test_an_edge_on_another_machine_is_reached_through_a_tunnel_that_is_measured
                 *far.within,
                 "sh",
                 "-c",
-                f"ip address add {hosts[0].ip}/8 dev stranger && ip link set stranger address {hosts[0].mac} up",
+                f"ip address add {hosts[0].address}/8 dev stranger && ip link set stranger address {hosts[0].mac} up",
             ],
             check=True,
         )
         assert (
             subprocess.run(
-                [*far.within, "ping", "-c", "1", "-W", "1", local.ip], check=False, capture_output=True
+                [*far.within, "ping", "-c", "1", "-W", "1", local.address], check=False, capture_output=True
             ).returncode
             != 0
         )
@@ -165,9 +166,9 @@ def test_an_edge_on_another_machine_is_reached_through_a_tunnel_that_is_measured
         ).stdout
         assert listening == ""
         far.cut(True)
-        assert not far.reaches(hosts[0].name, local.ip, patience_s=3)
+        assert not far.reaches(hosts[0].name, local.address, patience_s=3)
         far.cut(False)
-        assert far.reaches(hosts[0].name, local.ip)
+        assert far.reaches(hosts[0].name, local.address)
         run.process.send_signal(signal.SIGINT)
         assert run.finish() == 0, run.output
     assert f"  tunnel        {name}0: round trip p50 " in run.output
@@ -362,7 +363,7 @@ def test_what_an_end_has_that_was_never_finished_is_taken_away_wherever_it_stopp
 
 
 def test_a_namespace_of_somebody_else_is_neither_used_nor_taken_away(ends):
-    host = next(each.node for each in scenarios.hosts(scenarios.load(SCENARIO)) if each.edge == 1)
+    host = next(each.node for each in Resolved.load(SCENARIO).hosts if each.switch == "e1")
     namespace = f"{ends.name}-{host}"
     subprocess.run(["ip", "netns", "add", namespace], check=True)
     refused = ends.up(ends.name, "far")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from slotwise import builders
+from slotwise import Star
 
 FIRST_ROUTER_ID = 2001
 FIRST_STATION_ID = 3001
@@ -80,7 +80,7 @@ def load_script():
 @pytest.fixture
 def star() -> dict:
     """Four edges with two hosts each and one empty phase."""
-    scenario = builders.star(4, 2)
+    scenario = Star(4, 2).scenario
     scenario["phases"] = [{"name": "main", "duration_ms": 1000, "flows": []}]
     return scenario
 

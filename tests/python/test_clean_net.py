@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from slotwise.tools import home
-from slotwise.tools.rundir import MARK, RunDirectory
+from slotwise.tools.command import MARK, RunDirectory
 
 # A process of a dead run, one of a living one and one of nobody, known by their environments; an interface of an edge and one of
 # somebody else. The living run is outside of the PID namespace. What clean-net says and what is left goes to standard output.

@@ -16,28 +16,34 @@ import yaml
 
 from slotwise import Star
 from slotwise.live import agent as host_agent
-from slotwise.live import traffic
 from slotwise.live.flowrun import FlowRun, write_pseudo_random
 from slotwise.live.process import ProcessError, all_output, let_go, waiting
-from slotwise.scenario import load
-from slotwise.tools import home
+from slotwise.resolved import Resolved
+from slotwise.scenario import as_json, load
+from slotwise.tools import command, home
 
 FILE_BYTES = 300_000
+
+
+def resolved(scenario: dict) -> str:
+    """What `slotwise emulate` tells the agent first."""
+    ended = command.check("/dev/stdin", "--resolved", text=as_json(scenario))
+    assert ended.status == 0, ended.reason
+    return ended.output.strip()
 
 
 class RunningAgent:
     """An agent in a namespace of its own, spoken to in JSON lines."""
 
     def __init__(self, scenario: dict, directory: Path):
-        file = directory / "scenario.yaml"
-        file.write_text(yaml.safe_dump(scenario))
         self.process = subprocess.Popen(
-            ["unshare", "--net", sys.executable, "-m", "slotwise.live.agent", "--scenario", str(file)],
+            ["unshare", "--net", sys.executable, "-m", "slotwise.live.agent"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             env=os.environ | {"TMPDIR": str(directory)},
         )
+        self.tell(resolved(scenario))
 
     def tell(self, command) -> None:
         self.process.stdin.write((command if isinstance(command, str) else json.dumps(command)) + "\n")
@@ -62,13 +68,16 @@ class RunningAgent:
             self.in_namespace("ip", "link", "set", port["interface"], "master", "br0")
 
 
+def lasting(seconds: float) -> dict:
+    star = Star(2, 1)
+    star.phase("all", seconds).tcp("all", "all", rate_bps=2_000_000).udp("h0_0", "h1_0", 1_000_000, payload_bytes=500)
+    star.file("h1_0", "h0_0", FILE_BYTES)
+    return star.phase("silence", seconds=0.01).scenario
+
+
 @pytest.fixture
 def scenario() -> dict:
-    star = Star(2, 1)
-    star.phase("all", seconds=0.3).tcp("all", "all", rate_bps=2_000_000).udp("h0_0", "h1_0", 1_000_000, 500, "poisson")
-    star.file("h1_0", "h0_0", FILE_BYTES)
-    star.phase("silence", seconds=0.01)
-    return star.scenario
+    return lasting(0.3)
 
 
 @pytest.fixture
@@ -84,6 +93,12 @@ def mix() -> dict:
 @pytest.fixture
 def agent(namespaces, scenario, tmp_path):
     with running_agent(scenario, tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def long_agent(namespaces, tmp_path):
+    with running_agent(lasting(60), tmp_path) as running:
         yield running
 
 
@@ -112,7 +127,7 @@ def test_phases_run_on_command(agent, tmp_path):
         {"edge": 1, "port": 1, "interface": "e1-eth1"},
     ]
     agent.bridge(ready["ports"])
-    agent.tell({"command": "phase", "index": 0, "duration_ms": 300, "patience_ms": 30_000})
+    agent.tell({"command": "phase", "index": 0, "patience_ms": 30_000})
     events = agent.hear_until("phase_done")
     assert events[0] == {"event": "phase_started", "phase": 0}
     flows = {(event["kind"], event["from"], event["to"]): event for event in events if event["event"] == "flow"}
@@ -124,7 +139,7 @@ def test_phases_run_on_command(agent, tmp_path):
     assert flows["udp", "h0_0", "h1_0"]["lost_packets"] >= 0
     (file,) = [event for event in events if event["event"] == "file"]
     assert (file["bytes"], file["intact"], len(file["sha256_sent"])) == (FILE_BYTES, True, 64)
-    agent.tell({"command": "phase", "index": 1, "duration_ms": 1, "patience_ms": 30_000})
+    agent.tell({"command": "phase", "index": 1, "patience_ms": 30_000})
     assert [event["event"] for event in agent.hear_until("phase_done")] == ["phase_started", "phase_done"]
     agent.tell({"command": "quit"})
     assert agent.process.wait() == 0
@@ -166,10 +181,7 @@ def test_flows_over_the_run_start_in_their_time_and_are_waited_for_after_the_las
         {
             "command": "phase",
             "index": 0,
-            "duration_ms": 300,
             "patience_ms": 30_000,
-            "run_ms": 600,
-            "flows_by_engine": [0, 1],
         }
     )
     assert [event["event"] for event in mixed_agent.hear_until("phase_done")] == ["phase_started", "phase_done"], (
@@ -179,10 +191,7 @@ def test_flows_over_the_run_start_in_their_time_and_are_waited_for_after_the_las
         {
             "command": "phase",
             "index": 1,
-            "duration_ms": 300,
             "patience_ms": 30_000,
-            "run_ms": 600,
-            "flows_by_engine": [0, 1],
         }
     )
     events = mixed_agent.hear_until("phase_done")
@@ -201,28 +210,21 @@ def test_hosts_of_routers_have_packets_of_the_routers(mixed_agent):
     assert {(next(iter(port)), mtus[port["interface"]]) for port in ports} == {("edge", 1450), ("router", 1000)}
 
 
-def test_the_end_of_the_input_ends_flows_over_the_run(mixed_agent):
-    mixed_agent.bridge(mixed_agent.hear()["ports"])
-    mixed_agent.tell(
-        {
-            "command": "phase",
-            "index": 0,
-            "duration_ms": 1,
-            "patience_ms": 30_000,
-            "run_ms": 60_000,
-            "flows_by_engine": [0, 1],
-        }
-    )
-    mixed_agent.hear_until("phase_done")
-    mixed_agent.process.stdin.close()
-    assert mixed_agent.process.wait() == 0
+def test_the_end_of_the_input_ends_flows_over_the_run(namespaces, mix, tmp_path):
+    mix["phases"][1]["duration_ms"] = 60_000
+    with running_agent(mix, tmp_path) as running:
+        running.bridge(running.hear()["ports"])
+        running.tell({"command": "phase", "index": 0, "patience_ms": 30_000})
+        running.hear_until("phase_done")
+        running.process.stdin.close()
+        assert running.process.wait() == 0
 
 
 def test_a_flow_that_fails_is_told_and_the_agent_lives(agent):
     agent.hear()  # without a bridge no host reaches another
-    agent.tell({"command": "phase", "index": 0, "duration_ms": 10, "patience_ms": 30_000})
+    agent.tell({"command": "phase", "index": 0, "patience_ms": 30_000})
     assert agent.hear()["event"] == "phase_started"
-    agent.tell({"command": "phase", "index": 1, "duration_ms": 10, "patience_ms": 30_000})
+    agent.tell({"command": "phase", "index": 1, "patience_ms": 30_000})
     assert "still running" in agent.hear()["message"]
     events = agent.hear_until("phase_done")
     errors = [event for event in events if event["event"] == "error"]
@@ -234,23 +236,24 @@ def test_a_flow_that_fails_is_told_and_the_agent_lives(agent):
     assert agent.process.wait() == 0
 
 
-def test_the_end_of_the_input_ends_a_phase(agent):
-    agent.bridge(agent.hear()["ports"])
-    agent.tell({"command": "phase", "index": 0, "duration_ms": 60_000, "patience_ms": 30_000})
-    assert agent.hear()["event"] == "phase_started"
-    agent.process.stdin.close()
-    assert agent.process.wait() == 0
+def test_the_end_of_the_input_ends_a_phase(long_agent):
+    long_agent.bridge(long_agent.hear()["ports"])
+    long_agent.tell({"command": "phase", "index": 0, "patience_ms": 30_000})
+    assert long_agent.hear()["event"] == "phase_started"
+    long_agent.process.stdin.close()
+    assert long_agent.process.wait() == 0
 
 
-def test_a_phase_is_given_up_after_its_patience(agent):
-    agent.bridge(agent.hear()["ports"])
-    agent.tell({"command": "phase", "index": 0, "duration_ms": 60_000, "patience_ms": 1})
-    (error,) = [event for event in agent.hear_until("phase_done") if event["event"] == "error"]
+def test_a_phase_is_given_up_after_its_patience(long_agent):
+    long_agent.bridge(long_agent.hear()["ports"])
+    long_agent.tell({"command": "phase", "index": 0, "patience_ms": 1})
+    (error,) = [event for event in long_agent.hear_until("phase_done") if event["event"] == "error"]
     assert error["message"].startswith("timed out after 0.001 s")
 
 
 def test_a_phase_that_is_given_up_names_the_flows_that_it_waits_for(scenario):
-    runs = [FlowRun(flow, None, None, 5201 + number) for number, flow in enumerate(traffic.flows(scenario, 0))]
+    flows = Resolved.parse(resolved(scenario)).flows
+    runs = [FlowRun(flow, 0, None, None, "10.0.0.1") for flow in flows]
     assert (
         host_agent.still_there(runs) == "; unfinished: tcp h0_0 -> h1_0, tcp h1_0 -> h0_0, udp h0_0 -> h1_0 and 1 more"
     )
@@ -268,21 +271,12 @@ def test_a_phase_that_is_given_up_names_the_flows_that_it_waits_for(scenario):
         ("[" * 10_000, "not JSON"),
         ("[]", "expected"),
         ('{"command": "stop"}', "expected"),
-        ('{"command": "phase", "index": 2, "duration_ms": 5}', "index: expected an integer from 0 to 1"),
-        ('{"command": "phase", "index": -1, "duration_ms": 5}', "index"),
-        ('{"command": "phase", "index": true, "duration_ms": 5}', "index"),
-        ('{"command": "phase", "index": 0}', "duration_ms"),
-        ('{"command": "phase", "index": 0, "duration_ms": 1e3}', "duration_ms"),
-        ('{"command": "phase", "index": 0, "duration_ms": 0}', "duration_ms: expected an integer from 1"),
-        (
-            '{"command": "phase", "index": 0, "duration_ms": 1, "patience_ms": 1, "run_ms": 0}',
-            "run_ms: expected an integer from 1",
-        ),
-        ('{"command": "phase", "index": 0, "duration_ms": 1}', "patience_ms: expected an integer from 1"),
-        (
-            '{"command": "phase", "index": 0, "duration_ms": 1, "patience_ms": 1, "flows_by_engine": [-1]}',
-            "flows_by_engine: expected a list",
-        ),
+        ('{"command": "phase", "index": 2, "patience_ms": 5}', "index: expected an integer from 0 to 1"),
+        ('{"command": "phase", "index": -1, "patience_ms": 5}', "index"),
+        ('{"command": "phase", "index": true, "patience_ms": 5}', "index"),
+        ('{"command": "phase", "index": 0}', "patience_ms"),
+        ('{"command": "phase", "index": 0, "patience_ms": 1e3}', "patience_ms"),
+        ('{"command": "phase", "index": 0, "patience_ms": 0}', "patience_ms: expected an integer from 1"),
     ],
 )
 def test_bad_commands_are_refused_with_a_reason(line, said):
@@ -290,14 +284,21 @@ def test_bad_commands_are_refused_with_a_reason(line, said):
         host_agent.parse_command(line.encode(), phases=2)
 
 
-def test_a_bad_scenario_ends_the_agent_with_an_error_event(tmp_path, capsys):
-    file = tmp_path / "scenario.yaml"
-    file.write_text("version: 1")
-    status = subprocess.run(
-        [sys.executable, "-m", "slotwise.live.agent", "--scenario", str(file)], capture_output=True, check=False
-    )
-    assert status.returncode == 1
-    assert json.loads(status.stdout)["event"] == "error"
+@pytest.mark.parametrize("line", ["", "version: 1\n", "{}\n", '{"name": 5}\n'])
+def test_a_first_line_that_is_no_resolved_scenario_ends_the_agent_with_an_error_event(line):
+    agent = [sys.executable, "-m", "slotwise.live.agent"]
+    done = subprocess.run(agent, input=line, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["event"] == "error"
+
+
+def test_what_follows_the_first_line_at_once_is_a_command(scenario, monkeypatch, tmp_path):
+    ours, theirs = os.pipe()
+    os.write(theirs, b"{}\nquit\nmore")
+    os.close(theirs)
+    with open(ours, encoding="utf-8") as given:
+        monkeypatch.setattr("sys.stdin", given)
+        assert host_agent.first_line() == (b"{}", b"quit\nmore")
 
 
 def test_what_waits_is_loaded_when_it_is_let_go(namespaces, tmp_path):
@@ -342,7 +343,7 @@ def test_a_signal_while_it_ends_does_not_keep_the_agent_from_it(scenario, tmp_pa
         ended.append(True)
 
     async def serve() -> None:
-        agent = host_agent.Agent(scenario, SimpleNamespace(hosts=[]), tmp_path)
+        agent = host_agent.Agent(Resolved.parse(resolved(scenario)), SimpleNamespace(hosts=[]), tmp_path)
         agent.kept.push_async_callback(end)
         await agent.serve()
 
@@ -355,13 +356,13 @@ def test_a_signal_while_it_ends_does_not_keep_the_agent_from_it(scenario, tmp_pa
     assert ended == [True]
 
 
-def test_a_host_that_vanishes_is_told_and_ends_its_agent(agent):
-    agent.bridge(agent.hear()["ports"])
-    agent.tell({"command": "phase", "index": 0, "duration_ms": 60_000, "patience_ms": 30_000})
-    assert agent.hear()["event"] == "phase_started"
+def test_a_host_that_vanishes_is_told_and_ends_its_agent(long_agent):
+    long_agent.bridge(long_agent.hear()["ports"])
+    long_agent.tell({"command": "phase", "index": 0, "patience_ms": 30_000})
+    assert long_agent.hear()["event"] == "phase_started"
     shells = subprocess.run(
-        ["pgrep", "--full", "--parent", str(agent.process.pid), "mininet:h0_0"], check=True, capture_output=True
+        ["pgrep", "--full", "--parent", str(long_agent.process.pid), "mininet:h0_0"], check=True, capture_output=True
     )
     os.kill(int(shells.stdout), signal.SIGKILL)
-    assert agent.hear_until("vanished")[-1] == {"event": "vanished", "host": "h0_0"}
-    assert agent.process.wait() == 1
+    assert long_agent.hear_until("vanished")[-1] == {"event": "vanished", "host": "h0_0"}
+    assert long_agent.process.wait() == 1

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slotwise import OpsMesh, builders
+from slotwise import OpsMesh, Star
 from slotwise.tools import home
 
 pytestmark = pytest.mark.slow
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 PATIENCE_S = 60
 MN_FILE = home.root() / "topologies" / "mn.py"
 BRIDGE = """#!/bin/sh
-[ "$1" = check ] && exit
+[ "$1" = check ] && exec REAL "$@"
 cp "$2" /tmp/scenario.yaml
 cp "$4" /tmp/ports.json
 echo "$1 $3" > /tmp/arguments
@@ -34,7 +34,7 @@ while :; do sleep 1 & wait; done
 """
 # Answers a fibre's command, and dies when it hears of the second one.
 DYING = """#!/bin/sh
-[ "$1" = check ] && exit
+[ "$1" = check ] && exec REAL "$@"
 echo "$@" > /tmp/arguments
 echo '{"event": "ready"}'
 read command; echo "$command" >> /tmp/commands; echo '{"event": "error", "message": "there is no fibre here"}'
@@ -43,28 +43,26 @@ echo 'slotwise: the glass is broken' >&2
 exit 7
 """
 QUIET = """#!/bin/bash
-[ "$1" = emulate ] || exit 0
+[ "$1" = check ] && exec REAL "$@"
 echo "$@" > /tmp/arguments
 echo '{"event": "ready"}'
 read < /tmp/never
 """
 # Dies before a host can be heard.
 SUDDEN = """#!/bin/sh
-[ "$1" = check ] && exit
+[ "$1" = check ] && exec REAL "$@"
 echo '{"event": "ready"}'
 echo 'slotwise: the glass is broken' >&2
 exit 7
 """
 FAILING = """#!/bin/sh
-[ "$1" = check ] && exit
+[ "$1" = check ] && exec REAL "$@"
 echo 'port 9559 is taken' >&2
 exit 3
 """
-# Finds what the schema cannot.
 REFUSING = """#!/bin/sh
 [ "$1" = check ] || exit
-echo "slotwise: $2:" >&2
-echo '/ops: too dark' >&2
+echo '{"problems": [{"pointer": "/ops", "line": 1, "problem": "too dark", "expected": "light"}], "warnings": []}'
 exit 1
 """
 
@@ -73,7 +71,7 @@ def mn(place: Path, stand_in: str, *arguments: str, typed: str = "") -> subproce
     """Runs `mn` in namespaces of its own, `place` as its /tmp: when it fails it kills processes by name and clears /tmp. Which processes are
     there afterwards is in the file `left`; `sleep 1000` is no host's."""
     command = place / "slotwise"
-    command.write_text(stand_in)
+    command.write_text(stand_in.replace("REAL", home.slotwise_command()))
     command.chmod(command.stat().st_mode | stat.S_IXUSR)
     inside = (
         f"mount --make-rprivate / && mount --bind {place} /tmp && cd /tmp || exit; sleep 1000 & "
@@ -165,7 +163,7 @@ def harmless(tmp_path: Path, topology: str, said: str, *, built: bool | None = N
         ("agilestar,four", "agilestar: edges: expected a number of edges, got 'four'"),
         ("agilestar,4,two", "agilestar: hosts_per_edge: expected one number, or one for each of 4 edges, got 'two'"),
         ("agilestar,4,2,7", "expected agilestar,EDGES,HOSTS,NAME=VALUE,..."),
-        ("agilestar,4,2,rate_bps=fast", "/edges/0/fibres/0/rate_bps: 'fast' is not of type 'integer'"),
+        ("agilestar,4,2,rate_bps=fast", "/edges/0/fibres/0/rate_bps: found 'fast'; expected an integer from"),
         ("agilestar,1000000000000", "agilestar: edges: expected at most 1024, got 1000000000000"),
         ("packetring,1000000000000", "packetring: stations: expected at most 1024, got 1000000000000"),
         ("opsmesh,1000000000000", "opsmesh: switches: expected at most 1024, got 1000000000000"),
@@ -179,7 +177,7 @@ def harmless(tmp_path: Path, topology: str, said: str, *, built: bool | None = N
         ("lambda,1000000000000", "lambda: sites: expected at most 256, got 1000000000000"),
         ("agile", "expected agile,FILE,NAME=VALUE,..."),
         ("agile,/tmp/none.yaml", "agile: /tmp/none.yaml: No such file or directory"),
-        ("agile,/tmp/bad.yaml", "agile: /tmp/bad.yaml: /: 'name' is a required property"),
+        ("agile,/tmp/bad.yaml", "agile: /tmp/bad.yaml: /: missing required key 'cores'"),
         ("agile,/tmp/bad.yaml,edges=3", "agile has no option 'edges'; expected one of report"),
     ],
 )
@@ -211,7 +209,13 @@ def test_an_option_that_cannot_be_is_refused_before_a_host_is_built(tmp_path, to
 
 
 def test_what_the_command_refuses_is_refused_before_a_host_is_built(tmp_path):
-    harmless(tmp_path, "opsmesh,3", "opsmesh: opsmesh's scenario: /ops: too dark", built=False, stand_in=REFUSING)
+    harmless(
+        tmp_path,
+        "opsmesh,3",
+        "opsmesh: opsmesh's scenario: /ops: too dark; expected light",
+        built=False,
+        stand_in=REFUSING,
+    )
 
 
 def test_a_fabric_that_dies_while_mininet_tests_harms_nobody(tmp_path):
@@ -224,7 +228,7 @@ def test_a_fabric_that_dies_while_mininet_tests_harms_nobody(tmp_path):
 
 def test_a_scenario_file_is_a_topology_with_the_runs_options(tmp_path):
     file = tmp_path / "mine.yaml"
-    scenario = builders.star(2, [1, 2], name="mine")
+    scenario = Star(2, [1, 2], name="mine").scenario
     tcp = {"from": "all", "to": "all"}
     scenario["phases"] = [
         {"name": "uniform", "duration_ms": 1000, "flows": [tcp]},
@@ -258,6 +262,7 @@ def test_a_mix_is_a_topology_with_hosts_of_both_kinds(tmp_path, hosts_told):
     document = yaml.safe_load((examples / "valid" / "mixed.yaml").read_text())
     document["schedulers"] = {"mine": {"command": ["python3", "mine.py"]}}
     (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "mine.py").touch()
     (tmp_path / "elsewhere" / "mine.yaml").write_text(yaml.safe_dump(document))
     typed = "fibre\npingall\nh0_1 ip -brief address show\nh1 ip -brief address show\nh1 ip -brief link show\n"
     result = mn(tmp_path, BRIDGE, "--topo", "agile,/tmp/elsewhere/mine.yaml", typed=typed)
@@ -303,16 +308,15 @@ def test_fibres_are_cut_by_name_and_mininet_ends_with_the_fabric(tmp_path):
 # Starts a fabric and is killed.
 ABANDONED = """
 import os, signal, sys
-from slotwise import builders
+from slotwise import Star
 from slotwise.live.emulator import Fabric
-scenario = builders.star(2, 1)
+scenario = Star(2, 1).scenario
 scenario["phases"] = [{"name": "main", "duration_ms": 1000, "flows": []}]
 Fabric(scenario, [])
 os.kill(os.getpid(), signal.SIGKILL)
 """
 # Says at the end of its input, through a pipe, which run it was, and ends, whether anybody reads that or not.
 HEEDFUL = """#!/bin/sh
-[ "$1" = check ] && exit
 exec 3<> ended
 echo '{"event": "ready"}'
 cat
@@ -360,7 +364,7 @@ pgrep --list-full 'sleep|slotwise' || echo 'nothing is left'
 
 
 def test_what_a_killed_mn_leaves_is_found(tmp_path):
-    (tmp_path / "slotwise").write_text(QUIET)
+    (tmp_path / "slotwise").write_text(QUIET.replace("REAL", home.slotwise_command()))
     (tmp_path / "slotwise").chmod(0o755)
     (tmp_path / "script").write_text(KILLED.format(mn=MN_FILE, clean_net=home.root() / "scripts" / "clean-net"))
     inside = f"mount --make-rprivate / && mount --bind {tmp_path} /tmp && cd /tmp && exec bash script"

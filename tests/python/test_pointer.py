@@ -4,7 +4,7 @@
 import copy
 import json
 
-from slotwise.tools import home, pointer
+from slotwise.tools import home, sweep
 
 
 def test_the_examples_come_out():
@@ -13,7 +13,7 @@ def test_the_examples_come_out():
     for example in examples:
         document = copy.deepcopy(example["document"])
         try:
-            pointer.put(document, example["pointer"], example["value"])
-        except pointer.Nowhere:
+            sweep.put(document, example["pointer"], example["value"])
+        except sweep.Nowhere:
             document = "nothing is there"
         assert document == example["expected"], example["pointer"]

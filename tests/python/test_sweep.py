@@ -35,7 +35,7 @@ GRID = {
 # In place of `slotwise`: accepts every scenario, and notes who asked it for which seed.
 STAND_IN = """#!/bin/sh
 # Version {version}.
-[ "$1" = check ] && exit
+[ "$1" = check ] && echo '{{"problems": [], "warnings": []}}' && exit
 echo "$PPID $8" >> {here}/asked
 . {here}/extra
 mkdir "$4"

@@ -6,9 +6,9 @@ import stat
 
 import pytest
 
-from slotwise import scenario
 from slotwise.errors import UnknownName
 from slotwise.live import tunnel
+from slotwise.resolved import Resolved
 from slotwise.tools import home
 
 STAR = home.root() / "topologies" / "star4.yaml"
@@ -18,7 +18,7 @@ UP = ["up", "lab", "--side", "far", "--scenario", str(STAR), "--peer", PEER]
 
 
 def test_hosts_are_chosen_by_name_or_by_switch():
-    star, mix = scenario.load(STAR), scenario.load(MIX)
+    star, mix = Resolved.load(STAR), Resolved.load(MIX)
     assert [host.name for host in tunnel.chosen(star, ["h1_1", "edge2"])] == ["h1_1", "h2_0", "h2_1"]
     assert [host.name for host in tunnel.chosen(star, ["edge2", "h2_1"])] == ["h2_0", "h2_1"]
     assert [host.name for host in tunnel.chosen(mix, ["lab"])] == ["lab.0", "lab.1"]
@@ -27,7 +27,7 @@ def test_hosts_are_chosen_by_name_or_by_switch():
 
 
 def test_the_near_end_says_what_the_network_is_told():
-    made = tunnel.Tunnel("lab", "near", 3, tunnel.chosen(scenario.load(STAR), ["edge2"]))
+    made = tunnel.of(Resolved.load(STAR), "lab", "near", 3, ["edge2"])
     assert made.entries() == [
         {"edge": 2, "port": port, "interface": f"lab{port - 1}", "probe": "198.18.0.14"} for port in (1, 2)
     ]
@@ -111,7 +111,7 @@ def test_a_tunnel_is_checked_and_made_while_no_other_one_is(monkeypatch, tmp_pat
     monkeypatch.setattr(tunnel, "LOCK", lock)
     for step in ("_interfaces", "_check_number", "_make"):
         monkeypatch.setattr(tunnel, step, lambda *_, **__: note() or [])
-    made = tunnel.Tunnel("lab", "near", 3, tunnel.chosen(scenario.load(STAR), ["edge2"]))
+    made = tunnel.of(Resolved.load(STAR), "lab", "near", 3, ["edge2"])
     tunnel.up(made, key=key, peer=PEER, to=None, listen=1, mtu=1420, namespaces=False)
     assert held == [True, True, True]
     note()

@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of any topology: routers, a star, links, host groups, flows, and changes of links."""
 
-from __future__ import annotations
+from typing import Any, Self
 
-from typing import Self
-
-from slotwise import builders
 from slotwise.errors import InvalidArgument
-from slotwise.grouped import Grouped, buffer
-from slotwise.scenario import NO_FLOWS_IN_A_STAR, Problem
+from slotwise.kinds import shown
+from slotwise.kinds.star import Star
+from slotwise.network import Scenario, buffer, ms
 
 STAR_KEYS = ("frame", "cores", "edges", "queues")
 """Sections of a star in a scenario with routers."""
 
 
-class Network(Grouped):
-    """Routers, optionally a star, and links between them. Rates are in bit/s and count IP bytes, delays in ns, other times in s. `tcp`, `udp`
-    and `web` add flows over the whole run, `traffic` and `file` add traffic of edges' hosts to a phase."""
+class Network(Scenario):
+    """Routers, optionally a star, and links between them. Rates count IP bytes. `tcp`, `udp` and `web` add flows over the whole run,
+    `traffic` and `file` add traffic of edges' hosts to a phase."""
 
     NEEDED = ("routers", "missing; expected a network with routers")
 
@@ -32,40 +30,34 @@ class Network(Grouped):
         """Network without nodes. `seconds`: duration of a run without phases. `packet_bytes`: size of a full IP packet. `sample_ms`: sampling
         period (default: 100)."""
         if not isinstance(name, str):
-            raise InvalidArgument(f"name: expected a string, got {builders.given(name)}")
+            raise InvalidArgument(f"name: expected a string, got {shown(name)}")
         base = {
             "version": 1,
             "name": name,
             "seed": seed,
-            "duration_ms": builders.ms(seconds),
+            "duration_ms": ms(seconds),
             "packet_bytes": packet_bytes,
         }
         base |= {} if sample_ms is None else {"sample_ms": sample_ms}
         super().__init__(base | {"routers": [], "links": [], "hosts": [], "flows": []})
 
-    def star(self, edges: int = 4, hosts_per_edge: int | list[int] = 2, **options) -> Self:
-        """Adds a star to the routers; arguments as in `builders.star`, without `name` and `seed`. Its edges are nodes `edge0` ...: `link`
+    def star(self, edges: int = 4, hosts_per_edge: int | list[int] = 2, **options: Any) -> Self:
+        """Adds a star to the routers; arguments as in `Star`, without `name` and `seed`. Its edges are nodes `edge0` ...: `link`
         connects routers to them, and their hosts are endpoints of flows (`edgeN` or `hE_I`). Packets of routers must fit into its `mtu`."""
         if self._has_star():
             raise InvalidArgument(f"{self.source} already has a star; expected one at most")
         for option in ("name", "seed"):
             if option in options:
                 raise InvalidArgument(f"{option}: {self.source} already has one; expected none for the star")
-        made = builders.star(edges, hosts_per_edge, **options)
+        made = Star(edges, hosts_per_edge, **options).scenario
         for key in STAR_KEYS:
             self._set(key, made[key])
         given = {key: value for key, value in made["controller"].items() if key in options}
         self._set("controller", made["controller"] | self.scenario.get("controller", {}) | given)
-        # What is said of a group stays where that was added.
+        # Problems of a group stay with the line that added it.
         for pointer in [each for each in self._places if each.startswith("/hosts/")]:
             self._places[pointer.replace("/hosts/", "/hosts/groups/", 1)] = self._places.pop(pointer)
         return self._set("hosts", {**made["hosts"], "groups": self.scenario["hosts"]})
-
-    def _checked(self, document: dict) -> dict:
-        if self._has_star() and not document["routers"]:
-            reason = f"no routers: {NO_FLOWS_IN_A_STAR}; for a star without 'flows' use slotwise.Star"
-            raise self._located([Problem("/routers", reason)])
-        return super()._checked(document)
 
     def node(self, *names: str) -> Self:
         """Adds routers."""
@@ -105,7 +97,14 @@ class Network(Grouped):
         return self
 
     def link_change(
-        self, at_s: float, start: str, end: str, *, every_s: float | None = None, times: int | None = None, **change
+        self,
+        at_s: float,
+        start: str,
+        end: str,
+        *,
+        every_s: float | None = None,
+        times: int | None = None,
+        **change: Any,
     ) -> Self:
         """Changes the link from `start` to `end`, once or `times` times: `rate_bps`, `delay_ns`, `xcp_capacity_bps`, `up`. Raises UnknownName."""
         known = [link["name"] for link in self.scenario["links"]]

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host agent: `python3 -m slotwise.live.agent --scenario FILE`, started by `slotwise emulate` in a network namespace.
+"""The host agent: `python3 -m slotwise.live.agent`, started by `slotwise emulate` in a network namespace.
 
-It builds the scenario's hosts with Mininet and runs phases on command. JSON lines on standard input:
+It builds a scenario's hosts with Mininet and runs phases on command. JSON lines on standard input; the first one is the resolved
+scenario (schema/resolved.schema.json):
 
-    {"command": "phase", "index": 0, "duration_ms": 6000, "patience_ms": 60000, "by_engine": [2], "run_ms": 9000}
+    {"name": "star4", "hosts": [...], "flows": [...], ...}
+    {"command": "phase", "index": 0, "patience_ms": 60000}
     {"command": "quit"}                                      (so does the end of the input)
 
-A phase that is not over after `patience_ms` is given up. `by_engine`: indices of traffic entries that the engine generates;
-`flows_by_engine`: those of the file's `flows`. These last for the whole run of `run_ms` (default: `duration_ms` of the phase): they
-start with phase 0, whose command has these keys, and the last phase waits for them. On standard output: `ready` (pid, ports),
-`phase_started`, `flow`, `file`, `phase_done`, `error`, `vanished`. Flows run for `duration_ms` rounded up to seconds, iperf3's unit; a
-phase ends when its time is over and its files have arrived. A flow that fails is an `error` with its phase; the phase goes on. A host
-that ends is `vanished`: others would wait for it, so the agent ends too.
+A phase that is not over after `patience_ms` is given up. Flows over the whole run start with phase 0, and the last phase waits for
+them. On standard output: `ready` (pid, ports), `phase_started`, `flow`, `file`, `phase_done`, `error`, `vanished`. Flows run for their
+time rounded up to seconds, iperf3's unit; a phase ends when its time is over and its files have arrived. A flow that fails is an
+`error` with its phase; the phase goes on. A host that ends is `vanished`: others would wait for it, so the agent ends too.
 """
 
 import argparse
@@ -22,22 +22,20 @@ import re
 import signal
 import sys
 import tempfile
+from collections.abc import Awaitable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from mininet.net import Mininet
 from mininet.node import Host
 
-from slotwise import scenario as scenarios
 from slotwise.live import net as network
 from slotwise.live.flowrun import FileRun, FlowRun, IperfRun
 from slotwise.live.process import ProcessError, die_with_parent
-from slotwise.live.traffic import Flow, flows, phase_count, run_flows
+from slotwise.resolved import Flow, Resolved
 
-FIRST_PORT = 5201
-LAST_PORT = 65535
-MAX_DURATION_MS = 86_400_000
-MAX_PATIENCE_MS = 10 * MAX_DURATION_MS
+MAX_PATIENCE_MS = 864_000_000
+READ_BYTES = 1 << 16
 WATCH_PERIOD_S = 0.2
 # Flows that a message names.
 MOST_NAMED = 3
@@ -50,8 +48,11 @@ class CommandError(Exception):
 class Agent:
     """Agent that executes commands for one network of hosts."""
 
-    def __init__(self, scenario: dict, net: Mininet, directory: Path):
-        self.scenario = scenario
+    def __init__(self, resolved: Resolved, net: Mininet, directory: Path, read: bytes = b""):
+        """`read`: input that has been read already."""
+        self.resolved = resolved
+        self.hosts = {host.name: host for host in resolved.hosts}
+        self.read = read
         self.net = net
         self.directory = directory
         self.phase: asyncio.Task | None = None
@@ -59,14 +60,13 @@ class Agent:
         self.whole: asyncio.Task | None = None
         self.of_run: list[FlowRun] = []
         self.kept = AsyncExitStack()
-        # Of a phase's flows: those of the run have the first ones.
-        self.first_port = FIRST_PORT
         self.has_lost_a_host = False
 
     async def serve(self) -> None:
         """Runs until `quit`, the end of the input, SIGINT or SIGTERM, or until a host has vanished."""
         loop = asyncio.get_running_loop()
         here = asyncio.current_task()
+        assert here
         is_ending = False
 
         def interrupt() -> None:
@@ -77,13 +77,14 @@ class Agent:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, interrupt)
         lines = asyncio.StreamReader()
+        lines.feed_data(self.read)
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
         emit({"event": "ready", "pid": os.getpid(), "ports": network.access_ports(self.net)})
         watch = asyncio.create_task(self._watch_hosts(here))
         try:
             while line := await lines.readline():
                 try:
-                    if not self._obey(parse_command(line, phase_count(self.scenario))):
+                    if not self._obey(parse_command(line, len(self.resolved.phases))):
                         break
                 except CommandError as error:
                     emit({"event": "error", "message": str(error)})
@@ -122,26 +123,22 @@ class Agent:
             return False
         if self.phase and not self.phase.done():
             raise CommandError("a phase is still running; expected its phase_done first")
-        self.phase = asyncio.create_task(self._run_phase(command["index"], command["duration_ms"], command))
+        self.phase = asyncio.create_task(self._run_phase(command["index"], command["patience_ms"] / 1000))
         return True
 
-    async def _run_phase(self, index: int, duration_ms: int, command: dict) -> None:
-        patience_s = command["patience_ms"] / 1000
-        run_ms = command.get("run_ms", duration_ms)
+    async def _run_phase(self, index: int, patience_s: float) -> None:
+        phase = self.resolved.phases[index]
         waited_for: list[FlowRun] = []
         try:
             async with asyncio.timeout(patience_s), AsyncExitStack() as stack:
-                wanted = run_flows(self.scenario, run_ms) if index == 0 else []
-                self.of_run += await self._prepared(wanted, run_ms, command.get("flows_by_engine", []), self.kept)
-                self.first_port += len(wanted)
-                waited_for = await self._prepared(
-                    flows(self.scenario, index), duration_ms, command.get("by_engine", []), stack
-                )
+                if index == 0:
+                    self.of_run = await self._prepared(None, self.kept)
+                waited_for = await self._prepared(index, stack)
                 emit({"event": "phase_started", "phase": index})
                 if self.of_run and not self.whole:
-                    self.whole = asyncio.create_task(self._play(self.of_run, run_ms))
-                await self._play(waited_for, duration_ms)
-                if self.whole and index == phase_count(self.scenario) - 1:
+                    self.whole = asyncio.create_task(self._play(self.of_run, 0, self.resolved.duration_ms))
+                await self._play(waited_for, phase.start_ms, phase.stop_ms)
+                if self.whole and index == self.last:
                     waited_for = self.of_run
                     await self.whole
         except TimeoutError:
@@ -150,45 +147,48 @@ class Agent:
             self._tell_of({"phase": index, "message": str(error)})
         emit({"event": "phase_done", "phase": index})
 
-    async def _prepared(
-        self, wanted: list[Flow], lasts_ms: int, by_engine: list[int], stack: AsyncExitStack
-    ) -> list[FlowRun]:
-        """Flows for hosts whose servers listen; they end with `lasts_ms`."""
-        ours = [flow for flow in wanted if flow.entry not in by_engine]
-        runs = [self._flow_run(port, flow) for port, flow in enumerate(ours, self.first_port)]
-        ready = await asyncio.gather(
-            *(self._guarded(run, run.prepare(stack, seconds_of(run.flow, lasts_ms))) for run in runs)
-        )
+    @property
+    def last(self) -> int:
+        """Index of the last phase, which has the results of flows over the whole run."""
+        return len(self.resolved.phases) - 1
+
+    async def _prepared(self, phase: int | None, stack: AsyncExitStack) -> list[FlowRun]:
+        """Flows of a phase, or over the whole run, that hosts generate and whose servers listen."""
+        flows = [flow for flow in self.resolved.flows if flow.kernel and flow.phase == phase]
+        runs = [self._flow_run(flow) for flow in flows]
+        ready = await asyncio.gather(*(self._guarded(run, run.prepare(stack, seconds_of(run.flow))) for run in runs))
         return [run for run, prepared in zip(runs, ready, strict=True) if prepared]
 
-    async def _play(self, runs: list[FlowRun], duration_ms: int) -> None:
-        """Runs flows for at least `duration_ms`."""
-        work = (self._guarded(run, self._finish(run)) for run in runs)
-        await asyncio.gather(asyncio.sleep(duration_ms / 1000), *work)
+    async def _play(self, runs: list[FlowRun], start_ms: int, stop_ms: int) -> None:
+        """Runs flows, at least for the time from `start_ms` to `stop_ms`."""
+        work = (self._guarded(run, self._finish(run, start_ms)) for run in runs)
+        await asyncio.gather(asyncio.sleep((stop_ms - start_ms) / 1000), *work)
 
     @staticmethod
-    async def _finish(run: FlowRun) -> None:
-        await asyncio.sleep(run.flow.start_ms / 1000)
+    async def _finish(run: FlowRun, now_ms: int) -> None:
+        await asyncio.sleep((run.flow.start_ms - now_ms) / 1000)
         emit(await run.run())
         run.has_ended = True
 
-    async def _guarded(self, run: FlowRun, work) -> bool:
+    async def _guarded(self, run: FlowRun, work: Awaitable[None]) -> bool:
         """Returns true if `work` of one flow succeeded; a failure is reported and does not affect other flows."""
         try:
             await work
             return True
         except (ProcessError, OSError, ValueError, KeyError) as error:
             run.has_ended = True
-            self._tell_of({"phase": run.flow.phase, "entry": run.flow.entry, "message": f"{run.title}: {error}"})
+            self._tell_of({"phase": run.phase, "entry": run.flow.entry, "message": f"{run.title}: {error}"})
             return False
 
-    def _flow_run(self, port: int, flow: Flow) -> FlowRun:
-        if port > LAST_PORT:
-            raise ProcessError(f"too many concurrent flows; expected at most {LAST_PORT - FIRST_PORT + 1}")
-        source, destination = self.net.get(flow.source.node), self.net.get(flow.destination.node)
+    def _flow_run(self, flow: Flow) -> FlowRun:
+        if flow.port is None:
+            raise ProcessError("too many concurrent flows; expected a port for each")
+        source, destination = self.hosts[flow.source], self.hosts[flow.destination]
+        phase = self.last if flow.phase is None else flow.phase
+        nodes = self.net.get(source.node), self.net.get(destination.node)
         if flow.kind == "file":
-            return FileRun(flow, source, destination, port, self.directory, self.scenario["seed"])
-        return IperfRun(flow, source, destination, port)
+            return FileRun(flow, phase, *nodes, source.address, self.directory, self.resolved.seed)
+        return IperfRun(flow, phase, *nodes, destination.address)
 
 
 def still_there(runs: list[FlowRun]) -> str:
@@ -198,9 +198,18 @@ def still_there(runs: list[FlowRun]) -> str:
     return f"; unfinished: {', '.join(left[:MOST_NAMED])}{more}" if left else ""
 
 
-def seconds_of(flow: Flow, lasts_ms: int) -> int:
-    """Sending time of a flow in s, iperf3's unit, so that it ends after `lasts_ms`."""
-    return max(1, -(-(lasts_ms - flow.start_ms) // 1000))
+def seconds_of(flow: Flow) -> int:
+    """Sending time of a flow in s, iperf3's unit."""
+    return max(1, -(-(flow.stop_ms - flow.start_ms) // 1000))
+
+
+def first_line() -> tuple[bytes, bytes]:
+    """Reads the first line of standard input; returns it, and what has been read of the next ones."""
+    read = b""
+    while b"\n" not in read and (part := os.read(sys.stdin.fileno(), READ_BYTES)):
+        read += part
+    line, _, rest = read.partition(b"\n")
+    return line, rest
 
 
 def parse_command(line: bytes, phases: int) -> dict:
@@ -212,21 +221,11 @@ def parse_command(line: bytes, phases: int) -> dict:
     if command == {"command": "quit"}:
         return command
     if not isinstance(command, dict) or command.get("command") != "phase":
-        raise CommandError('expected {"command": "phase", "index": N, "duration_ms": N} or {"command": "quit"}')
-    bounds = {
-        "index": (0, phases - 1),
-        "duration_ms": (1, MAX_DURATION_MS),
-        "patience_ms": (1, MAX_PATIENCE_MS),
-        "run_ms": (1, phases * MAX_DURATION_MS),
-    }
-    for key, (low, high) in bounds.items():
-        value = command.get(key, 1 if key == "run_ms" else None)
+        raise CommandError('expected {"command": "phase", "index": N, "patience_ms": N} or {"command": "quit"}')
+    for key, low, high in (("index", 0, phases - 1), ("patience_ms", 1, MAX_PATIENCE_MS)):
+        value = command.get(key)
         if type(value) is not int or not low <= value <= high:
             raise CommandError(f"{key}: expected an integer from {low} to {high}")
-    for key in ("by_engine", "flows_by_engine"):
-        entries = command.get(key, [])
-        if not isinstance(entries, list) or any(type(entry) is not int or entry < 0 for entry in entries):
-            raise CommandError(f"{key}: expected a list of indices of entries")
     return command
 
 
@@ -245,7 +244,6 @@ def emit(event: dict) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the agent; exit status 0 after a regular end."""
     parser = argparse.ArgumentParser(prog="slotwise.live.agent", description="Mininet hosts for `slotwise emulate`.")
-    parser.add_argument("--scenario", required=True, metavar="FILE", help="scenario file")
     parser.add_argument(
         "--receive-cpus",
         type=cpu_mask,
@@ -255,14 +253,15 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     die_with_parent()
     try:
-        scenario = scenarios.load(options.scenario)
-        net = network.start(scenario, options.receive_cpus)
-    except (scenarios.ScenarioError, network.NetworkError, OSError) as error:
+        line, rest = first_line()
+        resolved = Resolved.parse(line)
+        net = network.start(resolved, options.receive_cpus)
+    except (network.NetworkError, OSError, ValueError) as error:
         emit({"event": "error", "message": str(error)})
         return 1
     try:
         with tempfile.TemporaryDirectory(prefix="slotwise-hosts-") as directory:
-            agent = Agent(scenario, net, Path(directory))
+            agent = Agent(resolved, net, Path(directory), rest)
             asyncio.run(agent.serve())
             if agent.has_lost_a_host:
                 # Mininet would wait for its shell. What is left ends with the namespaces.

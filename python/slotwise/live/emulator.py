@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mininet switch in front of an emulator process shared by all edges and routers of a net, and the CLI commands for it."""
+"""Mininet switch in front of an emulator process shared by all edges and routers of a net, the CLI commands for it, and options of
+`slotwise emulate` among the arguments of a Mininet topology."""
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
+from typing import Any, NamedTuple
 
 from mininet.cli import CLI
 from mininet.link import Link
 from mininet.log import error, output
+from mininet.net import Mininet
 
-from slotwise.errors import SlotwiseError
+from slotwise.errors import InvalidArgument, SlotwiseError
 from slotwise.live.net import AccessSwitch, NetworkError, ports_of
-from slotwise.network import Document
-from slotwise.scenario import fibre_names
+from slotwise.resolved import Node
+from slotwise.scenario import Json, as_json
 from slotwise.tools import home
-from slotwise.tools.rundir import MARK, RunDirectory
+from slotwise.tools.command import MARK, RunDirectory
 
+BMV2 = "simple_switch_grpc"
+TARGETS = ("engine", "bmv2")
+PORT = (0, 65_535)
+"""0: any free port."""
 STOP_PATIENCE_S = 20
 ANSWER_PATIENCE_S = 5
 KEPT_LINES = 20
@@ -35,11 +44,11 @@ class FabricDied(SystemExit):
 class Fabric:
     """A running `slotwise emulate SCENARIO --attach PORTS`: cores, P4 edges, routers and controller of one net."""
 
-    def __init__(self, scenario: dict, ports: list[dict], options: dict[str, object] | None = None):
+    def __init__(self, scenario: Json, ports: list[dict], options: dict[str, object] | None = None):
         """Starts the process and waits until it is ready. `options`: further options of the command, by name. Raises NetworkError."""
         self._directory = RunDirectory("fabric")
         here = Path(self._directory.name)
-        Document(scenario).save(here / "scenario.yaml")
+        (here / "scenario.yaml").write_text(as_json(scenario))
         (here / "ports.json").write_text(json.dumps(ports))
         self._log = open(here / "log", "w+b")  # noqa: SIM115
         self._said: deque[str] = deque(maxlen=KEPT_LINES)
@@ -65,6 +74,8 @@ class Fabric:
             # Ctrl-C in Mininet's command line is for the hosts' programs.
             start_new_session=True,
         )
+        assert self._process.stdin and self._process.stdout
+        self._input, self._output = self._process.stdin, self._process.stdout
         if not self._is_ready():
             self._process.wait()
             reason = f"slotwise emulate ended with status {self._process.returncode}: {self._reason()}"
@@ -89,8 +100,8 @@ class Fabric:
         while not self._answers.empty():
             self._answers.get_nowait()
         try:
-            self._process.stdin.write(json.dumps({"command": "fibre", "name": name, "up": up}).encode() + b"\n")
-            self._process.stdin.flush()
+            self._input.write(json.dumps({"command": "fibre", "name": name, "up": up}).encode() + b"\n")
+            self._input.flush()
             answer = self._answers.get(timeout=ANSWER_PATIENCE_S)
         except (OSError, Empty) as problem:
             raise NetworkError(f"no response from the emulator: {self._reason()}") from problem
@@ -112,17 +123,17 @@ class Fabric:
         if self._reader:
             self._reader.join(ANSWER_PATIENCE_S)
             output("".join(f"{line}\n" for line in self._said))
-        self._process.stdin.close()
+        self._input.close()
         self._log.close()
         self._directory.cleanup()
 
     def _is_ready(self) -> bool:
         """Reads standard output until the event `ready`. Returns false if the process ends before."""
-        return any(line.startswith(b"{") and json.loads(line).get("event") == "ready" for line in self._process.stdout)
+        return any(line.startswith(b"{") and json.loads(line).get("event") == "ready" for line in self._output)
 
     def _listen(self) -> None:
         """Reads responses and, at the end, the summary. Interrupts Mininet if the process ends unexpectedly."""
-        for line in self._process.stdout:
+        for line in self._output:
             if line.startswith(b"{"):
                 self._answers.put(json.loads(line))
             else:
@@ -144,12 +155,22 @@ class AgileSwitch(AccessSwitch):
 
     fabric: Fabric | None = None
 
-    def __init__(self, name: str, scenario: dict, options: dict[str, object] | None = None, **params):
-        super().__init__(name, scenario, **params)
+    def __init__(
+        self,
+        name: str,
+        access: Node,
+        scenario: Json,
+        spans: list[str],
+        options: dict[str, object] | None = None,
+        **params: Any,
+    ):
+        super().__init__(name, access, **params)
+        self.scenario = scenario
+        self.spans = spans
         self.options = options
 
     @classmethod
-    def batchStartup(cls, switches: tuple["AgileSwitch", ...], **_params) -> tuple["AgileSwitch", ...]:
+    def batchStartup(cls, switches: tuple["AgileSwitch", ...], **_params: object) -> tuple["AgileSwitch", ...]:
         """Starts the emulator; called by Mininet when all switches have their interfaces."""
         ports = ports_of(switches)
         signal.signal(signal.SIGUSR1, lambda *_: cls._end(switches))
@@ -176,7 +197,7 @@ class AgileSwitch(AccessSwitch):
             raise fabric.died()
 
     @classmethod
-    def batchShutdown(cls, switches: tuple["AgileSwitch", ...], **_params) -> tuple["AgileSwitch", ...]:
+    def batchShutdown(cls, switches: tuple["AgileSwitch", ...], **_params: object) -> tuple["AgileSwitch", ...]:
         """Stops the emulator; called by Mininet before it stops switch by switch."""
         for switch in switches:
             if switch.fabric:
@@ -201,7 +222,7 @@ def _stop_before(link: Link, fabric: Fabric) -> None:
 class AgileCLI(CLI):
     """Mininet's command line with the command `fibre`; it ends when the emulator dies."""
 
-    def __init__(self, mininet, *arguments, **options):
+    def __init__(self, mininet: Mininet, *arguments: Any, **options: Any):
         try:
             super().__init__(mininet, *arguments, **options)
         except FabricDied:
@@ -218,7 +239,7 @@ class AgileCLI(CLI):
             return
         words = line.split()
         if not words:
-            output(" ".join(fibre_names(switches[0].scenario)) + "\n")
+            output(" ".join(switches[0].spans) + "\n")
         elif len(words) != 2 or words[1] not in ("up", "down"):
             error("expected: fibre NAME up, or fibre NAME down\n")
         else:
@@ -226,3 +247,89 @@ class AgileCLI(CLI):
                 switches[0].fabric.set_fibre(words[0], words[1] == "up")
             except NetworkError as problem:
                 error(f"{problem}\n")
+
+
+class Option(NamedTuple):
+    """Flag of the command, and reader of its value, which raises InvalidArgument."""
+
+    flag: str
+    read: Callable[[str, object], object]
+
+
+def _limited(limit: str) -> Callable[[str, object], int]:
+    """Reader of an integer within a limit of schema/limits.json."""
+
+    def read(name: str, value: object) -> int:
+        listed = json.loads((home.root() / "schema" / "limits.json").read_text())["limits"]
+        found = next(each for each in listed if each["name"] == limit)
+        return _whole(found["minimum"], found["maximum"])(name, value)
+
+    return read
+
+
+def _whole(least: int, most: int) -> Callable[[str, object], int]:
+    """Reader of an integer from `least` to `most`."""
+
+    def read(name: str, value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise InvalidArgument(f"{name}: expected an integer from {least} to {most}, got {value!r}")
+        return value
+
+    return read
+
+
+def _file(name: str, value: object) -> str:
+    """Path of a writable file."""
+    path = Path(str(value))
+    if path.is_dir():
+        raise InvalidArgument(f"{name}: {path} is a directory; expected a file")
+    if not path.parent.is_dir():
+        raise InvalidArgument(f"{name}: {path.parent} is not a directory; expected a file in a directory")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InvalidArgument(f"{name}: {path} is not writable; expected a writable file")
+    return str(value)
+
+
+def _directory(name: str, value: object) -> str:
+    """Path of a writable directory, or of one that can be created."""
+    path = Path(str(value))
+    nearest = next(each for each in (path, *path.absolute().parents) if each.exists())
+    if not nearest.is_dir():
+        raise InvalidArgument(f"{name}: {nearest} is a file; expected a directory")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise InvalidArgument(f"{name}: {nearest} is not writable; expected a writable directory")
+    return str(value)
+
+
+def _target(name: str, value: object) -> str:
+    if value not in TARGETS:
+        raise InvalidArgument(f"{name}: expected {' or '.join(TARGETS)}, got {value!r}")
+    if value == "bmv2" and shutil.which(BMV2) is None:
+        raise InvalidArgument(f"{name}: {BMV2} is not on the PATH; expected target engine, or {BMV2} to be installed")
+    return value
+
+
+def _terms(_name: str, value: object) -> str:
+    """Terms of a filter, separated by plus signs, since Mininet separates a topology's arguments by commas."""
+    return str(value).replace("+", ",")
+
+
+OPTIONS = {
+    "report": Option("--report", _file),
+    "pcap": Option("--pcap", _directory),
+    "pcap_filter": Option("--pcap-filter", _terms),
+    "snaplen": Option("--snaplen", _limited("SNAPLEN")),
+    "seed": Option("--seed", _limited("SEED")),
+    "rest_port": Option("--rest-port", _whole(*PORT)),
+    "p4runtime_port": Option("--p4runtime-port", _whole(*PORT)),
+    "target": Option("--target", _target),
+}
+
+
+def split(options: dict) -> tuple[dict, dict]:
+    """Options of the run by the command's flags, and all other options. Raises InvalidArgument for an invalid value."""
+    run = {OPTIONS[name].flag: OPTIONS[name].read(name, value) for name, value in options.items() if name in OPTIONS}
+    for name in ("pcap_filter", "snaplen"):
+        if name in options and "pcap" not in options:
+            raise InvalidArgument(f"{name}: no directory for captures; expected pcap=DIR")
+    return run, {name: value for name, value in options.items() if name not in OPTIONS}

@@ -16,8 +16,9 @@ class FileServer(ThreadingHTTPServer):
     """HTTP server that binds without a name look-up."""
 
     def server_bind(self) -> None:
+        """Binds to the address; called by the base class."""
         socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.server_address
+        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from mininet.node import Node
 
 from slotwise.live.process import ProcessError, all_output, let_go, output_of, running, wait_for_line, waiting
-from slotwise.live.traffic import Flow, kernel_congestion_control
+from slotwise.resolved import Flow
 
 CONNECT_TIMEOUT_MS = 10_000
 CHUNK_BYTES = 1 << 20
@@ -24,17 +24,25 @@ MIN_BLOCK_BYTES, MAX_BLOCK_BYTES = 1 << 10, 128 << 10
 class FlowRun:
     """A flow between two hosts. First `prepare` (servers listen), then `run`."""
 
-    def __init__(self, flow: Flow, source: Node, destination: Node, port: int):
+    def __init__(self, flow: Flow, phase: int, source: Node, destination: Node, address: str):
+        """`phase`: phase of its results. `address`: address of the host that has the server."""
         self.flow = flow
+        self.phase = phase
         self.source = source
         self.destination = destination
-        self.port = str(port)
+        self.address = address
+        self.port = str(flow.port)
         self.has_ended = False
 
     @property
     def title(self) -> str:
         """Name of the flow in messages."""
-        return f"{self.flow.kind} {self.flow.source.name} -> {self.flow.destination.name}"
+        return f"{self.flow.kind} {self.flow.source} -> {self.flow.destination}"
+
+    @property
+    def congestion_control(self) -> str:
+        """Congestion control in Linux."""
+        return self.flow.options["congestion_control"]
 
     async def prepare(self, stack: AsyncExitStack, seconds: int) -> None:
         """Starts the server, which must listen before the phase starts, and the client, which sends for `seconds`; both end with `stack`."""
@@ -44,16 +52,16 @@ class FlowRun:
         """Sends for the flow's duration or until all bytes are sent. Returns the event with the receiver's results."""
         raise NotImplementedError
 
-    def _event(self, name: str, **facts) -> dict:
+    def _event(self, name: str, **facts: object) -> dict:
         flow = self.flow
         of_run = {"name": flow.name} if flow.name else {}
         return {
             "event": name,
-            "phase": flow.phase,
+            "phase": self.phase,
             "entry": flow.entry,
             **of_run,
-            "from": flow.source.name,
-            "to": flow.destination.name,
+            "from": flow.source,
+            "to": flow.destination,
             **facts,
         }
 
@@ -63,6 +71,7 @@ class IperfRun(FlowRun):
     process waits at both ends before the phase starts: processes started one by one on a busy machine would send seconds apart."""
 
     async def prepare(self, stack: AsyncExitStack, seconds: int) -> None:
+        """Starts iperf3 at the receiver; the one at the sender waits."""
         server = await stack.enter_async_context(
             running(
                 self.destination,
@@ -80,6 +89,7 @@ class IperfRun(FlowRun):
         self.client = await stack.enter_async_context(waiting(self.source, *self._client(seconds)))
 
     async def run(self) -> dict:
+        """Lets the sender go; returns the event `flow`."""
         let_go(self.client)
         report = json.loads(await all_output(self.client, self.source, "iperf3"))
         if "error" in report:
@@ -104,7 +114,7 @@ class IperfRun(FlowRun):
         command = [
             "iperf3",
             "--client",
-            self.flow.destination.ip,
+            self.address,
             "--port",
             self.port,
             "--time",
@@ -119,7 +129,7 @@ class IperfRun(FlowRun):
         ]
         if self.flow.kind == "udp":
             return [*command, "--udp", "--bitrate", str(options["rate_bps"]), "--length", str(options["payload_bytes"])]
-        command += ["--congestion", kernel_congestion_control(options)]
+        command += ["--congestion", self.congestion_control]
         if "bytes" in options:
             # Instead of a time.
             command[command.index("--time") : command.index("--time") + 2] = ["--bytes", str(options["bytes"])]
@@ -132,14 +142,17 @@ class IperfRun(FlowRun):
 class FileRun(FlowRun):
     """Flow of kind `file`: pseudo-random bytes over HTTP, with a SHA-256 computed in each of the two hosts."""
 
-    def __init__(self, flow: Flow, source: Node, destination: Node, port: int, directory: Path, seed: int):
-        super().__init__(flow, source, destination, port)
-        name = f"{flow.phase}-{flow.entry}"
+    def __init__(
+        self, flow: Flow, phase: int, source: Node, destination: Node, address: str, directory: Path, seed: int
+    ):
+        super().__init__(flow, phase, source, destination, address)
+        name = f"{phase}-{flow.entry}"
         self.seed = f"{seed}/{name}"
         self.sent = directory / "sent" / f"{name}.bin"
         self.received = directory / "received" / f"{name}.bin"
 
     async def prepare(self, stack: AsyncExitStack, seconds: int) -> None:
+        """Writes the file and starts an HTTP server at the sender."""
         for file in (self.sent, self.received):
             file.parent.mkdir(parents=True, exist_ok=True)
             stack.callback(file.unlink, missing_ok=True)
@@ -151,16 +164,17 @@ class FileRun(FlowRun):
                 "-P",
                 "-m",
                 "slotwise.live.fileserver",
-                self.flow.source.ip,
+                self.address,
                 self.port,
                 str(self.sent.parent),
-                kernel_congestion_control(self.flow.options),
+                self.congestion_control,
             )
         )
         await wait_for_line(server, self.source, "listening")
 
     async def run(self) -> dict:
-        url = f"http://{self.flow.source.ip}:{self.port}/{self.sent.name}"
+        """Fetches the file; returns the event `file`."""
+        url = f"http://{self.address}:{self.port}/{self.sent.name}"
         told = await output_of(
             self.destination,
             "curl",

@@ -7,7 +7,7 @@ an edge are packets of the link's MTU with checksums that are already computed.
 
 import os
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any
 
 from mininet.log import setLogLevel
 from mininet.net import Mininet
@@ -15,9 +15,10 @@ from mininet.node import Host, Node, Switch
 from mininet.topo import Topo
 
 from slotwise.errors import SlotwiseError
-from slotwise.live.access import OFFLOADS_OFF
+from slotwise.live import OFFLOADS_OFF
 from slotwise.live.process import end_all_in, open_network
-from slotwise.scenario import hosts, ops_edges, routed_hosts, stations
+from slotwise.resolved import Node as Access
+from slotwise.resolved import Resolved
 
 
 class NetworkError(SlotwiseError):
@@ -43,12 +44,12 @@ class AccessHost(Host):
     thread, which for an edge's packets is the emulator's.
     """
 
-    def startShell(self, *arguments, **options):
+    def startShell(self, *arguments: Any, **options: Any) -> None:
         """Starts the shell as Mininet does, and holds the host's network namespace open."""
         super().startShell(*arguments, **options)
         self.network = open_network(self.pid)
 
-    def terminate(self):
+    def terminate(self) -> None:
         """Ends the shell and its group as Mininet does, then all other processes in the host's network, such as daemons."""
         super().terminate()
         network, self.network = self.network, None
@@ -56,11 +57,12 @@ class AccessHost(Host):
             end_all_in(network)
             os.close(network)
 
-    def cmd(self, *arguments, **options):
+    def cmd(self, *arguments: Any, **options: Any) -> str:
         """Runs a command as Mininet does; empty output if the host's shell has ended, since Mininet would wait forever."""
         return super().cmd(*arguments, **options) if self.shell and self.shell.poll() is None else ""
 
-    def config(self, mtu: int = 1500, receive_cpus: str | None = None, **params):
+    def config(self, mtu: int = 1500, receive_cpus: str | None = None, **params: Any) -> dict:
+        """Configures the interface; called by Mininet."""
         result = super().config(**params)
         interface = self.defaultIntf().name
         _prepare_interface(self, interface, mtu)
@@ -71,35 +73,30 @@ class AccessHost(Host):
 
 
 class AccessSwitch(Switch):
-    """Access interfaces of an edge (node `e<number>`), a router (`r<number>`), a ring station (`s<number>`) or an OPS edge (`o<number>`) in
-    Mininet's root namespace: up, without an address. It forwards nothing itself. One class for all, since Mininet starts switches of one
-    class together."""
+    """Access interfaces of an edge, a router, a ring station or an OPS edge in Mininet's root namespace: up, without an address. It
+    forwards nothing itself. One class for all, since Mininet starts switches of one class together."""
 
-    KINDS: ClassVar = {"e": "edge", "r": "router", "s": "station", "o": "opsedge"}
-    """The engine's names of switch types, by the first letter of the node's name."""
-
-    def __init__(self, name: str, scenario: dict, **params):
+    def __init__(self, name: str, access: Access, **params: Any):
         super().__init__(name, **params)
-        self.scenario = scenario
+        self.access = access
 
     @property
     def place(self) -> tuple[str, int]:
         """Type of the switch, and its number in the scenario."""
-        return self.KINDS[self.name[0]], int(self.name[1:])
+        return self.access.kind, self.access.number
 
     def access_ports(self) -> list[dict]:
         """One `{"edge" (or "router", "station", "opsedge"), "port", "interface"}` per access interface, ordered by port."""
-        kind, number = self.place
         return [
-            {kind: number, "port": port, "interface": intf.name}
+            {self.access.kind: self.access.number, "port": port, "interface": intf.name}
             for port, intf in sorted(self.intfs.items())
             if intf.name != "lo"
         ]
 
-    def start(self, _controllers) -> None:
+    def start(self, _controllers: object) -> None:
         """Brings the interfaces up."""
         for port in self.access_ports():
-            _prepare_interface(self, port["interface"], mtu(self.scenario, self.place[0]))
+            _prepare_interface(self, port["interface"], self.access.mtu)
 
 
 class ScenarioTopo(Topo):
@@ -107,35 +104,29 @@ class ScenarioTopo(Topo):
 
     def build(
         self,
-        scenario: dict,
+        resolved: Resolved,
         switch_class: type[AccessSwitch] = AccessSwitch,
         receive_cpus: str | None = None,
-        **switch_params,
-    ):
-        for name in _switches(scenario):
-            self.addSwitch(name, cls=switch_class, scenario=scenario, **switch_params)
-        for host in [*hosts(scenario), *routed_hosts(scenario)]:
-            largest = mtu(scenario, AccessSwitch.KINDS[host.switch[0]])
+        **switch_params: Any,
+    ) -> None:
+        """Adds switches, hosts and the links between them; called by Mininet."""
+        mtus = {}
+        for node in resolved.nodes:
+            self.addSwitch(node.name, cls=switch_class, access=node, **switch_params)
+            mtus[node.name] = node.mtu
+        for host in resolved.hosts:
             self.addHost(
-                host.node, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, mtu=largest, receive_cpus=receive_cpus
+                host.node,
+                cls=AccessHost,
+                ip=f"{host.address}/{host.prefix}",
+                mac=host.mac,
+                mtu=mtus[host.switch],
+                receive_cpus=receive_cpus,
             )
-            self.addLink(host.node, host.switch, port1=0, port2=host.access_port)
+            self.addLink(host.node, host.switch, port1=0, port2=host.port, intfName2=host.interface)
 
 
-def _switches(scenario: dict) -> list[str]:
-    """Names of the nodes of edges, routers, ring stations and OPS edges."""
-    edges = [f"e{edge['id']}" for edge in scenario.get("edges", [])]
-    routers = [f"r{router}" for router in range(len(scenario.get("routers", [])))]
-    ring = [f"s{station}" for station in range(len(stations(scenario)))]
-    return edges + routers + ring + [f"o{edge}" for edge in range(len(ops_edges(scenario)))]
-
-
-def mtu(scenario: dict, kind: str) -> int:
-    """Size of the largest IP packet of hosts at switches of a type (`AccessSwitch.KINDS`)."""
-    return scenario["hosts"]["mtu"] if kind == "edge" else scenario["packet_bytes"]
-
-
-def start(scenario: dict, receive_cpus: str | None = None) -> Mininet:
+def start(resolved: Resolved, receive_cpus: str | None = None) -> Mininet:
     """Builds and starts a scenario's hosts in the current network namespace. Stop them with `.stop()`.
 
     `receive_cpus`: see `AccessHost`.
@@ -145,7 +136,7 @@ def start(scenario: dict, receive_cpus: str | None = None) -> Mininet:
     setLogLevel("warning")
     # Mininet raises system-wide limits when first used (fixLimits); the hosts' TCP stack is to stay as it is.
     Mininet.inited = True
-    net = Mininet(topo=ScenarioTopo(scenario, receive_cpus=receive_cpus), controller=None, build=False)
+    net = Mininet(topo=ScenarioTopo(resolved, receive_cpus=receive_cpus), controller=None, build=False)
     try:
         net.start()
     except (Exception, KeyboardInterrupt):

@@ -118,7 +118,8 @@ async def waiting(host: Node, *command: str) -> AsyncIterator[Process]:
 
 def let_go(process: Process) -> None:
     """Starts a command that `waiting` holds back."""
-    with suppress(ConnectionError):  # how it has ended, its output says
+    assert process.stdin
+    with suppress(ConnectionError):  # its output has the reason
         process.stdin.write(b"\n")
         process.stdin.close()
 
@@ -140,6 +141,7 @@ async def all_output(process: Process, host: Node, program: str) -> str:
 
 async def wait_for_line(process: Process, host: Node, text: str) -> None:
     """Reads the process's standard output until a line has `text`."""
+    assert process.stdout and process.stderr
     async for line in process.stdout:
         if text in line.decode(errors="replace"):
             return

@@ -27,10 +27,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from slotwise import scenario
 from slotwise.errors import SlotwiseError, UnknownName
-from slotwise.live.access import OFFLOADS_OFF
-from slotwise.scenario import HostId, RoutedHost, ScenarioError
+from slotwise.live import OFFLOADS_OFF
+from slotwise.resolved import Host, Resolved
 
 NAME = re.compile(r"[a-z][a-z0-9]{0,9}")
 KEY = re.compile(r"[A-Za-z0-9+/]{43}=")
@@ -65,7 +64,9 @@ class Tunnel(NamedTuple):
     name: str
     side: str
     number: int
-    hosts: list[HostId | RoutedHost]
+    hosts: list[Host]
+    kinds: dict[str, dict[str, int]]
+    """Type and number of each host's switch, as in the list for `emulate --attach`, by the switch's name."""
 
     @property
     def wireguard(self) -> str:
@@ -92,7 +93,7 @@ class Tunnel(NamedTuple):
         """Names of all interfaces in the machine's root namespace."""
         return [self.wireguard, self.probes, *map(self.interface, range(len(self.hosts)))]
 
-    def namespace(self, host: HostId | RoutedHost) -> str:
+    def namespace(self, host: Host) -> str:
         """Name of a host's namespace at the far end, with --namespaces."""
         return f"{self.name}-{host.node}"
 
@@ -105,11 +106,10 @@ class Tunnel(NamedTuple):
 
     def entries(self) -> list[dict]:
         """Entries of the hosts in the list for `emulate --attach`, at the near end."""
-        switches = {"r": "router", "s": "station", "o": "opsedge", "e": "edge"}
         return [
             {
-                switches[host.switch[0]]: int(host.switch[1:]),
-                "port": host.access_port,
+                **self.kinds[host.switch],
+                "port": host.port,
                 "interface": self.interface(index),
                 "probe": str(self.remote),
             }
@@ -117,20 +117,23 @@ class Tunnel(NamedTuple):
         ]
 
 
-def chosen(document: dict, names: list[str]) -> list[HostId | RoutedHost]:
+def of(resolved: Resolved, name: str, side: str, number: int, hosts: list[str]) -> Tunnel:
+    """Tunnel of these hosts. Raises UnknownName, and TunnelError for too many."""
+    kinds = {node.name: {node.kind: node.number} for node in resolved.nodes}
+    return Tunnel(name, side, number, chosen(resolved, hosts), kinds)
+
+
+def chosen(resolved: Resolved, names: list[str]) -> list[Host]:
     """Hosts by name (`h2_0`, `lab.1`), or all hosts of a switch (`edge2`; others by name in the file). Raises UnknownName."""
-    by_name: dict[str, list[HostId | RoutedHost]] = {}
-    for host in scenario.hosts(document):
+    switches = {node.name: node.label for node in resolved.nodes}
+    by_name: dict[str, list[Host]] = {}
+    for host in resolved.hosts:
         by_name[host.name] = [host]
-        by_name.setdefault(f"edge{host.edge}", []).append(host)
-    of_group = {group["name"]: group["at"] for group in scenario.groups(document)}
-    for host in scenario.routed_hosts(document):
-        by_name[host.name] = [host]
-        by_name.setdefault(of_group[host.name.rpartition(".")[0]], []).append(host)
-    found = []
+        by_name.setdefault(switches[host.switch], []).append(host)
+    found: list[Host] = []
     for name in names:
         if name not in by_name:
-            raise UnknownName("host or switch", name, by_name, f"scenario '{document.get('name')}'")
+            raise UnknownName("host or switch", name, by_name, f"scenario '{resolved.name}'")
         found += [host for host in by_name[name] if host not in found]
     if len(found) > MOST_HOSTS:
         raise TunnelError(f"{len(found)} hosts; expected at most {MOST_HOSTS} per tunnel")
@@ -301,7 +304,7 @@ def _vxlan(tunnel: Tunnel, made: ExitStack, interface: str, index: int, namespac
     made.callback(_try, "ip", *where, "link", "delete", interface)
 
 
-def _join(tunnel: Tunnel, made: ExitStack, index: int, host: HostId | RoutedHost, mtu: int, namespaces: bool) -> None:
+def _join(tunnel: Tunnel, made: ExitStack, index: int, host: Host, mtu: int, namespaces: bool) -> None:
     """Creates the interface of a host, at either end."""
     interface, within, namespace = tunnel.interface(index), [], None
     if tunnel.side == "far" and namespaces:
@@ -317,7 +320,7 @@ def _join(tunnel: Tunnel, made: ExitStack, index: int, host: HostId | RoutedHost
     )
     if tunnel.side == "far":
         _said(*within, "ip", "link", "set", interface, "address", host.mac)
-        _said(*within, "ip", "address", "add", f"{host.ip}/8", "dev", interface)
+        _said(*within, "ip", "address", "add", f"{host.address}/{host.prefix}", "dev", interface)
     _said(*within, "ip", "link", "set", interface, "mtu", str(mtu), "up")
 
 
@@ -533,9 +536,8 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "down":
             down(options.name)
         else:
-            tunnel = Tunnel(
-                options.name, options.side, options.number, chosen(scenario.load(options.scenario), options.hosts)
-            )
+            resolved = Resolved.load(options.scenario)
+            tunnel = of(resolved, options.name, options.side, options.number, options.hosts)
             if not tunnel.hosts:
                 parser.error("--hosts: expected at least one")
             if tunnel.side == "far" and len(tunnel.hosts) > 1 and not options.namespaces:
@@ -551,7 +553,7 @@ def main(arguments: list[str] | None = None) -> int:
             )
             if tunnel.side == "near":
                 print(json.dumps(tunnel.entries()))
-    except (SlotwiseError, ScenarioError, OSError) as error:
+    except (SlotwiseError, OSError) as error:
         print(f"slotwise tunnel: {error}", file=sys.stderr)
         return 2
     return 0

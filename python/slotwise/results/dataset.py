@@ -223,7 +223,7 @@ class _written:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, _kind, error: BaseException | None, _traceback) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         if isinstance(error, OSError):
             raise ResultsError(
                 f"{error.filename or self._out}: {error.strerror}; existing runs are unchanged"

@@ -27,6 +27,8 @@ from matplotlib.ticker import MaxNLocator
 from slotwise.results.report import ReportError, read
 from slotwise.tools.files import put
 
+Thin = Callable[..., list[float]]
+"""Function that thins a column: `thin(column, scale)`."""
 MAX_CHART_EDGES = 8
 MAX_LINK_CHARTS = 12
 MAX_SESSION_CHARTS = 14
@@ -100,7 +102,7 @@ def _title(report: dict) -> str:
     )
 
 
-def _link_charts(report: dict):
+def _link_charts(report: dict) -> Figure:
     series = report["series"]
     links = sorted(series["links"], key=lambda link: -sum(link["utilization"]))[:MAX_LINK_CHARTS]
     columns = min(len(links), 3)
@@ -293,7 +295,7 @@ def _origin_ms(report: dict, otherwise_ms: float) -> float:
     return min((start for _, start, _ in _phases(report)), default=otherwise_ms)
 
 
-def _charts(report: dict, edges: list[int]):
+def _charts(report: dict, edges: list[int]) -> Figure:
     series = report["series"]
     count = len(edges)
     figure, grid = pyplot.subplots(
@@ -352,7 +354,7 @@ def _charts(report: dict, edges: list[int]):
     return figure
 
 
-def _thinned(frame_ms: list[float]):
+def _thinned(frame_ms: list[float]) -> tuple[list[float], Thin]:
     """Times in seconds, and a function that thins a column in the same way: means of runs of frames, short enough for
     MAX_POINTS points."""
     width = max(-(-len(frame_ms) // MAX_POINTS), 1)
@@ -364,7 +366,7 @@ def _thinned(frame_ms: list[float]):
     return [time / MS_PER_S for time in frame_ms[::width]], thin
 
 
-def _by_period(series: dict, origin_ms: float):
+def _by_period(series: dict, origin_ms: float) -> tuple[list[float], Thin]:
     """As `_thinned`, for columns with one value per period: steps at the start of each period, and the last value repeated at its end."""
     # The report says when periods end. The first one begins with the first phase.
     ends_ms = [time - origin_ms for time in series["time_ms"]]
@@ -393,7 +395,7 @@ def _shade(axes: Axes, report: dict, origin_ms: float) -> None:
         )
 
 
-def _heat_maps(report: dict, edges: list[int]):
+def _heat_maps(report: dict, edges: list[int]) -> Figure:
     phases = _phases(report)
     figure, grid = pyplot.subplots(
         2, len(phases), squeeze=False, layout="constrained", figsize=(4.6 * len(phases) + 1, 9)

@@ -103,7 +103,7 @@ class Report:
         """Time-series table as a data frame: `queues`, `ports`, `access`, `flows`, `control`, `clocks`; of routers `links`, `flows`; of a ring
         `stations`, `flows`. Raises UnknownTable, MissingPackage, and SlotwiseError if the run wrote none."""
         tables = self.tables()
-        if table not in tables:
+        if table not in tables or not self.columns_directory:
             raise UnknownTable("table", table, tables, str(self.columns_directory))
         _import("pandas")
         # By its path: what pandas opens for pyarrow is a Python object, which a thread of pyarrow may still let go of while Python ends, and that aborts.

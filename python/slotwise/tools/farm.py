@@ -15,12 +15,12 @@ from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from slotwise.errors import InvalidArgument, MissingPackage, SlotwiseError
 from slotwise.tools import command, home
-from slotwise.tools.rundir import RunDirectory
+from slotwise.tools.command import RunDirectory
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
@@ -154,7 +154,7 @@ class Farm:
         expected = identity()
         self._check_workers(expected)
         jobs, run = iter(jobs), uuid4().hex
-        ahead = {}
+        ahead: dict[str, tuple[Job, Any]] = {}
         futures = self._distributed.as_completed()
         try:
             while True:
@@ -177,7 +177,7 @@ class Farm:
             with suppress(self._distributed.client.ClosedClientError):
                 self._client.cancel([future for _, future in ahead.values()], force=True)
 
-    def _result(self, future, job: Job) -> Made:
+    def _result(self, future: Any, job: Job) -> Made:
         try:
             return future.result()
         except self._distributed.KilledWorker as error:
@@ -230,7 +230,7 @@ def connect(on: "str | Client | None" = None, workers: int | None = None) -> Ite
 
 
 def _cluster_here(distributed: ModuleType, workers: int, scratch: str) -> "LocalCluster":
-    settings = {
+    settings: dict[str, Any] = {
         # Dask's own servers of pages listen on all addresses unless told otherwise, and have nothing to say here.
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],

@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import Self
+from typing import IO, Any, Self
 
 from slotwise.errors import SlotwiseError
 from slotwise.tools.home import slotwise_command
@@ -84,7 +84,7 @@ def new_key(file: Path | str) -> None:
 
 
 def receive(
-    host: str, file: str, out: Path | str, key: Path | str, within: list[str] | None = None, **options
+    host: str, file: str, out: Path | str, key: Path | str, within: list[str] | None = None, **options: Any
 ) -> Report:
     """Receives `file` from a host ("10.0.0.1", "name:5254") that serves it. `options`: those of the command (rate_bps, interval_ms,
     packet_bytes, timeout_s). `within`: words before the command, for example to enter a network namespace. Raises GtpError."""
@@ -92,7 +92,7 @@ def receive(
     return Report(json.loads(_run([*(within or []), *words])))
 
 
-def send(file: Path | str, host: str, key: Path | str, within: list[str] | None = None, **options) -> Report:
+def send(file: Path | str, host: str, key: Path | str, within: list[str] | None = None, **options: Any) -> Report:
     """Sends a file to a host that serves with `take`; option `name`: name of the file there. Otherwise as `receive`. Raises GtpError."""
     words = _words("send", {"key": key, "quiet": True, **options}, file, host)
     return Report(json.loads(_run([*(within or []), *words])))
@@ -102,9 +102,12 @@ class Server:
     """A daemon that serves the files of a directory, as a context manager. `options`: bind, take, max_bytes, and those of `receive`. It
     belongs to the process that started it: a process forked from that can use the address, but does not stop the daemon."""
 
-    def __init__(self, directory: Path | str, key: Path | str, within: list[str] | None = None, **options):
+    def __init__(self, directory: Path | str, key: Path | str, within: list[str] | None = None, **options: Any):
         self._command = [*(within or []), *_words("serve", {"key": key, "quiet": True, **options}, directory)]
-        self._process = self._printed = self._reader = self._owner = None
+        self._owner: int | None = None
+        self._process: subprocess.Popen[str]
+        self._printed: IO[str]
+        self._reader: Thread
         self.address = ""
         """Listening address, ADDRESS:PORT; empty before the daemon listens."""
         self.reports: list[Report] = []
@@ -117,18 +120,20 @@ class Server:
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.DEVNULL, stdout=self._printed, stderr=subprocess.PIPE, text=True
         )
-        line = self._process.stderr.readline()
+        errors = self._process.stderr
+        assert errors
+        line = errors.readline()
         # Not anywhere in the line: it may be what a controller says.
         if not line.startswith(SERVING):
             self._process.communicate()
             self._printed.close()
             raise GtpError(line.strip().removeprefix("slotwise: ") or "no output from the daemon")
         self.address = line.removeprefix(SERVING).strip()
-        self._reader = Thread(target=deque, args=(self._process.stderr, 0), daemon=True)
+        self._reader = Thread(target=deque, args=(errors, 0), daemon=True)
         self._reader.start()
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         if os.getpid() != self._owner:
             # The daemon prints on at the place in the file that both processes have.
             return
@@ -139,7 +144,8 @@ class Server:
             self._process.kill()
             self._process.wait()
         self._reader.join()
-        self._process.stderr.close()
+        if self._process.stderr:
+            self._process.stderr.close()
         with self._printed as printed:
             printed.seek(0)
             # Who was killed may have been in the middle of the last one.

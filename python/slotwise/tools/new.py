@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`slotwise new KIND [--stations 12 ...]`: write a new scenario to standard output.
 
-The options of a kind are the arguments of its builder (`slotwise.builders`). The scenario also has flows, which a run requires.
+The options of a kind are the arguments of its class. The scenario also has flows, which a run requires.
 """
 
 import argparse
@@ -12,42 +12,43 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
-from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from slotwise import builders, scenario
+import yaml
+
+from slotwise import scenario
 from slotwise.errors import InvalidArgument, SlotwiseError
 from slotwise.kinds.lambdas import LambdaNetwork
 from slotwise.kinds.ops import OpsMesh
 from slotwise.kinds.ring import Ring
 from slotwise.kinds.routed import Network
 from slotwise.kinds.star import Star
-from slotwise.network import Document
-from slotwise.tools.home import CommandNotFound
+from slotwise.network import Scenario
 
 SCHEMA = "schema/scenario.schema.json"
+Made = TypeVar("Made", bound=Scenario)
 VALUES = """VALUE has the syntax of a scenario: 12, 1.5, true, text, '[west, east]', '[[west, mid], [mid, east, 3000000]]', '{key: value}'.
 Rates (-bps) are in bit/s; the name of an option for a time ends with the unit."""
 
 
-def star(**options) -> Star:
+def star(**options: Any) -> Star:
     """TCP between all pairs of hosts of different edges."""
     return Star(**options).tcp()
 
 
-def ring(**options) -> Ring:
+def ring(**options: Any) -> Ring:
     """TCP from each station to the opposite one."""
     made = Ring(**options)
-    return _across(made, "hosts", len(scenario.stations(made.scenario)))
+    return _across(made)
 
 
-def ops(**options) -> OpsMesh:
+def ops(**options: Any) -> OpsMesh:
     """TCP from each edge to the opposite one."""
     made = OpsMesh(**options)
-    return _across(made, "hosts", len(scenario.ops_edges(made.scenario)))
+    return _across(made)
 
 
-def lambdas(**options) -> LambdaNetwork:
+def lambdas(**options: Any) -> LambdaNetwork:
     """A GTP session from each site's hosts to those of every other site."""
     made = LambdaNetwork(**options)
     count = len(made.scenario["routers"])
@@ -96,30 +97,31 @@ def routers(
     return made.tcp("senders", "receivers", name="flows", transport="xcp" if xcp else None)
 
 
-def _across(made: Ring | OpsMesh, prefix: str, count: int) -> Ring | OpsMesh:
+def _across(made: Made) -> Made:
     """Adds a flow from each host group to the opposite one."""
-    for here in range(count):
-        there = (here + count // 2) % count
+    groups = [group["name"] for group in made.scenario["hosts"]]
+    for here, group in enumerate(groups):
+        there = (here + len(groups) // 2) % len(groups)
         if here != there:
-            made.tcp(f"{prefix}{here}", f"{prefix}{there}", name=f"{here}-{there}")
+            made.tcp(group, groups[there], name=f"{here}-{there}")
     return made
 
 
 class Kind(NamedTuple):
     """A network type for a new scenario."""
 
-    builder: Callable
-    """Builder whose arguments are the options."""
-    make: Callable[..., Document]
-    """Builder that adds traffic."""
+    builder: Callable[..., Any]
+    """Constructor or function whose arguments are the options."""
+    make: Callable[..., Scenario]
+    """Function that adds traffic."""
     what: str
 
 
 KINDS = {
-    "star": Kind(builders.star, star, "edges around a time-slotted photonic core"),
-    "ring": Kind(builders.ring, ring, "packet ring with a fairness algorithm"),
-    "ops": Kind(builders.ops, ops, "mesh of optical packet switches"),
-    "lambda": Kind(builders.lambda_network, lambdas, "sites connected by lightpaths, with GTP sessions"),
+    "star": Kind(Star.__init__, star, "edges around a time-slotted photonic core"),
+    "ring": Kind(Ring.__init__, ring, "packet ring with a fairness algorithm"),
+    "ops": Kind(OpsMesh.__init__, ops, "mesh of optical packet switches"),
+    "lambda": Kind(LambdaNetwork.__init__, lambdas, "sites connected by lightpaths, with GTP sessions"),
     "routers": Kind(routers, routers, "chain of routers with a bottleneck, TCP or XCP"),
 }
 
@@ -131,10 +133,8 @@ def main(arguments: list[str] | None = None) -> int:
     kind = KINDS[options.pop("kind")]
     try:
         document = kind.make(**options)
-        made = scenario.check(document.scenario, "slotwise new")
-        # The schema cannot say all that a run needs.
-        with suppress(CommandNotFound):
-            document.check()
+        document.check()
+        made = document.scenario
     except scenario.ScenarioError as error:
         # No line of a program is to blame.
         print(
@@ -148,7 +148,7 @@ def main(arguments: list[str] | None = None) -> int:
     for note in notes(made):
         print(f"slotwise new: note: {note}", file=sys.stderr)
     try:
-        sys.stdout.write(text(made, shlex.join(["slotwise", "new", *given]), kind.make.__doc__))
+        sys.stdout.write(text(made, shlex.join(["slotwise", "new", *given]), kind.make.__doc__ or ""))
         sys.stdout.flush()
     except OSError as error:
         # The interpreter would say so once more at its end.
@@ -203,14 +203,14 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         for each in inspect.signature(kind.builder).parameters.values():
-            if each.kind != each.VAR_KEYWORD:
+            if each.name != "self" and each.kind != each.VAR_KEYWORD:
                 _add(of_kind, each)
     return parser
 
 
 def _described(kind: Kind) -> str:
     """Help of a network type: the builder's docstring without its exceptions, and the flows."""
-    paragraphs = inspect.getdoc(kind.builder).split("\n\n")
+    paragraphs = (inspect.getdoc(kind.builder) or "").split("\n\n")
     shown = [paragraph for paragraph in paragraphs if not paragraph.startswith("Raises")]
     if kind.make is not kind.builder:
         shown.append(f"Flows of the scenario: {inspect.getdoc(kind.make)}")
@@ -220,16 +220,30 @@ def _described(kind: Kind) -> str:
 def _add(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
     flag = "--" + parameter.name.replace("_", "-")
     help_text = "[default: automatic]" if parameter.default is None else f"[default: {json.dumps(parameter.default)}]"
-    is_switch = {"nargs": "?", "const": True} if isinstance(parameter.default, bool) else {}
+    is_switch: dict[str, Any] = {"nargs": "?", "const": True} if isinstance(parameter.default, bool) else {}
     kind = str if parameter.name == "name" else _value
     parser.add_argument(flag, default=argparse.SUPPRESS, type=kind, metavar="VALUE", help=help_text, **is_switch)
 
 
 def _value(written: str) -> object:
+    """Value with the syntax of a scenario; words are typed by JSON, not by YAML 1.1."""
     try:
-        return scenario.value(written)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+        return _typed(yaml.load(written, yaml.BaseLoader))
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise argparse.ArgumentTypeError(f"{written!r}: not a scenario value: {reason}") from None
+
+
+def _typed(value: object) -> object:
+    """Numbers, booleans and null among the words of a value."""
+    if isinstance(value, dict):
+        return {key: _typed(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_typed(each) for each in value]
+    try:
+        return json.loads(str(value))
+    except ValueError:
+        return value
 
 
 if __name__ == "__main__":

@@ -20,17 +20,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from slotwise import scenario
 from slotwise.errors import InvalidArgument, SlotwiseError
-from slotwise.network import Document
+from slotwise.network import Scenario
 from slotwise.results import dataset
 from slotwise.results.dataset import Results, Stored
-from slotwise.scenario import Problem, ScenarioError
-from slotwise.tools import command, farm, pointer
+from slotwise.scenario import ScenarioError
+from slotwise.tools import farm
 from slotwise.tools.farm import Job, Made
-from slotwise.tools.rundir import RunDirectory
 
 MOST_RUNS = 1_000_000
 MOST_TEXT_BYTES = 80
@@ -44,6 +43,10 @@ TAKEN = frozenset({"seed", *dataset.COLUMNS_OF_RUNS})
 
 Value = str | int | float | bool | None
 Axis = list | tuple | range | Mapping[str, Mapping[str, object]]
+
+
+class Nowhere(LookupError):
+    """A JSON pointer to a place that does not exist."""
 
 
 class SweepFailed(SlotwiseError):
@@ -78,7 +81,7 @@ class Sweep:
 
     def __init__(
         self,
-        base: str | Path | dict | Document,
+        base: str | Path | dict | Scenario,
         grid: Mapping[str, Axis] | None = None,
         seeds: Iterable[int] = (1,),
         *,
@@ -89,7 +92,7 @@ class Sweep:
         """`base`: a file, a dictionary, or a scenario from a builder. `grid`: values by JSON pointer (as `set` in docs/experiments.md), where the
         last word of the pointer is the parameter's name; or by the parameter's name a dictionary of named values, each with the values to set by
         JSON pointer: `{"load": {"low": {"/phases/0/flows/0/tcp/rate_bps": 10_000_000}, "high": {...}}}`. `seeds`: seeds of the runs at each point.
-        `duration_s` and `sample_frames`: see `Document.simulate`. `tables`: tables to store (default: all).
+        `duration_s` and `sample_frames`: see `Scenario.simulate`. `tables`: tables to store (default: all).
 
         Raises InvalidArgument, ScenarioError, or OSError.
         """
@@ -97,7 +100,7 @@ class Sweep:
         if isinstance(base, (str, Path)):
             document = scenario.load(base)
         else:
-            document = copy.deepcopy(base.scenario if isinstance(base, Document) else base)
+            document = copy.deepcopy(base.scenario if isinstance(base, Scenario) else base)
         self.source = str(base) if isinstance(base, (str, Path)) else f"scenario '{document.get('name')}'"
         self._base = scenario.placed(document, self._directory)
         self.axes = _axes(grid or {})
@@ -121,8 +124,8 @@ class Sweep:
             for axis, (_, changes) in zip(self.axes, chosen, strict=True):
                 for where, new in changes.items():
                     try:
-                        pointer.put(document, where, new)
-                    except pointer.Nowhere as error:
+                        put(document, where, new)
+                    except Nowhere as error:
                         raise InvalidArgument(
                             f"parameter '{axis}': {self.source} has nothing at {where}; expected a JSON pointer into it"
                         ) from error
@@ -199,19 +202,10 @@ class Sweep:
         }
 
     def _check_points(self) -> None:
-        with RunDirectory("sweep") as directory:
-            file = Path(directory, "scenario.yaml")
-            for point in self.points():
-                file.write_text(point.text)
-                ended = command.check(str(file))
-                if ended.status != 0:
-                    problems = [
-                        Problem("" if each[2] == "/" else each[2], each[3])
-                        for each in map(scenario.PROBLEM.fullmatch, ended.said)
-                        if each
-                    ]
-                    where = f"{self.source} with {point.name}"
-                    raise ScenarioError(where, problems or [Problem("", ended.reason.replace(str(file), where))])
+        for point in self.points():
+            if found := scenario.problems(scenario.INPUT, text=point.text):
+                problems = [problem._replace(place="") for problem in found]
+                raise ScenarioError(f"{self.source} with {point.name}", problems)
 
 
 def _report(made: Made) -> tuple[dict | None, str]:
@@ -240,8 +234,7 @@ def _axes(grid: Mapping[str, Axis]) -> dict[str, dict[Value, dict[str, object]]]
     """Changes by JSON pointer, for each parameter and value. Raises InvalidArgument."""
     axes: dict[str, dict[Value, dict[str, object]]] = {}
     for key, given in grid.items():
-        is_named = isinstance(given, Mapping)
-        name = key if is_named else _last_word(key)
+        name = key if isinstance(given, Mapping) else _last_word(key)
         if not NAME.fullmatch(name) or name in TAKEN:
             raise InvalidArgument(
                 f"grid: invalid parameter name '{name}'; expected a letter, then letters, digits, '_', '.' or '-', and not {', '.join(sorted(TAKEN))}"
@@ -250,11 +243,15 @@ def _axes(grid: Mapping[str, Axis]) -> dict[str, dict[Value, dict[str, object]]]
             raise InvalidArgument(
                 f"grid: duplicate parameter name '{name}'; expected a named one: {{'name': {{'value': {{'{key}': ...}}}}}}"
             )
-        if not is_named and not isinstance(given, (list, tuple, range)):
+        if not isinstance(given, (Mapping, list, tuple, range)):
             raise InvalidArgument(f"grid: {key}: expected a list of values, got {given!r}")
         if not given:
             raise InvalidArgument(f"grid: {key}: no values; expected at least one")
-        changes = dict(given) if is_named else {_scalar(key, value): {key: value} for value in given}
+        changes: dict[Value, Any]
+        if isinstance(given, Mapping):
+            changes = {value: of_value for value, of_value in given.items()}  # noqa: C416
+        else:
+            changes = {_scalar(key, value): {key: value} for value in given}
         if len(changes) < len(given):
             raise InvalidArgument(f"grid: {key}: duplicate value; expected each value once")
         same: dict[str, Value] = {}
@@ -324,3 +321,57 @@ def _named_files(document: dict) -> Iterator[str]:
     """Files of custom schedulers, which each worker needs."""
     for entry in document.get("schedulers", {}).values():
         yield os.fspath(entry.get("jar") or entry["directory"])
+
+
+def put(document: dict, pointer: str, new: object) -> None:
+    """Sets the value at a JSON pointer whose parent exists: `/-` at its end appends, `*` matches all elements of a list, `NAME*` those whose
+    `name` has this prefix, None deletes. Raises Nowhere."""
+    first, *steps = pointer.split("/")
+    if first or not steps:
+        raise Nowhere(pointer)
+    try:
+        _put(document, steps, new)
+    except (KeyError, IndexError, ValueError, TypeError) as error:
+        raise Nowhere(pointer) from error
+
+
+def _put(place: object, steps: list[str], new: object) -> None:
+    step, *rest = steps
+    if isinstance(place, dict):
+        if rest:
+            _put(place[step], rest, new)
+        elif new is None:
+            del place[step]
+        else:
+            place[step] = copy.deepcopy(new)
+    elif not isinstance(place, list):
+        raise TypeError
+    elif step == "-" and not rest:
+        place.append(copy.deepcopy(new))
+    elif step.endswith("*"):
+        for number in _meant(place, step):
+            _put_part(place, number, rest, new)
+    else:
+        if not step.isascii() or not step.isdecimal():
+            raise ValueError
+        _put_part(place, int(step), rest, new)
+
+
+def _meant(place: list, step: str) -> list[int]:
+    """Indices of the elements that a step with an asterisk matches; at least one."""
+    beginning = step[:-1]
+    if not beginning:
+        meant = list(range(len(place)))
+    else:
+        names = [part.get("name") if isinstance(part, dict) else None for part in place]
+        meant = [number for number, name in enumerate(names) if isinstance(name, str) and name.startswith(beginning)]
+    if not meant:
+        raise IndexError
+    return meant
+
+
+def _put_part(place: list, number: int, rest: list[str], new: object) -> None:
+    if rest:
+        _put(place[number], rest, new)
+    else:
+        place[number] = copy.deepcopy(new)

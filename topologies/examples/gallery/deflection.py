@@ -13,7 +13,7 @@ for deflections, colour in (("none", "#d9822b"), (3, "#1f5fa8")):
     for load in loads:
         mesh = OpsMesh(6, rate_bps=50_000_000, ram_bytes=0, max_deflections=deflections, seconds=1)
         for edge in range(6):
-            mesh.udp(f"hosts{edge}", f"hosts{(edge + 3) % 6}", int(50e6 * load), "poisson")
+            mesh.udp(f"hosts{edge}", f"hosts{(edge + 3) % 6}", int(50e6 * load), process="poisson")
         switches = mesh.simulate(columns="mesh", quiet=True).columns("switches")
         lost.append(100 * switches["dropped"].sum() / switches[["straight", "deflected", "dropped"]].sum().sum())
     axes.plot(loads, lost, "o-", label=f"deflections: {deflections}", color=colour)

@@ -8,7 +8,7 @@ from slotwise import Star
 
 star = Star(4, 1, rate_bps=100_000_000, masters=[0, 1])
 star.phase("run", seconds=0.5).tcp("edge1", "edge2", streams=4).tcp("edge3", "edge0", streams=4)
-star.link_change(0.25, edge=1, core=0, up=False)
+star.fibre_change(0.25, edge=1, core=0, up=False)
 report = star.simulate(columns="failover", sample_frames=2, quiet=True)
 ports = report.columns("ports")
 figure, axes = pyplot.subplots(figsize=(6, 3), layout="constrained")

@@ -3,7 +3,7 @@
 
 use slotwise_fabric::{HostMode, World, WorldOptions};
 use slotwise_observe::recorders::routed::RoutedRecorder;
-use slotwise_scenario::{Device, FlowGroup, LinkChange, Scenario, ScenarioError, TooShort};
+use slotwise_scenario::{Device, LinkChange, Scenario, ScenarioError, TooShort};
 
 use crate::controller::ControllerPlan;
 use crate::lockstep::RunPlan;
@@ -108,17 +108,6 @@ impl Network {
         fibres.chain(links).chain(spans).chain(back).collect()
     }
 
-    /// Numbers of the traffic's entries of a phase that hosts of Linux cannot play: in a live run the engine does.
-    pub fn entries_by_engine(&self, phase: usize) -> Vec<usize> {
-        let traffic = self.scenario.phases[phase].traffic.iter();
-        not_of_linux(traffic.map(|traffic| traffic.kind.is_of_linux()))
-    }
-
-    /// The same among flows over the whole run.
-    pub fn flows_by_engine(&self) -> Vec<usize> {
-        not_of_linux(self.scenario.routed.flows.iter().map(FlowGroup::is_of_linux))
-    }
-
     /// Name and length in ms of each phase, in their order.
     pub fn phases(&self) -> Vec<(String, u64)> {
         let phases = self.scenario.phases.iter();
@@ -142,12 +131,4 @@ impl Network {
             frame_records: false,
         })
     }
-}
-
-/// Places of those that are not.
-fn not_of_linux(are_of_linux: impl Iterator<Item = bool>) -> Vec<usize> {
-    let entries = are_of_linux.enumerate();
-    entries
-        .filter_map(|(entry, is_of_linux)| (!is_of_linux).then_some(entry))
-        .collect()
 }

@@ -47,6 +47,7 @@ use crate::isolate;
 use crate::neighbours::{self, Neighbours};
 use crate::python::{self, PYTHON};
 use crate::realtime::{Access, Realtime};
+use crate::resolved::Resolved;
 use crate::run::{PhaseRun, RunArgs, check_free};
 use crate::tunnels::Tunnels;
 use crate::web::Watch;
@@ -355,7 +356,6 @@ impl Emulation<'_> {
     fn with_hosts(&mut self) -> Result<bool, RunError> {
         say!("starting {} hosts ...", self.network.scenario.host_count());
         let mut command = python::module_of_home(self.home, "live.agent", PYTHON.as_ref());
-        command.arg("--scenario").arg(&self.args.scenario.path);
         let cpus = CpuPlan::new();
         if let Some(mask) = cpus.host_mask() {
             command.args(["--receive-cpus", &mask]);
@@ -371,7 +371,9 @@ impl Emulation<'_> {
         // What the agent leaves when it is killed goes with the run.
         command.env("TMPDIR", self.directory).env(MARK, self.directory);
         isolate::in_new_network(&mut command);
-        let hosts = JsonChild::spawn(HOSTS, command, self.sender.clone(), Heard::Hosts)?;
+        let mut hosts = JsonChild::spawn(HOSTS, command, self.sender.clone(), Heard::Hosts)?;
+        let resolved = Resolved::of(self.network, &self.network.empty_fabric());
+        hosts.send(&serde_json::to_value(&resolved)?)?;
         let ready = self.await_event(HOSTS, "ready")?;
         let namespace = File::open(format!("/proc/{}/ns/net", hosts.id()))?;
         let access = Access::open(&ready["ports"], Some(namespace))?;

@@ -50,11 +50,7 @@ impl Emulation<'_> {
                 hosts.send(&json!({
                     "command": "phase",
                     "index": index,
-                    "duration_ms": duration_ms,
                     "patience_ms": patience(duration_ms).as_millis() as u64,
-                    "by_engine": self.network.entries_by_engine(index),
-                    "run_ms": self.network.scenario.duration_ms(),
-                    "flows_by_engine": self.network.flows_by_engine(),
                 }))?;
             }
             loop {
