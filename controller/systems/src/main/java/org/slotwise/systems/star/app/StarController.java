@@ -32,7 +32,7 @@ import org.slotwise.wire.WireConstants;
  *
  * <p>The schedule changes in two phases: the idle bank of every switch is written, and when all have acknowledged,
  * the master is told to commit. The bank in force is never written, and a bank is reused only when every edge has
- * reported the other one in force. After a restart the controller reads the tables and learns from requests what is
+ * reported the other one in force, and the core is in the same frame. After a restart the controller reads the tables and learns from requests what is
  * in force before it writes anything that depends on the schedule.
  */
 public final class StarController implements NetworkController {
@@ -373,7 +373,7 @@ public final class StarController implements NetworkController {
         collection.add(nowNs, request);
         reports.master().ifPresent(master -> membership.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(master -> attendance.masterAt(nowNs, master.frame()));
-        reports.master().ifPresent(master -> state.master(master));
+        reports.master().ifPresent(master -> state.master(nowNs, master));
     }
 
     /** The edge's first request named a wrong frame. */
@@ -396,6 +396,13 @@ public final class StarController implements NetworkController {
 
     private boolean isSilent(int edge) {
         return learningSince != null && reports.isSilent(edge, learningSince);
+    }
+
+    /** All edges use a schedule. Out of band the core may come later; the bank before is its own until then. */
+    private void begin(long nowNs, Active next) {
+        active = next;
+        state = new Steady();
+        collection.waitUntil(nowNs + network.coreLagNs());
     }
 
     // ---- the next schedule ----
@@ -468,7 +475,7 @@ public final class StarController implements NetworkController {
         }
 
         /** Compares with a request of the master. */
-        void master(Request master) {
+        void master(long nowNs, Request master) {
         }
 
         /** Gives up what lacks a slave that was lost. */
@@ -532,14 +539,13 @@ public final class StarController implements NetworkController {
         }
 
         @Override
-        void master(Request master) {
+        void master(long nowNs, Request master) {
             if (learningSince == null) {
                 learningSince = master.frame();
             }
             boolean longEnough = FrameNumber.difference(master.frame(), learningSince) >= inFrames(LEARNING_FRAMES);
             if (longEnough && reports.agreeOn(master.active(), learningSince, attendance::takesPart)) {
-                active = new Active(master.active(), switches.scheduleInCore(master.active().bank()), active.changes);
-                state = new Steady();
+                begin(nowNs, new Active(master.active(), switches.scheduleInCore(master.active().bank()), active.changes));
             }
         }
     }
@@ -551,7 +557,7 @@ public final class StarController implements NetworkController {
         }
 
         @Override
-        void master(Request master) {
+        void master(long nowNs, Request master) {
             if (!(master.active().equals(active.version) && master.next().equals(active.version))) {
                 learn();
             }
@@ -596,13 +602,12 @@ public final class StarController implements NetworkController {
         }
 
         @Override
-        void master(Request master) {
+        void master(long nowNs, Request master) {
             Version next = active.version.next();
             boolean old = master.active().equals(active.version);
             if (reports.agreeOn(next, learningSince, attendance::takesPart)) {
                 commands.add(new ScheduleInForce(network.core().id(), next, staged.schedule.differences(active.schedule)));
-                active = new Active(next, staged.schedule, staged.changes);
-                state = new Steady();
+                begin(nowNs, new Active(next, staged.schedule, staged.changes));
                 statistics.count(Counter.COMMITS_COMPLETED);
                 statistics.took(Duration.COMMIT_FRAMES, FrameNumber.difference(master.frame(), staged.frame));
             } else if (old && master.next().equals(active.version)) {

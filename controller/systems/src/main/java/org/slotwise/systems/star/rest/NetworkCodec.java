@@ -47,7 +47,8 @@ public final class NetworkCodec {
 
     private Network network(JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "timestamp_tolerance_ns", "cores", "edges",
-                "scheduler", "beacon_hold_frames", "mtu", "xcp", "xcp_bps", "membership", "aggregation");
+                "scheduler", "beacon_hold_frames", "mtu", "xcp", "xcp_bps", "membership", "aggregation",
+                "min_control_latency_ns");
         List<Core> cores = new ArrayList<>();
         for (JsonNode core : fields.array("cores")) {
             cores.add(core(fields.place("cores[" + cores.size() + "]"), core));
@@ -56,12 +57,13 @@ public final class NetworkCodec {
         for (JsonNode edge : fields.array("edges")) {
             edges.add(edge(fields.place("edges[" + edges.size() + "]"), edge));
         }
-        return new Network(frame(fields.place("frame"), fields.required("frame")),
-                fields.parsed("timestamp_unit", TimestampUnit::parse),
-                cores, edges,
+        return new Network.Builder(frame(fields.place("frame"), fields.required("frame")),
+                fields.parsed("timestamp_unit", TimestampUnit::parse), cores, edges,
                 (int) fields.integer("beacon_hold_frames", Limits.MIN_BEACON_HOLD_FRAMES, Limits.MAX_BEACON_HOLD_FRAMES),
-                (int) fields.integer("mtu", Limits.MIN_MTU, Limits.MAX_MTU), xcp(fields), xcpBps(fields),
-                byInvitation(fields), tolerance(fields), trainBytes(fields), trainClasses(fields));
+                (int) fields.integer("mtu", Limits.MIN_MTU, Limits.MAX_MTU))
+                .timestamps(fields.parsed("timestamp_unit", TimestampUnit::parse), tolerance(fields))
+                .xcp(xcp(fields), xcpBps(fields)).byInvitation(byInvitation(fields))
+                .trains(trainBytes(fields), trainClasses(fields)).minControlLatencyNs(minControlLatency(fields)).build();
     }
 
     private static boolean xcp(JsonFields fields) throws InvalidJsonException {
@@ -118,6 +120,11 @@ public final class NetworkCodec {
     private static long tolerance(JsonFields fields) throws InvalidJsonException {
         return fields.optional("timestamp_tolerance_ns").isPresent()
                 ? fields.integer("timestamp_tolerance_ns", 0, Network.MAX_TIMESTAMP_TOLERANCE_NS) : 0;
+    }
+
+    private static long minControlLatency(JsonFields fields) throws InvalidJsonException {
+        return fields.optional("min_control_latency_ns").isPresent()
+                ? fields.integer("min_control_latency_ns", Limits.MIN_CONTROL_LATENCY_NS, Limits.MAX_CONTROL_LATENCY_NS) : 0;
     }
 
     private static FramePlan frame(String place, JsonNode value) throws InvalidJsonException {
