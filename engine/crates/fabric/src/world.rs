@@ -19,7 +19,7 @@ use crate::kinds::kind::{View, ViewMut};
 use crate::kinds::{Kinds, Listed};
 use crate::net::Net;
 use crate::net::effects::{Effects, Look};
-use crate::net::event::{Event, Order};
+use crate::net::event::{By, Event, Order};
 use crate::net::lane::LaneEnd;
 use crate::net::outside::SwitchInput;
 use crate::net::parcel::Parcel;
@@ -191,7 +191,7 @@ impl World {
         for (index, (after_ns, _)) in self.changes.iter().enumerate() {
             let at_ns = first_phase_ns + after_ns;
             let change = Event::Change(index as u32);
-            self.net.schedule(at_ns.max(self.net.now_ns()), change);
+            self.net.schedule(By::WORLD, at_ns.max(self.net.now_ns()), change);
         }
     }
 
@@ -248,7 +248,7 @@ impl World {
         let device = self.net.device(device_id)?;
         let frame = self.net.copy_of(frame);
         let at_ns = at_ns.max(self.net.now_ns());
-        self.net.dispatch_parcel(at_ns, Parcel::PacketOut { device, frame });
+        self.net.dispatch_parcel(By::WORLD, at_ns, Parcel::PacketOut { device, frame });
         Ok(())
     }
 

@@ -16,6 +16,7 @@ use crate::faults::record::FaultRecord;
 use crate::invariants::Invariant;
 use crate::net::Net;
 use crate::net::around::Beyond;
+use crate::net::event::By;
 use crate::net::journal::InBurst;
 use crate::net::lane::{LaneEnd, OwnEnd};
 use crate::net::node::{NodeCard, OwnCard};
@@ -198,10 +199,10 @@ impl<'a> Effects<'a> {
         &mut self.net.nodes[node].links
     }
 
-    /// A packet enters a lane.
+    /// A packet of a node enters a lane.
     #[inline]
-    pub(crate) fn enter_lane(&mut self, lane: usize, at_ns: u64, flying: Flying) {
-        self.net.enter_lane(lane, at_ns, flying);
+    pub(crate) fn enter_lane(&mut self, node: usize, lane: usize, at_ns: u64, flying: Flying) {
+        self.net.enter_lane(By::node(node), lane, at_ns, flying);
     }
 
     /// Removes packets from a lane by `is_lost`, with the program that numbered each.
@@ -265,8 +266,8 @@ impl<'a> Effects<'a> {
     }
 
     /// Applies active faults to a control message that arrives by light; false if it does not arrive now.
-    pub(crate) fn treat(&mut self, end: OwnEnd, place: Place, frame: &mut Frame) -> bool {
-        self.net.treat(Way::Light(end), place, frame)
+    pub(crate) fn treat(&mut self, (device, end): (Device, OwnEnd), place: Place, frame: &mut Frame) -> bool {
+        self.net.treat(device, Way::Light(end), place, frame)
     }
 
     /// Notes the recovery from a fault.

@@ -22,7 +22,9 @@ const CONTROLLER_HEADER: usize = PacketIn::SIZE;
 pub(crate) struct Messages {
     /// By the number of the fault.
     pub(super) in_force: Vec<usize>,
-    pub(super) random: Pcg64Mcg,
+    /// A generator for each node.
+    random: Vec<Pcg64Mcg>,
+    seed: u64,
     most_late_ns: u64,
 }
 
@@ -30,9 +32,21 @@ impl Messages {
     pub(crate) fn new(seed: u64) -> Messages {
         Messages {
             in_force: Vec::new(),
-            random: random::generator(seed, Stream::Messages, 0),
+            random: Vec::new(),
+            seed,
             most_late_ns: MAX_LATE_NS,
         }
+    }
+
+    /// Adds the generator of the next node, by the name of the node.
+    pub(super) fn add_node(&mut self, name: u32) {
+        let random = random::generator(self.seed, Stream::Messages, u64::from(name));
+        self.random.push(random);
+    }
+
+    /// The generator of a node.
+    pub(super) fn random(&mut self, node: usize) -> &mut Pcg64Mcg {
+        &mut self.random[node]
     }
 
     /// Sets the longest delay of late messages.
@@ -41,13 +55,13 @@ impl Messages {
     }
 
     /// Draws the delay of a late message.
-    pub(super) fn lateness(&mut self) -> u64 {
-        self.random.random_range(1..=self.most_late_ns)
+    pub(super) fn lateness(&mut self, node: usize) -> u64 {
+        self.random[node].random_range(1..=self.most_late_ns)
     }
 
     /// Changes some bits of a message.
-    pub(super) fn corrupt(&mut self, frame: &mut Frame) {
-        let random = &mut self.random;
+    pub(super) fn corrupt(&mut self, node: usize, frame: &mut Frame) {
+        let random = &mut self.random[node];
         for _ in 0..random.random_range(1..=MAX_WRONG_BITS) {
             if frame.len() > CONTROLLER_HEADER {
                 let byte = random.random_range(CONTROLLER_HEADER..frame.len());

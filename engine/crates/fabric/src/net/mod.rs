@@ -39,14 +39,15 @@ use slotwise_wire::DropReason;
 use crate::api::{ControlEvent, ControlMessage, P4Drop, WorldError, WorldOptions};
 use crate::drops::{DropCause, Place};
 use crate::invariants::Invariant;
-use event::{Event, EventQueue, Order};
+use event::{By, Event, EventQueue, Order};
 use journal::Journal;
 use lane::{Lane, LaneEnd};
 use messages::Messages;
-use node::{Nodes, Outbox};
+use node::{NodeKind, Nodes, Outbox};
 use parcel::Parcels;
 use span::Span;
 use standstill::AtOnce;
+use ticket::Owner;
 use work::{Stack, Work};
 
 /// Everything that moves.
@@ -95,8 +96,8 @@ impl Net {
         self.queue.next_at()
     }
 
-    pub(crate) fn schedule(&mut self, at_ns: u64, event: Event) {
-        self.queue.schedule(at_ns, event);
+    pub(crate) fn schedule(&mut self, by: By, at_ns: u64, event: Event) {
+        self.queue.schedule(by, at_ns, event);
     }
 
     /// All that an event has scheduled is there.
@@ -104,10 +105,10 @@ impl Net {
         self.queue.settle();
     }
 
-    /// A packet enters a lane at whose end it is at a time.
+    /// A packet of a node enters a lane at whose end it is at a time.
     #[inline]
-    pub(crate) fn enter_lane(&mut self, lane: usize, at_ns: u64, flying: Flying) {
-        self.lanes[lane].enter(&mut self.queue, at_ns, flying);
+    pub(crate) fn enter_lane(&mut self, by: By, lane: usize, at_ns: u64, flying: Flying) {
+        self.lanes[lane].enter(&mut self.queue, by, at_ns, flying);
     }
 
     /// Changes the arrivals of the last packets in a lane.
@@ -146,6 +147,22 @@ impl Net {
     /// Nodes that are being built.
     pub(crate) fn nodes_mut(&mut self) -> &mut Nodes {
         &mut self.nodes
+    }
+
+    /// Adds the devices of a kind, by number from 0.
+    pub(crate) fn add_nodes(
+        &mut self,
+        owner: Owner,
+        kind: &'static NodeKind,
+        devices: impl Iterator<Item = Device>,
+    ) {
+        for device in devices {
+            self.nodes.add(owner, kind, device);
+            let (kind, number) = device.place();
+            let name = (kind as u32) << u16::BITS | u32::from(number);
+            self.queue.add_node(name);
+            self.messages.add_node(name);
+        }
     }
 
     pub(crate) fn add_lane(&mut self, end: LaneEnd) -> usize {

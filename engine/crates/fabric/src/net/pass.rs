@@ -9,6 +9,7 @@ use crate::capture::CapturePoint;
 use crate::drops::{DropCause, Place};
 use crate::net::Net;
 use crate::net::around::Around;
+use crate::net::event::By;
 use crate::net::node::{Before, is_fibre};
 use crate::net::work::{Ask, Passed, Work};
 use slotwise_cards::card::Pass;
@@ -138,7 +139,7 @@ impl Net {
             Ok((lane, departure)) => {
                 let born = origin.born();
                 let flying = Flying::plain(Packet { frame, born });
-                self.lanes[lane].enter(&mut self.queue, departure.arrive.ns(), flying);
+                self.lanes[lane].enter(&mut self.queue, By::node(node), departure.arrive.ns(), flying);
             }
             Err(cause) => self.drop(self.nodes[node].place_before(port), cause, frame),
         }

@@ -51,7 +51,7 @@ impl Ring {
         let Packet { mut frame, born } = packet;
         let (station, ringlet) = station_at(end.number as usize);
         let Some((ring, Some(data))) = message::ring(&frame) else {
-            match fx.treat(end, Place::Device(device(station)), &mut frame) {
+            match fx.treat((device(station), end), Place::Device(device(station)), &mut frame) {
                 true => message_at_station(fx, end.number as usize, frame),
                 false => fx.give_back(frame),
             }
