@@ -11,6 +11,7 @@ use crate::api::HostFrame;
 use crate::drops::{DropCause, Place};
 use crate::net::Net;
 use crate::net::event::{By, Event};
+use crate::net::journal::InBurst;
 use crate::traffic::Traffic;
 use slotwise_cards::fifo::Fifo;
 use slotwise_cards::packet::{Flying, Frame, Packet, UNBORN};
@@ -144,7 +145,8 @@ impl Hosts {
         let mut frame = net.take_frame();
         let turn = traffic.turn(index as usize, net.now_ns(), &mut frame);
         if let Some(next_ns) = turn.next_ns {
-            self.schedule_source(net, index as usize, next_ns);
+            let host = turn.from.unwrap_or_else(|| traffic.host_of(index as usize));
+            net.schedule(By::node(self.list[host].node), next_ns, Event::Source(index));
         }
         match turn.from {
             Some(host) => self.send_uplink(net, net.now_ns(), host, frame),
@@ -184,13 +186,11 @@ impl Hosts {
         self.timers = timers;
     }
 
-    /// Passes the fates of packets in bursts on to measurements of order.
-    pub(crate) fn note_bursts(&mut self, net: &mut Net) {
-        for fate in std::mem::take(&mut net.journal.in_bursts) {
-            if let Some(traffic) = &mut self.traffic {
-                traffic.note_in_train(&fate.packet, fate.burst, fate.is_lost);
-            }
-            net.give_back(fate.packet);
+    /// Passes the fate of a packet in a burst on to measurements of order.
+    pub(crate) fn note_burst(&mut self, net: &mut Net, fate: InBurst) {
+        if let Some(traffic) = &mut self.traffic {
+            traffic.note_in_train(&fate.packet, fate.burst, fate.is_lost);
         }
+        net.give_back(fate.packet);
     }
 }

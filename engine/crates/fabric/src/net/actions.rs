@@ -223,7 +223,8 @@ impl Net {
     #[inline]
     fn set_card_timer(&mut self, node: usize, (timer, expiry): (TimerId, Expiry), at: Instant) {
         let timer = CardTimer::new(node, timer);
-        self.queue.schedule(By::node(node), at.ns(), Event::expiry(timer, expiry));
+        self.queue
+            .schedule(By::node(node), at.ns(), Event::expiry(timer, expiry));
     }
 
     /// Performs an action that is not one of every packet.
@@ -253,9 +254,7 @@ impl Net {
             }
             Action::Broken { port, broken, packet } => {
                 let place = self.nodes[node].place_before(port);
-                self.journal
-                    .invariants
-                    .violated(invariant(broken), self.now_ns, place, packet);
+                self.broken(invariant(broken), place, packet);
             }
             action @ (Action::Light { .. } | Action::Split { .. } | Action::Cut { .. } | Action::Seen(_)) => {
                 beyond.acts(&mut Effects::on(self), node, action);

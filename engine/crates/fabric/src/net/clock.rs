@@ -58,7 +58,7 @@ impl Net {
     pub(crate) fn pass_time(&mut self, until_ns: u64) {
         if self.at_once.found.is_none() {
             self.now_ns = self.now_ns.max(until_ns);
-            self.queue.now_ns = self.now_ns;
+            self.queue.pass_time(self.now_ns);
         }
     }
 
@@ -99,8 +99,8 @@ mod tests {
     use crate::build::{Build, Change};
     use crate::drops::{DropCause, Place};
     use crate::kinds::Kinds;
-    use crate::net::event::By;
     use crate::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Served};
+    use crate::net::event::By;
     use crate::net::node::{NodeCard, NodeKind, NodePort};
     use crate::world::World;
     use slotwise_cards::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};

@@ -102,6 +102,21 @@ pub(crate) struct Order {
     by: u64,
 }
 
+/// Key of an event: its time, and its place among events of that time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) at_ns: u64,
+    pub(crate) order: Order,
+}
+
+impl Order {
+    /// Between events: after all of a time.
+    const BETWEEN: Order = Order {
+        since: u64::MAX,
+        by: u64::MAX,
+    };
+}
+
 /// Bits of a time of scheduling: 73 years.
 const TIME_BITS: u32 = 61;
 /// Bits of the count of a node: at a million events a second, half a year.
@@ -131,6 +146,28 @@ impl PartialOrd for Entry {
     fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
         Some(self.cmp(other))
     }
+
+    // The comparisons of `BinaryHeap`. Two entries are never equal.
+    #[inline]
+    fn le(&self, other: &Entry) -> bool {
+        other.is_before(self)
+    }
+
+    #[inline]
+    fn ge(&self, other: &Entry) -> bool {
+        self.is_before(other)
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn is_before(&self, other: &Entry) -> bool {
+        if self.at_ns == other.at_ns {
+            self.order < other.order
+        } else {
+            self.at_ns < other.at_ns
+        }
+    }
 }
 
 impl Ord for Entry {
@@ -145,8 +182,8 @@ pub(crate) struct EventQueue {
     heap: BinaryHeap<Entry>,
     /// The first entry has been given out, and the next one that is scheduled may take its place: most events schedule one.
     is_spent: bool,
-    /// Time of scheduling: of the event in progress, or later, between events.
-    pub(super) now_ns: u64,
+    /// Of the event in progress; between events, of the present.
+    present: Key,
     /// Name and count of the world and of each node.
     counts: Vec<u64>,
 }
@@ -156,7 +193,10 @@ impl Default for EventQueue {
         EventQueue {
             heap: BinaryHeap::new(),
             is_spent: false,
-            now_ns: 0,
+            present: Key {
+                at_ns: 0,
+                order: Order::BETWEEN,
+            },
             counts: vec![WORLD_NAME << COUNT_BITS],
         }
     }
@@ -182,7 +222,7 @@ impl EventQueue {
         let count = &mut self.counts[by.0 as usize];
         *count += 1;
         Order {
-            since: event.rank() << TIME_BITS | self.now_ns,
+            since: event.rank() << TIME_BITS | self.present.at_ns,
             by: *count,
         }
     }
@@ -205,16 +245,27 @@ impl EventQueue {
         self.heap.peek().map(|entry| entry.at_ns)
     }
 
+    /// Key of the event in progress, or of the present between events.
+    pub(crate) fn present(&self) -> Key {
+        self.present
+    }
+
+    /// Nothing happens until a time.
+    pub(crate) fn pass_time(&mut self, now_ns: u64) {
+        self.present.at_ns = now_ns;
+    }
+
     /// The next event if it is not after `limit_ns`, with its time and place.
     pub(crate) fn pop_until(&mut self, limit_ns: u64) -> Option<(u64, Order, Event)> {
         self.settle();
         let Entry { at_ns, order, event } = *self.heap.peek().filter(|entry| entry.at_ns <= limit_ns)?;
-        (self.is_spent, self.now_ns) = (true, at_ns);
+        (self.is_spent, self.present) = (true, Key { at_ns, order });
         Some((at_ns, order, event))
     }
 
     /// All that the event that was given out last scheduled is there: it can go.
     pub(crate) fn settle(&mut self) {
+        self.present.order = Order::BETWEEN;
         if std::mem::take(&mut self.is_spent) {
             self.heap.pop();
         }

@@ -34,13 +34,13 @@ use slotwise_cards::packet::{Flying, Frame};
 use slotwise_p4::{Pipeline, PipelineConfig};
 use slotwise_scenario::Device;
 use slotwise_units::Instant;
-use slotwise_wire::DropReason;
+use slotwise_wire::{DropReason, Optical};
 
 use crate::api::{ControlEvent, ControlMessage, P4Drop, WorldError, WorldOptions};
 use crate::drops::{DropCause, Place};
 use crate::invariants::Invariant;
-use event::{By, Event, EventQueue, Order};
-use journal::Journal;
+use event::{By, Event, EventQueue, Key, Order};
+use journal::{Entry, Journal, Note};
 use lane::{Lane, LaneEnd};
 use messages::Messages;
 use node::{NodeKind, Nodes, Outbox};
@@ -100,6 +100,11 @@ impl Net {
         self.queue.schedule(by, at_ns, event);
     }
 
+    /// Key of the event in progress, or of the present between events.
+    pub(crate) fn present(&self) -> Key {
+        self.queue.present()
+    }
+
     /// All that an event has scheduled is there.
     pub(crate) fn settle(&mut self) {
         self.queue.settle();
@@ -150,12 +155,7 @@ impl Net {
     }
 
     /// Adds the devices of a kind, by number from 0.
-    pub(crate) fn add_nodes(
-        &mut self,
-        owner: Owner,
-        kind: &'static NodeKind,
-        devices: impl Iterator<Item = Device>,
-    ) {
+    pub(crate) fn add_nodes(&mut self, owner: Owner, kind: &'static NodeKind, devices: impl Iterator<Item = Device>) {
         for device in devices {
             self.nodes.add(owner, kind, device);
             let (kind, number) = device.place();
@@ -183,13 +183,30 @@ impl Net {
         &self.spans
     }
 
+    /// Adds a trace of the event in progress.
+    pub(crate) fn note(&mut self, note: Note) {
+        let key = self.queue.present();
+        self.journal.entries.push(Entry { key, note });
+    }
+
+    /// Notes that a rule is broken.
+    pub(crate) fn broken(&mut self, invariant: Invariant, place: Place, packet: Option<Optical>) {
+        let at_ns = self.now_ns;
+        self.note(Note::Broken {
+            invariant,
+            at_ns,
+            place,
+            packet,
+        });
+    }
+
     /// For the controller, or the agent that stands between it and the device.
     pub(crate) fn tell(&mut self, device: Device, message: ControlMessage) {
-        self.journal.control.push_back(ControlEvent {
+        self.note(Note::Control(ControlEvent {
             at_ns: self.now_ns,
             device_id: device.id(),
             message,
-        });
+        }));
     }
 
     /// Loses a packet.
@@ -205,8 +222,7 @@ impl Net {
             DropCause::NoSuchPort | DropCause::NotForHost | DropCause::Malformed
         );
         if is_astray && place.is_beside_stars() {
-            let invariants = &mut self.journal.invariants;
-            invariants.violated(Invariant::ASTRAY, self.now_ns, place, None);
+            self.broken(Invariant::ASTRAY, place, None);
         }
     }
 

@@ -150,8 +150,7 @@ impl Net {
         let node = &self.nodes[node];
         let (place, lost_light) = (Place::Device(node.device), node.kind.lost_light);
         if let (Origin::Light { .. }, Some(invariant)) = (origin, lost_light) {
-            let invariants = &mut self.journal.invariants;
-            invariants.violated(invariant, self.now_ns, place, message::optical(&frame));
+            self.broken(invariant, place, message::optical(&frame));
         }
         self.drop(place, DropCause::NoSuchPort, frame);
     }
