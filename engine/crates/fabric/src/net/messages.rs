@@ -70,3 +70,20 @@ impl Messages {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_for_a_node_depend_on_no_other_node() {
+        let mut messages = Messages::new(7);
+        [5, 3].into_iter().for_each(|name| messages.add_node(name));
+        let of_3: Vec<u64> = (0..4).map(|_| messages.lateness(1)).collect();
+        let mut otherwise = Messages::new(7);
+        [3, 9, 5].into_iter().for_each(|name| otherwise.add_node(name));
+        let mixed: Vec<[u64; 3]> = (0..4).map(|_| [2, 0, 1].map(|node| otherwise.lateness(node))).collect();
+        assert_eq!(mixed.iter().map(|draws| draws[1]).collect::<Vec<u64>>(), of_3);
+        assert!(mixed.iter().any(|draws| draws[0] != draws[1]));
+    }
+}
