@@ -6,7 +6,7 @@ use slotwise_scenario::{Device, FaultKind};
 use super::record::FaultRecord;
 use crate::api::ControlMessage;
 use crate::net::effects::Effects;
-use crate::net::event::Event;
+use crate::net::event::{By, Event};
 use crate::net::work::Step;
 use crate::world::World;
 
@@ -20,8 +20,8 @@ impl World {
         for index in 0..self.net.journal.faults.len() {
             let fault = &self.net.journal.faults[index];
             let (start_ns, end_ns) = (fault.start_ns, fault.end_ns);
-            self.net.schedule(start_ns, Event::FaultBegins(index as u32));
-            self.net.schedule(end_ns, Event::FaultEnds(index as u32));
+            self.net.schedule(By::WORLD, start_ns, Event::FaultBegins(index as u32));
+            self.net.schedule(By::WORLD, end_ns, Event::FaultEnds(index as u32));
         }
     }
 

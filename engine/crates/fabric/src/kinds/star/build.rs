@@ -176,6 +176,7 @@ fn add_hosts(build: &mut Build, scenario: &Scenario, edge: &EdgeOfScenario) {
         build.add_host(Host {
             id: Some(id),
             device,
+            node: build.node(device),
             port,
             uplink: up,
         });
