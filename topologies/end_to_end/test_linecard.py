@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`slotwise card gates` between a switch that runs edge.p4 and a fibre: on `slotwise switch`, and on stock BMv2 if it is there."""
+"""`slotwise line-card gates` between a switch that runs edge.p4 and a fibre: on `slotwise switch`, and on stock BMv2 if it is there."""
 
 import json
 import os
@@ -169,7 +169,7 @@ def test_data_leaves_in_granted_slots_only(switch):
     epoch_ns = time.time_ns()
     command = [
         SLOTWISE,
-        "card",
+        "line-card",
         "gates",
         "--control",
         "control",
@@ -222,7 +222,7 @@ def test_light_from_the_fibre_reaches_the_switch_and_its_host(switch):
     switch.insert("ipv4_route", {"dst": (0x0A000001, 32)}, "to_host", port=1, mac=HOST_MAC)
     command = [
         SLOTWISE,
-        "card",
+        "line-card",
         "gates",
         "--control",
         "control",
@@ -277,7 +277,7 @@ def test_a_card_that_cannot_work_is_refused(change, reason):
     given[change[0]] = change[1]
     words = [str(word) for pair in given.items() for word in pair]
     done = subprocess.run(
-        [SLOTWISE, "card", "gates", *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        [SLOTWISE, "line-card", "gates", *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == 1
     assert reason in done.stderr

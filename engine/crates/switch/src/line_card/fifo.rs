@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `slotwise card fifo`: the line card of one router port as a process, between the switch's interface and a link's.
+//! `slotwise line-card fifo`: the line card of one router port as a process, between the switch's interface and a link's.
 //!
 //! ```text
 //! switch port N == --switch   card: queue, rate, delay   --link == next router or host
@@ -104,7 +104,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     );
     let buffer = units::Bytes::new(args.buffer_bytes);
     let mut card = Alone::before_link(args.port, link, buffer, now()).losing(loss);
-    say!("slotwise card fifo: ready, port {}", args.port);
+    say!("slotwise line-card fifo: ready, port {}", args.port);
     // Frames from the link: the loop cannot send while it receives.
     let mut inbound: Vec<Vec<u8>> = Vec::new();
     while !stop.is_requested() {
