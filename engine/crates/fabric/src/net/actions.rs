@@ -253,7 +253,7 @@ impl Net {
                 let place = self.nodes[node].place_before(port);
                 self.journal
                     .invariants
-                    .violated(invariant(broken), self.now_ns, place, packet);
+                    .violated(invariant(broken), Instant::from_ns(self.now_ns), place, packet);
             }
             action @ (Action::Light { .. } | Action::Split { .. } | Action::Cut { .. } | Action::Seen(_)) => {
                 beyond.acts(&mut Effects::on(self), node, action);

@@ -4,14 +4,16 @@
 /// More events than any network has at one time: it takes some seconds to get there.
 pub(crate) const MOST_AT_ONCE: u64 = 10_000_000;
 
+use slotwise_units::Instant;
+
 /// Why a network runs no further.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "simulated time stuck at {at_ns} ns: more than {events} events at this time, last: {last}; this is a bug in the engine"
+    "simulated time stuck at {at}: more than {events} events at this time, last: {last}; this is a bug in the engine"
 )]
 pub struct Standstill {
-    /// World time.
-    pub at_ns: u64,
+    /// Simulated time.
+    pub at: Instant,
     /// Events that took place at this time.
     pub events: u64,
     /// The next one, and where it would have taken place.

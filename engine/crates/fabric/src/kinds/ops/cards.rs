@@ -85,7 +85,7 @@ impl Ops {
     ) {
         let source = fx.device(node).number();
         let is_new = self.watch.formed(source, label.train);
-        self.watch.sized(source, packets, bytes.get());
+        self.watch.sized(source, packets, bytes);
         if !is_new || label.src_edge != source {
             let place = fx.look().place_before(node, port);
             fx.broken(Invariant::DUPLICATE, place, None);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use slotwise_p4::{Pipeline, Port};
 use slotwise_scenario::Device;
+use slotwise_units::{Bytes, Duration};
 use slotwise_wire::{DropReason, TrainFate};
 
 use super::cards::FibreEnd;
@@ -24,10 +25,10 @@ use slotwise_cards::train_queue::TrainUse;
 /// What an edge that makes trains, or holds them back, did since it was last asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpsEdgeUse {
-    /// Most bytes, as links count them, that waited in it at once.
-    pub most_held_bytes: u64,
-    /// Longest time from a probe to the rate that it brought, ns; 0 of none.
-    pub probe_round_trip_ns: u64,
+    /// Largest amount, as links count it, that waited in it at once.
+    pub most_held: Bytes,
+    /// Longest time from a probe to the rate that it brought; 0 of none.
+    pub probe_round_trip: Duration,
     /// Trains that are in none of [`ViewMut::take_waits`]: those that wait for the rate of their macroflow now, and those that were
     /// lost as they waited.
     pub unserved_trains: u64,
@@ -157,8 +158,8 @@ impl ViewMut<'_, Ops> {
         let card = self.fx.card_mut::<EdgeCard>(Device::OpsEdge(edge))?;
         let used = card.take_memory_use()?;
         Some(OpsEdgeUse {
-            most_held_bytes: used.most_held.get(),
-            probe_round_trip_ns: used.probe_round_trip.ns(),
+            most_held: used.most_held,
+            probe_round_trip: used.probe_round_trip,
             unserved_trains: used.unserved_bursts,
         })
     }

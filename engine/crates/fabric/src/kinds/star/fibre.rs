@@ -2,7 +2,7 @@
 //! Fibres.
 
 use slotwise_scenario::{Fibre, Light, LinkChange, Optics};
-use slotwise_units::{Duration, Rate};
+use slotwise_units::{Bytes, Duration, Rate};
 
 use slotwise_cards::random::{Chance, Stream, generator};
 
@@ -20,9 +20,9 @@ pub struct LinkUse {
     /// Packets that entered while the fibre was up.
     pub packets: u64,
     /// Their bytes.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Time in which light entered.
-    pub busy_ns: u64,
+    pub busy: Duration,
 }
 
 /// What a change did to the light of a pair of fibres; `None` where it stays as it was.
@@ -165,8 +165,8 @@ impl Direction {
             return Passage::Down;
         }
         self.used.packets += 1;
-        self.used.bytes += bytes as u64;
-        self.used.busy_ns += duration_ns;
+        self.used.bytes += Bytes::of(bytes);
+        self.used.busy += Duration::from_ns(duration_ns);
         if self.loss.comes() {
             return Passage::Lost;
         }
