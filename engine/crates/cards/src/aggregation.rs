@@ -12,9 +12,9 @@ use crate::random::{Stream, generator};
 use crate::train::Train;
 
 /// Frames of a train: what its label can count.
-const MOST_FRAMES: usize = u16::MAX as usize;
+const MAX_FRAMES: usize = u16::MAX as usize;
 /// Intervals without a train of which each is drawn: their sum differs from so many lengths by some hundred lengths.
-const MOST_DRAWN: u64 = 1_000_000;
+const MAX_DRAWN: u64 = 1_000_000;
 
 /// Start of the interval of an open train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum TrainTimer {
     FirstPacket,
 }
 
-/// How long trains stay open.
+/// Times for which bursts stay open.
 #[derive(Debug, Clone, Copy)]
 pub struct Intervals {
     /// Over 0.
@@ -87,7 +87,7 @@ impl Clock {
         }
         // Intervals without a train pass at once; of those that are drawn all but the last ones, after which any phase is as likely.
         let passed = now.saturating_since(self.end) / intervals.interval;
-        let drawn = if intervals.dither { MOST_DRAWN } else { 0 };
+        let drawn = if intervals.dither { MAX_DRAWN } else { 0 };
         self.end += passed.saturating_sub(drawn) * intervals.interval;
         while self.end <= now {
             let interval = self.interval(intervals);
@@ -112,7 +112,7 @@ pub struct Aggregation {
 }
 
 impl Aggregation {
-    /// Of an edge with queues of numbers below `queues`.
+    /// Makes the assembly of an edge with queues of numbers below `queues`.
     pub fn new(intervals: Intervals, queues: u16) -> Aggregation {
         Aggregation {
             intervals,
@@ -121,7 +121,7 @@ impl Aggregation {
         }
     }
 
-    /// Whether there is such a queue.
+    /// Returns true if there is such a queue.
     pub fn has(&self, queue: u16) -> bool {
         usize::from(queue) < self.queues.len()
     }
@@ -173,13 +173,13 @@ impl Aggregation {
         self.due.insert((due, queue));
     }
 
-    /// Whether the open train of a queue has as many frames as a label can count.
+    /// Returns true if the open burst of a queue has as many frames as a label can count.
     pub fn is_full(&self, queue: u16) -> bool {
         let open = self
             .queues
             .get(usize::from(queue))
             .and_then(|queue| queue.open.as_ref());
-        open.is_some_and(|open| open.train.frames.len() >= MOST_FRAMES)
+        open.is_some_and(|open| open.train.frames.len() >= MAX_FRAMES)
     }
 
     /// Bytes of the open train of a queue, as links count them.
@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn a_train_is_full_when_its_label_can_count_no_more() {
         let mut aggregation = aggregation(TrainTimer::FirstPacket, false);
-        for _ in 1..MOST_FRAMES {
+        for _ in 1..MAX_FRAMES {
             aggregation.join(at(0), 0, Packet::unborn(Vec::new()), Bytes::ZERO);
         }
         assert!(!aggregation.is_full(0) && !aggregation.is_full(9));

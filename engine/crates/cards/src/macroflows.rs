@@ -47,14 +47,14 @@ pub struct Macroflows {
     ticks: BTreeSet<(Instant, u16)>,
     /// Longest time from a tick to the rate that its probe brought.
     round_trip: Duration,
-    /// How long trains waited that left.
+    /// Waits of bursts that left.
     waits: Histogram<u64>,
     /// Trains that were lost while they waited, since they were asked for.
     lost: u64,
 }
 
 impl Macroflows {
-    /// Those of some queues, each at first with `rate` (over 0). They tick every `period`, each at a different time: `place` of
+    /// Makes the macroflows of some queues, each at first with `rate` (over 0). They tick every `period`, each at a different time: `place` of
     /// `places` is that of the edge among all.
     pub fn new(
         queues: impl IntoIterator<Item = u16>,
@@ -99,7 +99,7 @@ impl Macroflows {
         self.of.get_mut(usize::from(queue))?.as_mut()
     }
 
-    /// Whether a queue is that of a macroflow.
+    /// Returns true if a queue is that of a macroflow.
     pub fn has(&self, queue: u16) -> bool {
         self.of.get(usize::from(queue)).is_some_and(Option::is_some)
     }
@@ -187,7 +187,7 @@ impl Macroflows {
         std::mem::take(&mut self.round_trip)
     }
 
-    /// How long trains waited that left since the last call.
+    /// Waits of bursts that left since the last call.
     pub fn take_waits(&mut self) -> Histogram<u64> {
         std::mem::replace(&mut self.waits, delays())
     }

@@ -9,11 +9,12 @@ use std::collections::VecDeque;
 
 use crate::Port;
 use slotwise_units::{Bytes, Duration, Instant, Rate};
-use slotwise_wire::{FlowControl, IntervalTick};
+use slotwise_wire::{IntervalTick, IntervalTimer};
 
-use crate::DropCause;
+use crate::card::{Action, Actions, Record};
 use crate::interval::IntervalTimers;
 use crate::linecard::QueueState;
+use crate::ticks::IntervalQueue;
 
 /// Time that a byte takes, as the switches of a network reckon: in 2^-16 ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl ByteTime {
     }
 }
 
-/// What an output has.
+/// Settings of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RamSettings {
     /// Time of a byte on the wavelength.
@@ -50,7 +51,7 @@ pub struct RamSettings {
     pub guard: Duration,
 }
 
-/// What an output did since it was last asked. Bytes are those that links count.
+/// Use of an output since the last call. Bytes are those that links count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RamUse {
     /// Trains that came.
@@ -63,7 +64,7 @@ pub struct RamUse {
     pub busy: Duration,
     /// Trains that waited in the RAM.
     pub waited_trains: u64,
-    /// How long those waited together.
+    /// Sum of their waits.
     pub waited: Duration,
     /// Most that was still to be sent when a train came.
     pub most_bytes: Bytes,
@@ -71,7 +72,7 @@ pub struct RamUse {
     pub lost_frames: u64,
     /// Intervals of the output's agent that ended.
     pub intervals: u64,
-    /// Of these, those in which more came for the output than 1.05 times what it can send.
+    /// Intervals among these in which more came for the output than 1.05 times what it can send.
     pub overloaded_intervals: u64,
 }
 
@@ -106,7 +107,7 @@ pub struct OpticalRam {
     settings: RamSettings,
     /// End of what is reserved, guard included.
     end: Instant,
-    /// How much of that the switch's program does not know of: one that it has no more reserved it.
+    /// Part of that which the switch's program does not know: an earlier program reserved it.
     unknown: Duration,
     paths: Vec<Path>,
     /// Frames that have not begun to leave, by when they do.
@@ -114,7 +115,7 @@ pub struct OpticalRam {
     waiting_bytes: Bytes,
     timers: Option<IntervalTimers>,
     used: RamUse,
-    /// How often that has been taken.
+    /// Number of calls that took the use.
     period: u64,
     arrived_bytes: Bytes,
     lost_frames: u64,
@@ -172,7 +173,7 @@ impl OpticalRam {
         }
     }
 
-    /// Whether a train that comes finds no more before it, of what the switch's program has reserved, than the RAM holds.
+    /// Returns true if an arriving burst finds no more before it, as reserved by the switch's program, than the RAM holds.
     pub fn has_room(&self, now: Instant) -> bool {
         let left = self.end.saturating_since(now).saturating_sub(self.unknown);
         left <= self.settings.byte_time.time(self.settings.ram)
@@ -247,24 +248,6 @@ impl OpticalRam {
         lost
     }
 
-    /// When the next timer expires.
-    pub fn next_tick(&self) -> Option<Instant> {
-        self.timers.as_ref().map(IntervalTimers::next)
-    }
-
-    /// The tick of a timer that has expired by `now`, with what the RAM holds.
-    pub fn tick(&mut self, now: Instant) -> Option<(IntervalTick, QueueState)> {
-        self.advance(now);
-        let tick = self.timers.as_mut()?.tick(now, self.waiting_bytes)?;
-        let state = QueueState {
-            backlog_bytes: self.waiting_bytes,
-            arrived_bytes: self.arrived_bytes,
-            hol_delay: Duration::ZERO,
-            dropped_packets: self.lost_frames,
-        };
-        Some((tick, state))
-    }
-
     /// An interval of the output's agent ends, in which so many bytes came for the output, dropped ones included.
     pub fn interval_ends(&mut self, now: Instant, arrived: Bytes) {
         let began = std::mem::replace(&mut self.interval, now);
@@ -274,15 +257,37 @@ impl OpticalRam {
         self.used.overloaded_intervals += u64::from(100 * taken_ns > OVERLOAD_PERCENT * u128::from(length_ns));
     }
 
-    /// Obeys the answer to a tick. Anything else changes nothing.
-    pub fn control(&mut self, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
-        IntervalTimers::obey(self.timers.as_mut(), now, message)
-    }
-
-    /// What it did since the last call.
+    /// Use since the last call.
     pub fn take_use(&mut self) -> RamUse {
         self.period += 1;
         std::mem::take(&mut self.used)
+    }
+}
+
+impl IntervalQueue for OpticalRam {
+    fn timers(&self) -> Option<&IntervalTimers> {
+        self.timers.as_ref()
+    }
+
+    fn timers_mut(&mut self) -> Option<&mut IntervalTimers> {
+        self.timers.as_mut()
+    }
+
+    fn state(&mut self, now: Instant) -> QueueState {
+        self.advance(now);
+        QueueState {
+            backlog_bytes: self.waiting_bytes,
+            arrived_bytes: self.arrived_bytes,
+            hol_delay: Duration::ZERO,
+            dropped_packets: self.lost_frames,
+        }
+    }
+
+    /// Records the end of the agent's interval: its count is read before P4 resets it.
+    fn before_tick(&self, port: Port, tick: &IntervalTick, out: &mut Actions) {
+        if tick.timer == u8::from(IntervalTimer::Control) {
+            out.push(Action::Seen(Record::AgentInterval { port }));
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use slotwise_wire::{Ethernet, IP_PROTOCOL_TCP, Ipv4, Label, Optical, TrainPart};
 
 use crate::packet::Packet;
 
-/// Where `optical_t` has the part.
+/// Place of the part in `optical_t`.
 const PART: usize = Ethernet::SIZE + 8;
 
 /// Frames of one source, destination and queue that travel together.
@@ -14,7 +14,7 @@ const PART: usize = Ethernet::SIZE + 8;
 pub struct Train {
     /// In order; at least one.
     pub frames: Vec<Packet>,
-    /// Of all of them, as links count them.
+    /// Length of all of them, as links count it.
     pub bytes: Bytes,
 }
 
@@ -71,14 +71,14 @@ impl Train {
     }
 }
 
-/// Whether a frame of a train carries TCP.
+/// Returns true if a frame of a burst carries TCP.
 pub fn is_tcp(frame: &[u8], has_label: bool) -> bool {
     ip_packet(frame, has_label)
         .and_then(Ipv4::decode)
         .is_some_and(|packet| packet.protocol == IP_PROTOCOL_TCP)
 }
 
-/// What a frame of a train carries.
+/// IP packet in a frame of a burst.
 pub fn ip_packet(frame: &[u8], has_label: bool) -> Option<&[u8]> {
     let label = if has_label { Label::SIZE } else { 0 };
     frame.get(Ethernet::SIZE + label + Optical::SIZE..)

@@ -14,10 +14,10 @@ use crate::packet::Packet;
 use crate::train::Train;
 use crate::train_queue::Labelled;
 
-/// What P4 takes for true of bytes that found no room in a train's time.
-const MOST_LOST: Bytes = Bytes::new(0x7fff_ffff);
+/// Maximum number of bytes without room that P4 accepts for one burst.
+const MAX_LOST: Bytes = Bytes::new(0x7fff_ffff);
 
-/// What P4 has said of a train.
+/// Answer of P4 about a burst.
 #[derive(Debug)]
 pub enum Answer {
     /// It goes to an output.
@@ -31,7 +31,7 @@ pub enum Answer {
     Refused(Train),
 }
 
-/// What an edge holds before its outputs.
+/// Memory for bursts before the outputs of an edge.
 pub struct TrainCard {
     /// `None`: P4 sends each packet with a label.
     aggregation: Option<Aggregation>,
@@ -62,7 +62,7 @@ impl TrainCard {
         }
     }
 
-    /// Whether packets of a queue are put together.
+    /// Returns true if packets of a queue are assembled.
     pub fn aggregates(&self, queue: u16) -> bool {
         self.aggregation
             .as_ref()
@@ -140,7 +140,7 @@ impl TrainCard {
             packets: closed.train.frames.len() as u16,
             bytes: closed.train.bytes.get() as u32,
             first_bytes: closed.first_bytes.get() as u32,
-            lost_bytes: lost_bytes.min(MOST_LOST).get() as u32,
+            lost_bytes: lost_bytes.min(MAX_LOST).get() as u32,
             local_ns: now.ns(),
         };
         self.asked.push(closed);
@@ -250,7 +250,7 @@ mod tests {
             .is_ok()
     }
 
-    /// What P4 would answer to a tick.
+    /// Answer of P4 to a tick.
     fn label(tick: &TrainTick) -> (TrainLabel, Label) {
         let answer = TrainLabel {
             queue: tick.queue,

@@ -4,15 +4,14 @@
 use std::collections::BTreeMap;
 
 use slotwise_units::{Bytes, Duration, Instant};
-use slotwise_wire::{FlowControl, IntervalTick};
 
-use crate::DropCause;
 use crate::interval::IntervalTimers;
 use crate::linecard::QueueState;
 use crate::optical_ram::ByteTime;
+use crate::ticks::IntervalQueue;
 use crate::train::Train;
 
-/// What an output did since it was last asked, and where it stands. Bytes are those that links count.
+/// Use of an output since the last call, and its state. Bytes are those that links count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TrainUse {
     /// Trains that came.
@@ -21,7 +20,7 @@ pub struct TrainUse {
     pub sent_trains: u64,
     /// Their frames.
     pub sent_frames: u64,
-    /// Of these, frames with TCP.
+    /// Frames with TCP among these.
     pub sent_tcp_frames: u64,
     /// Their bytes.
     pub sent_bytes: Bytes,
@@ -29,7 +28,7 @@ pub struct TrainUse {
     pub busy: Duration,
     /// Trains that began to leave later than they came.
     pub waited_trains: u64,
-    /// How long those waited together.
+    /// Sum of their waits.
     pub waited: Duration,
     /// Most trains that waited at once.
     pub most_trains: u64,
@@ -55,7 +54,7 @@ struct Waiting {
     came: Instant,
 }
 
-/// What leaves now.
+/// Burst that leaves now.
 pub struct Leaving {
     /// The train.
     pub labelled: Labelled,
@@ -73,7 +72,7 @@ pub struct TrainQueue {
     arrived_bytes: Bytes,
     /// Until when the one that leaves does; `None`: none leaves.
     busy_until: Option<Instant>,
-    /// What leaves was sent by a program that the switch has no more.
+    /// True if the leaving burst was sent by an earlier program of the switch.
     is_stale: bool,
     lost_trains: u64,
     /// For an agent of the output.
@@ -87,29 +86,7 @@ impl TrainQueue {
         self.timers = Some(IntervalTimers::new(now));
     }
 
-    /// When the next timer expires.
-    pub fn next_tick(&self) -> Option<Instant> {
-        self.timers.as_ref().map(IntervalTimers::next)
-    }
-
-    /// The tick of a timer that has expired by `now`, with what waits.
-    pub fn tick(&mut self, now: Instant) -> Option<(IntervalTick, QueueState)> {
-        let tick = self.timers.as_mut()?.tick(now, self.waiting_bytes)?;
-        let state = QueueState {
-            backlog_bytes: self.waiting_bytes,
-            arrived_bytes: self.arrived_bytes,
-            hol_delay: Duration::ZERO,
-            dropped_packets: self.lost_trains,
-        };
-        Some((tick, state))
-    }
-
-    /// Obeys the answer to a tick. Anything else changes nothing.
-    pub fn control(&mut self, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
-        IntervalTimers::obey(self.timers.as_mut(), now, message)
-    }
-
-    /// Whether more trains wait than may, of a class or of all.
+    /// Returns true if more bursts wait than allowed, of a class or of all.
     pub fn is_over(&self, trains: u8, class: Option<u8>) -> bool {
         self.waiting(class) > usize::from(trains) + usize::from(self.is_stale)
     }
@@ -140,7 +117,7 @@ impl TrainQueue {
         }
     }
 
-    /// Whether a train leaves.
+    /// Returns true while a burst leaves.
     pub fn is_busy(&self) -> bool {
         self.busy_until.is_some()
     }
@@ -192,12 +169,12 @@ impl TrainQueue {
         lost
     }
 
-    /// What leaves is of a program that is gone.
+    /// Notes that the leaving burst was sent by an earlier program.
     pub fn forget(&mut self) {
         self.is_stale = self.busy_until.is_some();
     }
 
-    /// What it did since the last call.
+    /// Use since the last call.
     pub fn take_use(&mut self) -> TrainUse {
         let fresh = TrainUse {
             most_trains: self.waiting.len() as u64,
@@ -206,6 +183,25 @@ impl TrainQueue {
         TrainUse {
             queue_bytes: self.waiting_bytes,
             ..std::mem::replace(&mut self.used, fresh)
+        }
+    }
+}
+
+impl IntervalQueue for TrainQueue {
+    fn timers(&self) -> Option<&IntervalTimers> {
+        self.timers.as_ref()
+    }
+
+    fn timers_mut(&mut self) -> Option<&mut IntervalTimers> {
+        self.timers.as_mut()
+    }
+
+    fn state(&mut self, _: Instant) -> QueueState {
+        QueueState {
+            backlog_bytes: self.waiting_bytes,
+            arrived_bytes: self.arrived_bytes,
+            hol_delay: Duration::ZERO,
+            dropped_packets: self.lost_trains,
         }
     }
 }

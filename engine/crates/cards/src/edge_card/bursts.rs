@@ -150,14 +150,14 @@ impl EdgeCard {
         then: CardThen,
         out: &mut Actions,
     ) -> bool {
-        let Some(output) = self.outputs.get(port) else {
+        let Some(output) = self.outputs.get_mut(port) else {
             return false;
         };
         if output.is_dark {
             self.let_go(labelled.train.bytes);
             return self.lose_burst(port, DropCause::LinkDown, labelled, then, out);
         }
-        let Before::Bursts(queue) = &mut output.before else {
+        let Before::Bursts(queue, _) = &mut output.before else {
             return false;
         };
         let class = labelled.class;
@@ -166,9 +166,9 @@ impl EdgeCard {
         let limit = self.bursts.as_ref().and_then(|bursts| bursts.limit);
         if let Some(IngressLimit { bursts, by_class }) = limit
             && let Some(Output {
-                before: Before::Bursts(queue),
+                before: Before::Bursts(queue, _),
                 ..
-            }) = self.outputs.get(port)
+            }) = self.outputs.get_mut(port)
             && queue.is_over(bursts, by_class.then_some(class))
         {
             let broken = Broken::IngressLimit;
@@ -191,8 +191,8 @@ impl EdgeCard {
     /// The next burst enters the wavelength if it is free. Returns its class and tag.
     fn begins(&mut self, now: Instant, port: Port, out: &mut Actions) -> Option<(u8, u64)> {
         let (guard, framing, program) = (self.guard, self.framing, self.program);
-        let output = self.outputs.get(port)?;
-        let Before::Bursts(queue) = &mut output.before else {
+        let output = self.outputs.get_mut(port)?;
+        let Before::Bursts(queue, _) = &mut output.before else {
             return None;
         };
         let byte_time = output.wavelength.byte_time;
@@ -211,8 +211,8 @@ impl EdgeCard {
 
     /// A burst has left: the next one begins, and P4 gets a report.
     pub(super) fn has_left(&mut self, now: Instant, port: Port, program: Program, out: &mut Actions) {
-        let ended = match self.outputs.get(port).map(|output| &mut output.before) {
-            Some(Before::Bursts(queue)) => queue.end(now),
+        let ended = match self.outputs.get_mut(port).map(|output| &mut output.before) {
+            Some(Before::Bursts(queue, _)) => queue.end(now),
             _ => None,
         };
         let Some(is_known) = ended else { return };
@@ -241,9 +241,9 @@ impl EdgeCard {
         out: &mut Actions,
     ) -> bool {
         let Some(Output {
-            before: Before::Bursts(queue),
+            before: Before::Bursts(queue, _),
             ..
-        }) = self.outputs.get(port)
+        }) = self.outputs.get_mut(port)
         else {
             return false;
         };
@@ -273,27 +273,8 @@ impl EdgeCard {
                 return;
             }
         }
-        if let Some(output) = self.outputs.get(port) {
+        if let Some(output) = self.outputs.get_mut(port) {
             output.cut(port, DropCause::LinkDown, out);
-        }
-    }
-
-    /// Asks P4 with the tick of an output's interval timer that has expired, one after its answer to the other.
-    pub(super) fn output_ticks(&mut self, now: Instant, port: Port, out: &mut Actions) {
-        let Some(output) = self.outputs.get(port) else { return };
-        let Before::Bursts(queue) = &mut output.before else {
-            return;
-        };
-        match queue.tick(now) {
-            Some((tick, state)) => {
-                output.is_asking = true;
-                out.ask(
-                    &interval_tick(port, &tick, port, &state),
-                    None,
-                    CardThen::Output { port },
-                );
-            }
-            None => output.set_timer(now, port, out),
         }
     }
 

@@ -138,8 +138,8 @@ fn sends(card: &mut EdgeCard, now: Instant, packet: Packet) -> Vec<Action> {
 
 fn told(card: &mut EdgeCard, now: Instant, frame: &[u8]) -> (bool, Vec<Action>) {
     let mut out = Actions::default();
-    let is_obeyed = card.told(now, &ToCard::read(frame).unwrap(), &mut out);
-    (is_obeyed, out.list)
+    let is_applied = card.told(now, &ToCard::read(frame).unwrap(), &mut out);
+    (is_applied, out.list)
 }
 
 fn due(card: &mut EdgeCard, now: Instant, timer: TimerId, expiry: Expiry) -> Vec<Action> {
@@ -434,8 +434,8 @@ fn packets_are_assembled_until_their_interval_ends() {
     for wrong in [answer(3, Some(good), 0), header(PORT, LineCardKind::Alarm).to_vec()] {
         assert!(!told(&mut card, us(5000), &wrong).0);
     }
-    let (is_obeyed, out) = told(&mut card, us(5000), &answer(2, Some(good), 9));
-    assert!(is_obeyed);
+    let (is_applied, out) = told(&mut card, us(5000), &answer(2, Some(good), 9));
+    assert!(is_applied);
     assert_eq!(names(&out), ["formed", "timer", "left", "enters", "enters"]);
     assert_eq!(arrivals(&out), [us(5100), us(5100 + 1000 + Label::SIZE as u64)]);
     assert!(goes_on(&mut card, us(5000), then, DONE).is_empty());
@@ -447,8 +447,8 @@ fn p4_may_refuse_a_burst_or_have_no_answer() {
     sends(&mut card, us(0), part(TrainPart::First));
     let out = sends(&mut card, us(1), part(TrainPart::First));
     let (_, then) = question(out);
-    let (is_obeyed, out) = told(&mut card, us(1), &answer(1, None, 0));
-    assert!(is_obeyed);
+    let (is_applied, out) = told(&mut card, us(1), &answer(1, None, 0));
+    assert!(is_applied);
     assert_eq!(names(&out), ["refused", "drop"]);
     assert_eq!(drops(&out), [(PORT, DropCause::Refused)]);
     let joined = goes_on(&mut card, us(1), then, DONE);
@@ -478,8 +478,8 @@ fn macroflows_hold_bursts_back() {
     );
     let waits = sends(&mut card, us(0), burst(2, 1000));
     assert_eq!(timers(&waits), [(BURSTS, us(1000), Expiry::Last)]);
-    let (is_obeyed, out) = told(&mut card, us(0), &control(PORT, QUEUE, FlowOp::SetRate, 16_000_000));
-    assert!(is_obeyed && timers(&out) == [(BURSTS, us(500), Expiry::Last)]);
+    let (is_applied, out) = told(&mut card, us(0), &control(PORT, QUEUE, FlowOp::SetRate, 16_000_000));
+    assert!(is_applied && timers(&out) == [(BURSTS, us(500), Expiry::Last)]);
     assert!(!told(&mut card, us(0), &control(PORT, QUEUE, FlowOp::Open, 0)).0);
     assert!(!told(&mut card, us(0), &control(PORT, QUEUE + 9, FlowOp::SetRate, 1)).0);
     let out = due(&mut card, us(500), BURSTS, Expiry::Last);
@@ -564,7 +564,10 @@ fn a_burst_comes_as_a_whole_over_a_fibre_between_edges() {
 
 #[test]
 fn two_bursts_at_once_on_a_fibre_are_seen() {
-    let mut output = Output::new(Before::Bursts(TrainQueue::default()), wavelength(true));
+    let queue = TrainQueue::default();
+    let ticks = Ticks::new(PORT, PORT, &queue);
+    let before = Before::Bursts(queue, ticks);
+    let mut output = Output::new(before, wavelength(true));
     output.direct = Some(Direct::default());
     for (at, expected) in [(0, 2), (999, 3), (1999, 2)] {
         let mut out = Actions::default();
@@ -587,18 +590,18 @@ fn timers_of_an_outputs_agent_tick_one_after_the_answer_to_the_other() {
     let (_, then) = question(due(&mut card, us(0), PORT, Expiry::First));
     let (_, then) = question(goes_on(&mut card, us(0), then, DONE));
     for (op, ms) in [(FlowOp::SetQueueTimer, 7), (FlowOp::SetControlTimer, 5)] {
-        let (is_obeyed, out) = told(&mut card, us(0), &control(PORT, PORT, op, Duration::from_ms(ms).ns()));
-        assert!(is_obeyed && out.is_empty(), "set when all is answered");
+        let (is_applied, out) = told(&mut card, us(0), &control(PORT, PORT, op, Duration::from_ms(ms).ns()));
+        assert!(is_applied && out.is_empty(), "set when all is answered");
     }
     let out = goes_on(&mut card, us(0), then, DONE);
     assert_eq!(timers(&out), [(PORT, us(5000), Expiry::First)]);
     assert!(due(&mut card, us(4999), PORT, Expiry::First).is_empty());
     // A switch outside answers later.
     let sooner = control(PORT, PORT, FlowOp::SetQueueTimer, Duration::from_ms(1).ns());
-    let (is_obeyed, out) = told(&mut card, us(100), &sooner);
-    assert!(is_obeyed && timers(&out) == [(PORT, us(1000), Expiry::First)]);
+    let (is_applied, out) = told(&mut card, us(100), &sooner);
+    assert!(is_applied && timers(&out) == [(PORT, us(1000), Expiry::First)]);
     assert!(!told(&mut card, us(100), &control(PORT, PORT, FlowOp::Open, 1)).0);
-    let other = CardThen::Output { port: PORT + 1 };
+    let other = CardThen::Ticks { timer: PORT + 1 };
     assert!(goes_on(&mut card, us(100), other, DONE).is_empty());
     assert!(goes_on(&mut card, us(100), CardThen::Nothing, DONE).is_empty());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is on a wavelength for data, and what the card of an edge that makes trains tells P4 and is told.
+//! Frames on a wavelength for data, and messages between P4 and the card of an edge that assembles bursts.
 
 use slotwise_wire::{
     Ethernet, LABEL_VERSION, Label, LabelKind, LineCardKind, OUTPUT_IDLE, Optical, TrainLabel, TrainSent, TrainTick,

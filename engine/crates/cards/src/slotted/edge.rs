@@ -381,8 +381,8 @@ impl Fibre {
         out.ask(&message::slot_tick(self.port, &tick), None, Then::Nothing);
     }
 
-    /// Obeys a message about queues, gates or T_d.
-    fn obeys(
+    /// Applies a message about queues, gates or T_d.
+    fn applies(
         &mut self,
         now: Instant,
         message: &FlowControl,
@@ -477,7 +477,7 @@ impl Card for Edge {
         };
         if let Some(mut control) = message.flow_control() {
             fibre.clock.in_network_time(&mut control);
-            if let Err(cause) = fibre.obeys(now, &control, alarms, out) {
+            if let Err(cause) = fibre.applies(now, &control, alarms, out) {
                 let bytes = message.bytes();
                 out.push(Action::Refuse { port, cause, bytes });
             }

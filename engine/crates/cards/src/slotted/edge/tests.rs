@@ -584,7 +584,7 @@ fn packets_of_no_burst_or_too_long_for_one_are_told_apart() {
     assert_eq!(bench.take_asked(LineCardKind::TrainTick).len(), 1);
 }
 
-/// How often bursts of a card that takes them in like this were seen split, in a slot for two frames, then two for five.
+/// Number of split bursts of a card that accepts them like this, in a slot for two frames, then two for five.
 fn splits(take_in: fn(&mut LineCard)) -> usize {
     let mut bench = Bench::of(FibreSettings {
         trains: Some(trains()),
