@@ -37,7 +37,7 @@ pub use kinds::star::{CoreLosses, Delivered, FirstLight, FrameRecord, LinkReport
 pub use kinds::{View, ViewMut};
 pub use measure::AccessReport;
 pub use net::outside::SwitchInput;
-pub use net::standstill::Standstill;
+pub use net::standstill::{Standstill, StandstillCause};
 pub use slotwise_cards::fifo::FifoUse;
 pub use slotwise_cards::measure::{AccessUse, QueueUse};
 pub use slotwise_cards::optical_ram::RamUse;

@@ -8,7 +8,7 @@ use crate::net::Net;
 use crate::net::event::{CardTimer, Event, Order};
 use crate::net::lane::{LaneEnd, OwnEnd};
 use crate::net::node::Node;
-use crate::net::standstill::Standstill;
+use crate::net::standstill::{Standstill, StandstillCause};
 use slotwise_cards::links;
 use slotwise_units::Instant;
 
@@ -25,7 +25,8 @@ impl Net {
         }
         let (at_ns, order, event) = self.queue.pop_until(until_ns)?;
         if at_ns != self.now_ns {
-            (self.now_ns, self.at_once.count) = (at_ns, 0);
+            self.now_ns = at_ns;
+            self.at_once.restart();
         }
         self.at_once.count += 1;
         if self.at_once.count > self.at_once.most {
@@ -38,8 +39,7 @@ impl Net {
 
     /// Counts a packet that enters P4 like an event: a program and a card may answer each other without an end. False at a standstill.
     pub(crate) fn may_pass(&mut self, device: Device, port: Port) -> bool {
-        self.at_once.count += 1;
-        let may_pass = self.at_once.count <= self.at_once.most;
+        let may_pass = self.at_once.packet(device);
         if !may_pass {
             self.stand_still(format!("packet for P4 of {device}/port{port}"));
         }
@@ -48,10 +48,21 @@ impl Net {
 
     #[cold]
     fn stand_still(&mut self, last: String) {
+        let named = |device| Some(self.nodes.get(device)?.pipeline.as_ref()?.program_name());
+        let program = |device: Device| named(device).filter(|name| !name.is_empty());
+        let cause = match self.at_once.most_packets() {
+            Some((device, packets)) => StandstillCause::Program {
+                device,
+                program: program(device).unwrap_or(device.kind().program).to_owned(),
+                packets,
+            },
+            None => StandstillCause::Engine,
+        };
         self.at_once.found = Some(Standstill {
             at: Instant::from_ns(self.now_ns),
             events: self.at_once.most,
             last,
+            cause,
         });
     }
 
@@ -204,6 +215,7 @@ mod tests {
                 .to_string()
                 .starts_with("simulated time stuck at 7000 ns: more than 1000 events")
         );
+        assert_eq!(found.cause, StandstillCause::Engine);
         fabric.run_until(at(10_000));
         assert!(!fabric.run_next(Instant::MAX) && !fabric.run_until_control(Instant::MAX));
         assert_eq!(
@@ -230,7 +242,12 @@ mod tests {
         assert_eq!(lost, 999, "the rest of the work is given up");
         let found = found.expect("a standstill");
         let packet = format!("packet for P4 of router0/port{PORT_LINECARD}");
-        assert_eq!((found.at, found.last), (at(5), packet));
+        assert_eq!((found.at, found.last.clone()), (at(5), packet));
+        let text = found.to_string();
+        assert!(
+            text.contains("1000 of the last 1000 events are packets that enter P4 of router0"),
+            "{text}"
+        );
     }
 
     #[test]
