@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::packet::Packet;
-use crate::random::{Stream, generator};
+use slotwise_random::{Stream, generator};
 use crate::train::Train;
 
 /// Frames of a train: what its label can count.

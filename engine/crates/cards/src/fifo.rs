@@ -287,7 +287,7 @@ mod tests {
     use slotwise_wire::Ethernet;
 
     use super::*;
-    use crate::random::{Stream, generator};
+    use slotwise_random::{Stream, generator};
 
     /// 8 Mb/s: 1 ms for 1000 bytes.
     const RATE: Rate = Rate::from_bps(8_000_000);

@@ -24,7 +24,6 @@ pub mod optical_ram;
 mod pacing;
 pub mod packet;
 mod ports;
-pub mod random;
 mod resequencer;
 pub mod slotted;
 pub mod station;

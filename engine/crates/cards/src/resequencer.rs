@@ -127,7 +127,7 @@ mod tests {
     use rand::seq::SliceRandom;
 
     use super::*;
-    use crate::random::{Stream, generator};
+    use slotwise_random::{Stream, generator};
 
     const HOLD: Duration = Duration::from_ns(100);
     const ORDER: Order = (1, 0, 7);

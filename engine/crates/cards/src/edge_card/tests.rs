@@ -15,7 +15,7 @@ use crate::fifo::Limit;
 use crate::message::{HEADER, header};
 use crate::optical_ram::ByteTime;
 use crate::packet::Frame;
-use crate::random::{Stream, generator};
+use slotwise_random::{Stream, generator};
 use crate::train::Train;
 
 const EDGE: u16 = 3;

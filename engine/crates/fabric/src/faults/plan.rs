@@ -8,7 +8,7 @@ use slotwise_units::{Duration, Instant, SignedDuration};
 
 use super::record::FaultRecord;
 use crate::net::span::Span;
-use slotwise_cards::random::{self, Stream};
+use slotwise_random::{self as random, Stream};
 
 /// Bounds what a small file can ask for.
 const MAX_FAULTS: usize = 100_000;

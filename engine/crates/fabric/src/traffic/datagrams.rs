@@ -13,7 +13,7 @@ use super::DelayUse;
 use super::{DelaySummary, FlowResult, mac_number};
 use slotwise_cards::measure::delays;
 use slotwise_cards::packet::Frame;
-use slotwise_cards::random;
+use slotwise_random as random;
 
 const PORT_DISCARD: u16 = 9;
 const FIRST_SOURCE_PORT: u16 = 49_152;

@@ -24,7 +24,7 @@ use datagrams::Datagrams;
 pub use order::OrderUse;
 pub use sessions::SessionUse;
 use slotwise_cards::packet::{Frame, Packet};
-use slotwise_cards::random;
+use slotwise_random as random;
 use station::LINUX_RTO;
 pub(crate) use streams::HostAddress;
 use streams::{FlowSpec, Sends, Streams};

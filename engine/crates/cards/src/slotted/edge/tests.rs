@@ -12,7 +12,7 @@ use super::*;
 use crate::aggregation::{Aggregation, Intervals, TrainTimer};
 use crate::message::{HEADER, header};
 use crate::packet::optical_frame;
-use crate::random::{Stream, generator};
+use slotwise_random::{Stream, generator};
 use crate::slotted::Drift;
 use crate::train::Train;
 use crate::train_card::TrainCard;

@@ -20,7 +20,7 @@ use slotwise_cards::edge_card::{Direct, EdgeCard, IngressLimit};
 use slotwise_cards::fifo::{Fifo, Limit};
 use slotwise_cards::macroflows::Macroflows;
 use slotwise_cards::optical_ram::{ByteTime, OpticalRam, RamSettings};
-use slotwise_cards::random::{Chance, Stream, generator};
+use slotwise_random::{Chance, Stream, generator};
 use slotwise_cards::switch_card::SwitchCard;
 use slotwise_cards::train_card::TrainCard;
 use slotwise_cards::train_queue::TrainQueue;

@@ -23,7 +23,7 @@ use slotwise_cards::message::train::{self as message, InLight};
 use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::Packet;
-use slotwise_cards::random::Chance;
+use slotwise_random::Chance;
 use slotwise_cards::switch_card::SwitchCard;
 use slotwise_cards::train;
 

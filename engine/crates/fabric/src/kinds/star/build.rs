@@ -19,7 +19,7 @@ use slotwise_cards::card::{Expiry, Lane};
 use slotwise_cards::fifo::{Fifo, Limit};
 use slotwise_cards::gates::Ticks;
 use slotwise_cards::linecard::LineCard;
-use slotwise_cards::random::{Stream, generator};
+use slotwise_random::{Stream, generator};
 use slotwise_cards::slotted::{self, ControlLink, Drift, FibreSettings, LocalClock, Trains};
 use slotwise_cards::train_card::TrainCard;
 use slotwise_units::Duration;

@@ -4,7 +4,7 @@
 use slotwise_scenario::{Fibre, Light, LinkChange, Optics};
 use slotwise_units::{Bytes, Duration, Rate};
 
-use slotwise_cards::random::{Chance, Stream, generator};
+use slotwise_random::{Chance, Stream, generator};
 
 /// Whether light comes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Seeded randomness: one generator for each thing that draws, so that none disturbs another.
+//! Seeded randomness: a stream for each purpose, with one generator for each thing that draws, so that none disturbs another.
 
-use rand::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{RngCore, SeedableRng};
 
 /// Purpose of a generator.
 #[derive(Clone, Copy)]
