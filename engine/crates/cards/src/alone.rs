@@ -16,8 +16,8 @@ use slotwise_units::Instant;
 use crate::card::{Action, Actions, Card, Expiry, Pass, Program, TimerId};
 use crate::message::ToCard;
 use crate::packet::{Frame, Origin, Packet};
-use slotwise_random::Chance;
 use crate::{DropCause, Port};
+use slotwise_random::Chance;
 
 /// Frame that a card puts out.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,9 @@
 pub mod aggregation;
 pub mod alone;
 mod assembly;
+pub mod burst;
+pub mod burst_memory;
+pub mod burst_queue;
 pub mod card;
 mod cause;
 pub mod demand;
@@ -31,9 +34,6 @@ pub mod switch_card;
 mod ticks;
 mod time_difference;
 mod timer;
-pub mod train;
-pub mod train_card;
-pub mod train_queue;
 pub mod transit_first;
 pub mod wavelength;
 

@@ -23,7 +23,7 @@ struct Waiting {
     arrived: Instant,
     /// From then on it is of no use.
     until: Instant,
-    /// Bytes of what leaves together, this frame and those of its train behind it.
+    /// Bytes of what leaves together, this frame and those of its burst behind it.
     run_bytes: Bytes,
     /// Frames of that.
     run_frames: u64,
@@ -170,7 +170,7 @@ pub struct LineCard {
     max_frame: Bytes,
     busy_until: Instant,
     served: usize,
-    /// The queue whose train has begun to leave, and the rate then: its other frames come next, at that rate, which may have changed.
+    /// The queue whose burst has begun to leave, and the rate then: its other frames come next, at that rate, which may have changed.
     under_way: Option<(usize, Rate)>,
 }
 
@@ -263,8 +263,8 @@ impl LineCard {
         Ok(())
     }
 
-    /// Takes the frames of a train into a VOQ, which leave together in one slot, or gives all of them back with the reason.
-    pub fn enqueue_train(
+    /// Takes the frames of a burst into a VOQ, which leave together in one slot, or gives all of them back with the reason.
+    pub fn enqueue_burst(
         &mut self,
         now: Instant,
         voq: u16,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The card before an output of an optical packet switch: optical RAM, whole trains only, cut-through.
+//! The card before an output of an optical packet switch: optical RAM, whole bursts only, cut-through.
 //!
-//! P4 has decided that a train is taken, and when. The card reckons the same apart from P4: what comes by an input leaves so long after it
-//! came as the output was still busy when the train's label came. So trains never interleave, and when a frame leaves is known when
+//! P4 has decided that a burst is taken, and when. The card reckons the same apart from P4: what comes by an input leaves so long after it
+//! came as the output was still busy when the burst's label came. So bursts never interleave, and when a frame leaves is known when
 //! it comes.
 
 use std::collections::VecDeque;
@@ -45,28 +45,28 @@ impl ByteTime {
 pub struct RamSettings {
     /// Time of a byte on the wavelength.
     pub byte_time: ByteTime,
-    /// So much may still be to be sent when a train comes.
+    /// So much may still be to be sent when a burst comes.
     pub ram: Bytes,
-    /// Kept free behind each train.
+    /// Kept free behind each burst.
     pub guard: Duration,
 }
 
 /// Use of an output since the last call. Bytes are those that links count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RamUse {
-    /// Trains that came.
-    pub trains: u64,
+    /// Bursts that came.
+    pub bursts: u64,
     /// Frames that came.
     pub frames: u64,
     /// Their bytes.
     pub bytes: Bytes,
     /// Time that they take on the wavelength.
     pub busy: Duration,
-    /// Trains that waited in the RAM.
-    pub waited_trains: u64,
+    /// Bursts that waited in the RAM.
+    pub waited_bursts: u64,
     /// Sum of their waits.
     pub waited: Duration,
-    /// Most that was still to be sent when a train came.
+    /// Most that was still to be sent when a burst came.
     pub most_bytes: Bytes,
     /// Frames that the card lost, since it was dark or its switch stopped.
     pub lost_frames: u64,
@@ -79,7 +79,7 @@ pub struct RamUse {
 /// More than so many percent of what an output can send is an overload.
 const OVERLOAD_PERCENT: u128 = 105;
 
-/// A train that comes by an input.
+/// A burst that comes by an input.
 #[derive(Clone, Copy)]
 struct Path {
     input: Port,
@@ -93,12 +93,12 @@ struct Waiting {
     period: u64,
 }
 
-/// When a frame that came begins to leave, and whether its train found more before it than the RAM holds.
+/// When a frame that came begins to leave, and whether its burst found more before it than the RAM holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
     /// First bit out.
     pub start: Instant,
-    /// True if the train found more before it than the RAM holds.
+    /// True if the burst found more before it than the RAM holds.
     pub is_over: bool,
 }
 
@@ -147,11 +147,11 @@ impl OpticalRam {
         self.timers = Some(IntervalTimers::new(now));
     }
 
-    /// The label of a train of this length comes by an input, with a first frame of `bytes`.
+    /// The label of a burst of this length comes by an input, with a first frame of `bytes`.
     pub fn label(&mut self, now: Instant, input: Port, length: Bytes, bytes: Bytes) -> Taken {
         let RamSettings { byte_time, guard, .. } = self.settings;
         let has_room = self.has_room(now);
-        // Where its program knows of nothing before the train, all that is there is unknown to it.
+        // Where its program knows of nothing before the burst, all that is there is unknown to it.
         self.unknown = self.unknown.min(self.end.saturating_since(now));
         let start = self.end.max(now);
         let shift = start.saturating_since(now);
@@ -160,9 +160,9 @@ impl OpticalRam {
             Some(path) => path.shift = shift,
             None => self.paths.push(Path { input, shift }),
         }
-        self.used.trains += 1;
+        self.used.bursts += 1;
         if !shift.is_zero() {
-            self.used.waited_trains += 1;
+            self.used.waited_bursts += 1;
             self.used.waited += shift;
             self.used.most_bytes = self.used.most_bytes.max(byte_time.bytes(shift));
         }
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn nine_kilobytes_take_seven_trains_that_come_at_once() {
+    fn nine_kilobytes_take_seven_bursts_that_come_at_once() {
         let mut ram = ram(9000, 0);
         let taken: Vec<Taken> = (0..8)
             .map(|input| ram.label(at(100), 256 + input, bytes(1500), bytes(1500)))
@@ -340,7 +340,7 @@ mod tests {
         let over: Vec<usize> = (0..8).filter(|index| taken[*index].is_over).collect();
         assert_eq!(over, [7], "the eighth finds 10,500 bytes before it");
         let used = ram.take_use();
-        assert_eq!((used.trains, used.waited_trains, used.most_bytes.get()), (8, 7, 10_500));
+        assert_eq!((used.bursts, used.waited_bursts, used.most_bytes.get()), (8, 7, 10_500));
         assert_eq!(used.waited.ns(), 12_000 * (1 + 2 + 3 + 4 + 5 + 6 + 7));
     }
 
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(ram.follow(at(0), 256, bytes(500)), None, "no label has come");
         assert_eq!(ram.label(at(0), 256, bytes(3000), bytes(1000)).start.ns(), 0);
         let late = ram.label(at(5_000), 257, bytes(2000), bytes(1000)).start.ns();
-        assert_eq!(late, 24_000, "the whole first train goes before it");
+        assert_eq!(late, 24_000, "the whole first burst goes before it");
         assert_eq!(ram.follow(at(8_000), 256, bytes(2000)).unwrap().start.ns(), 8_000);
         assert_eq!(ram.follow(at(13_000), 257, bytes(1000)).unwrap().start.ns(), 32_000);
         assert_eq!(ram.label(at(13_000), 256, bytes(100), bytes(100)).start.ns(), 40_000);

@@ -30,7 +30,7 @@ pub use capture_filter::{CaptureFilter, CaptureFilterError};
 pub use drops::{DropCause, DropCount, Drops, Place};
 pub use faults::FaultRecord;
 pub use invariants::{Invariant, Invariants, Violation};
-pub use kinds::ops::{OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse, OpsTrains, OpsTransit, TrainUse};
+pub use kinds::ops::{BurstUse, OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse, OpsTrains, OpsTransit};
 pub use kinds::ring::RingLinkState;
 pub use kinds::routed::RouterPort;
 pub use kinds::star::{CoreLosses, Delivered, FirstLight, FrameRecord, LinkReport, LinkUse, VoqRecord};

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use slotwise_fabric::{DropCause, Invariant, OpsOutputUse, OpsTrains, Place, TrainUse, World, kinds};
+use slotwise_fabric::{BurstUse, DropCause, Invariant, OpsOutputUse, OpsTrains, Place, World, kinds};
 use slotwise_scenario::{Device, Scenario};
 use slotwise_units::Instant;
 use slotwise_wire::{
@@ -84,10 +84,10 @@ fn tcp(name: &str) -> String {
 }
 
 /// What the first edge's outputs did: S and D.
-fn used(network: &mut World) -> [TrainUse; 2] {
+fn used(network: &mut World) -> [BurstUse; 2] {
     let outputs = network.of_kind::<kinds::Ops>().unwrap().outputs();
     let of_edge = (0..outputs.len()).filter(|output| outputs[*output].from.0 == Device::OpsEdge(0));
-    let used: Vec<TrainUse> = of_edge
+    let used: Vec<BurstUse> = of_edge
         .collect::<Vec<usize>>()
         .into_iter()
         .map(
@@ -128,11 +128,11 @@ fn what_finds_no_room_at_the_first_link_takes_the_second_and_some_of_it_is_lost_
         let trains = network.of_kind::<kinds::Ops>().unwrap().trains(0);
         assert_explained(&trains);
         assert!(
-            second.sent_trains > 0 && first.sent_bytes > second.sent_bytes,
+            second.sent_bursts > 0 && first.sent_bytes > second.sent_bytes,
             "{scheme}: {first:?} {second:?}"
         );
-        assert!(first.most_trains <= 2 && second.most_trains <= 2, "{scheme}");
-        let share = trains.lost_by_links as f64 / second.sent_trains as f64;
+        assert!(first.most_bursts <= 2 && second.most_bursts <= 2, "{scheme}");
+        let share = trains.lost_by_links as f64 / second.sent_bursts as f64;
         assert!((0.1..0.3).contains(&share), "{scheme}: {share}");
         assert_eq!(trains.lost, trains.lost_by_links, "{scheme}");
         let per_lost = trains.packets_lost_by_links as f64 / trains.lost as f64;

@@ -21,18 +21,18 @@ use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{FlowOp, Label, PORT_LINECARD, PORT_OPTICAL_BASE};
 
 use crate::assembly::Assembly;
+use crate::burst::payload_bytes;
+use crate::burst_memory::BurstMemory;
+use crate::burst_queue::{BurstQueue, BurstUse, Labelled};
 use crate::card::{Action, Actions, Card, Expiry, Pass, Program, Record, Then as CardThen, TimerId};
 use crate::fifo::{Fifo, FifoUse};
 use crate::macroflows::Macroflows;
 use crate::message::ToCard;
-use crate::message::train::{self as message, InLight};
+use crate::message::burst::{self as message, InLight};
 use crate::packet::{Origin, Packet};
 use crate::ports::Ports;
 use crate::ticks::{IntervalQueue, Ticks};
 use crate::timer::Timer;
-use crate::train::payload_bytes;
-use crate::train_card::TrainCard;
-use crate::train_queue::{Labelled, TrainQueue, TrainUse};
 use crate::wavelength::{Wavelength, counted, lose};
 use crate::{DropCause, Port};
 use arrivals::Arrivals;
@@ -74,7 +74,7 @@ pub enum OutputUse {
     /// Use of a queue of packets, each a burst.
     Queue(FifoUse),
     /// Use of a queue of bursts that share memory.
-    Bursts(TrainUse),
+    Bursts(BurstUse),
 }
 
 /// Card of an edge of optical packet switches.
@@ -108,7 +108,7 @@ impl EdgeCard {
 
     /// Adds memory that bursts of all outputs share. `probe_port` is the output for probes.
     #[must_use]
-    pub fn with_bursts(mut self, memory: TrainCard, limit: Option<IngressLimit>, probe_port: Port) -> EdgeCard {
+    pub fn with_bursts(mut self, memory: BurstMemory, limit: Option<IngressLimit>, probe_port: Port) -> EdgeCard {
         self.bursts = Some(Bursts {
             assembly: Assembly::new(memory, PORT_OPTICAL_BASE).with_timer(BURSTS),
             limit,
@@ -134,7 +134,7 @@ impl EdgeCard {
     pub fn add_output(
         &mut self,
         port: Port,
-        queue: TrainQueue,
+        queue: BurstQueue,
         wavelength: Wavelength,
         direct: Option<Direct>,
     ) -> Option<Instant> {
@@ -210,7 +210,7 @@ impl EdgeCard {
     }
 
     /// The bursts before an output, and their interval timers.
-    fn ticking(&mut self, port: Port) -> Option<(&mut TrainQueue, &mut Ticks)> {
+    fn ticking(&mut self, port: Port) -> Option<(&mut BurstQueue, &mut Ticks)> {
         match &mut self.outputs.get_mut(port)?.before {
             Before::Queue(_) => None,
             Before::Bursts(queue, ticks) => Some((queue, ticks)),
@@ -376,9 +376,9 @@ impl Card for EdgeCard {
                 continue;
             };
             let lost = output.lose_waiting(now);
-            for Labelled { train, .. } in lost {
-                self.let_go(train.bytes);
-                self.lose_frames(port, cause, train, out);
+            for Labelled { burst, .. } in lost {
+                self.let_go(burst.bytes);
+                self.lose_frames(port, cause, burst, out);
             }
             if let Some(output) = self.outputs.get_mut(port) {
                 output.cut(port, cause, out);

@@ -3,13 +3,13 @@
 
 use slotwise_units::{Bytes, Duration, Instant};
 
+use crate::burst::Burst;
+use crate::burst_queue::{BurstQueue, Labelled};
 use crate::card::{Action, Actions, Broken, Record};
 use crate::drawn_delay::DrawnDelay;
 use crate::fifo::Fifo;
-use crate::message::train::{self as message, InLight};
+use crate::message::burst::{self as message, InLight};
 use crate::ticks::Ticks;
-use crate::train::Train;
-use crate::train_queue::{Labelled, TrainQueue};
 use crate::wavelength::{Wavelength, counted};
 use crate::{DropCause, Port};
 
@@ -18,7 +18,7 @@ pub(super) enum Before {
     /// Queue of packets, each a burst, which waits until it may begin to leave.
     Queue(Fifo),
     /// Queue of bursts that share memory, with its interval timers.
-    Bursts(TrainQueue, Ticks),
+    Bursts(BurstQueue, Ticks),
 }
 
 /// Fibre between edges, over which a burst arrives as a whole.
@@ -88,7 +88,7 @@ impl Output {
         &mut self,
         now: Instant,
         port: Port,
-        burst: Train,
+        burst: Burst,
         (framing, program): (Bytes, u32),
         out: &mut Actions,
     ) {

@@ -8,7 +8,8 @@ use slotwise_wire::{
 
 use super::output::Output;
 use super::*;
-use crate::aggregation::{Aggregation, Intervals, TrainTimer};
+use crate::aggregation::{Aggregation, BurstTimer, Intervals};
+use crate::burst::Burst;
 use crate::card::Broken;
 use crate::drawn_delay::{DelayProcess, DrawnDelay};
 use crate::fifo::Limit;
@@ -16,7 +17,6 @@ use crate::message::{HEADER, header};
 use crate::optical_ram::ByteTime;
 use crate::packet::Frame;
 use slotwise_random::{Stream, generator};
-use crate::train::Train;
 
 const EDGE: u16 = 3;
 const PORT: Port = PORT_OPTICAL_BASE + 1;
@@ -59,22 +59,22 @@ fn with_queue(to_edge: bool) -> EdgeCard {
 }
 
 /// Memory of 4000 bytes.
-fn memory(aggregates: bool, macroflows: Option<Macroflows>) -> TrainCard {
+fn memory(aggregates: bool, macroflows: Option<Macroflows>) -> BurstMemory {
     let intervals = Intervals {
         interval: INTERVAL,
-        timer: TrainTimer::FirstPacket,
+        timer: BurstTimer::FirstPacket,
         dither: false,
         seed: 1,
         edge: EDGE,
     };
     let aggregation = aggregates.then(|| Aggregation::new(intervals, 4));
-    TrainCard::new(Bytes::new(4000), aggregation, macroflows)
+    BurstMemory::new(Bytes::new(4000), aggregation, macroflows)
 }
 
-fn with(memory: TrainCard, limit: Option<IngressLimit>) -> EdgeCard {
+fn with(memory: BurstMemory, limit: Option<IngressLimit>) -> EdgeCard {
     let mut card = bare().with_bursts(memory, limit, PROBES);
     assert_eq!(
-        card.add_output(PORT, TrainQueue::default(), wavelength(false), None),
+        card.add_output(PORT, BurstQueue::default(), wavelength(false), None),
         None
     );
     card
@@ -85,12 +85,12 @@ fn macroflows() -> Macroflows {
     Macroflows::new([QUEUE], Duration::from_ms(50), Rate::from_bps(8_000_000), (1, 5))
 }
 
-fn label(train: u32, length: usize, packets: u16) -> Label {
+fn label(burst: u32, length: usize, packets: u16) -> Label {
     Label {
         version: LABEL_VERSION,
         kind: LabelKind::Train.into(),
         src_edge: EDGE,
-        train,
+        train: burst,
         packets,
         length: length as u32,
         traffic_class: 1,
@@ -121,8 +121,8 @@ fn frame(label: Option<Label>, optical: Optical, bytes: usize) -> Packet {
 }
 
 /// A burst of one packet.
-fn burst(train: u32, bytes: usize) -> Packet {
-    frame(Some(label(train, bytes, 1)), optical(TrainPart::Only, train), bytes)
+fn burst(burst: u32, bytes: usize) -> Packet {
+    frame(Some(label(burst, bytes, 1)), optical(TrainPart::Only, burst), bytes)
 }
 
 /// A packet of 1000 bytes without a label.
@@ -379,7 +379,7 @@ fn one_burst_leaves_and_the_others_wait() {
     assert!(card.take_waits().is_none());
     assert!(matches!(
         card.take_output_use(us(2030), PORT),
-        Some(OutputUse::Bursts(TrainUse { sent_trains: 3, .. }))
+        Some(OutputUse::Bursts(BurstUse { sent_bursts: 3, .. }))
     ));
     sends(&mut card, us(3000), burst(4, 1000));
     let mut out = Actions::default();
@@ -394,12 +394,12 @@ fn the_limit_may_count_by_class() {
         by_class: true,
     };
     let mut card = with(memory(false, None), Some(limit));
-    let of_class = |train, traffic_class| {
+    let of_class = |burst, traffic_class| {
         let label = Label {
             traffic_class,
-            ..label(train, 500, 1)
+            ..label(burst, 500, 1)
         };
-        frame(Some(label), optical(TrainPart::Only, train), 500)
+        frame(Some(label), optical(TrainPart::Only, burst), 500)
     };
     sends(&mut card, us(0), of_class(1, 0));
     assert_eq!(names(&sends(&mut card, us(0), of_class(2, 0))), ["formed"]);
@@ -518,8 +518,8 @@ fn bursts_that_macroflows_let_out_to_a_dark_output_are_lost_one_by_one() {
 #[test]
 fn p4_is_told_of_each_burst_that_waits_for_a_dark_output() {
     let mut card = with(memory(false, None), Some(LIMIT));
-    for train in 1..=3 {
-        sends(&mut card, us(0), burst(train, 1000));
+    for number in 1..=3 {
+        sends(&mut card, us(0), burst(number, 1000));
     }
     let mut out = set_dark(&mut card, us(10), true);
     for _ in 0..2 {
@@ -545,7 +545,7 @@ fn a_burst_comes_as_a_whole_over_a_fibre_between_edges() {
     let delay = DrawnDelay::new(process, generator(1, Stream::LaneDelay, 0));
     for (delay, drawn) in [(None, Duration::ZERO), (Some(delay), Duration::from_ms(5))] {
         let mut card = bare().with_bursts(memory(true, None), None, PROBES);
-        card.add_output(PORT, TrainQueue::default(), wavelength(true), Some(Direct::new(delay)));
+        card.add_output(PORT, BurstQueue::default(), wavelength(true), Some(Direct::new(delay)));
         sends(&mut card, us(0), part(TrainPart::First));
         sends(&mut card, us(0), part(TrainPart::Middle));
         question(due(&mut card, us(5000), BURSTS, Expiry::First));
@@ -564,14 +564,14 @@ fn a_burst_comes_as_a_whole_over_a_fibre_between_edges() {
 
 #[test]
 fn two_bursts_at_once_on_a_fibre_are_seen() {
-    let queue = TrainQueue::default();
+    let queue = BurstQueue::default();
     let ticks = Ticks::new(PORT, PORT, &queue);
     let before = Before::Bursts(queue, ticks);
     let mut output = Output::new(before, wavelength(true));
     output.direct = Some(Direct::default());
     for (at, expected) in [(0, 2), (999, 3), (1999, 2)] {
         let mut out = Actions::default();
-        let burst = Train::only(burst(1, 1000), Bytes::new(1000));
+        let burst = Burst::only(burst(1, 1000), Bytes::new(1000));
         output.light(us(at), PORT, burst, (Bytes::ZERO, 4), &mut out);
         assert_eq!(out.list.len(), expected, "{:?}", out.list);
         if expected == 3 {
@@ -584,7 +584,7 @@ fn two_bursts_at_once_on_a_fibre_are_seen() {
 #[test]
 fn timers_of_an_outputs_agent_tick_one_after_the_answer_to_the_other() {
     let mut card = bare().with_bursts(memory(false, None), None, PROBES);
-    let mut queue = TrainQueue::default();
+    let mut queue = BurstQueue::default();
     queue.start_timers(us(0));
     assert_eq!(card.add_output(PORT, queue, wavelength(false), None), Some(us(0)));
     let (_, then) = question(due(&mut card, us(0), PORT, Expiry::First));
@@ -646,12 +646,12 @@ fn packets_that_arrive_wait_for_those_before_them() {
 #[test]
 fn with_the_program_goes_all_that_waits() {
     let mut card = with(memory(true, Some(macroflows())), Some(LIMIT));
-    let without_macroflow = |train| {
+    let without_macroflow = |burst| {
         let optical = Optical {
             queue: QUEUE + 1,
-            ..optical(TrainPart::Only, train)
+            ..optical(TrainPart::Only, burst)
         };
-        frame(Some(label(train, 500, 1)), optical, 500)
+        frame(Some(label(burst, 500, 1)), optical, 500)
     };
     sends(&mut card, us(0), without_macroflow(1));
     sends(&mut card, us(0), without_macroflow(2));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Messages between line card and P4, as in contract 2 of `docs/architecture.md`.
 
+pub mod burst;
 pub mod ring;
-pub mod train;
 
 use crate::Port;
 use slotwise_wire::{
@@ -125,7 +125,7 @@ impl ToCard<'_> {
     }
 }
 
-/// The label before a train; `None` if a frame has none, or one of another version.
+/// The label before a burst; `None` if a frame has none, or one of another version.
 #[inline]
 pub fn label(frame: &[u8]) -> Option<Label> {
     let ethernet = Ethernet::decode(frame)?;

@@ -16,7 +16,7 @@ use slotwise_wire::{Label, PORT_OPTICAL_BASE};
 
 use crate::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Then, TimerId};
 use crate::message::ToCard;
-use crate::message::train::{self as message, InLight};
+use crate::message::burst::{self as message, InLight};
 use crate::optical_ram::{OpticalRam, RamUse};
 use crate::packet::{Origin, Packet};
 use crate::ports::Ports;

@@ -47,11 +47,11 @@ fn card(to_edge: bool) -> SwitchCard {
     card
 }
 
-fn label(train: u32) -> Label {
+fn label(burst: u32) -> Label {
     Label {
         version: LABEL_VERSION,
         kind: LabelKind::Train.into(),
-        train,
+        train: burst,
         packets: 1,
         length: BYTES as u32,
         hops_left: 8,
@@ -142,7 +142,7 @@ fn bursts_cut_through_or_wait_in_the_ram() {
         );
         assert!(broken && arrival(&third[1]) == us(2050 + 100 + tail_us));
         let used = card.take_use(PORT).unwrap();
-        assert_eq!((used.trains, used.waited_trains), (3, 2));
+        assert_eq!((used.bursts, used.waited_bursts), (3, 2));
         assert!(card.take_use(PORT + 1).is_none() && card.take_use(0).is_none());
     }
 }

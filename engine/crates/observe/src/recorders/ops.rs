@@ -2,7 +2,7 @@
 //! Measures optical packet switches while a network runs: each wavelength for data, and each switch, every period of its scenario.
 
 use slotwise_fabric::{
-    DropReason, FifoUse, OpsEdgeUse, OpsOutputUse, OpsTrains, RamUse, TrainFate, TrainUse, World, kinds,
+    BurstUse, DropReason, FifoUse, OpsEdgeUse, OpsOutputUse, OpsTrains, RamUse, TrainFate, World, kinds,
 };
 use slotwise_scenario::{Device, Ops, Scenario};
 use slotwise_units::Bytes;
@@ -215,10 +215,10 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] 
     };
     match *used {
         OpsOutputUse::Ram(RamUse {
-            trains,
+            bursts,
             frames,
             bytes,
-            waited_trains,
+            waited_bursts,
             waited,
             most_bytes,
             lost_frames,
@@ -226,35 +226,35 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] 
             overloaded_intervals,
             ..
         }) => {
-            let wait_us = mean(waited.ns() as f64 / 1e3, trains);
+            let wait_us = mean(waited.ns() as f64 / 1e3, bursts);
             let rest = [
-                waited_trains as f64,
+                waited_bursts as f64,
                 wait_us,
                 most_bytes.get() as f64,
                 0.0,
                 lost_frames as f64,
-                trains as f64,
+                bursts as f64,
             ];
             row((frames, 0), bytes, rest, (intervals, overloaded_intervals))
         }
-        OpsOutputUse::Trains(TrainUse {
-            sent_trains,
+        OpsOutputUse::Trains(BurstUse {
+            sent_bursts,
             sent_frames,
             sent_tcp_frames,
             sent_bytes,
-            waited_trains,
+            waited_bursts,
             waited,
             queue_bytes,
-            lost_trains,
+            lost_bursts,
             ..
         }) => {
             let rest = [
-                waited_trains as f64,
-                mean(waited.ns() as f64 / 1e3, sent_trains),
+                waited_bursts as f64,
+                mean(waited.ns() as f64 / 1e3, sent_bursts),
                 0.0,
                 queue_bytes.get() as f64,
-                lost_trains as f64,
-                sent_trains as f64,
+                lost_bursts as f64,
+                sent_bursts as f64,
             ];
             row((sent_frames, sent_tcp_frames), sent_bytes, rest, (0, 0))
         }
@@ -268,7 +268,7 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] 
             ..
         }) => {
             let wait_us = mean(waited.ns() as f64 / 1e3, taken_packets);
-            // Each packet is a train.
+            // Each packet is a burst.
             let rest = [
                 0.0,
                 wait_us,

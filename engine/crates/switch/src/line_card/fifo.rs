@@ -11,8 +11,8 @@ use std::time::Duration;
 use serde::Serialize;
 use slotwise_cards::DropCause;
 use slotwise_cards::alone::{Alone, Output};
-use slotwise_random::{Chance, Stream, generator};
 use slotwise_netio::{Ports, WallClock};
+use slotwise_random::{Chance, Stream, generator};
 use slotwise_units as units;
 
 use slotwise_cli::RunError;

@@ -9,13 +9,13 @@ use slotwise_wire::{
 };
 
 use super::*;
-use crate::aggregation::{Aggregation, Intervals, TrainTimer};
+use crate::aggregation::{Aggregation, BurstTimer, Intervals};
+use crate::burst::Burst;
+use crate::burst_memory::BurstMemory;
 use crate::message::{HEADER, header};
 use crate::packet::optical_frame;
-use slotwise_random::{Stream, generator};
 use crate::slotted::Drift;
-use crate::train::Train;
-use crate::train_card::TrainCard;
+use slotwise_random::{Stream, generator};
 
 const PORT: Port = PORT_OPTICAL_BASE;
 const EDGE: u16 = 1;
@@ -50,7 +50,7 @@ fn settings(port: Port) -> FibreSettings {
         },
         clock: LocalClock::ideal(),
         time_difference: Some(T_D),
-        trains: None,
+        bursts: None,
     }
 }
 
@@ -65,16 +65,16 @@ fn own_clock() -> LocalClock {
     LocalClock::drifting(drift, generator(1, Stream::Clock, 1))
 }
 
-fn trains() -> Trains {
+fn bursts() -> Bursts {
     let intervals = Intervals {
         interval: Duration::from_ms(1),
-        timer: TrainTimer::FirstPacket,
+        timer: BurstTimer::FirstPacket,
         dither: false,
         seed: 1,
         edge: EDGE,
     };
-    let card = TrainCard::new(Bytes::new(20_000), Some(Aggregation::new(intervals, 4)), None);
-    Trains::new(PORT, card, Bytes::new(5000), Bytes::new(1500))
+    let card = BurstMemory::new(Bytes::new(20_000), Some(Aggregation::new(intervals, 4)), None);
+    Bursts::new(PORT, card, Bytes::new(5000), Bytes::new(1500))
 }
 
 /// Bench with all that a card puts out, by time: a network without a core.
@@ -471,12 +471,12 @@ fn the_link_to_a_core_takes_as_long_as_its_fibre() {
 #[test]
 fn a_restart_loses_what_waits_and_new_demand_is_counted_before() {
     let mut bench = Bench::of(FibreSettings {
-        trains: Some(trains()),
+        bursts: Some(bursts()),
         ..settings(PORT)
     });
     bench.run(Instant::ZERO + SLOTS.frame());
     bench.send(PORT, optical_frame(0, 0));
-    bench.send(PORT, of_train(0, 1, TrainPart::First));
+    bench.send(PORT, of_burst(0, 1, TrainPart::First));
     assert_eq!(bench.edge.unserved_demand(), 1);
     bench.call(|edge, now, out| edge.restarts(now, out));
     assert_eq!(bench.lost, [(PORT, DropCause::PipelineReplaced); 2]);
@@ -502,7 +502,7 @@ fn interval_timers_tick_where_there_are_some() {
     assert!(bench.asked.is_empty());
 }
 
-fn of_train(queue: u16, sequence: u32, part: TrainPart) -> Frame {
+fn of_burst(queue: u16, sequence: u32, part: TrainPart) -> Frame {
     let mut frame = optical_frame(queue, sequence);
     let mut optical = message::optical(&frame).unwrap();
     optical.train = part.into();
@@ -526,11 +526,11 @@ fn label(bench: &mut Bench, queue: u16, packets: u16, voq: u64) -> bool {
 /// A bench whose P4 answers later, with a burst of two frames that it is asked about.
 fn asked_about_a_burst() -> Bench {
     let mut bench = Bench::of(FibreSettings {
-        trains: Some(trains()),
+        bursts: Some(bursts()),
         ..settings(PORT)
     });
-    bench.send(PORT, of_train(0, 1, TrainPart::First));
-    bench.send(PORT, of_train(0, 2, TrainPart::Middle));
+    bench.send(PORT, of_burst(0, 1, TrainPart::First));
+    bench.send(PORT, of_burst(0, 2, TrainPart::Middle));
     bench
 }
 
@@ -552,8 +552,8 @@ fn a_burst_waits_in_the_voq_that_p4_names() {
         let mut bench = asked_about_a_burst();
         let fibre = bench.edge.fibre(PORT).unwrap();
         let mut out = Actions::default();
-        let trains = fibre.trains.as_mut().unwrap();
-        trains.close_due(Instant::from_ns(1_000_000), &mut out);
+        let bursts = fibre.bursts.as_mut().unwrap();
+        bursts.close_due(Instant::from_ns(1_000_000), &mut out);
         assert!(matches!(out.list.pop(), Some(Action::Ask { .. })));
         assert!(label(&mut bench, 0, 2, voq));
         assert_eq!(bench.lost.first().map(|(_, cause)| *cause), lost);
@@ -572,14 +572,14 @@ fn a_burst_waits_in_the_voq_that_p4_names() {
 #[test]
 fn packets_of_no_burst_or_too_long_for_one_are_told_apart() {
     let mut bench = asked_about_a_burst();
-    bench.send(PORT, of_train(9, 0, TrainPart::First));
-    let mut long = of_train(0, 3, TrainPart::Middle);
+    bench.send(PORT, of_burst(9, 0, TrainPart::First));
+    let mut long = of_burst(0, 3, TrainPart::Middle);
     long.resize(1501, 0);
     bench.send(PORT, long);
     assert_eq!(bench.lost, [(PORT, DropCause::NoSuchQueue), (PORT, DropCause::TooLong)]);
     // The burst is full with four more.
     for sequence in 3..7 {
-        bench.send(PORT, of_train(0, sequence, TrainPart::Middle));
+        bench.send(PORT, of_burst(0, sequence, TrainPart::Middle));
     }
     assert_eq!(bench.take_asked(LineCardKind::TrainTick).len(), 1);
 }
@@ -587,7 +587,7 @@ fn packets_of_no_burst_or_too_long_for_one_are_told_apart() {
 /// Number of split bursts of a card that accepts them like this, in a slot for two frames, then two for five.
 fn splits(take_in: fn(&mut LineCard)) -> usize {
     let mut bench = Bench::of(FibreSettings {
-        trains: Some(trains()),
+        bursts: Some(bursts()),
         ..settings(PORT)
     });
     take_in(&mut bench.edge.fibre(PORT).unwrap().gates.queues);
@@ -609,17 +609,17 @@ fn packet(queue: u16, sequence: u32) -> Packet {
 
 /// A burst of three frames for VOQ 1.
 fn burst() -> Vec<Packet> {
-    let mut train = Train::default();
+    let mut burst = Burst::default();
     for sequence in 0..3 {
-        train.add(packet(1, sequence), Bytes::new(1000));
+        burst.add(packet(1, sequence), Bytes::new(1000));
     }
-    train.mark();
-    train.frames
+    burst.mark();
+    burst.frames
 }
 
 #[test]
 fn a_card_that_breaks_bursts_is_seen_and_one_that_does_not_is_not() {
-    let whole = |card: &mut LineCard| assert!(card.enqueue_train(Instant::ZERO, 1, burst()).is_ok());
+    let whole = |card: &mut LineCard| assert!(card.enqueue_burst(Instant::ZERO, 1, burst()).is_ok());
     assert_eq!(splits(whole), 0);
     // Two frames in one slot, the last one in the next.
     let by_frames = |card: &mut LineCard| {
@@ -638,13 +638,13 @@ fn a_card_that_breaks_bursts_is_seen_and_one_that_does_not_is_not() {
     let out_of_order = |card: &mut LineCard| {
         let mut frames = burst();
         frames.swap(1, 2);
-        assert!(card.enqueue_train(Instant::ZERO, 1, frames).is_ok());
+        assert!(card.enqueue_burst(Instant::ZERO, 1, frames).is_ok());
     };
     assert!(splits(out_of_order) > 0);
     let without_end = |card: &mut LineCard| {
         let mut frames = burst();
         frames.truncate(2);
-        assert!(card.enqueue_train(Instant::ZERO, 1, frames).is_ok());
+        assert!(card.enqueue_burst(Instant::ZERO, 1, frames).is_ok());
         assert!(card.enqueue(Instant::ZERO, packet(1, 9)).is_ok());
     };
     assert_eq!(splits(without_end), 1);
@@ -652,7 +652,7 @@ fn a_card_that_breaks_bursts_is_seen_and_one_that_does_not_is_not() {
         let mut frames = burst();
         let again = Packet::unborn(frames[0].frame.clone());
         frames.insert(1, again);
-        assert!(card.enqueue_train(Instant::ZERO, 1, frames).is_ok());
+        assert!(card.enqueue_burst(Instant::ZERO, 1, frames).is_ok());
     };
     assert!(splits(twice) > 0);
 }

@@ -3,7 +3,7 @@
 
 use slotwise_cards::card::{Card, Expiry, Record};
 use slotwise_cards::edge_card::EdgeCard;
-use slotwise_cards::message::train::{self as message, InLight};
+use slotwise_cards::message::burst::{self as message, InLight};
 use slotwise_cards::packet::{Flying, Packet};
 use slotwise_cards::switch_card::SwitchCard;
 use slotwise_p4::Port;

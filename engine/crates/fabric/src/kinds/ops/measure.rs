@@ -16,11 +16,11 @@ use crate::drops::Place;
 use crate::invariants::Invariant;
 use crate::kinds::kind::{View, ViewMut};
 use crate::net::effects::{Effects, Look};
+use slotwise_cards::burst_queue::BurstUse;
 use slotwise_cards::edge_card::{EdgeCard, OutputUse};
 use slotwise_cards::fifo::FifoUse;
 use slotwise_cards::optical_ram::RamUse;
 use slotwise_cards::switch_card::SwitchCard;
-use slotwise_cards::train_queue::TrainUse;
 
 /// What an edge that makes trains, or holds them back, did since it was last asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub enum OpsOutputUse {
     /// At an edge where each packet is a train.
     Queue(FifoUse),
     /// At an edge that makes trains, holds them back or chooses among outputs.
-    Trains(TrainUse),
+    Trains(BurstUse),
 }
 
 /// What a switch did since it was last asked, by its counters.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A train at an edge, while it is made and waits: its frames, and what they are for links.
+//! A burst at an edge, while it is made and waits: its frames, and what they are for links.
 
 use slotwise_units::Bytes;
 use slotwise_wire::{Ethernet, IP_PROTOCOL_TCP, Ipv4, Label, Optical, TrainPart};
@@ -11,18 +11,18 @@ const PART: usize = Ethernet::SIZE + 8;
 
 /// Frames of one source, destination and queue that travel together.
 #[derive(Debug, Default)]
-pub struct Train {
+pub struct Burst {
     /// In order; at least one.
     pub frames: Vec<Packet>,
     /// Length of all of them, as links count it.
     pub bytes: Bytes,
 }
 
-impl Train {
+impl Burst {
     /// One of a single frame of so many bytes, as links count them.
-    pub fn only(packet: Packet, bytes: Bytes) -> Train {
+    pub fn only(packet: Packet, bytes: Bytes) -> Burst {
         let frames = vec![packet];
-        Train { frames, bytes }
+        Burst { frames, bytes }
     }
 
     /// Another frame joins it.
@@ -93,8 +93,8 @@ pub fn payload_bytes(frame: &[u8]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::burst::{InLight, read};
     use crate::message::optical;
-    use crate::message::train::{InLight, read};
     use crate::packet::optical_frame;
     use slotwise_wire::{LABEL_VERSION, LabelKind};
 
@@ -108,27 +108,27 @@ mod tests {
             ..Label::default()
         };
         for frames in 1..4 {
-            let mut train = Train::default();
+            let mut burst = Burst::default();
             for sequence in 0..frames {
-                train.add(Packet::unborn(optical_frame(5, sequence)), Bytes::new(970));
+                burst.add(Packet::unborn(optical_frame(5, sequence)), Bytes::new(970));
             }
-            train.put_label(&label);
-            assert_eq!(train.packet_bytes().get(), u64::from(frames) * 970);
-            assert_eq!(train.bytes.get(), u64::from(frames) * 970 + 20);
-            assert_eq!(train.tcp_frames(), 0);
-            for packet in &mut train.frames[..frames as usize - 1] {
+            burst.put_label(&label);
+            assert_eq!(burst.packet_bytes().get(), u64::from(frames) * 970);
+            assert_eq!(burst.bytes.get(), u64::from(frames) * 970 + 20);
+            assert_eq!(burst.tcp_frames(), 0);
+            for packet in &mut burst.frames[..frames as usize - 1] {
                 let ip = packet.frame.len() - 970;
                 packet.frame[ip] = 0x45;
                 packet.frame[ip + 9] = IP_PROTOCOL_TCP;
             }
-            assert_eq!(train.tcp_frames(), frames as usize - 1);
-            let Some(InLight::First(read_back, first)) = read(&train.frames[0].frame) else {
+            assert_eq!(burst.tcp_frames(), frames as usize - 1);
+            let Some(InLight::First(read_back, first)) = read(&burst.frames[0].frame) else {
                 panic!("no label")
             };
             assert_eq!((read_back, first.queue, first.sequence), (label, 5, 0));
             let mut parts = vec![first.train];
             parts.extend(
-                train.frames[1..]
+                burst.frames[1..]
                     .iter()
                     .map(|packet| optical(&packet.frame).unwrap().train),
             );
