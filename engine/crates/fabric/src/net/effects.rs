@@ -251,10 +251,10 @@ impl<'a> Effects<'a> {
     }
 
     /// Notes that a rule was broken at a time.
-    pub(crate) fn broken_at(&mut self, at_ns: u64, invariant: Invariant, place: Place, packet: Option<Optical>) {
+    pub(crate) fn broken_at(&mut self, at: Instant, invariant: Invariant, place: Place, packet: Option<Optical>) {
         self.net.note(Note::Broken {
             invariant,
-            at_ns,
+            at,
             place,
             packet,
         });
@@ -276,7 +276,7 @@ impl<'a> Effects<'a> {
 
     /// Notes the recovery from a fault.
     pub(crate) fn recovered(&mut self, fault: usize) {
-        self.net.journal.faults[fault].recovered_ns = Some(self.net.now_ns);
+        self.net.journal.faults[fault].recovered = Some(self.now());
     }
 
     /// Notes a record for checks and measurements over several nodes.

@@ -33,7 +33,7 @@ use slotwise_cards::card::Actions;
 use slotwise_cards::packet::{Flying, Frame};
 use slotwise_p4::{Pipeline, PipelineConfig};
 use slotwise_scenario::Device;
-use slotwise_units::Instant;
+use slotwise_units::{Bytes, Instant};
 use slotwise_wire::{DropReason, Optical};
 
 use crate::api::{ControlEvent, ControlMessage, P4Drop, WorldError, WorldOptions};
@@ -191,10 +191,10 @@ impl Net {
 
     /// Notes that a rule is broken.
     pub(crate) fn broken(&mut self, invariant: Invariant, place: Place, packet: Option<Optical>) {
-        let at_ns = self.now_ns;
+        let at = Instant::from_ns(self.now_ns);
         self.note(Note::Broken {
             invariant,
-            at_ns,
+            at,
             place,
             packet,
         });
@@ -203,7 +203,7 @@ impl Net {
     /// For the controller, or the agent that stands between it and the device.
     pub(crate) fn tell(&mut self, device: Device, message: ControlMessage) {
         self.note(Note::Control(ControlEvent {
-            at_ns: self.now_ns,
+            at: Instant::from_ns(self.now_ns),
             device_id: device.id(),
             message,
         }));
@@ -253,6 +253,7 @@ impl Net {
         for reason in DropReason::ALL {
             let (packets, bytes) = pipeline.counter_read(counter, reason as usize).ok()?;
             if packets > 0 {
+                let bytes = Bytes::new(bytes);
                 drops.push(P4Drop { reason, packets, bytes });
             }
         }

@@ -67,7 +67,7 @@ impl Ring {
             station,
             ringlet,
             headers: (ring, data),
-            bytes: Bytes::new(frame.len() as u64),
+            bytes: Bytes::of(frame.len()),
         };
         let number = self.arrivals.insert(arrival);
         let owner = end.owner;
@@ -124,7 +124,7 @@ impl Ring {
         let (broken, times) = match self.watch.leaves(ring, data) {
             Taken::Once(OnRing { accepted_ns, .. }) if ring.destination == station => {
                 let delay_ns = fx.now_ns() - accepted_ns;
-                return self.watch.delivered(ring, bytes.get(), delay_ns);
+                return self.watch.delivered(ring, bytes, delay_ns);
             }
             // It came back to its source, which takes it off.
             Taken::Once(_) => (Invariant::TRANSIT_LOSS, usize::from(!is_over)),
@@ -138,7 +138,7 @@ impl Ring {
 
     /// Restarts the card of a station.
     pub(super) fn reset_station(&mut self, fx: &mut Effects<'_>, station: Device) {
-        self.broken_ns = fx.now_ns();
+        self.broken = fx.now();
         // Another program may keep it elsewhere.
         self.phase_cells[usize::from(station.number())] = Default::default();
         fx.call_card(self, fx.node(station), Card::restarts);
