@@ -10,9 +10,9 @@ import org.slotwise.rest.system.Metric;
 import org.slotwise.rest.system.Ports;
 import org.slotwise.rest.system.ResourceTable;
 import org.slotwise.rest.system.SystemSetting;
+import org.slotwise.control.Event;
 import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.rest.json.Shape;
-import org.slotwise.systems.routes.app.CapacityChosen;
 import org.slotwise.systems.routes.app.RoutesApp;
 import org.slotwise.systems.routes.app.RoutesView;
 import org.slotwise.systems.routes.model.RoutedNetwork;
@@ -32,7 +32,7 @@ final class RoutesResources {
                 .read("nodes", RoutesViews.NODES)
                 .read("routes", RoutesViews.ROUTES)
                 .setting("capacities", "outputs", SystemSetting.each("capacity", "the XCP capacity of an output", PORT, CAPACITY, configured(network),
-                        RoutesResources::capacities, (at, bps) -> new CapacityChosen(at.device(), at.port(), bps))
+                        RoutesResources::capacities, (at, bps) -> Event.Call.of((RoutesApp app) -> app.setCapacity(at, bps)))
                         .unknown(at -> "no XCP-controlled port " + at.port() + " of router " + at.device()))
                 .setting("ports", "ports", Ports.light(PORT, ports(network), RoutesResources::isDark)
                         .unknown(at -> "unknown port " + at.port() + " of router " + at.device()))
