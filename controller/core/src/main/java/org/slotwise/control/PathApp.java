@@ -71,9 +71,9 @@ public abstract class PathApp<S extends KeptSwitch, V> extends TableApp<S, V> {
         return light.deadlineNs();
     }
 
-    /** Returns true if a switch's tables are as the light wants them. */
-    protected final boolean isSettled(S state) {
-        return !light.isPending() && state.isCurrent();
+    /** Returns the status of a switch, for the view. */
+    protected final SwitchStatus status(S state) {
+        return new SwitchStatus(state.isReady(), !light.isPending() && state.isCurrent(), state.dark());
     }
 
     /** How often paths have changed since fibres or links were lost or came back. */

@@ -161,8 +161,7 @@ public final class LabelApp extends PathApp<LabelApp.State, LabelView> {
     @Override
     public LabelView view() {
         Map<DeviceId, LabelView.NodeView> nodes = new LinkedHashMap<>();
-        states().forEach(state -> nodes.put(state.id(), new LabelView.NodeView(state.isReady(), isSettled(state), state.dark(), state.targets,
-                routes(state))));
+        states().forEach(state -> nodes.put(state.id(), new LabelView.NodeView(status(state), state.targets, routes(state))));
         return new LabelView(network, isConfigured(), nodes, weights, reroutes(), writeFailures());
     }
 

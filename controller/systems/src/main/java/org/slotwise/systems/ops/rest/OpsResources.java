@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.slotwise.rest.system.Metric;
+import org.slotwise.rest.system.PathMetrics;
 import org.slotwise.rest.system.Ports;
 import org.slotwise.rest.system.ResourceTable;
 import org.slotwise.rest.system.SystemSetting;
@@ -88,15 +89,7 @@ final class OpsResources {
     }
 
     private static List<Metric> metrics(LabelView view) {
-        return List.of(
-                Metric.counter("ops_reroutes", "Label routes changed by fibres going down or up.", view.reroutes()),
-                Metric.counter("ops_write_failures", "Write batches rejected by a switch or an edge.", view.writeFailures()),
-                Metric.gauge("ops_nodes", "Optical packet switches and edges.", view.nodes().size()),
-                Metric.gauge("ops_nodes_ready", "Optical packet switches and edges connected.",
-                        view.nodes().values().stream().filter(LabelView.NodeView::isReady).count()),
-                Metric.gauge("ops_nodes_settled", "Optical packet switches and edges in sync (all table entries acknowledged).",
-                        view.nodes().values().stream().filter(LabelView.NodeView::isSettled).count()),
-                Metric.gauge("ops_dark_ports", "Optical ports down.",
-                        view.nodes().values().stream().mapToLong(node -> node.darkPorts().size()).sum()));
+        return PathMetrics.of(LabelApp.ID, "nodes", "Optical packet switches and edges", "Label routes", view.nodes().values(), view.reroutes(),
+                view.writeFailures());
     }
 }

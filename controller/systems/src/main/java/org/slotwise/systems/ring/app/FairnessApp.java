@@ -217,8 +217,7 @@ public final class FairnessApp extends PathApp<FairnessApp.State, RingView> {
                     ways.way(state.number, other).ifPresent(way -> own.put(to, way));
                 }
             }
-            stations.add(new RingView.StationView(state.isReady(), isSettled(state),
-                    settings.get(state.number), state.dark(), own));
+            stations.add(new RingView.StationView(status(state), settings.get(state.number), own));
         }
         return new RingView(network, isConfigured(), mode, stations, spans.view(),
                 new RingView.Counts(reroutes(), writeFailures(), reports, messages, refused));

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.slotwise.rest.system.Metric;
+import org.slotwise.rest.system.PathMetrics;
 import org.slotwise.rest.system.Ports;
 import org.slotwise.rest.system.ResourceTable;
 import org.slotwise.rest.system.SystemSetting;
@@ -90,19 +91,12 @@ final class RingResources {
 
     private static List<Metric> metrics(RingView view) {
         RingView.Counts counts = view.counts();
-        return List.of(
-                Metric.counter("ring_reroutes", "Ring paths changed by links going down or up.", counts.reroutes()),
-                Metric.counter("ring_write_failures", "Write batches rejected by a station.", counts.writeFailures()),
-                Metric.counter("ring_reports", "Reports of congested links accepted.", counts.reports()),
-                Metric.refused("ring_reports_refused", "Reports rejected, by reason.", counts.refused()),
-                Metric.counter("ring_messages", "Rate advertisements sent.", counts.messages()),
-                Metric.gauge("ring_stations", "Stations of the ring.", view.stations().size()),
-                Metric.gauge("ring_stations_ready", "Stations connected.",
-                        view.stations().stream().filter(RingView.StationView::isReady).count()),
-                Metric.gauge("ring_stations_settled", "Stations in sync (all table entries acknowledged).",
-                        view.stations().stream().filter(RingView.StationView::isSettled).count()),
-                Metric.gauge("ring_dark_ports", "Ring ports down.",
-                        view.stations().stream().mapToLong(station -> station.darkPorts().size()).sum()),
-                Metric.gauge("ring_spans", "Congestion domains: links reported as congested or recovering.", view.spans().size()));
+        List<Metric> metrics = PathMetrics.of(FairnessApp.ID, "stations", "Stations", "Ring paths", view.stations(), counts.reroutes(),
+                counts.writeFailures());
+        metrics.add(Metric.counter("ring_reports", "Reports of congested links accepted.", counts.reports()));
+        metrics.add(Metric.refused("ring_reports_refused", "Reports rejected, by reason.", counts.refused()));
+        metrics.add(Metric.counter("ring_messages", "Rate advertisements sent.", counts.messages()));
+        metrics.add(Metric.gauge("ring_spans", "Congestion domains: links reported as congested or recovering.", view.spans().size()));
+        return metrics;
     }
 }

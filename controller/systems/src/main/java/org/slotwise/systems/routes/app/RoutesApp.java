@@ -111,8 +111,7 @@ public final class RoutesApp extends PathApp<RoutesApp.State, RoutesView> {
     @Override
     public RoutesView view() {
         Map<DeviceId, RoutesView.RouterView> shown = new LinkedHashMap<>();
-        states().forEach(state -> shown.put(state.id(), new RoutesView.RouterView(state.isReady(), isSettled(state),
-                routes.get(state.id()), state.xcpBps, state.dark())));
+        states().forEach(state -> shown.put(state.id(), new RoutesView.RouterView(status(state), routes.get(state.id()), state.xcpBps)));
         return new RoutesView(network, isConfigured(), shown, reroutes(), writeFailures());
     }
 }

@@ -2,11 +2,11 @@
 package org.slotwise.systems.routes.rest;
 
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.slotwise.rest.system.Metric;
+import org.slotwise.rest.system.PathMetrics;
 import org.slotwise.rest.system.Ports;
 import org.slotwise.rest.system.ResourceTable;
 import org.slotwise.rest.system.SystemSetting;
@@ -63,16 +63,6 @@ final class RoutesResources {
     }
 
     private static List<Metric> metrics(RoutesView view) {
-        Collection<RoutesView.RouterView> routers = view.routers().values();
-        return List.of(
-                Metric.counter("routes_reroutes", "Routes changed by links going down or up.", view.reroutes()),
-                Metric.counter("routes_write_failures", "Write batches rejected by a router.", view.writeFailures()),
-                Metric.gauge("routes_routers", "Routers.", routers.size()),
-                Metric.gauge("routes_routers_ready", "Routers connected.",
-                        routers.stream().filter(RoutesView.RouterView::isReady).count()),
-                Metric.gauge("routes_routers_settled", "Routers in sync (all routes and capacities acknowledged).",
-                        routers.stream().filter(RoutesView.RouterView::isSettled).count()),
-                Metric.gauge("routes_dark_ports", "Router ports down.",
-                        routers.stream().mapToLong(router -> router.darkPorts().size()).sum()));
+        return PathMetrics.of(RoutesApp.ID, "routers", "Routers", "Routes", view.routers().values(), view.reroutes(), view.writeFailures());
     }
 }
