@@ -103,10 +103,15 @@ public final class Network {
             return this;
         }
 
-        /** Sets the unit of the switches' timestamps, and how far apart two of one time may be. */
-        public Builder timestamps(TimestampUnit unit, long toleranceNs) {
+        /** Sets the unit of the switches' timestamps. */
+        public Builder timestampUnit(TimestampUnit unit) {
             this.timestampUnit = unit;
-            this.timestampToleranceNs = toleranceNs;
+            return this;
+        }
+
+        /** Sets by how much two timestamps of one time may differ. */
+        public Builder timestampToleranceNs(long ns) {
+            this.timestampToleranceNs = ns;
             return this;
         }
 

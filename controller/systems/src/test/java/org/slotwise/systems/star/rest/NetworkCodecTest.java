@@ -95,7 +95,7 @@ class NetworkCodecTest {
                 "network-invalid-unknown-scheduler.json", "scheduler: unknown scheduler 'Fare'; expected one of fair, islip, pim, maximum-weight, solstice, rotation",
                 "network-invalid-unknown-membership.json",
                 "membership: expected static or invitation, got 'volunteers'",
-                "network-invalid-xcp-is-text.json", "xcp: expected true or false"));
+                "network-invalid-xcp-is-text.json", "xcp: expected true or false, got a value of type string"));
         expected.put("network-invalid-unknown-application.json", "apps.wavelengths: unknown field; expected one of "
                 + String.join(", ", Systems.all().all().keySet()));
         expected.put("network-invalid-lambda-no-rate.json", "apps.lambda.nodes[0].up_bps: missing");

@@ -108,7 +108,7 @@ class SwitchRulesTest {
     void coreTimingIsInTheTargetsUnit() {
         assertEquals(List.of("core_params[] -> set_core_params{guard=10000, slot=250000, time_per_byte_q16=2621440}"),
                 text(rules.fixedRules(star.core())));
-        Network bmv2 = star.toBuilder().timestamps(TimestampUnit.US, 0).build();
+        Network bmv2 = star.toBuilder().timestampUnit(TimestampUnit.US).build();
         assertEquals(List.of("core_params[] -> set_core_params{guard=10, slot=250, time_per_byte_q16=2621}"),
                 text(new SwitchRules(bmv2).fixedRules(star.core())));
     }
@@ -162,7 +162,7 @@ class SwitchRulesTest {
     }
 
     private String coreTiming(long toleranceNs) {
-        Network bmv2 = star.toBuilder().timestamps(TimestampUnit.US, toleranceNs).build();
+        Network bmv2 = star.toBuilder().timestampUnit(TimestampUnit.US).timestampToleranceNs(toleranceNs).build();
         return text(new SwitchRules(bmv2).fixedRules(star.core())).get(0);
     }
 
