@@ -7,6 +7,7 @@
 
 use slotwise_cards::card::Record;
 use slotwise_cards::packet::Frame;
+use slotwise_units::Instant;
 use slotwise_wire::Optical;
 
 use crate::api::ControlEvent;
@@ -33,7 +34,7 @@ pub(crate) enum Note {
     /// Broken rule, found now or later.
     Broken {
         invariant: Invariant,
-        at_ns: u64,
+        at: Instant,
         place: Place,
         packet: Option<Optical>,
     },

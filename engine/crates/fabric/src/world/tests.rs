@@ -83,7 +83,7 @@ fn run(kinds: [fn(u16) -> Device; 2], numbers: impl Iterator<Item = u16> + Clone
     }
     let mut world = World::of(build, Kinds::default());
     world.set_checks(Invariants::of([Invariant::UNGRANTED]));
-    world.run_until(1000);
+    world.run_until(Instant::from_ns(1000));
     let places = world.invariants().first(Invariant::UNGRANTED).iter();
     let places = places.map(|violation| violation.place).collect();
     let arrived = std::iter::from_fn(|| world.poll_host_output()).map(|frame| frame.device);

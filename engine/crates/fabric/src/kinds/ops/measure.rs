@@ -182,8 +182,8 @@ impl ViewMut<'_, Ops> {
         let lost = std::mem::take(&mut meter.lost) + (beside_light - before);
         meter.counted = counted;
         if lost != fresh.drops.values().sum::<u64>() {
-            let (now_ns, place) = (self.fx.now_ns(), Place::Device(device));
-            self.invariants.violated(Invariant::UNEXPLAINED, now_ns, place, None);
+            let (now, place) = (self.fx.now(), Place::Device(device));
+            self.invariants.violated(Invariant::UNEXPLAINED, now, place, None);
         }
         Some(fresh)
     }
