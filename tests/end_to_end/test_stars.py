@@ -5,6 +5,7 @@
 """
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -54,6 +55,14 @@ def test_stars_that_signal_out_of_band_give_every_slot_to_data(tmp_path):
     # More than one star has.
     assert hot_pair["mean_granted_slots"] > report["frame"]["slots"]
     assert not any(report["controller"]["requests"]["refused"].values())
+
+
+def test_stars_that_signal_out_of_band_may_have_masters_far_away(tmp_path):
+    """T_d of the masters is ten times the control latency: a request shows a schedule as active before the core uses it."""
+    text = (TOPOLOGIES / "star4-twin-out-of-band.yaml").read_text()
+    scenario = tmp_path / "far.yaml"
+    scenario.write_text(re.sub(r"delay_ns: (\d+)}", lambda delay: f"delay_ns: {int(delay[1]) + 2_000_000}}}", text))
+    run("simulate", scenario, tmp_path, "--duration", 1)
 
 
 def test_stars_that_signal_out_of_band_outlive_a_core(tmp_path):

@@ -43,18 +43,13 @@ pub enum Then {
     Nothing,
     /// Question about a closed burst, by the port that it names.
     Assembly(Port, assembly::Then),
-    /// Tick of a link's interval timer.
-    Link {
-        /// Its port.
-        port: Port,
+    /// Tick of the interval timers of a link or an output.
+    Ticks {
+        /// Their timer.
+        timer: TimerId,
     },
     /// Question of the card of an edge of optical packet switches.
     Edge(edge_card::Then),
-    /// Tick of the interval timer of an output of an optical packet switch, or of an edge of those.
-    Output {
-        /// Its port.
-        port: Port,
-    },
     /// Question of the card before a fibre, by its port.
     Gates(Port, gates::Then),
     /// Checks of light that passes a core.
@@ -130,6 +125,15 @@ pub enum Record {
         /// Its headers.
         headers: (Ring, RingData),
     },
+    /// A packet is taken off a ring by the program of a station, where it should be or not.
+    TakenOff {
+        /// Its ringlet.
+        ringlet: u8,
+        /// Its headers.
+        headers: (Ring, RingData),
+        /// Its length.
+        bytes: Bytes,
+    },
     /// A VOQ is reported to P4.
     Reported {
         /// Port of its fibre.
@@ -187,6 +191,21 @@ pub enum Record {
         /// End of the light that comes with its label.
         left: Instant,
     },
+    /// A burst is at an edge, or was lost at the end of its link.
+    BurstArrived {
+        /// Port of the edge.
+        port: Port,
+        /// Its label.
+        label: Label,
+        /// The program of its edge that numbered it.
+        program: u32,
+        /// True if it did not come by first choices alone.
+        is_deflected: bool,
+        /// True if its link has lost it.
+        is_lost: bool,
+    },
+    /// An edge has a new program, which numbers bursts from 1 on.
+    Renumbered,
     /// A burst is lost.
     BurstLost {
         /// Its label.
@@ -299,7 +318,7 @@ pub enum Action {
         /// The frame.
         frame: Frame,
     },
-    /// A message of P4 that the card of a port cannot obey is counted as lost.
+    /// A message of P4 that the card of a port cannot apply is counted as lost.
     Refuse {
         /// The port.
         port: Port,
@@ -357,7 +376,7 @@ pub trait Card {
     /// Takes a packet that P4 sent by a port.
     fn sends(&mut self, now: Instant, port: Port, packet: Packet, from: Origin, out: &mut Actions);
 
-    /// Obeys a message of P4; false if it is for none of its ports.
+    /// Applies a message of P4. Returns false if it is for none of its ports.
     fn told(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool;
 
     /// Continues after a question and all that came out of it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A network with all that acts on it: hosts, kinds of networks, changes of the scenario, faults.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
@@ -19,7 +20,8 @@ use crate::kinds::kind::{View, ViewMut};
 use crate::kinds::{Kinds, Listed};
 use crate::net::Net;
 use crate::net::effects::{Effects, Look};
-use crate::net::event::{Event, Order};
+use crate::net::event::{By, Event, Order};
+use crate::net::journal::{Entry, Note};
 use crate::net::lane::LaneEnd;
 use crate::net::outside::SwitchInput;
 use crate::net::parcel::Parcel;
@@ -27,6 +29,7 @@ use crate::net::standstill::Standstill;
 use crate::traffic::{FlowResult, Traffic};
 use slotwise_cards::card::Expiry;
 use slotwise_cards::packet::Frame;
+use slotwise_units::{Duration, Instant};
 
 /// The network of one scenario, and what acts on it.
 pub struct World {
@@ -37,6 +40,11 @@ pub struct World {
     changes: Vec<(u64, Change)>,
     /// Ended faults from which the network has not recovered yet, judged by flows.
     pub(crate) flow_watches: Vec<FlowWatch>,
+    /// For the controller and the agents of the devices.
+    control: VecDeque<ControlEvent>,
+    invariants: Invariants,
+    /// Memory of `drain`.
+    entries: Vec<Entry>,
     seed: u64,
 }
 
@@ -54,7 +62,7 @@ impl World {
         let mut world = World::of(build, kinds);
         let of_trains = scenario.aggregation.iter().map(|_| Invariant::SPLIT);
         let checks = Kinds::checks(scenario).into_iter().chain(of_trains);
-        world.net.journal.invariants = Invariants::of(checks);
+        world.invariants = Invariants::of(checks);
         let (net, kinds) = (&world.net, &world.kinds);
         let changes = changes_of_groups(scenario, net, &world.hosts.list, |link| kinds.port_of_link(link));
         world.changes.extend(changes);
@@ -62,7 +70,7 @@ impl World {
         let traffic = Traffic::new(scenario, seed, host_mode);
         world.hosts.set_traffic(&mut world.net, traffic);
         if host_mode == HostMode::Simulated {
-            world.schedule_link_changes(scenario.epoch().ns());
+            world.schedule_link_changes(scenario.epoch());
             world.schedule_faults();
         }
         world
@@ -72,6 +80,12 @@ impl World {
     #[cfg(test)]
     pub(crate) fn add_change(&mut self, after_ns: u64, change: Change) {
         self.changes.push((after_ns, change));
+    }
+
+    /// Sets the rules that are checked.
+    #[cfg(test)]
+    pub(crate) fn set_checks(&mut self, invariants: Invariants) {
+        self.invariants = invariants;
     }
 
     /// Returns the network that has been built.
@@ -84,6 +98,9 @@ impl World {
             hosts,
             changes,
             flow_watches: Vec::new(),
+            control: VecDeque::new(),
+            invariants: Invariants::default(),
+            entries: Vec::new(),
             seed,
         }
     }
@@ -95,24 +112,24 @@ impl World {
     }
 
     /// Simulated time.
-    pub fn now(&self) -> u64 {
-        self.net.now_ns()
+    pub fn now(&self) -> Instant {
+        Instant::from_ns(self.net.now_ns())
     }
 
     /// Time of the next event, as things stand.
-    pub fn next_event_at(&self) -> Option<u64> {
-        self.net.next_event_at()
+    pub fn next_event_at(&self) -> Option<Instant> {
+        self.net.next_event_at().map(Instant::from_ns)
     }
 
-    /// Processes all events up to and at `until_ns`; then it is `until_ns`, but for [`World::standstill`].
-    pub fn run_until(&mut self, until_ns: u64) {
-        while self.run_next(until_ns) {}
-        self.net.pass_time(until_ns);
+    /// Processes all events up to and at `until`; then it is `until`, but for [`World::standstill`].
+    pub fn run_until(&mut self, until: Instant) {
+        while self.run_next(until) {}
+        self.net.pass_time(until.ns());
     }
 
-    /// Handles the next event if it is not after `until_ns`. False if there is none.
-    pub fn run_next(&mut self, until_ns: u64) -> bool {
-        let Some((order, event)) = self.net.next_event(until_ns) else {
+    /// Handles the next event if it is not after `until`. False if there is none.
+    pub fn run_next(&mut self, until: Instant) -> bool {
+        let Some((order, event)) = self.net.next_event(until.ns()) else {
             return false;
         };
         self.handle(order, event);
@@ -120,10 +137,10 @@ impl World {
     }
 
     /// As [`World::run_until`], but stops right after an event that has something for the controller; true then.
-    pub fn run_until_control(&mut self, until_ns: u64) -> bool {
-        while self.net.journal.control.is_empty() {
-            if !self.run_next(until_ns) {
-                self.net.pass_time(until_ns);
+    pub fn run_until_control(&mut self, until: Instant) -> bool {
+        while self.control.is_empty() {
+            if !self.run_next(until) {
+                self.net.pass_time(until.ns());
                 return false;
             }
         }
@@ -171,9 +188,35 @@ impl World {
     #[inline]
     fn pump(&mut self) {
         self.net.pump(&mut self.kinds);
-        if !self.net.journal.in_bursts.is_empty() {
-            self.hosts.note_bursts(&mut self.net);
+        if !self.net.journal.entries.is_empty() {
+            self.drain();
         }
+    }
+
+    /// Takes the traces of an event out of the journal. A record may show that a rule is broken.
+    fn drain(&mut self) {
+        let mut entries = std::mem::take(&mut self.entries);
+        while !self.net.journal.entries.is_empty() {
+            std::mem::swap(&mut entries, &mut self.net.journal.entries);
+            debug_assert!(
+                entries.iter().all(|entry| entry.key == self.net.present()),
+                "it is taken out after each event"
+            );
+            for Entry { note, .. } in entries.drain(..) {
+                match note {
+                    Note::Control(event) => self.control.push_back(event),
+                    Note::Broken {
+                        invariant,
+                        at,
+                        place,
+                        packet,
+                    } => self.invariants.violated(invariant, at, place, packet),
+                    Note::Seen { node, record } => self.kinds.seen(&mut Effects::on(&mut self.net), node, &record),
+                    Note::InBurst(fate) => self.hosts.note_burst(&mut self.net, fate),
+                }
+            }
+        }
+        self.entries = entries;
     }
 
     fn change(&mut self, index: usize) {
@@ -186,18 +229,19 @@ impl World {
         }
     }
 
-    /// Schedules the scenario's changes of links, counted from `first_phase_ns`.
-    pub fn schedule_link_changes(&mut self, first_phase_ns: u64) {
+    /// Schedules the scenario's changes of links, counted from the start of its first phase.
+    pub fn schedule_link_changes(&mut self, first_phase: Instant) {
         for (index, (after_ns, _)) in self.changes.iter().enumerate() {
-            let at_ns = first_phase_ns + after_ns;
+            let at_ns = first_phase.ns() + after_ns;
             let change = Event::Change(index as u32);
-            self.net.schedule(at_ns.max(self.net.now_ns()), change);
+            self.net.schedule(By::WORLD, at_ns.max(self.net.now_ns()), change);
         }
     }
 
     /// Changes a pair of fibres now, whatever its `at_ms` says. One that the scenario does not have is left alone.
     pub fn apply_link_change(&mut self, change: &LinkChange) {
         self.kinds.change_fibres(&mut Effects::on(&mut self.net), change);
+        self.pump();
     }
 
     /// Lets a link between routers, by its number in the scenario, carry packets from now on or not, and the link the other way with it.
@@ -221,14 +265,14 @@ impl World {
         }
     }
 
-    /// Sends a frame from an external host into its access link at `at_ns`, or now if that is past.
-    pub fn inject_host(&mut self, at_ns: u64, device: Device, port: u16, frame: &[u8]) -> Result<(), WorldError> {
+    /// Sends a frame from an external host into its access link at `at`, or now if that is past.
+    pub fn inject_host(&mut self, at: Instant, device: Device, port: u16, frame: &[u8]) -> Result<(), WorldError> {
         let node = self.net.nodes().get(device);
         let Some(host) = node.and_then(|node| node.host(port)) else {
             return Err(WorldError::UnknownPort { device, port });
         };
         let frame = self.net.copy_of(frame);
-        let at_ns = at_ns.max(self.net.now_ns());
+        let at_ns = at.ns().max(self.net.now_ns());
         self.hosts.send_uplink(&mut self.net, at_ns, host, frame);
         Ok(())
     }
@@ -243,18 +287,19 @@ impl World {
         self.net.give_back(frame);
     }
 
-    /// Gives a device a packet-out at `at_ns`, or now if that is past: a frame with its controller header.
-    pub fn packet_out(&mut self, at_ns: u64, device_id: u64, frame: &[u8]) -> Result<(), WorldError> {
+    /// Gives a device a packet-out at `at`, or now if that is past: a frame with its controller header.
+    pub fn packet_out(&mut self, at: Instant, device_id: u64, frame: &[u8]) -> Result<(), WorldError> {
         let device = self.net.device(device_id)?;
         let frame = self.net.copy_of(frame);
-        let at_ns = at_ns.max(self.net.now_ns());
-        self.net.dispatch_parcel(at_ns, Parcel::PacketOut { device, frame });
+        let at_ns = at.ns().max(self.net.now_ns());
+        self.net
+            .dispatch_parcel(By::WORLD, at_ns, Parcel::PacketOut { device, frame });
         Ok(())
     }
 
     /// The next message for the controller, in order of time.
     pub fn poll_control(&mut self) -> Option<ControlEvent> {
-        self.net.journal.control.pop_front()
+        self.control.pop_front()
     }
 
     /// Starts a program in a device, with fresh tables. What waits in an edge's line cards is dropped, as it
@@ -297,7 +342,7 @@ impl World {
 
     /// Violated invariants.
     pub fn invariants(&self) -> &Invariants {
-        &self.net.journal.invariants
+        &self.invariants
     }
 
     /// Losses outside of P4.
@@ -333,6 +378,7 @@ impl World {
         Some(ViewMut {
             kind: K::of_mut(&mut self.kinds)?,
             fx: Effects::on(&mut self.net),
+            invariants: &mut self.invariants,
         })
     }
 
@@ -359,7 +405,7 @@ impl World {
     pub fn with_external_switches(mut self) -> World {
         self.net.put_switches_outside();
         for check in Kinds::checks_inside() {
-            self.net.journal.invariants.leave_out(check);
+            self.invariants.leave_out(check);
         }
         self
     }
@@ -374,27 +420,29 @@ impl World {
         self.net.poll_switch_input()
     }
 
-    /// A frame has left a switch outside at `at_ns`, or now if that is past; `id` as in the input that it was, or 0. For light, and from a
-    /// router or station, it returns how long the switch had it, ns. What it made of a tick too late for the slot is dropped: the gate that opens next leads
+    /// A frame has left a switch outside at `at`, or now if that is past; `id` as in the input that it was, or 0. For light, and from a
+    /// router or station, it returns how long the switch had it. What it made of a tick too late for the slot is dropped: the gate that opens next leads
     /// to another edge.
     ///
     /// # Errors
     /// [`WorldError::UnknownDevice`].
     pub fn switch_output(
         &mut self,
-        at_ns: u64,
+        at: Instant,
         device_id: u64,
         port: Port,
         id: u64,
         frame: &[u8],
-    ) -> Result<Option<u64>, WorldError> {
+    ) -> Result<Option<Duration>, WorldError> {
         let device = self.net.device(device_id)?;
-        Ok(self.net.switch_output(at_ns, (device, port), id, frame))
+        let latency_ns = self.net.switch_output(at.ns(), (device, port), id, frame);
+        Ok(latency_ns.map(Duration::from_ns))
     }
 
     /// The switches outside have put out all that they will: light that is still in a core is lost.
     pub fn settle_switches(&mut self) {
         self.net.lose_overdue(&mut self.kinds, u64::MAX);
+        self.pump();
     }
 
     /// Sets the `drops` counter of a switch outside, for [`World::p4_drops`].
@@ -404,12 +452,4 @@ impl World {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_world_may_move_to_another_thread() {
-        fn is_send<T: Send>() {}
-        is_send::<World>();
-    }
-}
+mod tests;

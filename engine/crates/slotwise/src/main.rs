@@ -25,7 +25,7 @@ use slotwise_cli::notes::{note, printable};
 use slotwise_control::home::Home;
 use slotwise_run::{check, emulate, python, resolved, scenarios, simulate, view};
 use slotwise_switch::switch::{CommandLine, Manner};
-use slotwise_switch::{card, linecard, portcard, stf, switch};
+use slotwise_switch::{line_card, stf, switch};
 use slotwise_transfer::{gtp, xfer};
 
 /// Emulator and simulator of agile optical networks with P4 switches
@@ -90,7 +90,7 @@ enum Command {
     },
     /// Run a line card as a process between a P4 switch and a link (needs root)
     #[command(subcommand)]
-    Card(card::Card),
+    LineCard(line_card::LineCard),
     Gtp(gtp::Args),
     Stf(stf::Args),
     Switch(Box<switch::Args>),
@@ -104,10 +104,6 @@ enum Command {
     #[command(subcommand)]
     Workload(workload::Workload),
     Xfer(xfer::Args),
-    #[command(hide = true)]
-    Linecard(linecard::Args),
-    #[command(hide = true)]
-    Portcard(portcard::Args),
     /// Make one run of an experiment (used by `reproduce --on` on other machines)
     #[command(hide = true)]
     RunTask(elsewhere::RunTaskArgs),
@@ -186,24 +182,14 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             manual::pages(&Cli::command(), directory)?;
             ExitCode::SUCCESS
         }
-        Command::Card(card) => {
-            card::run(card)?;
+        Command::LineCard(card) => {
+            line_card::run(card)?;
             ExitCode::SUCCESS
         }
         Command::Gtp(args) => verdict(gtp::run(args)?),
-        Command::Linecard(args) => {
-            card::renamed("linecard", "gates");
-            linecard::run(args)?;
-            ExitCode::SUCCESS
-        }
         Command::Stf(args) => verdict(stf::run(args)?),
         Command::Switch(args) => {
             switch::run(args, Manner::Slotwise)?;
-            ExitCode::SUCCESS
-        }
-        Command::Portcard(args) => {
-            card::renamed("portcard", "fifo");
-            portcard::run(args)?;
             ExitCode::SUCCESS
         }
         Command::RunTask(args) => {

@@ -6,7 +6,7 @@ use slotwise_scenario::{Device, FaultKind};
 use super::record::FaultRecord;
 use crate::api::ControlMessage;
 use crate::net::effects::Effects;
-use crate::net::event::Event;
+use crate::net::event::{By, Event};
 use crate::net::work::Step;
 use crate::world::World;
 
@@ -19,9 +19,9 @@ impl World {
     pub(crate) fn schedule_faults(&mut self) {
         for index in 0..self.net.journal.faults.len() {
             let fault = &self.net.journal.faults[index];
-            let (start_ns, end_ns) = (fault.start_ns, fault.end_ns);
-            self.net.schedule(start_ns, Event::FaultBegins(index as u32));
-            self.net.schedule(end_ns, Event::FaultEnds(index as u32));
+            let (start, end) = (fault.start.ns(), fault.end.ns());
+            self.net.schedule(By::WORLD, start, Event::FaultBegins(index as u32));
+            self.net.schedule(By::WORLD, end, Event::FaultEnds(index as u32));
         }
     }
 
@@ -47,7 +47,7 @@ impl World {
         if !record.happened {
             return;
         }
-        let (kind, step_ns) = (record.kind, record.step_ns);
+        let (kind, step) = (record.kind, record.step);
         let device = record.devices.first().copied();
         match kind {
             FaultKind::Restart(_) => device.into_iter().for_each(|device| self.device_up(device)),
@@ -58,7 +58,7 @@ impl World {
             FaultKind::ClockStep { .. } => {
                 let fx = &mut Effects::on(&mut self.net);
                 if let Some(device) = device {
-                    self.kinds.step_clocks(fx, device, step_ns);
+                    self.kinds.step_clocks(fx, device, step);
                 }
             }
             FaultKind::ControllerRestart => {}

@@ -16,10 +16,11 @@ pub use routed::Routed;
 pub use star::Star;
 
 use kind::Kind;
-use slotwise_cards::card::{Action, Pass};
+use slotwise_cards::card::{Action, Pass, Record};
 use slotwise_cards::packet::{Flying, Frame, Origin};
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, LinkChange, Scenario};
+use slotwise_units::SignedDuration;
 
 use crate::build::{Build, Plan};
 use crate::capture::CapturePoint;
@@ -176,6 +177,11 @@ impl Kinds {
         of_owner!(self, end.owner, arrives(fx, end, flying))
     }
 
+    /// Takes a record of a node, after the event.
+    pub(crate) fn seen(&mut self, fx: &mut Effects<'_>, node: usize, record: &Record) {
+        of_owner!(self, fx.look().owner(node), seen(fx, node, record));
+    }
+
     pub(crate) fn starts(&mut self, fx: &mut Effects<'_>, device: Device) {
         let node = fx.node(device);
         of_owner!(self, fx.look().owner(node), starts(fx, device));
@@ -186,9 +192,9 @@ impl Kinds {
         of_owner!(self, fx.look().owner(node), stops(fx, device));
     }
 
-    pub(crate) fn step_clocks(&mut self, fx: &mut Effects<'_>, device: Device, step_ns: i64) {
+    pub(crate) fn step_clocks(&mut self, fx: &mut Effects<'_>, device: Device, step: SignedDuration) {
         let node = fx.node(device);
-        of_owner!(self, fx.look().owner(node), step_clocks(fx, device, step_ns));
+        of_owner!(self, fx.look().owner(node), step_clocks(fx, device, step));
     }
 
     /// Port at which a link of the scenario begins, where links have numbers.

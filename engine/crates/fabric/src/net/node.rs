@@ -21,7 +21,7 @@ use crate::invariants::Invariant;
 use crate::net::outside::Outside;
 use crate::net::ticket::Owner;
 use slotwise_cards::packet::{Frame, FramePool, Origin, Packet};
-use slotwise_cards::random;
+use slotwise_random as random;
 
 /// A card by its own type.
 pub(crate) trait OwnCard: Sized {
@@ -293,14 +293,12 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    /// Adds the devices of a kind, by number from 0.
-    pub(crate) fn add(&mut self, owner: Owner, kind: &'static NodeKind, devices: impl Iterator<Item = Device>) {
-        for device in devices {
-            if let (kind, 0) = device.place() {
-                self.first[kind] = self.list.len();
-            }
-            self.list.push(Node::new(device, owner, kind));
+    /// Adds a device; those of a kind come by number from 0.
+    pub(super) fn add(&mut self, owner: Owner, kind: &'static NodeKind, device: Device) {
+        if let (kind, 0) = device.place() {
+            self.first[kind] = self.list.len();
         }
+        self.list.push(Node::new(device, owner, kind));
     }
 
     /// Place of a device among the nodes.

@@ -262,6 +262,11 @@ impl Streams {
         starts.collect()
     }
 
+    /// The host that sends a flow.
+    pub(crate) fn host_of(&self, index: usize) -> usize {
+        self.flows[index].spec.from
+    }
+
     /// Starts a flow, or ends it; says when to call again.
     pub(crate) fn turn(&mut self, index: usize, now_ns: u64) -> Option<u64> {
         match self.flows[index].state {
@@ -447,7 +452,7 @@ impl Streams {
         // Acknowledgments have the key reversed: only packets of data are counted.
         if let (Some(born), Some(&index)) = (packet.born(), key.and_then(|key| self.owners.get(&key))) {
             let flow = &mut self.flows[index];
-            flow.lately.add(now_ns - born.ns());
+            flow.lately.add(Duration::from_ns(now_ns - born.ns()));
             if flow.order.is_some() {
                 self.note_arrival(index, (born.ns(), now_ns), frame);
             }

@@ -2,7 +2,7 @@
 //! Measures optical packet switches while a network runs: each wavelength for data, and each switch, every period of its scenario.
 
 use slotwise_fabric::{
-    DropReason, FifoUse, OpsEdgeUse, OpsOutputUse, OpsTrains, RamUse, TrainFate, TrainUse, World, kinds,
+    BurstUse, DropReason, FifoUse, OpsEdgeUse, OpsOutputUse, OpsTrains, RamUse, TrainFate, World, kinds,
 };
 use slotwise_scenario::{Device, Ops, Scenario};
 use slotwise_units::Bytes;
@@ -100,7 +100,7 @@ impl OpsRecorder {
         for share in self
             .fluid
             .iter()
-            .flat_map(|fluid| fluid.shares(network.now(), period.seconds, delivered))
+            .flat_map(|fluid| fluid.shares(network.now().ns(), period.seconds, delivered))
         {
             let row = [
                 period.end_s,
@@ -173,22 +173,22 @@ fn train_row(period: &Period, trains: &OpsTrains, used: &OpsEdgeUse) -> [f64; 20
         period.end_s,
         trains.formed as f64,
         trains.packets as f64,
-        trains.packet_bytes as f64,
-        trains.most_bytes as f64,
+        trains.packet_bytes.get() as f64,
+        trains.most_bytes.get() as f64,
         trains.refused as f64,
         trains.delivered as f64,
         trains.lost as f64,
         trains.lost_by_links as f64,
         trains.packets_lost_by_links as f64,
-        mean(straight.sum_ns as f64 / 1e6, straight.trains),
+        mean(straight.sum.milliseconds(), straight.trains),
         deflected.trains as f64,
         trains.deflected_lost as f64,
-        mean(deflected.sum_ns as f64 / 1e6, deflected.trains),
-        deviation(deflected.trains, deflected.sum_ns, deflected.squares_ns2) / 1e6,
+        mean(deflected.sum.milliseconds(), deflected.trains),
+        deviation(deflected.trains, deflected.sum.ns(), deflected.squares_ns2) / 1e6,
         trains.under_way as f64,
         trains.resequenced as f64,
-        used.probe_round_trip_ns as f64 / 1e6,
-        used.most_held_bytes as f64,
+        used.probe_round_trip.milliseconds(),
+        used.most_held.get() as f64,
         used.unserved_trains as f64,
     ]
 }
@@ -215,10 +215,10 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] 
     };
     match *used {
         OpsOutputUse::Ram(RamUse {
-            trains,
+            bursts,
             frames,
             bytes,
-            waited_trains,
+            waited_bursts,
             waited,
             most_bytes,
             lost_frames,
@@ -226,35 +226,35 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] 
             overloaded_intervals,
             ..
         }) => {
-            let wait_us = mean(waited.ns() as f64 / 1e3, trains);
+            let wait_us = mean(waited.ns() as f64 / 1e3, bursts);
             let rest = [
-                waited_trains as f64,
+                waited_bursts as f64,
                 wait_us,
                 most_bytes.get() as f64,
                 0.0,
                 lost_frames as f64,
-                trains as f64,
+                bursts as f64,
             ];
             row((frames, 0), bytes, rest, (intervals, overloaded_intervals))
         }
-        OpsOutputUse::Trains(TrainUse {
-            sent_trains,
+        OpsOutputUse::Trains(BurstUse {
+            sent_bursts,
             sent_frames,
             sent_tcp_frames,
             sent_bytes,
-            waited_trains,
+            waited_bursts,
             waited,
             queue_bytes,
-            lost_trains,
+            lost_bursts,
             ..
         }) => {
             let rest = [
-                waited_trains as f64,
-                mean(waited.ns() as f64 / 1e3, sent_trains),
+                waited_bursts as f64,
+                mean(waited.ns() as f64 / 1e3, sent_bursts),
                 0.0,
                 queue_bytes.get() as f64,
-                lost_trains as f64,
-                sent_trains as f64,
+                lost_bursts as f64,
+                sent_bursts as f64,
             ];
             row((sent_frames, sent_tcp_frames), sent_bytes, rest, (0, 0))
         }
@@ -268,7 +268,7 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] 
             ..
         }) => {
             let wait_us = mean(waited.ns() as f64 / 1e3, taken_packets);
-            // Each packet is a train.
+            // Each packet is a burst.
             let rest = [
                 0.0,
                 wait_us,
@@ -285,6 +285,7 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] 
 #[cfg(test)]
 mod tests {
     use slotwise_fabric::{HostMode, OpsOutput, OpsTransit, WorldOptions};
+    use slotwise_units::Duration;
 
     use super::*;
     use crate::record::TRAIN_COLUMNS;
@@ -309,12 +310,12 @@ mod tests {
             packets_lost_by_links: 8,
             straight: OpsTransit {
                 trains: 2,
-                sum_ns: 6_000_000,
+                sum: Duration::from_ns(6_000_000),
                 squares_ns2: 20_000_000_000_000,
             },
             deflected: OpsTransit {
                 trains: 4,
-                sum_ns: 40_000_000,
+                sum: Duration::from_ns(40_000_000),
                 squares_ns2: 436_000_000_000_000,
             },
             deflected_lost: 5,
@@ -322,8 +323,8 @@ mod tests {
             ..OpsTrains::default()
         };
         let used = OpsEdgeUse {
-            most_held_bytes: 11,
-            probe_round_trip_ns: 2_000_000,
+            most_held: Bytes::new(11),
+            probe_round_trip: Duration::from_ns(2_000_000),
             unserved_trains: 12,
         };
         let row = train_row(&period, &trains, &used);
@@ -370,7 +371,7 @@ mod tests {
             .collect();
         let mut recorder = RoutedRecorder::new(&scenario, &network);
         for _ in 0..2 {
-            network.run_until(recorder.next().unwrap().ns());
+            network.run_until(recorder.next().unwrap());
             recorder.sample(&mut network);
         }
         let recording = recorder.finish();

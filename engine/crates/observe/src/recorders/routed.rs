@@ -125,7 +125,7 @@ impl RoutedRecorder {
     }
 
     fn now_ms(&self, network: &World) -> u64 {
-        network.now().saturating_sub(self.start_ns) / NS_PER_MS
+        network.now().ns().saturating_sub(self.start_ns) / NS_PER_MS
     }
 
     /// Writes down what there is to be written down now.
@@ -134,7 +134,7 @@ impl RoutedRecorder {
             ring.look(network, &mut self.recording);
         }
         // Who records a live run ends periods when they like.
-        if self.duration_ms == u64::MAX || self.end_ns() == Some(network.now()) {
+        if self.duration_ms == u64::MAX || self.end_ns() == Some(network.now().ns()) {
             self.end_period(network);
         }
     }
@@ -156,10 +156,10 @@ impl RoutedRecorder {
         let mut sessions = Vec::with_capacity(self.flows.len());
         for (index, flow) in self.flows.iter_mut().enumerate() {
             let used = network.take_flow_use(index);
-            delivered.push((used.packets, used.delivered_bytes));
+            delivered.push((used.packets, used.delivered_bytes.get()));
             if used.packets > 0 {
-                let mean_ms = used.delay_sum_ns as f64 / 1e6 / used.packets as f64;
-                flow.period_delay_ms = (mean_ms, used.delay_max_ns as f64 / 1e6);
+                let mean_ms = used.delay_sum.milliseconds() / used.packets as f64;
+                flow.period_delay_ms = (mean_ms, used.delay_max.milliseconds());
             }
             let row = flow_row(&period, &used, self.packet_bytes, flow.period_delay_ms);
             self.recording.flows.push(&flow.name, row);
@@ -179,8 +179,8 @@ impl RoutedRecorder {
             flow.used = FlowUse {
                 delivered_bytes: before.delivered_bytes + used.delivered_bytes,
                 packets: before.packets + used.packets,
-                delay_sum_ns: before.delay_sum_ns + used.delay_sum_ns,
-                delay_max_ns: before.delay_max_ns.max(used.delay_max_ns),
+                delay_sum: before.delay_sum + used.delay_sum,
+                delay_max: before.delay_max.max(used.delay_max),
                 ..used
             };
         }
@@ -219,8 +219,8 @@ impl RoutedRecorder {
     /// The first flow of which bytes arrived that are not what was sent, and how many: a mistake of the engine.
     pub fn wrong(&self) -> Option<(&str, Bytes)> {
         let mut flows = self.flows.iter();
-        let wrong = flows.find(|flow| flow.used.wrong_bytes > 0)?;
-        Some((&wrong.name, Bytes::new(wrong.used.wrong_bytes)))
+        let wrong = flows.find(|flow| !flow.used.wrong_bytes.is_zero())?;
+        Some((&wrong.name, wrong.used.wrong_bytes))
     }
 
     /// All that was written down.
@@ -269,14 +269,14 @@ pub(crate) fn link_row(period: &Period, used: &FifoUse, first_rate_bps: u64) -> 
 
 /// In the order of [`crate::record::FLOW_COLUMNS`].
 fn flow_row(period: &Period, used: &FlowUse, packet_bytes: u32, (delay_ms, longest_ms): (f64, f64)) -> [f64; 9] {
-    let window_packets = mean(used.window_bytes as f64, used.mss_bytes);
+    let window_packets = mean(used.window.get() as f64, used.mss.get());
     [
         period.end_s,
         window_packets,
-        used.srtt_ns as f64 / 1e6,
+        used.srtt.milliseconds(),
         // byte/ns = 1e6 kbyte/s.
-        mean(window_packets * f64::from(packet_bytes) * 1e6, used.srtt_ns),
-        used.delivered_bytes as f64 * 8.0 / 1e3 / period.seconds,
+        mean(window_packets * f64::from(packet_bytes) * 1e6, used.srtt.ns()),
+        used.delivered_bytes.get() as f64 * 8.0 / 1e3 / period.seconds,
         delay_ms,
         longest_ms,
         used.retransmissions as f64,
@@ -286,9 +286,9 @@ fn flow_row(period: &Period, used: &FlowUse, packet_bytes: u32, (delay_ms, longe
 
 /// In the order of [`crate::record::ORDER_COLUMNS`].
 fn order_row(period: &Period, order: &OrderUse) -> [f64; 27] {
-    let mean_ns = mean(order.delay_sum_ns as f64, order.packets);
-    let deviation_ns = deviation(order.packets, order.delay_sum_ns, order.delay_squares_ns2);
-    let (least_gap_ns, most_gap_ns) = order.gap_ns.unwrap_or((0, 0));
+    let mean_ns = mean(order.delay_sum.ns() as f64, order.packets);
+    let deviation_ns = deviation(order.packets, order.delay_sum.ns(), order.delay_squares_ns2);
+    let (least_gap, most_gap) = order.gap.unwrap_or_default();
     [
         period.end_s,
         order.packets as f64,
@@ -305,13 +305,13 @@ fn order_row(period: &Period, order: &OrderUse) -> [f64; 27] {
         order.fast_retransmits as f64,
         order.needless_fast_retransmits as f64,
         order.timeouts as f64,
-        order.delivered_bytes as f64 * 8.0 / 1e3 / period.seconds,
+        order.delivered_bytes.get() as f64 * 8.0 / 1e3 / period.seconds,
         order.acknowledgments as f64,
         order.bunched_acknowledgments as f64,
-        least_gap_ns as f64 / 1e3,
-        most_gap_ns as f64 / 1e3,
+        least_gap.ns() as f64 / 1e3,
+        most_gap.ns() as f64 / 1e3,
         order.losses as f64,
-        order.window_before_losses_bytes as f64,
+        order.window_before_losses.get() as f64,
         order.trains.deflected as f64,
         order.trains.lost as f64,
         order.trains.timed_out as f64,
@@ -371,11 +371,11 @@ mod tests {
         };
         let mut network = World::new(&scenario, options);
         let mut recorder = RoutedRecorder::live(&scenario, &network, false);
-        network.run_until(5 * NS_PER_MS);
+        network.run_until(Instant::from_ns(5 * NS_PER_MS));
         recorder.begin(&mut network);
-        network.run_until(1505 * NS_PER_MS);
+        network.run_until(Instant::from_ns(1505 * NS_PER_MS));
         recorder.end(&mut network);
-        network.run_until(1510 * NS_PER_MS);
+        network.run_until(Instant::from_ns(1510 * NS_PER_MS));
         recorder.end(&mut network);
         assert_eq!(recorder.next(), None);
         let links = recorder.finish().links;
@@ -394,8 +394,8 @@ mod tests {
         };
         let mut network = World::new(&scenario, options);
         let mut recorder = RoutedRecorder::new(&scenario, &network);
-        while network.now() < 20 * NS_PER_MS {
-            network.run_until(recorder.next().unwrap().ns());
+        while network.now() < Instant::from_ns(20 * NS_PER_MS) {
+            network.run_until(recorder.next().unwrap());
             recorder.sample(&mut network);
         }
         let table = recorder.finish().stations;

@@ -54,7 +54,7 @@ pub struct Recorder {
     flow_names: Vec<String>,
     ports: Vec<LinkUse>,
     access: Vec<(AccessUse, AccessUse)>,
-    flow_bytes: Vec<u64>,
+    flow_bytes: Vec<Bytes>,
     /// Mean and longest of each flow, kept while nothing arrives.
     delays_ms: Vec<(f64, f64)>,
     frame_slots: f64,
@@ -205,7 +205,7 @@ impl Recorder {
             queues: queues(scenario),
             ports: Vec::new(),
             access: Vec::new(),
-            flow_bytes: vec![0; flow_names.len()],
+            flow_bytes: vec![Bytes::ZERO; flow_names.len()],
             delays_ms: vec![(0.0, 0.0); flow_names.len()],
             flow_names,
             frame_slots: f64::from(scenario.frame.slots),
@@ -223,11 +223,11 @@ impl Recorder {
 
     /// Writes down what has happened since the last call; `control` is what was said so far, by core.
     pub fn sample(&mut self, fabric: &mut World, control: &[ControlUse]) {
-        let period_ns = fabric.now().saturating_sub(self.at_ns);
+        let period_ns = fabric.now().ns().saturating_sub(self.at_ns);
         if period_ns == 0 {
             return;
         }
-        self.at_ns = fabric.now();
+        self.at_ns = fabric.now().ns();
         let time_s = self.at_ns.saturating_sub(self.epoch_ns) as f64 / 1e9;
         self.sample_queues(fabric, time_s, period_ns as f64);
         self.sample_ports(fabric, time_s, period_ns as f64);
@@ -323,13 +323,13 @@ impl Recorder {
         for (LinkReport { from, to, used }, before) in links.iter().zip(&mut self.ports) {
             let row = [
                 time_s,
-                (used.busy_ns - before.busy_ns) as f64 / period_ns,
-                (used.bytes - before.bytes) as f64,
+                (used.busy - before.busy).ns() as f64 / period_ns,
+                (used.bytes - before.bytes).get() as f64,
                 (used.packets - before.packets) as f64,
             ];
             let to_core = self.stars.iter_mut().find(|star| Device::Core(star.core) == *to);
             if let Some(star) = to_core {
-                star.light_bytes += used.bytes - before.bytes;
+                star.light_bytes += (used.bytes - before.bytes).get();
             }
             self.recording.ports.push(&format!("{from}->{to}"), row);
             *before = *used;
@@ -364,16 +364,12 @@ impl Recorder {
         let delays = fabric.take_flow_delays();
         let results = fabric.flow_results();
         for (index, (result, (_, delay))) in results.iter().zip(delays).enumerate() {
-            let DelayUse {
-                packets,
-                sum_ns,
-                max_ns,
-            } = delay;
+            let DelayUse { packets, sum, max } = delay;
             if packets > 0 {
-                self.delays_ms[index] = (sum_ns as f64 / 1e6 / packets as f64, max_ns as f64 / 1e6);
+                self.delays_ms[index] = (sum.milliseconds() / packets as f64, max.milliseconds());
             }
             let bytes = result.received_bytes - std::mem::replace(&mut self.flow_bytes[index], result.received_bytes);
-            let goodput_kbps = bytes as f64 * 8e6 / period_ns;
+            let goodput_kbps = bytes.get() as f64 * 8e6 / period_ns;
             let row = self.flow_row(result, time_s, goodput_kbps, self.delays_ms[index]);
             self.recording.flows.push(&self.flow_names[index], row);
         }
@@ -388,14 +384,14 @@ impl Recorder {
         (delay_ms, longest_ms): (f64, f64),
     ) -> [f64; 9] {
         let stream = result.stream.unwrap_or_default();
-        let window_packets = mean(stream.window_bytes as f64, stream.mss_bytes);
-        let srtt_ns = stream.srtt_ns.unwrap_or(0);
+        let window_packets = mean(stream.window.get() as f64, stream.mss.get());
+        let srtt = stream.srtt.unwrap_or_default();
         [
             time_s,
             window_packets,
-            srtt_ns as f64 / 1e6,
+            srtt.milliseconds(),
             // byte/ns = 1e6 kbyte/s.
-            mean(window_packets * f64::from(self.mtu) * 1e6, srtt_ns),
+            mean(window_packets * f64::from(self.mtu) * 1e6, srtt.ns()),
             goodput_kbps,
             delay_ms,
             longest_ms,
