@@ -19,7 +19,7 @@ class Phase(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A switch to which hosts can be linked."""
+    """A switch with access ports."""
 
     name: str
     """Name in Mininet, and first part of its interfaces' names."""

@@ -160,7 +160,11 @@ class Chain:
             "--seed": link.seed,
         }
         process = spawn(
-            self._stack, slotwise_command(), "line-card", "fifo", *(str(word) for pair in options.items() for word in pair)
+            self._stack,
+            slotwise_command(),
+            "line-card",
+            "fifo",
+            *(str(word) for pair in options.items() for word in pair),
         )
         read_until(process, "ready")
         return process

@@ -10,7 +10,7 @@ from slotwise.network import Scenario, ms
 from slotwise.scenario import Json
 
 MOST_SITES = 256
-"""Limit on sites, of which every two can have a lightpath."""
+"""Limit on sites: every two can have a lightpath."""
 
 
 class LambdaNetwork(Network):

@@ -14,7 +14,7 @@ from typing import IO, Any, Self
 from slotwise.errors import SlotwiseError
 from slotwise.tools.home import slotwise_command
 
-# A daemon that is asked to end notes how far its transfers are, and has its session leave, for which a controller may take 5 s twice.
+# A daemon that is asked to end notes how far its transfers are, and its session leaves: a controller may take twice 5 s.
 END_S = 15
 SERVING = "slotwise gtp: serving at "
 

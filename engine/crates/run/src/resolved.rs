@@ -32,7 +32,7 @@ pub struct Resolved {
     pub duration_ms: u64,
     /// Phases in their order.
     pub phases: Vec<Phase>,
-    /// Switches to which hosts are or can be linked.
+    /// Switches with access ports.
     pub nodes: Vec<Node>,
     /// Hosts, those of edges first, then those of groups.
     pub hosts: Vec<Host>,
