@@ -8,12 +8,11 @@ use std::time::{Duration, Instant};
 
 use crossterm::terminal::window_size;
 
-use crate::parts::TableNow;
 use crate::progress::Progress;
 use crate::report::{DropCount, FirstLight, Moment};
 use crate::screen::{Picture, Screen};
 use crate::sessions::{self, SessionNow};
-use crate::stream::News;
+use crate::stream::{News, TableUpdate};
 use crate::time_left::TimeLeft;
 use slotwise_cli::notes;
 use slotwise_units::{self as units, Bytes};
@@ -86,7 +85,7 @@ pub struct Snapshot {
     /// Frames since the last snapshot.
     pub frames: u64,
     /// Links, flows and whatever else has periods: what they did in the last one.
-    pub tables: Vec<TableNow>,
+    pub tables: Vec<TableUpdate>,
     /// Sessions of GTP over routers.
     pub sessions: Vec<SessionNow>,
     /// Invariant violations so far.
@@ -300,8 +299,8 @@ pub mod tests {
         }
     }
 
-    pub fn links(list: &[(&str, f64)]) -> TableNow {
-        TableNow {
+    pub fn links(list: &[(&str, f64)]) -> TableUpdate {
+        TableUpdate {
             table: "links",
             names: list.iter().map(|(name, _)| (*name).to_owned()).collect(),
             columns: vec![

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::changes::Changed;
-use crate::parts::columns_of;
 use crate::report::{DropCount, FirstLight, FrameShape, Moment, REPORT_VERSION};
+use crate::series::{LINKS, shown_columns};
 use crate::stream::NetworkShape;
 use slotwise_cli::notes::one_line;
 
@@ -247,6 +247,12 @@ struct FaultKind {
 enum Violations {
     Count(u64),
     First(Vec<String>),
+}
+
+/// Returns the names of the columns of a table.
+fn columns_of(table: &str) -> Vec<&'static str> {
+    let columns = shown_columns(table).into_iter().map(|shown| shown.name);
+    columns.chain((table == LINKS).then_some("rate_bps")).collect()
 }
 
 fn part<T: DeserializeOwned>(value: &Value, place: String) -> Result<T, ReplayError> {

@@ -15,6 +15,7 @@ use crate::changes::Changed;
 use crate::faults::fault_text;
 use crate::live::PairNow;
 use crate::recorded::{PairSeries, Recorded, ReplayError, Series, SessionSeries};
+use crate::series::{LINKS, shown_columns, shown_table};
 use crate::stream::{End, Hello, Message, News, NewsKind, StarUpdate, TableUpdate, Update};
 
 /// Larger files are no reports of runs that a browser could show.
@@ -185,26 +186,29 @@ impl Recorded {
             time_ms, links, tables, ..
         } = &self.series;
         let links_of = |period: usize| {
-            let names = links.first()?.series().map(|(name, _)| name.clone());
-            let column = |name: String| {
-                let values = links.iter().map(|link| link.value(&name, period)).collect();
+            let names: Vec<&String> = links.first()?.series().map(|(name, _)| name).collect();
+            let column = |name: &'static str| {
+                let values = links.iter().map(|link| link.value(name, period)).collect();
                 (name, values)
             };
             Some(TableUpdate {
-                table: "links".into(),
+                table: LINKS,
                 names: links.iter().map(|link| link.name.clone()).collect(),
-                columns: names.map(column).collect(),
+                columns: known(LINKS, &names).map(column).collect(),
             })
         };
         for (period, at_ms) in time_ms.iter().enumerate() {
-            let others = tables.iter().map(|table| TableUpdate {
-                table: table.table.clone(),
-                names: table.names.clone(),
-                columns: table
-                    .columns
-                    .iter()
-                    .map(|(name, things)| (name.clone(), things.iter().map(|values| values[period]).collect()))
-                    .collect(),
+            let others = tables.iter().filter_map(|table| {
+                let names: Vec<&String> = table.columns.keys().collect();
+                let column = |name: &'static str| {
+                    let items = table.columns.get(name).into_iter().flatten();
+                    (name, items.map(|values| values[period]).collect())
+                };
+                Some(TableUpdate {
+                    table: shown_table(&table.table)?,
+                    names: table.names.clone(),
+                    columns: known(&table.table, &names).map(column).collect(),
+                })
             });
             let update = updates.entry(self.since_start_ms(*at_ms)).or_default();
             let tables = links_of(period).into_iter().chain(others);
@@ -220,20 +224,20 @@ impl Recorded {
             values.collect::<Vec<f64>>()
         };
         let rates = (!sessions.is_empty()).then(|| TableUpdate {
-            table: "sessions".into(),
+            table: "sessions",
             names: sessions.iter().map(|session| session.name.clone()).collect(),
-            columns: BTreeMap::from([
-                ("rate_bps".into(), column(|session| &session.rate_bps)),
-                ("fair_bps".into(), column(|session| &session.fair_bps)),
-            ]),
+            columns: vec![
+                ("rate_bps", column(|session| &session.rate_bps)),
+                ("fair_bps", column(|session| &session.fair_bps)),
+            ],
         });
         let distances = distance.as_ref().map(|all| TableUpdate {
-            table: "distance".into(),
+            table: "distance",
             names: vec!["all sessions".into()],
-            columns: BTreeMap::from([
-                ("distance".into(), vec![all.distance[period].unwrap_or_default()]),
-                ("from_zero".into(), vec![all.from_zero[period].unwrap_or_default()]),
-            ]),
+            columns: vec![
+                ("distance", vec![all.distance[period].unwrap_or_default()]),
+                ("from_zero", vec![all.from_zero[period].unwrap_or_default()]),
+            ],
         });
         rates.into_iter().chain(distances)
     }
@@ -266,6 +270,12 @@ impl Recorded {
         })
         .collect()
     }
+}
+
+/// Returns the columns of a table with these names, as declared.
+fn known(table: &str, names: &[&String]) -> impl Iterator<Item = &'static str> {
+    let columns = shown_columns(table).into_iter().map(|shown| shown.name);
+    columns.filter(|column| names.iter().any(|name| name == column))
 }
 
 #[cfg(test)]

@@ -289,7 +289,7 @@ pub struct Moment {
     pub first_light: Option<FirstLight>,
 }
 
-/// One direction of a link between routers or of a ring. What only rings have is empty elsewhere.
+/// Link between routers, of a ring, or of optical packet switches, per direction.
 #[derive(Debug, Default, Clone, PartialEq, Serialize)]
 pub struct LinkSeries {
     /// Its name.
@@ -297,24 +297,51 @@ pub struct LinkSeries {
     /// Rate of a ring's link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<Rate>,
-    /// Bits sent, by what its rates of the period let through.
-    pub utilization: Vec<f64>,
-    /// IP bytes waiting at the end of the period.
-    pub queue_bytes: Vec<Bytes>,
-    /// Packets that found the buffer full, came while the link was dark, or waited when link or router failed.
-    pub dropped_packets: Vec<u64>,
-    /// What the ring's station put on it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub added_bps: Vec<Rate>,
-    /// Lowest rate that this station may add itself at the end of the period, by weight; at most the link's rate.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub limit_bps: Vec<Rate>,
-    /// Stations that share it while it is congested, else 0.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub active_stations: Vec<u64>,
-    /// Of a wavelength of an optical packet switch, the most that was to be sent yet when a train came.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ram_bytes: Vec<Bytes>,
+    /// Shown columns of the table, by name.
+    #[serde(flatten)]
+    pub columns: BTreeMap<String, Numbers>,
+}
+
+/// Numbers of a column, one per period.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a list of numbers")]
+pub enum Numbers {
+    /// Integers.
+    Whole(Vec<u64>),
+    /// Others.
+    Real(Vec<f64>),
+}
+
+impl Numbers {
+    /// Returns their count.
+    pub fn len(&self) -> usize {
+        match self {
+            Numbers::Whole(numbers) => numbers.len(),
+            Numbers::Real(numbers) => numbers.len(),
+        }
+    }
+
+    /// Returns true without numbers.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns all of them.
+    pub fn iter(&self) -> impl Iterator<Item = f64> {
+        let (whole, real) = match self {
+            Numbers::Whole(numbers) => (numbers.as_slice(), &[][..]),
+            Numbers::Real(numbers) => (&[][..], numbers.as_slice()),
+        };
+        whole.iter().map(|number| *number as f64).chain(real.iter().copied())
+    }
+
+    /// Returns one of them.
+    pub fn get(&self, index: usize) -> Option<f64> {
+        match self {
+            Numbers::Whole(numbers) => numbers.get(index).map(|number| *number as f64),
+            Numbers::Real(numbers) => numbers.get(index).copied(),
+        }
+    }
 }
 
 /// One ordered edge pair.

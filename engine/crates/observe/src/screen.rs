@@ -18,9 +18,8 @@ use ratatui_widgets::table::{Row, Table};
 use slotwise_units::{Bytes, Duration};
 
 use crate::live::{PairNow, Snapshot, busiest, then};
-use crate::parts::TableNow;
 use crate::sessions;
-use crate::stream::{News, NewsKind};
+use crate::stream::{News, NewsKind, TableUpdate};
 use crate::time_left::TimeLeft;
 
 pub use paint::Screen;
@@ -290,7 +289,7 @@ fn stars(now: &Snapshot) -> Option<Part> {
 type Column<'a> = (String, &'a [f64], f64, usize);
 
 /// The busiest of links, flows or switches, by what their first column says.
-fn table(table: &TableNow) -> Option<Part> {
+fn table(table: &TableUpdate) -> Option<Part> {
     let columns = table.columns.iter().map(|(name, numbers)| read(name, numbers));
     let columns: Vec<Column<'_>> = columns.collect();
     let first = columns.first()?.1;
@@ -473,7 +472,7 @@ mod tests {
 
     #[test]
     fn of_routers_the_busiest_links_are_shown_and_of_others_their_columns() {
-        let switches = TableNow {
+        let switches = TableUpdate {
             table: "switches",
             names: vec!["ops0".into()],
             columns: vec![("straight", vec![7.0]), ("rate_kbyte_s", vec![2.0])],

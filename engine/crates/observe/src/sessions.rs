@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::recorders::SessionPeriod;
+use crate::recorders::SessionRates;
 use crate::{Recording, Table};
 use serde::Serialize;
 use slotwise_units::Rate;
@@ -21,8 +21,8 @@ pub struct SessionNow {
     pub fair_bps: f64,
 }
 
-impl From<SessionPeriod<'_>> for SessionNow {
-    fn from(period: SessionPeriod) -> SessionNow {
+impl From<SessionRates<'_>> for SessionNow {
+    fn from(period: SessionRates) -> SessionNow {
         SessionNow {
             name: period.name.to_owned(),
             rate_bps: period.rate_bps,
@@ -53,10 +53,7 @@ pub struct DistanceSeries {
 
 /// Columns of the sessions, and of all together; nothing of networks without.
 pub fn series(recording: &Recording) -> (Vec<SessionSeries>, Option<DistanceSeries>) {
-    let column = |table: &Table, name: &str| {
-        let column = table.column(name);
-        column.map_or_else(Vec::new, |column| table.numbers[column].clone())
-    };
+    let column = |table: &Table, name: &str| table.numbers_of(name).to_vec();
     let whole = &recording.distances;
     if whole.names.is_empty() {
         return (Vec::new(), None);
@@ -126,19 +123,11 @@ mod tests {
         let mut recording = Recording::default();
         for (time_s, distance) in [(0.1, 0.6), (0.2, 0.3)] {
             let row = [time_s, distance, 0.6, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-            add(&mut recording.distances, "two", &row);
+            recording.distances.push("two", row);
         }
-        add(&mut recording.sessions, "a.0", &[0.1, 10.0, 50.0, 0.2, 0.1, 0.1]);
-        add(&mut recording.sessions, "b.0", &[0.2, 0.000_001_6, 50.0, 0.2, 0.1, 0.1]);
+        recording.sessions.push("a.0", [0.1, 10.0, 50.0, 0.2, 0.1, 0.1]);
+        recording.sessions.push("b.0", [0.2, 0.000_001_6, 50.0, 0.2, 0.1, 0.1]);
         recording
-    }
-
-    fn add(table: &mut Table, name: &str, numbers: &[f64]) {
-        table.names.push(name.into());
-        assert_eq!(table.columns.len(), numbers.len());
-        for (column, number) in table.numbers.iter_mut().zip(numbers) {
-            column.push(*number);
-        }
     }
 
     #[test]

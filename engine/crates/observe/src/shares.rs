@@ -5,7 +5,7 @@ use crate::Table;
 use crate::recorders::Fairness;
 use serde::Serialize;
 
-use crate::parts::{link_column, link_count};
+use crate::series::{link_column, link_count};
 use crate::summary::line;
 
 /// What went from one station of a ring to another, and what should have: means over the periods in which that is known, bit/s on the

@@ -187,10 +187,11 @@ impl Report {
     /// The line of links' mean utilization; empty for a star alone, where slots take the place of links.
     fn utilization(&self) -> String {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let links = self.series.links.iter().filter(|link| !link.utilization.is_empty());
-        let links: Vec<(f64, &str)> = links
-            .map(|link| (mean(&link.utilization), link.name.as_str()))
-            .collect();
+        let links = self.series.links.iter().filter_map(|link| {
+            let values: Vec<f64> = link.columns.get("utilization")?.iter().collect();
+            (!values.is_empty()).then(|| (mean(&values), link.name.as_str()))
+        });
+        let links: Vec<(f64, &str)> = links.collect();
         let Some((most, name)) = links.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else {
             return String::new();
         };
