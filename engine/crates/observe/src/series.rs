@@ -119,10 +119,10 @@ pub fn table_series(recording: &Recording) -> Vec<TableSeries> {
                     values[places[name.as_str()]][period] = number * shown.factor;
                 }
             }
-            (shown.name, values)
+            (shown.name.to_owned(), values)
         };
         TableSeries {
-            table: name.name(),
+            table: name.name().to_owned(),
             columns: columns(name).map(by_item).collect(),
             names,
         }
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(series.len(), 1);
         let gtp = &series[0];
         assert_eq!(
-            (gtp.table, &gtp.names[..]),
+            (gtp.table.as_str(), &gtp.names[..]),
             ("gtp", &["one".to_owned(), "two".to_owned()][..])
         );
         let received = &gtp.columns["received_mbps"];

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::recorders::SessionRates;
 use crate::{Recording, Table};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slotwise_units::Rate;
 
 use crate::summary::line;
@@ -32,7 +32,7 @@ impl From<SessionRates<'_>> for SessionNow {
 }
 
 /// What a session sent and should have, a value a period; nothing for periods in which it was not there all the time. IP b/s.
-#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSeries {
     /// Its name.
     pub name: String,
@@ -43,12 +43,12 @@ pub struct SessionSeries {
 }
 
 /// How far all rates together were from the max-min ones, a value a period: parts of the largest capacity of a host.
-#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DistanceSeries {
     /// D, the 2-norm of the difference.
-    pub distance: Vec<f64>,
+    pub distance: Vec<Option<f64>>,
     /// D0, what it would be if nobody sent.
-    pub from_zero: Vec<f64>,
+    pub from_zero: Vec<Option<f64>>,
 }
 
 /// Columns of the sessions, and of all together; nothing of networks without.
@@ -79,8 +79,8 @@ pub fn series(recording: &Recording) -> (Vec<SessionSeries>, Option<DistanceSeri
     }
     let sessions = order.into_iter().filter_map(|name| by_name.remove(name)).collect();
     let distance = DistanceSeries {
-        distance: column(whole, "distance"),
-        from_zero: column(whole, "from_zero"),
+        distance: column(whole, "distance").into_iter().map(Some).collect(),
+        from_zero: column(whole, "from_zero").into_iter().map(Some).collect(),
     };
     (sessions, Some(distance))
 }
@@ -99,7 +99,8 @@ pub fn summary(sessions: &[SessionSeries], distance: Option<&DistanceSeries>) ->
     };
     let parts = of_all.distance.iter().zip(&of_all.from_zero);
     let parts: Vec<f64> = parts
-        .filter(|(_, from_zero)| **from_zero > 0.0)
+        .filter_map(|(distance, from_zero)| distance.as_ref().zip(*from_zero))
+        .filter(|(_, from_zero)| *from_zero > 0.0)
         .map(|(distance, from_zero)| distance / from_zero)
         .collect();
     let Some(last) = parts.last() else {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stream of a run's state, for the page and for other tools: messages of JSON (schema/stream.schema.json).
 //!
-//! Those of a run under way are made of what the terminal shows; those of a finished one of its report (see [`crate::replay`]).
+//! Messages of a running network come from the state that the terminal shows, those of a finished run from its report ([`finished`]).
+
+pub mod finished;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;

@@ -40,7 +40,7 @@ fn rate_bps(bytes: Bytes, time: Duration) -> f64 {
 impl Report {
     /// Returns the summary.
     pub fn summary(&self) -> String {
-        let time = match self.command {
+        let time = match self.command.as_str() {
             "emulate" => "emulated",
             _ => "simulated",
         };
@@ -257,7 +257,7 @@ impl Report {
     fn verdict_text(&self) -> String {
         let outcome = if self.verdict.ok { "ok" } else { "failed" };
         let violated = self.invariants.called.iter().filter_map(|(name, label)| {
-            let count = *self.invariants.counts.get(name)?;
+            let count = *self.invariants.counts.get(*name)?;
             (count > 0).then(|| format!("{label} {count}"))
         });
         let violated: Vec<String> = violated.collect();

@@ -2,13 +2,13 @@
 //! What became of trains at optical packet switches in a run, by their P4's counters.
 
 use crate::Table;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::series::{link_column, link_count};
 use crate::summary::line;
 
 /// Trains that came to a switch, a number a period.
-#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SwitchTrains {
     /// The switch.
     pub switch: String,

@@ -184,15 +184,18 @@ pub fn report(scenario: &Scenario, fabric: &World, gathered: Gathered, recording
     failures.extend(unfinished(scenario, &phases));
     Report {
         version: REPORT_VERSION,
-        command,
+        command: command.to_owned(),
         scenario: scenario.name.clone(),
         seed: scenario.seed,
         duration_ns,
         network: NetworkShape::of(scenario),
         frame: frame_shape(scenario),
         versions: Versions {
-            engine: env!("CARGO_PKG_VERSION"),
-            programs,
+            engine: env!("CARGO_PKG_VERSION").to_owned(),
+            programs: programs
+                .into_iter()
+                .map(|(name, digest)| (name.to_owned(), digest))
+                .collect(),
         },
         scheduler: choices.first.filter(|scheduler| !scheduler.is_null()),
         changes: choices.changes,
@@ -341,7 +344,7 @@ pub(crate) fn invariants(fabric: &World) -> Invariants {
         counts: found
             .checked()
             .iter()
-            .map(|&kind| (kind.name(), found.count(kind)))
+            .map(|&kind| (kind.name().to_owned(), found.count(kind)))
             .collect(),
         called: found
             .checked()
