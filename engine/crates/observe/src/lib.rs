@@ -21,6 +21,7 @@ pub mod progress;
 pub mod read;
 pub mod record;
 pub mod recorders;
+pub mod reference;
 pub mod report;
 mod screen;
 pub mod series;

@@ -46,7 +46,7 @@ pub struct SimulateArgs {
     run: RunArgs,
     /// Write per-period metrics as Parquet files into DIR
     ///
-    /// Tables of queues, wavelengths, switches, links and flows, as the network has them (docs/experiments.md).
+    /// Tables of queues, wavelengths, switches, links and flows, as the network has them (docs/columns.md).
     #[arg(long, value_name = "DIR")]
     columns: Option<PathBuf>,
     /// Sampling period of a star, in TDM frames (default: 10)

@@ -23,7 +23,7 @@ use clap_complete::Shell;
 use slotwise_cli::RunError;
 use slotwise_cli::notes::{note, printable, say};
 use slotwise_control::home::Home;
-use slotwise_observe::outputs;
+use slotwise_observe::{outputs, reference};
 use slotwise_run::{emulate, netcfg, python, run, scenarios, simulate, view};
 use slotwise_scenario::Scenario;
 use slotwise_switch::switch::{CommandLine, Manner};
@@ -105,7 +105,7 @@ enum Command {
     },
     /// Write the Wireshark dissector of Slotwise's headers to standard output (Lua)
     Dissector,
-    /// Write a JSON Schema to standard output
+    /// Write a JSON Schema, or the reference of columns, to standard output
     Schema {
         /// Format
         format: Format,
@@ -145,6 +145,8 @@ enum Command {
 enum Format {
     /// Scenario files in their plain form (schema/scenario.schema.json)
     Scenario,
+    /// Tables of `--columns` and their columns (docs/columns.md, Markdown)
+    Columns,
 }
 
 /// Exit status 0: all was well; 1: an invariant, a check of the run or the command itself failed.
@@ -228,6 +230,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         Command::Schema { format } => {
             let text = match format {
                 Format::Scenario => slotwise_scenario::schema(),
+                Format::Columns => reference::reference(),
             };
             io::stdout().lock().write_all(text.as_bytes())?;
             ExitCode::SUCCESS
