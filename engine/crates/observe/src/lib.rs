@@ -9,6 +9,7 @@
 pub mod changes;
 pub mod columns;
 pub mod compared;
+pub mod diff;
 pub mod events;
 pub mod facts;
 pub mod faults;

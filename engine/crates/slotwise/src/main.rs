@@ -4,6 +4,7 @@
 // They panic when the output is closed; `notes` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod diff;
 mod dissector;
 mod elsewhere;
 mod manual;
@@ -103,6 +104,10 @@ enum Command {
         /// Shell
         shell: Shell,
     },
+    /// Compare the results of two runs: reports, or columns
+    ///
+    /// Exit status 0: equal; 1: different; 2: they cannot be compared.
+    Diff(diff::DiffArgs),
     /// Write the Wireshark dissector of Slotwise's headers to standard output (Lua)
     Dissector,
     /// Write a JSON Schema, or the reference of columns, to standard output
@@ -223,6 +228,13 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             manual::completion(&Cli::command(), *shell)?;
             ExitCode::SUCCESS
         }
+        Command::Diff(args) => match diff::run(args) {
+            Ok(is_equal) => verdict(is_equal),
+            Err(error) => {
+                note!("slotwise: {}", printable(&error.to_string()));
+                ExitCode::from(2)
+            }
+        },
         Command::Dissector => {
             dissector::print()?;
             ExitCode::SUCCESS
